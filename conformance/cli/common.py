@@ -1,0 +1,168 @@
+"""What every command shares: wrong use, `--json`, printing, progress, and the exit code."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterable
+from enum import Enum
+from pathlib import Path
+from typing import IO, Any, NoReturn, Self, TypeVar
+
+import click
+
+from specs.verdict import Verdict
+
+WRONG_USE = 64
+STDOUT = "-"
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class WrongUse(click.ClickException):
+    """The command was called wrongly: exit code 64 and one line that says what to write instead."""
+
+    exit_code = WRONG_USE
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line, on standard error unless told otherwise."""
+        click.echo(f"insync: {self.message}", file=file, err=file is None)
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """The half sentence that helps after an unknown name.
+
+    "did you mean 'election'? one of: classic, election", without the question where nothing
+    is near.
+    """
+    names = sorted(choices)
+    if not names:
+        return "there is none to choose from"
+    lowered = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.5)
+    question = f"did you mean '{lowered[close[0]]}'? " if close else ""
+    return f"{question}one of: {', '.join(names)}"
+
+
+def unknown(kind: str, word: str, choices: Iterable[str]) -> WrongUse:
+    """The refusal of an unknown name, to be raised: `raise unknown("system", name, SYSTEMS)`."""
+    return WrongUse(f"unknown {kind} '{word}': {nearest(word, choices)}")
+
+
+def finish(verdict: Verdict) -> NoReturn:
+    """End the command with the exit code of its verdict."""
+    raise click.exceptions.Exit(verdict.exit_code)
+
+
+def _writable_target(
+    _context: click.Context, _parameter: click.Parameter, target: str | None
+) -> str | None:
+    # Refused before the work starts: a report that cannot be written should not cost an hour.
+    if target is None or target == STDOUT:
+        return target
+    path = Path(target)
+    if path.is_dir():
+        raise WrongUse(f"--json {target}: is a folder; name a file in it, or - for standard output")
+    if not path.resolve().parent.is_dir():
+        raise WrongUse(f"--json {target}: there is no folder {path.parent}; create it first")
+    return target
+
+
+def json_option(command: Command) -> Command:
+    """Add `--json FILE` to a click command; the value arrives as `json_target: str | None`."""
+    return click.option(
+        "--json",
+        "json_target",
+        metavar="FILE",
+        callback=_writable_target,
+        help="Also write the result as JSON to FILE (- for standard output, and nothing else).",
+    )(command)
+
+
+def emit_json(target: str | None, payload: object) -> None:
+    """Write `payload` to a file, or to standard output for "-"; do nothing for None.
+
+    Keys keep the order in which the command built them. Enums are written as their values, sets
+    sorted, paths as text; anything else that JSON does not know raises TypeError. A file is
+    written under a temporary name and then renamed, so that nobody ever reads half of it.
+    Raises WrongUse where the file cannot be written.
+    """
+    if target is None:
+        return
+    text = json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+    if target == STDOUT:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    try:
+        write_atomically(Path(target), text)
+    except OSError as error:
+        raise WrongUse(f"--json {target}: {error.strerror}; name a file you may write") from error
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a text file so that it is either whole or untouched. Raises OSError."""
+    path = path.resolve()
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        # A pipe or a device, as in `--json >(jq .)` or /dev/null: to be written to, not replaced.
+        path.write_text(text, encoding="utf-8")
+        return
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"no JSON form for {type(value).__name__}: {value!r}; make it plain data first")
+
+
+def say(text: str, json_target: str | None = None) -> None:
+    """Print a line of the human report, unless standard output belongs to the JSON."""
+    if json_target != STDOUT:
+        click.echo(text)
+
+
+class Progress:
+    """One line on standard error that overwrites itself; silent unless that is a terminal.
+
+    Use as a context manager, so that the line is wiped when the work ends, however it ends.
+    """
+
+    def __init__(self, every_seconds: float = 0.1) -> None:
+        self._shown = sys.stderr.isatty()
+        self._every = every_seconds
+        self._next = 0.0
+
+    def __call__(self, text: str) -> None:
+        """Show `text`, at most once per interval."""
+        if self._shown and time.monotonic() >= self._next:
+            self._next = time.monotonic() + self._every
+            self._write(text)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        if self._shown:
+            self._write("")
+
+    @staticmethod
+    def _write(text: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()

@@ -1,0 +1,138 @@
+"""The frame of the command line: a table of commands, each imported only when it is used."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import click
+
+from conformance.cli.common import WRONG_USE, WrongUse, unknown
+from specs.verdict import Verdict
+
+INTERRUPTED = 130  # 128 + SIGINT, as a shell would report it
+READER_GONE = 141  # 128 + SIGPIPE: whoever read our output has left
+DEFECT = 70  # EX_SOFTWARE: a fault of insync itself, which must not look like "broken"
+
+
+class Entry(NamedTuple):
+    """One command: where it lives, and its line in `insync --help`."""
+
+    module: str
+    attribute: str
+    help: str
+
+
+# In the order of --help. A command is written in one module and named here, nowhere else.
+COMMANDS: dict[str, Entry] = {
+    "verify": Entry("conformance.cli.verify", "verify", "Check every claim; print one table."),
+    "explore": Entry("conformance.cli.explore", "explore", "Visit every reachable state."),
+    "find": Entry("conformance.cli.find", "find", "Print the shortest run that breaks a claim."),
+    "prove": Entry("conformance.cli.prove", "prove", "Prove claims for any number of brokers."),
+    "versions": Entry("conformance.cli.versions", "versions", "List versions and switches."),
+    "simulate": Entry("conformance.cli.simulate", "simulate", "Run and record the implementation."),
+    "ingest": Entry("conformance.cli.ingest", "ingest", "Turn broker logs into events."),
+    "check": Entry("conformance.cli.check", "check", "Judge traces, events, or broker logs."),
+    "test": Entry("conformance.cli.test", "test", "Run the project's own gates and tests."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and help line, and imports one when it runs.
+
+    It also settles every exit code: the verdict a command returned, 64 for wrong use, 130 for
+    Ctrl-C, 141 where the reader of the output has gone, 70 for a defect of insync itself.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command called `cmd_name`; None where the table has no such name."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command = getattr(importlib.import_module(entry.module), entry.attribute)
+        assert isinstance(command, click.Command), f"{entry} is not a click command"
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, but an unknown command is answered with the nearest name."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise unknown("command", args[0], COMMANDS)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands from the table alone, so that help imports nothing."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+    def main(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+    ) -> NoReturn:
+        """Run one command line and leave with its exit code."""
+        extra["standalone_mode"] = False
+        try:
+            sys.exit(_exit_code(super().main(args, prog_name="insync", **extra)))
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            sys.exit(WRONG_USE)
+        except click.UsageError as error:
+            WrongUse(_teach(error)).show()
+            sys.exit(WRONG_USE)
+        except click.ClickException as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except (click.Abort, KeyboardInterrupt):
+            sys.exit(INTERRUPTED)
+        except Exception:
+            traceback.print_exc()
+            click.echo("insync: this is a defect of insync itself, not a verdict", err=True)
+            sys.exit(DEFECT)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a reader that has gone (`insync … | head`) ends it quietly."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:
+            # The interpreter flushes again at exit; give it somewhere harmless to write.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return READER_GONE
+
+
+def _exit_code(result: object) -> int:
+    if isinstance(result, Verdict):
+        return result.exit_code
+    return result if isinstance(result, int) else 0
+
+
+def _teach(error: click.UsageError) -> str:
+    message = error.format_message().rstrip(".")
+    message = message[:1].lower() + message[1:]
+    if error.ctx is None:
+        return f"{message}; see insync --help"
+    usage = " ".join([error.ctx.command_path, *error.ctx.command.collect_usage_pieces(error.ctx)])
+    return f"{message}; write: {usage} (see {error.ctx.command_path} --help)"
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="insync", prog_name="insync")
+def main() -> None:
+    """Kafka's ZooKeeper-era controller and replication protocol: specified, proved, checked.
+
+    Exit codes: 0 holds, 1 broken, 2 unknown, 3 not checked, 64 wrong use.
+
+    \b
+    Example:
+      insync verify
+      insync explore election --json -
+    """

@@ -1,0 +1,1 @@
+"""The engines that check a system: exploring, finding, proving."""
