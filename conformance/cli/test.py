@@ -1,0 +1,112 @@
+"""`insync test`: the gates and the tests, as they must pass before a change lands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from conformance.cli.common import STDOUT, WRONG_USE, WrongUse, emit_json, json_option, say
+from specs.verdict import Verdict, combine
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTEST_INTERRUPTED, PYTEST_WRONG_USE, PYTEST_NO_TESTS = 2, 4, 5
+
+
+class Stage(NamedTuple):
+    """What one gate said, and how long it took."""
+
+    name: str
+    verdict: Verdict
+    seconds: float
+
+
+def gates() -> dict[str, list[str]]:
+    """The commands that must pass before the tests, by name, quickest first."""
+    python, bin_folder = sys.executable, Path(sys.executable).parent
+    return {
+        "lint": [python, "-m", "ruff", "check", "--quiet"],
+        "format": [python, "-m", "ruff", "format", "--check"],
+        "import arrows": [str(bin_folder / "lint-imports"), "--no-cache"],
+        "types": [python, "-m", "mypy"],
+    }
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--deep", is_flag=True, help="Also run the tests that take minutes.")
+@json_option
+@click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
+def test(deep: bool, json_target: str | None, pytest_args: tuple[str, ...]) -> None:
+    """Run lint, format, import arrows, types, and the tests; fail if any of them fails.
+
+    Anything else on the line goes to pytest. Every gate runs, whatever an earlier one said. The
+    gates print only when they fail.
+
+    \b
+    Example:
+      insync test
+      insync test --deep tests/model -k "isr and not shrink"
+    """
+    if not (ROOT / "tests").is_dir():
+        raise WrongUse("insync test runs in a checkout of the project; clone it and run ./insync")
+    stages = [_gate(name, command, json_target) for name, command in gates().items()]
+    tests, code = _tests([*(["--deep"] if deep else []), *pytest_args], json_target)
+    stages.append(tests)
+    verdict = combine(stage.verdict for stage in stages)
+    emit_json(
+        json_target,
+        {
+            "verdict": verdict,
+            "stages": [
+                {"stage": stage.name, "verdict": stage.verdict, "seconds": round(stage.seconds, 2)}
+                for stage in stages
+            ],
+        },
+    )
+    failed = [stage.name for stage in stages if stage.verdict is not Verdict.HOLDS]
+    if failed:
+        click.echo(f"insync test: not passed: {', '.join(failed)}", err=True)
+    raise click.exceptions.Exit(code if code >= WRONG_USE else verdict.exit_code)
+
+
+def _gate(name: str, command: list[str], json_target: str | None) -> Stage:
+    start = time.monotonic()
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    verdict = Verdict.BROKEN if done.returncode else Verdict.HOLDS
+    if done.returncode:
+        click.echo(done.stdout.rstrip(), err=True)
+    return _told(Stage(name, verdict, time.monotonic() - start), json_target)
+
+
+def _tests(arguments: list[str], json_target: str | None) -> tuple[Stage, int]:
+    """The stage, and the exit code where it is more than a verdict: wrong use, or Ctrl-C."""
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments],
+        cwd=ROOT,
+        stdout=sys.stderr if json_target == STDOUT else None,
+        check=False,
+    )
+    verdicts = {0: Verdict.HOLDS, PYTEST_NO_TESTS: Verdict.NOT_CHECKED}
+    verdict = verdicts.get(done.returncode, Verdict.BROKEN)
+    special = {PYTEST_WRONG_USE: WRONG_USE, PYTEST_INTERRUPTED: 128 + 2}
+    stage = _told(Stage("tests", verdict, time.monotonic() - start), json_target)
+    return stage, special.get(done.returncode, 0)
+
+
+def _told(stage: Stage, json_target: str | None) -> Stage:
+    word = "passed" if stage.verdict is Verdict.HOLDS else "NOT PASSED"
+    say(f"{stage.name:<14} {word:<10} {stage.seconds:6.1f} s", json_target)
+    return stage

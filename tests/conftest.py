@@ -1,0 +1,30 @@
+"""Options and profiles that every test shares."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import settings
+
+# Derandomised: the same commit gives the same answer. A deep run looks at fresh examples each
+# time, and prints the blob that brings a failure back.
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("deep", max_examples=2000, deadline=None, print_blob=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--deep", action="store_true", help="also run the tests that take minutes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    profile = "deep" if config.getoption("--deep") else "ci"
+    settings.load_profile(os.environ.get("INSYNC_HYPOTHESIS", profile))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--deep"):
+        return
+    for item in items:
+        if item.get_closest_marker("deep"):
+            item.add_marker(pytest.mark.skip(reason="takes minutes; runs with --deep"))
