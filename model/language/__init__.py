@@ -1,0 +1,72 @@
+"""The notation: one protocol text, recorded over hash-consed terms, lowered four ways.
+
+A protocol author needs only what this package exports; see `model/classic` for a first example.
+"""
+
+from model.language.errors import ImpossibleValue, ProtocolError
+from model.language.properties import Claim, always, eventually, sometimes
+from model.language.recording import Transition, require, transition, version
+from model.language.schema import Log, Record, Relation, SetOf, ghost, per
+from model.language.sorts import BOOL, Bounded, Enumeration, Names, Numbers, Sort
+from model.language.system import Bound, RecordedSystem, System, Version
+from model.language.values import ALL, BLANK, lam
+from model.language.words import (
+    all_of,
+    any_of,
+    below,
+    every,
+    how_many,
+    implies,
+    larger,
+    least,
+    limit,
+    not_,
+    smaller,
+    some,
+    when,
+)
+
+__all__ = [
+    "ALL",
+    "BLANK",
+    "BOOL",
+    "Bound",
+    "Bounded",
+    "Claim",
+    "Enumeration",
+    "ImpossibleValue",
+    "Log",
+    "Names",
+    "Numbers",
+    "ProtocolError",
+    "Record",
+    "RecordedSystem",
+    "Relation",
+    "SetOf",
+    "Sort",
+    "System",
+    "Transition",
+    "Version",
+    "all_of",
+    "always",
+    "any_of",
+    "below",
+    "every",
+    "eventually",
+    "ghost",
+    "how_many",
+    "implies",
+    "lam",
+    "larger",
+    "least",
+    "limit",
+    "not_",
+    "per",
+    "require",
+    "smaller",
+    "some",
+    "sometimes",
+    "transition",
+    "version",
+    "when",
+]

@@ -1,0 +1,326 @@
+"""Generated Python: the lowering that the others are tested against.
+
+A state is `bytes` (one byte a cell, the code less the domain's least) where every domain has at
+most 256 values, else a tuple of ints. The guards of all instances are merged into one decision
+tree, shared sub-terms become locals of the innermost block that needs them, and each branch not
+taken marks the reason that refused. So one call gives successors, coverage and refusal coverage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from model.language.errors import ImpossibleValue
+from model.language.grounding import Grounded, Instance
+from model.language.sorts import BOOL
+from model.language.terms import FALSE, TRUE, Term
+
+State = Any
+"""bytes, or a tuple of ints for wide domains."""
+
+
+def _is_cheap(term: Term) -> bool:
+    """Cheaper to compute again than to keep in a local."""
+    if term.op in ("const", "cell"):
+        return True
+    if term.op == "not":
+        return _is_cheap(term.args[0])
+    if term.op == "add":
+        return term.args[0].op == "cell"  # type: ignore[no-any-return]
+    return term.op in ("eq", "lt", "le") and all(a.op in ("const", "cell") for a in term.args)
+
+
+@dataclass
+class _Block:
+    """A node of the decision tree: what happens once its condition holds."""
+
+    path: tuple[int, ...] = ()
+    children: dict[Term, _Block] = field(default_factory=dict)
+    reasons: set[int] = field(default_factory=set)
+    done: list[Instance] = field(default_factory=list)
+    refused_here: set[int] = field(default_factory=set)
+    kept: list[Term] = field(default_factory=list)
+
+    def below(self) -> Iterator[_Block]:
+        yield self
+        for child in self.children.values():
+            yield from child.below()
+
+
+class _Emitter:
+    """Turns terms into Python expressions, with locals for shared sub-terms."""
+
+    def __init__(self, grounded: Grounded) -> None:
+        self.low = [cell.domain[0] for cell in grounded.cells]
+        self.names: dict[Term, str] = {}
+
+    def cell(self, number: int) -> str:
+        low = self.low[number]
+        return f"c{number}" if low == 0 else f"(c{number}{low:+d})"
+
+    def expression(self, term: Term) -> str:
+        if term in self.names:
+            return self.names[term]
+        return self._fresh(term)
+
+    def _fresh(self, term: Term) -> str:
+        op, args = term.op, term.args
+        if op == "const":
+            return str(args[0])
+        if op == "cell":
+            return self.cell(args[0])
+        if op == "not":
+            return f"(not {self.expression(args[0])})"
+        if op in ("and", "or"):
+            return "(" + f" {op} ".join(self.expression(arg) for arg in args) + ")"
+        if op == "ite":
+            condition, then, other = map(self.expression, args)
+            return f"({then} if {condition} else {other})"
+        if op == "add":
+            return f"({self.expression(args[0])}{args[1].args[0]:+d})"
+        if op == "total":
+            return "(" + " + ".join(f"bool({self.expression(arg)})" for arg in args) + ")"
+        symbol = {"eq": "==", "lt": "<", "le": "<="}[op]
+        left, right = args
+        if left.op == "cell" and right.op == "const" and left.sort is not BOOL:
+            return f"c{left.args[0]} {symbol} {right.args[0] - self.low[left.args[0]]}"
+        if right.op == "cell" and left.op == "const" and right.sort is not BOOL:
+            return f"{left.args[0] - self.low[right.args[0]]} {symbol} c{right.args[0]}"
+        if left.sort is BOOL:
+            return f"(bool({self.expression(left)}) == bool({self.expression(right)}))"
+        return f"{self.expression(left)} {symbol} {self.expression(right)}"
+
+    def code(self, number: int, value: Term) -> str:
+        """The value that a cell stores for a term."""
+        if value.op == "cell" and value.args[0] == number:
+            return f"c{number}"
+        if value.op == "cell" and self.low[value.args[0]] == self.low[number]:
+            return f"c{value.args[0]}"
+        if value.op == "const":
+            return str(int(value.args[0]) - self.low[number])
+        if value.sort is BOOL:
+            return f"(1 if {self.expression(value)} else 0)"
+        low = self.low[number]
+        return self.expression(value) if low == 0 else f"({self.expression(value)}{-low:+d})"
+
+
+def _tree(instances: list[Instance]) -> _Block:
+    root = _Block()
+    for instance in instances:
+        block = root
+        for position, (condition, reason) in enumerate(instance.requires):
+            if condition is FALSE:
+                if position:
+                    block.refused_here.add(reason)
+                break
+            child = block.children.get(condition)
+            if child is None:
+                child = _Block((*block.path, len(block.children)))
+                block.children[condition] = child
+            child.reasons.add(reason)
+            block = child
+        else:
+            block.done.append(instance)
+    return root
+
+
+def _common(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    same = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        same += 1
+    return one[:same]
+
+
+def _place_locals(root: _Block, extra: dict[tuple[int, ...], list[Term]] | None = None) -> None:
+    """Finds the terms worth a local, and the innermost block from which all their uses hang."""
+    uses: dict[Term, list[tuple[int, ...]]] = {}
+    by_path: dict[tuple[int, ...], _Block] = {}
+    for block in root.below():
+        by_path[block.path] = block
+        sites = list(block.children)
+        for instance in block.done:
+            sites += [check.fine for check in instance.checks]
+            sites += list(instance.writes.values())
+        sites += (extra or {}).get(block.path, [])
+        for term in sites:
+            uses.setdefault(term, []).append(block.path)
+    reachable: set[Term] = set()
+    todo = list(uses)
+    while todo:
+        term = todo.pop()
+        if term in reachable:
+            continue
+        reachable.add(term)
+        todo.extend(arg for arg in term.args if isinstance(arg, Term))
+    # A term is made after its parts, so descending order visits users before what they use.
+    for term in sorted(reachable, key=lambda made: -made.order):
+        places = uses[term]
+        home = places[0]
+        for place in places[1:]:
+            home = _common(home, place)
+        kept = len(places) > 1 and not _is_cheap(term)
+        if kept:
+            by_path[home].kept.append(term)
+        below = [home] if kept else places
+        for arg in {arg for arg in term.args if isinstance(arg, Term)}:
+            uses.setdefault(arg, []).extend(below)
+
+
+class PythonCode:
+    """The compiled instance.
+
+    `successors(state, fired, refused, pruned)` -> [(instance number, next state)]; `fired` and
+    `refused` are lists of counts or marks by transition instance and by reason; `pruned` counts by bound.
+    """
+
+    def __init__(self, grounded: Grounded) -> None:
+        self.grounded = grounded
+        self.low = [cell.domain[0] for cell in grounded.cells]
+        self.narrow = all(len(cell.domain) <= 256 for cell in grounded.cells)
+        self._pack: Callable[[Any], State] = bytes if self.narrow else tuple
+        self.initial: State = self.encode(grounded.initial)
+        self.source = self._successors_source()
+        self.successors: Callable[..., list[tuple[int, State]]] = self._compile(
+            self.source, "successors"
+        )
+        self.claims: dict[str, Callable[[State], bool]] = {
+            name: self._condition(name, term) for name, term in grounded.claims.items()
+        }
+        self._single: dict[int, Callable[[State], Any]] = {}
+
+    # -- states -----------------------------------------------------------------------------
+
+    def encode(self, codes: Any) -> State:
+        """Codes by cell -> a state."""
+        return self._pack([code - low for code, low in zip(codes, self.low, strict=True)])
+
+    def decode(self, state: State) -> tuple[int, ...]:
+        """A state -> codes by cell."""
+        return tuple(stored + low for stored, low in zip(state, self.low, strict=True))
+
+    # -- emission ---------------------------------------------------------------------------
+
+    def _unpack(self) -> str:
+        names = ", ".join(f"c{n}" for n in range(len(self.low)))
+        return f"    {names}, = s"
+
+    def _compile(self, source: str, name: str) -> Any:
+        space: dict[str, Any] = {"pack": self._pack, "ImpossibleValue": ImpossibleValue}
+        exec(compile(source, f"<generated {name}>", "exec"), space)
+        return space[name]
+
+    def _successors_source(self) -> str:
+        root = _tree(self.grounded.instances)
+        _place_locals(root)
+        lines = ["def successors(s, fired, refused, pruned):", self._unpack(), "    out = []"]
+        self._emit(root, 1, _Emitter(self.grounded), lines)
+        lines.append("    return out")
+        return "\n".join(lines) + "\n"
+
+    def _emit(self, block: _Block, depth: int, emitter: _Emitter, lines: list[str]) -> None:
+        pad = "    " * depth
+        mine = dict(emitter.names)
+        for term in sorted(block.kept, key=lambda made: made.order):
+            text = emitter.expression(term)
+            emitter.names[term] = f"t{len(lines)}"
+            lines.append(f"{pad}{emitter.names[term]} = {text}")
+        for reason in sorted(block.refused_here):
+            lines.append(f"{pad}refused[{reason}] = 1")
+        for instance in block.done:
+            self._emit_instance(instance, pad, emitter, lines)
+        for condition, child in block.children.items():
+            lines.append(f"{pad}if {emitter.expression(condition)}:")
+            self._emit(child, depth + 1, emitter, lines)
+            lines.append(f"{pad}else:")
+            marks = " = ".join(f"refused[{reason}]" for reason in sorted(child.reasons))
+            lines.append(f"{pad}    {marks} = 1")
+        if not (block.kept or block.refused_here or block.done or block.children):
+            lines.append(f"{pad}pass")
+        emitter.names = mine
+
+    def _emit_instance(
+        self, instance: Instance, pad: str, emitter: _Emitter, lines: list[str]
+    ) -> None:
+        opening = pad
+        for position, check in enumerate(instance.checks):
+            word = "if" if position == 0 else "elif"
+            lines.append(f"{opening}{word} not ({emitter.expression(check.fine)}):")
+            if check.bound is None:
+                text = f"{instance.label}: {check.what}"
+                lines.append(f"{opening}    raise ImpossibleValue({text!r})")
+            else:
+                lines.append(
+                    f"{opening}    pruned[{check.bound!r}] = pruned.get({check.bound!r}, 0) + 1"
+                )
+        if instance.checks:
+            lines.append(f"{opening}else:")
+            pad += "    "
+        cells = ", ".join(
+            emitter.code(n, instance.writes[n]) if n in instance.writes else f"c{n}"
+            for n in range(len(self.low))
+        )
+        lines.append(f"{pad}fired[{instance.number}] += 1")
+        packed = f"pack(({cells},))" if self.narrow else f"({cells},)"
+        lines.append(f"{pad}out.append(({instance.number}, {packed}))")
+
+    def _condition(self, name: str, term: Term) -> Callable[[State], bool]:
+        root = _Block()
+        _place_locals(root, {(): [term]})
+        emitter = _Emitter(self.grounded)
+        lines = ["def condition(s):", self._unpack()]
+        for kept in sorted(root.kept, key=lambda made: made.order):
+            text = emitter.expression(kept)
+            emitter.names[kept] = f"t{len(lines)}"
+            lines.append(f"    {emitter.names[kept]} = {text}")
+        lines.append(f"    return bool({emitter.expression(term)})")
+        compiled: Callable[[State], bool] = self._compile("\n".join(lines) + "\n", "condition")
+        return compiled
+
+    def condition(self, term: Term) -> Callable[[State], bool]:
+        """Any grounded Bool term as a function of the state."""
+        return self._condition("condition", term)
+
+    # -- one instance at a time ---------------------------------------------------------------
+
+    def attempt(self, instance: Instance, state: State) -> State | None:
+        """The successor by one instance, or None if it is refused or beyond a bound."""
+        return self._one(instance)(state)[1]
+
+    def first_refusal(self, instance: Instance, state: State) -> int | None:
+        """The position among the instance's requirements of the first that fails, or None."""
+        position: int | None = self._one(instance)(state)[0]
+        return position
+
+    def _one(self, instance: Instance) -> Callable[[State], Any]:
+        found = self._single.get(instance.number)
+        if found is None:
+            found = self._single[instance.number] = self._compile(
+                self._one_source(instance), "one"
+            )
+        return found
+
+    def _one_source(self, instance: Instance) -> str:
+        emitter = _Emitter(self.grounded)
+        lines = ["def one(s):", self._unpack()]
+        for position, (condition, _) in enumerate(instance.requires):
+            lines.append(f"    if not ({emitter.expression(condition)}): return {position}, None")
+        if any(condition is FALSE for condition, _ in instance.requires):
+            return "\n".join(lines) + "\n"
+        for check in instance.checks:
+            action = "return None, None"
+            if check.bound is None:
+                action = f"raise ImpossibleValue({instance.label + ': ' + check.what!r})"
+            lines.append(f"    if not ({emitter.expression(check.fine)}): {action}")
+        cells = ", ".join(
+            emitter.code(n, instance.writes[n]) if n in instance.writes else f"c{n}"
+            for n in range(len(self.low))
+        )
+        lines.append(f"    return None, pack(({cells},))")
+        return "\n".join(lines) + "\n"
+
+
+__all__ = ["FALSE", "TRUE", "PythonCode", "State"]

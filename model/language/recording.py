@@ -1,0 +1,311 @@
+"""Recording: a transition's function runs once, over expressions, and leaves requires and writes.
+
+    @transition(leader=BROKERS, laggard=BROKERS)
+    def leader_shrinks_isr(now, new, leader, laggard):
+        \"\"\"A leader drops a lagging follower by a conditional write to ZooKeeper.\"\"\"
+        mine = now.view[leader]
+        require(mine.leads, "leader believes it leads")
+        ...
+
+        new.view[leader] = mine.but(isr=mine.isr.without(laggard))
+
+What a transition does not write stays as it was. Nondeterminism is the parameters, and only those.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from model.language import terms as t
+from model.language.errors import ProtocolError, author_line, unknown_name
+from model.language.schema import Field, Ghost, Log, MapOf, Record, Schema, SetOf
+from model.language.sorts import BOOL, Sort
+from model.language.terms import Term
+from model.language.values import (
+    Scalar,
+    SetValue,
+    coerce,
+    index_term,
+    leaf_terms,
+    read,
+)
+from model.language.words import condition_term
+
+Switches = Mapping[str, object]
+Parameter = Sort | SetOf
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One fact that must hold, and the sentence that says so."""
+
+    condition: Term
+    reason: str
+
+
+@dataclass(frozen=True)
+class Write:
+    """`field[keys..., variables...] := value` for all values of the variables."""
+
+    field: str
+    keys: tuple[Term, ...]
+    variables: tuple[Term, ...]
+    value: Term
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A named step of the protocol as its author wrote it."""
+
+    name: str
+    function: Callable[..., None]
+    parameters: Mapping[str, Parameter]
+    only: Callable[[Any], bool] | None = None
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring: what happens, in one sentence."""
+        return (self.function.__doc__ or "").strip().split("\n")[0]
+
+    def applies(self, switches: Switches) -> bool:
+        """Is the transition part of the version with these switches?"""
+        return self.only is None or self.only(_SwitchView(switches))
+
+
+@dataclass
+class Recorded:
+    """What a transition's function left behind, under one version's switches."""
+
+    transition: Transition
+    parameters: dict[str, Parameter]
+    requires: list[Requirement] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
+
+
+class _Recorder:
+    def __init__(self, switches: Switches) -> None:
+        self.switches = switches
+        self.requires: list[Requirement] | None = None
+        self.writes: list[Write] = []
+
+
+_open: list[_Recorder] = []
+
+
+@contextmanager
+def _recording(switches: Switches) -> Iterator[_Recorder]:
+    recorder = _Recorder(switches)
+    _open.append(recorder)
+    try:
+        yield recorder
+    finally:
+        _open.pop()
+
+
+class _SwitchView:
+    def __init__(self, switches: Switches) -> None:
+        self._switches = switches
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._switches:
+            raise ProtocolError(unknown_name("switch", name, self._switches))
+        return self._switches[name]
+
+
+class _CurrentVersion:
+    """The switches of the version that is being recorded: `if version.zk_writes_fenced: ...`.
+
+    A switch is a plain Python value, fixed for the whole recording, so `if` on it is right.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if not _open:
+            raise ProtocolError(
+                f"version.{name} is known only while a system is recorded for a version"
+            )
+        return getattr(_SwitchView(_open[-1].switches), name)
+
+
+version = _CurrentVersion()
+
+
+def require(condition: Scalar, reason: str) -> None:
+    """One fact that must hold for the step to be possible; `reason` is a positive sentence."""
+    if not _open or _open[-1].requires is None:
+        raise ProtocolError(f"{author_line()}: require() is for transitions only")
+    if not reason.strip():
+        raise ProtocolError(f"{author_line()}: give the reason as a positive sentence")
+    requires = _open[-1].requires
+    if any(known.reason == reason for known in requires):
+        raise ProtocolError(f"{author_line()}: this reason stands twice; one fact per require")
+    if _open[-1].writes:
+        raise ProtocolError(f"{author_line()}: require before the first write, never after it")
+    requires.append(Requirement(condition_term(condition), reason))
+
+
+class New:
+    """The next state, to be written: `new.zk = now.zk.but(...)`, `new.view[b].hw = 3`."""
+
+    def __init__(self, schema: Schema, name: str, keys: tuple[Term, ...], to: _Recorder) -> None:
+        object.__setattr__(self, "_place", (schema, name, keys, to))
+
+    def _down(self, part: str) -> tuple[Schema, str]:
+        schema, name, _, _ = self._place  # type: ignore[attr-defined]
+        while isinstance(schema, Ghost):
+            schema = schema.of
+        if isinstance(schema, Log) and part == "end":
+            raise ProtocolError(f"{author_line()}: write the log by .append(...) or .cut(...)")
+        if not isinstance(schema, Record):
+            raise ProtocolError(f"{author_line()}: {name} has no part {part!r}; index it first")
+        if part not in schema.parts:
+            raise ProtocolError(f"{author_line()}: {unknown_name('field', part, schema.parts)}")
+        return schema.parts[part], f"{name}.{part}" if name else part
+
+    def __getattr__(self, part: str) -> New:
+        if part.startswith("__"):
+            raise AttributeError(part)
+        schema, name = self._down(part)
+        return New(schema, name, self._place[2], self._place[3])
+
+    def __setattr__(self, part: str, value: object) -> None:
+        schema, name = self._down(part)
+        _write(schema, name, self._place[2], value, self._place[3])
+
+    def _index(self, index: object) -> tuple[Schema, str, tuple[Term, ...], _Recorder]:
+        schema, name, keys, to = self._place  # type: ignore[attr-defined]
+        while isinstance(schema, Ghost):
+            schema = schema.of
+        if not isinstance(schema, MapOf):
+            raise ProtocolError(f"{author_line()}: {name or 'the state'} is not indexed")
+        return schema.of, name, (*keys, index_term(schema.index, index)), to
+
+    def __getitem__(self, index: object) -> New:
+        return New(*self._index(index))
+
+    def __setitem__(self, index: object, value: object) -> None:
+        schema, name, keys, to = self._index(index)
+        _write(schema, name, keys, value, to)
+
+
+def _write(
+    schema: Schema, name: str, keys: tuple[Term, ...], raw: object, to: _Recorder
+) -> None:
+    value = coerce(schema, raw)
+    for leaf, variables, term in leaf_terms(schema, value, name):
+        if term is t.get(leaf.name, (*keys, *variables), leaf.sort):
+            continue  # written as it was: .but() keeps the other parts
+        if any(w.field == leaf.name and w.keys == keys for w in to.writes):
+            raise ProtocolError(f"{author_line()}: {leaf.name} is written twice in one step")
+        to.writes.append(Write(leaf.name, keys, variables, term))
+
+
+def parameter_value(name: str, sort: Parameter) -> Any:
+    """A parameter as the transition's function sees it."""
+    if isinstance(sort, SetOf):
+        return SetValue((sort.element,), lambda x: t.get(f"${name}", (x,), BOOL))
+    return Scalar(t.var(f"${name}", sort))
+
+
+def transition(
+    *, only: Callable[[Any], bool] | None = None, **parameters: Parameter
+) -> Callable[[Callable[..., None]], Transition]:
+    """Declares a step: `@transition(leader=BROKERS, laggard=BROKERS)`.
+
+    `only` is a rule over the version's switches: the step exists where it is true.
+    A parameter may be a sort, or `SetOf(sort)` for a set.
+    """
+
+    def declare(function: Callable[..., None]) -> Transition:
+        expected = ["now", "new", *parameters]
+        actual = list(inspect.signature(function).parameters)
+        if actual != expected:
+            raise ProtocolError(
+                f"{function.__name__}({', '.join(actual)}): write "
+                f"{function.__name__}({', '.join(expected)}), as its parameters are declared"
+            )
+        if not (function.__doc__ or "").strip():
+            raise ProtocolError(f"{function.__name__}: say in a docstring what happens")
+        return Transition(function.__name__, function, dict(parameters), only)
+
+    return declare
+
+
+def record(step: Transition, state: Record, switches: Switches) -> Recorded:
+    """Runs a transition's function over expressions and keeps what it required and wrote."""
+    with _recording(switches) as recorder:
+        recorder.requires = []
+        arguments = {name: parameter_value(name, sort) for name, sort in step.parameters.items()}
+        returned: Any = step.function(read(state, ""), New(state, "", (), recorder), **arguments)
+        if returned is not None:
+            raise ProtocolError(f"{step.name} returns a value; a step only requires and writes")
+        _refuse_ghost_reads(step, state, recorder.requires)
+        return Recorded(step, dict(step.parameters), recorder.requires, recorder.writes)
+
+
+def record_initial(
+    function: Callable[..., None], state: Record, switches: Switches
+) -> list[Write]:
+    """The writes of a system's initial state; what it does not write is blank."""
+    with _recording(switches) as recorder:
+        function(New(state, "", (), recorder))
+        return recorder.writes
+
+
+def record_condition(
+    function: Callable[..., Scalar], state: Record, switches: Switches
+) -> Term:
+    """A claim's condition as a term."""
+    with _recording(switches):
+        return condition_term(function(read(state, "")))
+
+
+def _refuse_ghost_reads(step: Transition, state: Record, requires: list[Requirement]) -> None:
+    from model.language.schema import fields
+
+    ghosts = {leaf.name for leaf in fields(state) if leaf.ghost}
+    for requirement in requires:
+        read_here = sorted(fields_read(requirement.condition) & ghosts)
+        if read_here:
+            raise ProtocolError(
+                f"{step.name}: `{requirement.reason}` reads the ghost field {read_here[0]}; "
+                "history is for claims and proofs, never for a require"
+            )
+
+
+def fields_read(term: Term) -> frozenset[str]:
+    """The names of the fields that a term reads."""
+    found: set[str] = set()
+    seen: set[Term] = set()
+    todo = [term]
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.op == "get":
+            found.add(node.args[0])
+        todo.extend(arg for arg in node.args if isinstance(arg, Term))
+    return frozenset(found)
+
+
+__all__ = [
+    "Field",
+    "New",
+    "Parameter",
+    "Recorded",
+    "Requirement",
+    "Switches",
+    "Transition",
+    "Write",
+    "fields_read",
+    "record",
+    "record_condition",
+    "record_initial",
+    "require",
+    "transition",
+    "version",
+]

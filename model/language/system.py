@@ -1,0 +1,164 @@
+"""A system: a choice of state, transitions, claims, versions and bounds, recorded for a version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from model.language import terms as t
+from model.language.errors import ProtocolError, unknown_name
+from model.language.properties import Claim
+from model.language.recording import (
+    Recorded,
+    Switches,
+    Transition,
+    Write,
+    fields_read,
+    record,
+    record_condition,
+    record_initial,
+)
+from model.language.schema import Field, Record, fields
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound of the enumerated instance: its default, the least sensible value, what it limits."""
+
+    default: int
+    least: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Version:
+    """A named choice of switches: a Kafka release, or a published design."""
+
+    name: str
+    switches: Mapping[str, object]
+    about: str
+
+
+@dataclass(frozen=True)
+class System:
+    """The protocol, or a part of it, that can be explored, proved and lowered by itself."""
+
+    name: str
+    about: str
+    state: Record
+    initial: Callable[..., None]
+    transitions: tuple[Transition, ...]
+    claims: tuple[Claim, ...]
+    versions: Mapping[str, Version]
+    default_version: str
+    bounds: Mapping[str, Bound]
+    switches: Mapping[str, str] = field(default_factory=dict)
+    """Switch name -> what it is, with its KIP or JIRA."""
+
+    def version(self, name: str | None = None) -> Version:
+        """A version by name; an unknown name is refused with the nearest."""
+        name = name or self.default_version
+        if name not in self.versions:
+            raise ProtocolError(unknown_name(f"version of {self.name}", name, self.versions))
+        return self.versions[name]
+
+    def limits(self, given: Mapping[str, int]) -> dict[str, int]:
+        """The bounds with defaults; unknown names and too small values are refused."""
+        for name, value in given.items():
+            if name not in self.bounds:
+                raise ProtocolError(unknown_name(f"bound of {self.name}", name, self.bounds))
+            bound = self.bounds[name]
+            if value < bound.least:
+                raise ProtocolError(
+                    f"bound {name}={value} is too small: the smallest that makes sense is "
+                    f"{name}={bound.least} ({bound.what})"
+                )
+        return {name: given.get(name, bound.default) for name, bound in self.bounds.items()}
+
+    def recorded(
+        self, version: str | None = None, changed: Mapping[str, object] | None = None
+    ) -> RecordedSystem:
+        """The system under one version's switches, some of them changed."""
+        chosen = self.version(version)
+        switches = dict(chosen.switches)
+        for name, value in (changed or {}).items():
+            if name not in switches:
+                raise ProtocolError(unknown_name(f"switch of {self.name}", name, switches))
+            if type(value) is not type(switches[name]):
+                raise ProtocolError(
+                    f"switch {name} is {switches[name]!r} in {chosen.name}; "
+                    f"{value!r} is not a value of that kind"
+                )
+            switches[name] = value
+        return RecordedSystem(self, chosen.name, switches)
+
+
+class RecordedSystem:
+    """Transitions and claims as terms, under one choice of switches."""
+
+    def __init__(self, system: System, version: str, switches: Switches) -> None:
+        self.system = system
+        self.version = version
+        self.switches = dict(switches)
+        self.fields: dict[str, Field] = {leaf.name: leaf for leaf in fields(system.state)}
+        self.steps: list[Recorded] = [
+            record(step, system.state, switches)
+            for step in system.transitions
+            if step.applies(switches)
+        ]
+        _refuse_twice(step.transition.name for step in self.steps)
+
+    @cached_property
+    def initial(self) -> list[Write]:
+        """The writes that make the initial state out of the blank one."""
+        return record_initial(self.system.initial, self.system.state, self.switches)
+
+    @cached_property
+    def claims(self) -> dict[str, tuple[Claim, t.Term]]:
+        """Claim name -> (claim, its condition)."""
+        from model.language.recording import _SwitchView
+
+        return {
+            claim.name: (claim, record_condition(claim.function, self.system.state, self.switches))
+            for claim in self.system.claims
+            if claim.only is None or claim.only(_SwitchView(self.switches))
+        }
+
+    def claim(self, name: str) -> tuple[Claim, t.Term]:
+        """One claim; an unknown name is refused with the nearest."""
+        if name not in self.claims:
+            raise ProtocolError(unknown_name(f"claim of {self.system.name}", name, self.claims))
+        return self.claims[name]
+
+    @property
+    def without(self) -> dict[str, object]:
+        """The switches that differ from the version's own."""
+        own = self.system.versions[self.version].switches
+        return {name: value for name, value in self.switches.items() if own[name] != value}
+
+    def fields_needed(self, claims: list[t.Term]) -> set[str]:
+        """Fields that exploration must keep: all but the ghosts that no given claim depends on."""
+        needed = {name for name, leaf in self.fields.items() if not leaf.ghost}
+        for term in claims:
+            needed |= fields_read(term)
+        while True:
+            more: set[str] = set()
+            for step in self.steps:
+                for write in step.writes:
+                    if write.field in needed:
+                        more |= fields_read(write.value)
+                        for key in write.keys:
+                            more |= fields_read(key)
+            more = {name for name in more if name in self.fields}
+            if more <= needed:
+                return needed
+            needed |= more
+
+
+def _refuse_twice(names: object) -> None:
+    seen: set[str] = set()
+    for name in names:  # type: ignore[attr-defined]
+        if name in seen:
+            raise ProtocolError(f"the step {name} is declared twice")
+        seen.add(name)

@@ -1,0 +1,319 @@
+"""Terms: the small language in which every guard, write and claim is recorded.
+
+A term is hash-consed: structural equality is identity, so a recording is a graph with shared
+nodes and every lowering is one pass over it. The operations:
+
+    const var bound      literals; parameters and bound variables; a named bound's value
+    get                  a field at its indices: get(field, i, j)
+    cell                 one leaf of an enumerated state (made by grounding only)
+    not and or eq lt le  connectives and comparisons
+    add sub ite          +, -, if-then-else
+    every some           quantifiers over a sort, or over numbers low <= x < high
+    count least          how many / the least, over an enumerated sort only
+
+There is no recursion, no native set and no native sequence: sets are Bool-valued fields, logs
+are a length and an offset-indexed field. The constructors simplify, and never change meaning.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language.errors import ProtocolError
+from model.language.sorts import BOOL, INTEGER, Sort
+
+
+class Term:
+    """One node. Compare terms with `is`; build them with the functions below only."""
+
+    __slots__ = ("args", "free", "op", "order", "sort")
+
+    op: str
+    args: tuple[Any, ...]
+    sort: Sort
+    free: frozenset[str]
+    order: int
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
+_table: dict[tuple[Any, ...], Term] = {}
+
+
+def make(op: str, args: tuple[Any, ...], sort: Sort) -> Term:
+    """The one node with this operation and these arguments."""
+    key = (op, sort, *args)
+    found = _table.get(key)
+    if found is not None:
+        return found
+    term = object.__new__(Term)
+    term.op, term.args, term.sort, term.order = op, args, sort, len(_table)
+    free: set[str] = set()
+    for arg in args:
+        if isinstance(arg, Term):
+            free |= arg.free
+    if op == "var" or (op == "get" and args[0].startswith("$")):
+        free.add(args[0])  # a set-valued parameter is read as the field $name
+    elif op in ("every", "some", "count", "least"):
+        # The limits of a range are outside the scope of its variable.
+        variable, low, high = args[0], args[1], args[2]
+        free = set(args[3].free) - {variable.args[0]}
+        for outside in (low, high, *args[4:]):
+            if isinstance(outside, Term):
+                free |= outside.free
+    term.free = frozenset(free)
+    _table[key] = term
+    return term
+
+
+def const(value: int | bool, sort: Sort | None = None) -> Term:
+    """A literal: Bool literals are True/False, all others are integer codes."""
+    if isinstance(value, bool):
+        return TRUE if value else FALSE
+    return make("const", (value,), sort or INTEGER)
+
+
+TRUE = make("const", (True,), BOOL)
+FALSE = make("const", (False,), BOOL)
+
+
+def var(name: str, sort: Sort) -> Term:
+    """A parameter or a bound variable."""
+    return make("var", (name,), sort)
+
+
+def bound(name: str) -> Term:
+    """The value of a named bound: a literal once the system is enumerated."""
+    return make("bound", (name,), INTEGER)
+
+
+def get(field: str, indices: tuple[Term, ...], sort: Sort) -> Term:
+    """A field at its indices."""
+    return make("get", (field, *indices), sort)
+
+
+def cell(number: int, name: str, sort: Sort) -> Term:
+    """Leaf `number` of an enumerated state."""
+    return make("cell", (number, name), sort)
+
+
+def is_const(term: Term) -> bool:
+    """True for a literal."""
+    return term.op == "const"
+
+
+def not_(term: Term) -> Term:
+    """Negation."""
+    if term is TRUE:
+        return FALSE
+    if term is FALSE:
+        return TRUE
+    if term.op == "not":
+        return term.args[0]  # type: ignore[no-any-return]
+    if term.op == "lt":
+        return le(term.args[1], term.args[0])
+    if term.op == "le":
+        return lt(term.args[1], term.args[0])
+    return make("not", (term,), BOOL)
+
+
+def _junction(op: str, unit: Term, zero: Term, terms: tuple[Term, ...]) -> Term:
+    flat: dict[Term, None] = {}
+    for term in terms:
+        for part in term.args if term.op == op else (term,):
+            if part is zero:
+                return zero
+            if part is not unit:
+                flat[part] = None
+    if any(part.op == "not" and part.args[0] in flat for part in flat):
+        return zero
+    parts = tuple(flat)
+    if not parts:
+        return unit
+    return parts[0] if len(parts) == 1 else make(op, parts, BOOL)
+
+
+def and_(*terms: Term) -> Term:
+    """Conjunction; of nothing: true."""
+    return _junction("and", TRUE, FALSE, terms)
+
+
+def or_(*terms: Term) -> Term:
+    """Disjunction; of nothing: false."""
+    return _junction("or", FALSE, TRUE, terms)
+
+
+def implies(condition: Term, conclusion: Term) -> Term:
+    """Implication."""
+    return or_(not_(condition), conclusion)
+
+
+def _split(term: Term) -> tuple[Term | None, int]:
+    """`term` as base + constant."""
+    if term.op == "const":
+        return None, int(term.args[0])
+    if term.op == "add":
+        return term.args[0], term.args[1].args[0]
+    return term, 0
+
+
+def add(left: Term, right: Term) -> Term:
+    """Sum; at least one side is a literal (the language has no general addition)."""
+    if right.op != "const":
+        left, right = right, left
+    if right.op != "const":
+        raise ProtocolError(
+            "only a literal can be added to a number: write n + 1, or count with how_many"
+        )
+    base, plus = _split(left)
+    total = plus + int(right.args[0])
+    if base is None:
+        return const(total)
+    return base if total == 0 else make("add", (base, const(total)), INTEGER)
+
+
+def sub(left: Term, right: Term) -> Term:
+    """Difference; the right side is a literal."""
+    if right.op != "const":
+        raise ProtocolError("only a literal can be subtracted from a number: write n - 1")
+    return add(left, const(-int(right.args[0])))
+
+
+def eq(left: Term, right: Term) -> Term:
+    """Equality of two values of one family."""
+    if left is right:
+        return TRUE
+    if left.sort is BOOL:
+        for one, other in ((left, right), (right, left)):
+            if one is TRUE:
+                return other
+            if one is FALSE:
+                return not_(other)
+        return make("eq", _ordered(left, right), BOOL)
+    (left_base, a), (right_base, b) = _split(left), _split(right)
+    if left_base is None and right_base is None:
+        return TRUE if a == b else FALSE
+    if left_base is None:
+        left_base, right_base, a, b = right_base, left_base, b, a
+    assert left_base is not None
+    if right_base is None:
+        if left_base.op == "ite" and _has_const_leaf(left_base):
+            condition, then, other = left_base.args
+            return ite(condition, eq(then, const(b - a)), eq(other, const(b - a)))
+        return make("eq", (left_base, const(b - a)), BOOL)
+    if left_base is right_base:
+        return TRUE if a == b else FALSE
+    if left_base.order > right_base.order:
+        left_base, right_base, a, b = right_base, left_base, b, a
+    return make("eq", (left_base, add(right_base, const(b - a))), BOOL)
+
+
+def _has_const_leaf(term: Term) -> bool:
+    return term.args[1].op == "const" or term.args[2].op == "const"
+
+
+def _ordered(left: Term, right: Term) -> tuple[Term, Term]:
+    return (left, right) if left.order <= right.order else (right, left)
+
+
+def lt(left: Term, right: Term) -> Term:
+    """Strictly less."""
+    return _compare("lt", left, right)
+
+
+def le(left: Term, right: Term) -> Term:
+    """Less or equal."""
+    return _compare("le", left, right)
+
+
+def _compare(op: str, left: Term, right: Term) -> Term:
+    (left_base, a), (right_base, b) = _split(left), _split(right)
+    if left_base is right_base:
+        return TRUE if (a < b or (op == "le" and a == b)) else FALSE
+    for side, base in ((0, left_base), (1, right_base)):
+        other = right_base if side == 0 else left_base
+        if other is None and base is not None and base.op == "ite" and _has_const_leaf(base):
+            branches = (
+                (_compare(op, add(branch, const(a)), const(b)))
+                if side == 0
+                else _compare(op, const(a), add(branch, const(b)))
+                for branch in base.args[1:]
+            )
+            return ite(base.args[0], *branches)
+    if right_base is None:
+        assert left_base is not None
+        return make("lt", (left_base, const(b - a + (op == "le"))), BOOL)
+    if left_base is None:
+        return make("lt", (const(a - b - (op == "le")), right_base), BOOL)
+    return make(op, (add(left_base, const(a - b)), right_base), BOOL)
+
+
+def ite(condition: Term, then: Term, other: Term) -> Term:
+    """If-then-else over values of one family."""
+    if condition is TRUE or then is other:
+        return then
+    if condition is FALSE:
+        return other
+    if condition.op == "not":
+        return ite(condition.args[0], other, then)
+    if then.sort is BOOL:
+        if then is TRUE:
+            return or_(condition, other)
+        if then is FALSE:
+            return and_(not_(condition), other)
+        if other is TRUE:
+            return or_(not_(condition), then)
+        if other is FALSE:
+            return and_(condition, then)
+    if other.op == "ite" and other.args[0] is condition:
+        return ite(condition, then, other.args[2])
+    if then.op == "ite" and then.args[0] is condition:
+        return ite(condition, then.args[1], other)
+    return make("ite", (condition, then, other), then.sort if then.op != "const" else other.sort)
+
+
+def quantifier(
+    op: str,
+    variable: Term,
+    body: Term,
+    low: Term | None = None,
+    high: Term | None = None,
+    default: Term | None = None,
+) -> Term:
+    """`every`, `some`, `count` or `least` of `body` over the variable's sort, or low <= x < high."""
+    if op in ("every", "some") and body.op == "const":
+        # Over an empty range `every` is true and `some` false, whatever the body says.
+        if (op == "every") == bool(body.args[0]):
+            return body
+    sort = BOOL if op in ("every", "some") else INTEGER
+    args = (variable, low, high, body) if default is None else (variable, low, high, body, default)
+    return make(op, args, sort)
+
+
+def show(term: Term) -> str:
+    """A term as a person would write it; for error messages and explanations."""
+    op, args = term.op, term.args
+    if op == "const":
+        return str(args[0]).lower() if isinstance(args[0], bool) else term.sort.show(args[0])
+    if op == "var":
+        return str(args[0]).split("#")[0]
+    if op == "cell":
+        return str(args[1])
+    if op == "bound":
+        return f"the bound {args[0]}"
+    if op == "get":
+        name, *indices = args
+        return name + "".join(f"[{show(index)}]" for index in indices)
+    if op == "not":
+        return f"not {show(args[0])}"
+    if op in ("and", "or"):
+        return "(" + f" {op} ".join(show(arg) for arg in args) + ")"
+    if op == "ite":
+        return f"({show(args[1])} if {show(args[0])} else {show(args[2])})"
+    if op in ("every", "some", "count", "least"):
+        return f"({op} {show(args[0])}: {show(args[3])})"
+    if op == "add" and args[1].args[0] < 0:
+        return f"{show(args[0])} - {-args[1].args[0]}"
+    symbol = {"eq": "=", "lt": "<", "le": "<=", "add": "+"}[op]
+    return f"{show(args[0])} {symbol} {show(args[1])}"

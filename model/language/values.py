@@ -1,0 +1,547 @@
+"""What a protocol author holds in hand: `now.view[leader]`, `.isr.has(b)`, `.but(isr=smaller)`.
+
+Values are thin wrappers over terms. They are read lazily, so mentioning a record costs nothing.
+None of them has a truth value: `if`, `and`, `or`, `in` raise with the line to write instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from model.language import terms as t
+from model.language.errors import ProtocolError, author_line, no_truth_value, unknown_name
+from model.language.schema import (
+    Field,
+    Ghost,
+    Leaf,
+    Log,
+    MapOf,
+    Record,
+    Relation,
+    Schema,
+    SetOf,
+)
+from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
+from model.language.terms import Term
+
+
+class Value:
+    """The common part: no truth value, no membership by `in`, no hash."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise no_truth_value()
+
+    def __contains__(self, item: object) -> bool:
+        raise no_truth_value()
+
+    def __iter__(self) -> Iterator[Any]:
+        raise no_truth_value()
+
+
+class Scalar(Value):
+    """One Bool, number, broker or named value."""
+
+    __slots__ = ("term",)
+
+    def __init__(self, term: Term) -> None:
+        self.term = term
+
+    def __eq__(self, other: object) -> Scalar:  # type: ignore[override]
+        return Scalar(t.eq(*_same_family(self, other)))
+
+    def __ne__(self, other: object) -> Scalar:  # type: ignore[override]
+        return Scalar(t.not_(t.eq(*_same_family(self, other))))
+
+    def __lt__(self, other: object) -> Scalar:
+        return Scalar(t.lt(*_numbers(self, other)))
+
+    def __le__(self, other: object) -> Scalar:
+        return Scalar(t.le(*_numbers(self, other)))
+
+    def __gt__(self, other: object) -> Scalar:
+        left, right = _numbers(self, other)
+        return Scalar(t.lt(right, left))
+
+    def __ge__(self, other: object) -> Scalar:
+        left, right = _numbers(self, other)
+        return Scalar(t.le(right, left))
+
+    def __add__(self, other: object) -> Scalar:
+        return Scalar(t.add(*_numbers(self, other)))
+
+    def __sub__(self, other: object) -> Scalar:
+        return Scalar(t.sub(*_numbers(self, other)))
+
+    def __and__(self, other: object) -> Scalar:
+        raise ProtocolError(f"{author_line()}: write all_of(a, b) instead of `a & b`")
+
+    def __or__(self, other: object) -> Scalar:
+        raise ProtocolError(f"{author_line()}: write any_of(a, b) instead of `a | b`")
+
+    def __invert__(self) -> Scalar:
+        raise ProtocolError(f"{author_line()}: write not_(a) instead of `~a`")
+
+    def __repr__(self) -> str:
+        return t.show(self.term)
+
+
+def _same_family(left: Scalar, right: object) -> tuple[Term, Term]:
+    other = scalar(right, left.term.sort).term
+    if left.term.sort.family != other.sort.family:
+        raise ProtocolError(
+            f"{author_line()}: a {left.term.sort.name} is compared with a {other.sort.name}; "
+            "compare values of one kind"
+        )
+    return left.term, other
+
+
+def _numbers(left: Scalar, right: object) -> tuple[Term, Term]:
+    pair = _same_family(left, right)
+    if pair[0].sort.family != "number":
+        raise ProtocolError(
+            f"{author_line()}: values of {pair[0].sort.name} have no order; compare with == or !="
+        )
+    return pair
+
+
+def scalar(raw: object, sort: Sort) -> Scalar:
+    """A Python literal, or a scalar, as a value of the sort."""
+    if isinstance(raw, Scalar):
+        return raw
+    if isinstance(raw, bool):
+        if sort is not BOOL:
+            raise ProtocolError(f"{author_line()}: {raw} is not a {sort.name}")
+        return Scalar(t.const(raw))
+    if raw is None:
+        if isinstance(sort, Numbers) and sort.none_allowed:
+            return Scalar(t.const(sort.none_code, sort))
+        if isinstance(sort, Enumeration):
+            return Scalar(t.const(0, sort.or_none))
+        raise ProtocolError(f"{author_line()}: a {sort.name} is never none; declare it .or_none")
+    if isinstance(raw, int):
+        if sort is BOOL or isinstance(sort, Names):
+            raise ProtocolError(f"{author_line()}: {raw} is not a {sort.name}")
+        return Scalar(t.const(raw, sort))
+    if isinstance(raw, str) and isinstance(sort, Names):
+        return Scalar(t.const(sort.code(raw), sort))
+    raise ProtocolError(f"{author_line()}: {raw!r} is not a {sort.name}")
+
+
+class RecordValue(Value):
+    """Named parts; `.but(part=value)` is the same record with some parts changed."""
+
+    def __init__(self, schema: Record, part: Callable[[str], Value]) -> None:
+        self._schema = schema
+        self._part = part
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in self._schema.parts:
+            raise ProtocolError(
+                f"{author_line()}: {unknown_name('field', name, self._schema.parts)}"
+            )
+        return self._part(name)
+
+    def but(self, **changes: object) -> RecordValue:
+        """The same record with these parts changed; an unknown part is refused by name."""
+        for name in changes:
+            if name not in self._schema.parts:
+                raise ProtocolError(
+                    f"{author_line()}: {unknown_name('field', name, self._schema.parts)}"
+                )
+        changed = {
+            name: coerce(self._schema.parts[name], value) for name, value in changes.items()
+        }
+        return RecordValue(
+            self._schema, lambda name: changed[name] if name in changed else self._part(name)
+        )
+
+    def __eq__(self, other: object) -> Scalar:  # type: ignore[override]
+        theirs = coerce(self._schema, other)
+        return Scalar(
+            t.and_(
+                *(equal(of, self._part(name), getattr(theirs, name)) for name, of in _parts(self))
+            )
+        )
+
+    def __ne__(self, other: object) -> Scalar:  # type: ignore[override]
+        return Scalar(t.not_((self == other).term))
+
+
+def _parts(value: RecordValue) -> list[tuple[str, Schema]]:
+    return list(value._schema.parts.items())
+
+
+class MapValue(Value):
+    """A value for every index of a sort: `now.view[leader]`."""
+
+    def __init__(self, schema: MapOf, at: Callable[[Term], Value]) -> None:
+        self._schema = schema
+        self._at = at
+
+    def __getitem__(self, index: object) -> Any:
+        return self._at(index_term(self._schema.index, index))
+
+
+class SetValue(Value):
+    """A set, or a relation (a set of tuples)."""
+
+    def __init__(self, elements: tuple[Sort, ...], member: Callable[..., Term]) -> None:
+        self._elements = elements
+        self._member = member
+
+    def _at(self, element: tuple[object, ...]) -> tuple[Term, ...]:
+        if len(element) != len(self._elements):
+            raise ProtocolError(
+                f"{author_line()}: an element has {len(self._elements)} parts, not {len(element)}"
+            )
+        return tuple(
+            index_term(sort, part) for sort, part in zip(self._elements, element, strict=True)
+        )
+
+    def has(self, *element: object) -> Scalar:
+        """Is this element (or tuple) in the set?"""
+        return Scalar(self._member(*self._at(element)))
+
+    def _same(self, mine: tuple[Term, ...], given: tuple[Term, ...]) -> Term:
+        return t.and_(*(t.eq(a, b) for a, b in zip(mine, given, strict=True)))
+
+    def without(self, *element: object) -> SetValue:
+        """The set less this element."""
+        gone = self._at(element)
+        return SetValue(
+            self._elements, lambda *x: t.and_(self._member(*x), t.not_(self._same(x, gone)))
+        )
+
+    def including(self, *element: object) -> SetValue:
+        """The set and this element."""
+        added = self._at(element)
+        return SetValue(self._elements, lambda *x: t.or_(self._member(*x), self._same(x, added)))
+
+    def within(self, other: object) -> SetValue:
+        """The elements that the other set has too."""
+        theirs = _as_set(self._elements, other)
+        return SetValue(self._elements, lambda *x: t.and_(self._member(*x), theirs._member(*x)))
+
+    def such_that(self, condition: Callable[..., Scalar]) -> SetValue:
+        """The elements that meet the condition."""
+        return SetValue(
+            self._elements,
+            lambda *x: t.and_(self._member(*x), condition(*(Scalar(part) for part in x)).term),
+        )
+
+    def _all(self, body: Callable[..., Term]) -> Term:
+        def nest(sorts: tuple[Sort, ...], chosen: tuple[Term, ...]) -> Term:
+            if not sorts:
+                return body(*chosen)
+            return bind("every", sorts[0], lambda x: nest(sorts[1:], (*chosen, x)))
+
+        return nest(self._elements, ())
+
+    def is_subset_of(self, other: object) -> Scalar:
+        """Every element of this set is in the other."""
+        theirs = _as_set(self._elements, other)
+        return Scalar(self._all(lambda *x: t.implies(self._member(*x), theirs._member(*x))))
+
+    def is_only(self, *element: object) -> Scalar:
+        """This element and no other."""
+        only = self._at(element)
+        return Scalar(self._all(lambda *x: t.eq(self._member(*x), self._same(x, only))))
+
+    def is_empty(self) -> Scalar:
+        """No element at all."""
+        return Scalar(self._all(lambda *x: t.not_(self._member(*x))))
+
+    def __eq__(self, other: object) -> Scalar:  # type: ignore[override]
+        theirs = _as_set(self._elements, other)
+        return Scalar(self._all(lambda *x: t.eq(self._member(*x), theirs._member(*x))))
+
+    def __ne__(self, other: object) -> Scalar:  # type: ignore[override]
+        return Scalar(t.not_((self == other).term))
+
+
+def _as_set(elements: tuple[Sort, ...], raw: object) -> SetValue:
+    if isinstance(raw, SetValue):
+        return raw
+    if raw is ALL:
+        return SetValue(elements, lambda *x: t.TRUE)
+    if isinstance(raw, (set, frozenset, list, tuple)):
+        found = SetValue(elements, lambda *x: t.FALSE)
+        for element in raw:
+            found = found.including(*(element if isinstance(element, tuple) else (element,)))
+        return found
+    raise ProtocolError(f"{author_line()}: {raw!r} is not a set")
+
+
+class _All:
+    """Every element of the sort; write `ALL` where a set is expected."""
+
+    def __repr__(self) -> str:
+        return "ALL"
+
+
+ALL = _All()
+
+
+class LogValue(Value):
+    """A log: `.end`, the record at an offset below it, `.append(record)`, `.cut(to)`."""
+
+    def __init__(self, schema: Log, end: Scalar, at: Callable[[Term], RecordValue]) -> None:
+        self._schema = schema
+        self.end = end
+        self._at = at
+
+    def __getitem__(self, offset: object) -> Any:
+        return self._at(index_term(self._schema.offset, offset))
+
+    def append(self, **record: object) -> LogValue:
+        """The log with one more record at its end."""
+        added = coerce(self._schema.record, record)
+        end = self.end.term
+        return LogValue(
+            self._schema,
+            self.end + 1,
+            lambda offset: choose(self._schema.record, t.eq(offset, end), added, self._at(offset)),  # type: ignore[return-value]
+        )
+
+    def cut(self, to: object) -> LogValue:
+        """The log cut to a length; the caller requires that it is not longer than the log."""
+        return LogValue(self._schema, scalar(to, self._schema.end), self._at)
+
+
+class Lam(Value):
+    """A pointwise definition: see `lam`."""
+
+    def __init__(self, index: Sort, body: Callable[[Scalar], object]) -> None:
+        self.index = index
+        self.body = body
+
+
+def lam(index: Sort, body: Callable[[Any], object]) -> Lam:
+    """A map given by a rule: `new.known_end[l] = lam(BROKERS, lambda f: None)` (a bulk update)."""
+    return Lam(index, body)
+
+
+def index_term(sort: Sort, index: object) -> Term:
+    """An index as a term of its sort's family."""
+    value = scalar(index, sort)
+    if value.term.sort.family != sort.family:
+        raise ProtocolError(
+            f"{author_line()}: indexed by a {value.term.sort.name}; this place is per {sort.name}"
+        )
+    return value.term
+
+
+def read(schema: Schema, name: str, indices: tuple[Term, ...] = ()) -> Value:
+    """The value that the current state holds at a place."""
+    if isinstance(schema, Leaf):
+        return Scalar(t.get(name, indices, schema.sort))
+    if isinstance(schema, Ghost):
+        return read(schema.of, name, indices)
+    if isinstance(schema, MapOf):
+        return MapValue(schema, lambda index: read(schema.of, name, (*indices, index)))
+    if isinstance(schema, SetOf):
+        return SetValue((schema.element,), lambda x: t.get(name, (*indices, x), BOOL))
+    if isinstance(schema, Relation):
+        return SetValue(schema.elements, lambda *x: t.get(name, (*indices, *x), BOOL))
+    if isinstance(schema, Log):
+        record = schema.record
+        return LogValue(
+            schema,
+            Scalar(t.get(f"{name}.end", indices, schema.end)),
+            lambda offset: read(record, f"{name}.at", (*indices, offset)),  # type: ignore[return-value,arg-type]
+        )
+    assert isinstance(schema, Record)
+    return RecordValue(
+        schema, lambda part: read(schema.parts[part], f"{name}.{part}" if name else part, indices)
+    )
+
+
+def blank(schema: Schema) -> Value:
+    """The initial value: false, the first name, the least number (or none), the empty set or log."""
+    if isinstance(schema, Leaf):
+        return Scalar(blank_term(schema.sort))
+    if isinstance(schema, Ghost):
+        return blank(schema.of)
+    if isinstance(schema, MapOf):
+        return MapValue(schema, lambda index: blank(schema.of))
+    if isinstance(schema, SetOf):
+        return SetValue((schema.element,), lambda x: t.FALSE)
+    if isinstance(schema, Relation):
+        return SetValue(schema.elements, lambda *x: t.FALSE)
+    if isinstance(schema, Log):
+        record = schema.record
+        return LogValue(schema, Scalar(blank_term(schema.end)), lambda offset: blank(record))  # type: ignore[return-value,arg-type]
+    assert isinstance(schema, Record)
+    return RecordValue(schema, lambda part: blank(schema.parts[part]))
+
+
+def blank_term(sort: Sort) -> Term:
+    """The initial value of a sort."""
+    if sort is BOOL:
+        return t.FALSE
+    if isinstance(sort, Numbers):
+        return t.const(sort.bottom, sort)
+    if isinstance(sort, Enumeration):
+        return t.const(0 if sort.none_allowed else 1, sort)
+    return t.const(0, sort)
+
+
+def coerce(schema: Schema, raw: object) -> Value:
+    """A Python literal or a value of the right shape, as a value of the schema."""
+    if isinstance(raw, _Blank):
+        return blank(schema)
+    if isinstance(schema, Ghost):
+        return coerce(schema.of, raw)
+    if isinstance(schema, Leaf):
+        value = scalar(raw, schema.sort)
+        if value.term.sort.family != schema.sort.family:
+            raise ProtocolError(
+                f"{author_line()}: a {value.term.sort.name} is written where a "
+                f"{schema.sort.name} is kept"
+            )
+        return value
+    if isinstance(schema, SetOf):
+        return _as_set((schema.element,), raw)
+    if isinstance(schema, Relation):
+        return _as_set(schema.elements, raw)
+    if isinstance(schema, MapOf):
+        if isinstance(raw, Lam):
+            body = raw.body
+            return MapValue(schema, lambda index: coerce(schema.of, body(Scalar(index))))
+        if isinstance(raw, MapValue):
+            return raw
+        raise ProtocolError(f"{author_line()}: write lam({schema.index.name}, rule) for a whole map")
+    if isinstance(schema, Log) and isinstance(raw, LogValue):
+        return raw
+    if isinstance(schema, Record):
+        if isinstance(raw, RecordValue):
+            if set(raw._schema.parts) != set(schema.parts):
+                raise ProtocolError(
+                    f"{author_line()}: a record with parts {', '.join(raw._schema.parts)} is "
+                    f"written where one with {', '.join(schema.parts)} is kept"
+                )
+            return raw
+        if isinstance(raw, dict):
+            return blank(schema).but(**raw)  # type: ignore[attr-defined]
+    raise ProtocolError(f"{author_line()}: {raw!r} has not the shape of this place")
+
+
+class _Blank:
+    """Writing `BLANK` gives a place its initial value again."""
+
+    def __repr__(self) -> str:
+        return "BLANK"
+
+
+BLANK = _Blank()
+
+
+def choose(schema: Schema, condition: Term, then: Value, other: Value) -> Value:
+    """If-then-else over values of any shape."""
+    if isinstance(schema, Ghost):
+        return choose(schema.of, condition, then, other)
+    if isinstance(schema, Record):
+        return RecordValue(
+            schema,
+            lambda part: choose(
+                schema.parts[part], condition, getattr(then, part), getattr(other, part)
+            ),
+        )
+    if isinstance(then, Scalar) and isinstance(other, Scalar):
+        return Scalar(t.ite(condition, then.term, other.term))
+    if isinstance(then, SetValue) and isinstance(other, SetValue):
+        return SetValue(
+            then._elements,
+            lambda *x: t.ite(condition, then._member(*x), other._member(*x)),
+        )
+    if isinstance(schema, MapOf):
+        return MapValue(
+            schema,
+            lambda index: choose(schema.of, condition, then._at(index), other._at(index)),  # type: ignore[attr-defined]
+        )
+    raise ProtocolError(f"{author_line()}: when() needs two values of one shape")
+
+
+def equal(schema: Schema, left: Value, right: Value) -> Term:
+    """Equality of two values of one shape; logs are equal below their common end."""
+    if isinstance(schema, Ghost):
+        return equal(schema.of, left, right)
+    if isinstance(schema, Log):
+        assert isinstance(left, LogValue)
+        assert isinstance(right, LogValue)
+        same = bind(
+            "every",
+            schema.offset,
+            lambda o: equal(schema.record, left._at(o), right._at(o)),
+            low=t.const(0),
+            high=left.end.term,
+        )
+        return t.and_(t.eq(left.end.term, right.end.term), same)
+    if isinstance(schema, MapOf):
+        return bind(
+            "every",
+            schema.index,
+            lambda i: equal(schema.of, left._at(i), right._at(i)),  # type: ignore[attr-defined]
+        )
+    result: Scalar = left == right  # type: ignore[assignment]
+    return result.term
+
+
+_depth = 0
+
+
+def bind(
+    op: str,
+    sort: Sort,
+    body: Callable[[Term], Term],
+    low: Term | None = None,
+    high: Term | None = None,
+    default: Term | None = None,
+) -> Term:
+    """A quantified term. Bound variables are named by nesting depth, so equal texts are one term."""
+    global _depth
+    _depth += 1
+    try:
+        variable = t.var(f"{sort.name}#{_depth}", sort)
+        inner = body(variable)
+    finally:
+        _depth -= 1
+    return t.quantifier(op, variable, inner, low, high, default)
+
+
+def leaf_terms(
+    schema: Schema, value: Value, name: str, variables: tuple[Term, ...] = ()
+) -> Iterator[tuple[Field, tuple[Term, ...], Term]]:
+    """Every leaf below a value: (field, the bound variables of its extra indices, its term)."""
+    depth = len(variables)
+    if isinstance(schema, Ghost):
+        yield from leaf_terms(schema.of, value, name, variables)
+    elif isinstance(schema, Leaf):
+        assert isinstance(value, Scalar)
+        yield Field(name, (), schema.sort), variables, value.term
+    elif isinstance(schema, (SetOf, Relation)):
+        assert isinstance(value, SetValue)
+        elements = (schema.element,) if isinstance(schema, SetOf) else schema.elements
+        extra = tuple(t.var(f"@{depth + i}", sort) for i, sort in enumerate(elements))
+        yield Field(name, (), BOOL), (*variables, *extra), value._member(*extra)
+    elif isinstance(schema, MapOf):
+        variable = t.var(f"@{depth}", schema.index)
+        inner = value._at(variable)  # type: ignore[attr-defined]
+        yield from leaf_terms(schema.of, inner, name, (*variables, variable))
+    elif isinstance(schema, Log):
+        assert isinstance(value, LogValue)
+        yield Field(f"{name}.end", (), schema.end), variables, value.end.term
+        variable = t.var(f"@{depth}", schema.offset)
+        yield from leaf_terms(
+            schema.record, value._at(variable), f"{name}.at", (*variables, variable)
+        )
+    else:
+        assert isinstance(schema, Record)
+        for part, of in schema.parts.items():
+            full = f"{name}.{part}" if name else part
+            yield from leaf_terms(of, getattr(value, part), full, variables)

@@ -1,0 +1,131 @@
+"""A run: steps with their parameters from the initial state, as data and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from model.language.grounding import Grounded
+from model.language.python_code import PythonCode
+from specs.reading import Reading, named
+from specs.verdict import Verdict
+
+
+@dataclass
+class Step:
+    """One step of a run: its name, its parameters, and the leaves it changed."""
+
+    step: str
+    args: dict[str, Any]
+    changes: dict[str, list[Any]]
+    lines: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """The contract's form: step, args, changes (leaf -> [before, after])."""
+        return {"step": self.step, "args": self.args, "changes": self.changes}
+
+
+@dataclass
+class Run:
+    """What `find` and every trace in a report carry."""
+
+    claim: str
+    sentence: str
+    system: str
+    version: str
+    without: dict[str, object]
+    bounds: dict[str, int]
+    verdict: Verdict
+    steps: list[Step]
+    replay: str
+    loop: int | None = None
+
+    @property
+    def depth(self) -> int:
+        """States on the run, the initial one being 1."""
+        return len(self.steps) + 1
+
+    def as_json(self) -> dict[str, Any]:
+        """`insync.verdict/1`."""
+        return {
+            "format": "insync.verdict/1",
+            "claim": self.claim,
+            "sentence": self.sentence,
+            "system": self.system,
+            "version": self.version,
+            "without": self.without,
+            "bounds": self.bounds,
+            "verdict": self.verdict.value,
+            "depth": self.depth,
+            "steps": [step.as_json() for step in self.steps],
+            "loop": self.loop,
+            "replay": self.replay,
+        }
+
+    def as_text(self) -> str:
+        """The run a person reads: a line a step, only what changed, to the leaf."""
+        lines = []
+        width = len(str(len(self.steps)))
+        for number, step in enumerate(self.steps, 1):
+            lines.append(f"{number:>{width}}  {step.step}({named(step.args)})")
+            lines += [f"{'':>{width}}      {line}" for line in step.lines]
+        return "\n".join(lines)
+
+
+def replay_command(
+    verb: str,
+    system: str,
+    version: str,
+    without: Mapping[str, object],
+    bounds: Mapping[str, int],
+    claim: str | None = None,
+) -> str:
+    """The command that shows the same again."""
+    words = ["insync", verb]
+    if claim:
+        words.append(claim)
+    words += [system, "--version", version]
+    for name, value in sorted(without.items()):
+        words += ["--without", name] if value is False else ["--set", f"{name}={value}"]
+    for name, number in bounds.items():
+        words += ["--brokers", str(number)] if name == "brokers" else ["--bound", f"{name}={number}"]
+    return " ".join(words)
+
+
+def build_run(
+    grounded: Grounded, code: PythonCode, instances: list[int], claim: str, verdict: Verdict
+) -> Run:
+    """Replays instance numbers from the initial state; each must be possible."""
+    recorded = grounded.recorded
+    reading = Reading(grounded)
+    state = code.initial
+    steps: list[Step] = []
+    for number in instances:
+        instance = grounded.instances[number]
+        after = code.attempt(instance, state)
+        if after is None:
+            raise AssertionError(f"a run of the explorer cannot be replayed at {instance.label}")
+        changes = reading.changes(code.decode(state), code.decode(after))
+        steps.append(
+            Step(
+                instance.step.transition.name,
+                dict(instance.named_arguments),
+                changes,
+                [reading.change_text(path, pair) for path, pair in changes.items()],
+            )
+        )
+        state = after
+    return Run(
+        claim=claim,
+        sentence=recorded.claim(claim)[0].sentence,
+        system=recorded.system.name,
+        version=recorded.version,
+        without=dict(recorded.without),
+        bounds=dict(grounded.bounds),
+        verdict=verdict,
+        steps=steps,
+        replay=replay_command(
+            "find", recorded.system.name, recorded.version, recorded.without, grounded.bounds, claim
+        ),
+    )
