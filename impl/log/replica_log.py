@@ -1,0 +1,54 @@
+"""One replica's log: the records that survive a crash of the process, and their epochs."""
+
+from __future__ import annotations
+
+from impl.log.leader_epoch_cache import LeaderEpochFileCache
+
+Record = tuple[int, int]
+"""A record is its id (in place of a payload) and the leader epoch it was appended in."""
+
+SavedLog = tuple[tuple[Record, ...], tuple[tuple[int, int], ...]]
+
+
+class ReplicaLog:
+    """Records at offsets 0, 1, 2…; ``end`` is the log end offset (exclusive)."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.epochs = LeaderEpochFileCache()
+
+    @property
+    def end(self) -> int:
+        """The log end offset: the offset of the next record."""
+        return len(self.records)
+
+    def append(self, record: Record) -> int:
+        """Append at the end; a new epoch enters the epoch cache. Returns the record's offset."""
+        offset = len(self.records)
+        self.epochs.assign(record[1], offset)
+        self.records.append(record)
+        return offset
+
+    def end_offset_for(self, epoch: int) -> tuple[int, int]:
+        """``endOffsetFor`` of this log: (epoch, exclusive end), see the epoch cache."""
+        return self.epochs.end_offset_for(epoch, len(self.records))
+
+    def truncate_to(self, end: int) -> None:
+        """Cut everything at offset ``end`` and above, epochs too; ValueError if it is negative.
+
+        The epochs are cut even if no record is: a leader that appended nothing has left an entry
+        at the very end, and a follower that kept it would ask about it for ever.
+        """
+        if end < 0:
+            raise ValueError(f"a log is truncated to offset 0 or higher, not {end}")
+        del self.records[end:]
+        self.epochs.truncate_from_end(end)
+
+    def save(self) -> SavedLog:
+        """Everything, as an immutable value."""
+        return tuple(self.records), tuple(self.epochs.entries)
+
+    def load(self, saved: SavedLog) -> None:
+        """Become what was saved."""
+        self.records = list(saved[0])
+        self.epochs.entries = list(saved[1])

@@ -1,0 +1,7 @@
+"""The world that runs the implementation: steps, simulator, traces and Kafka's own log lines."""
+
+from impl.world.observation import Observation, leaves
+from impl.world.steps import Step, StepNotPossible
+from impl.world.world import KINDS, Snapshot, World
+
+__all__ = ["KINDS", "Observation", "Snapshot", "Step", "StepNotPossible", "World", "leaves"]

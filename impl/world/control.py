@@ -1,0 +1,283 @@
+"""Steps of the controllers, and of the LeaderAndIsr requests that they send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from impl.controller import Reply
+from impl.requests import LeaderAndIsrRequest
+from impl.world.steps import (
+    PROCESS_IS_UP,
+    SESSION_IS_ALIVE,
+    StepKind,
+    each_broker,
+    each_leader_and_isr,
+    each_two,
+)
+from impl.zookeeper import NO_LEADER
+
+if TYPE_CHECKING:
+    from impl.world.world import World
+
+BELIEVES = "the broker believes that it is the controller"
+HAS_READ_PARTITION = "the controller has read the partition"
+IN_FLIGHT = "such a LeaderAndIsr request is in flight"
+
+
+def _reads_epoch_refusal(world: World, broker: int) -> str | None:
+    server = world.brokers[broker]
+    if not server.up:
+        return PROCESS_IS_UP
+    if not server.session_alive:
+        return SESSION_IS_ALIVE
+    if server.controller.belief is not None:
+        return "the broker does not believe that it is the controller"
+    if server.controller.reply is not None:
+        return "no registration of the broker is under way"
+    if world.client.controller() is not None:
+        return "nobody is registered as controller"
+    return None
+
+
+def controller_reads_epoch(world: World, broker: int) -> None:
+    """The first half of a registration: which epoch, at which version?"""
+    world.brokers[broker].controller.read_epoch()
+
+
+def _registers_refusal(world: World, broker: int) -> str | None:
+    controller = world.brokers[broker].controller
+    if controller.read is None:
+        return "the broker has read the controller epoch"
+    if controller.reply is not None:
+        return "no registration of the broker is under way"
+    if not world.brokers[broker].session_alive:
+        return SESSION_IS_ALIVE
+    return None
+
+
+def controller_registers(world: World, broker: int) -> None:
+    """ZooKeeper executes the multi; the broker does not know the outcome yet."""
+    server = world.brokers[broker]
+    server.controller.register(server.session)
+
+
+def _reply_refusal(world: World, broker: int) -> str | None:
+    if world.brokers[broker].controller.reply not in (Reply.ELECTED, Reply.FAILED):
+        return "the reply to a registration is on its way to the broker"
+    return None
+
+
+def controller_learns_outcome(world: World, broker: int) -> None:
+    """The reply arrives: elected, or not."""
+    world.brokers[broker].controller.learn_outcome()
+
+
+def controller_reply_is_lost(world: World, broker: int) -> None:
+    """The connection broke after ZooKeeper had executed the multi."""
+    world.brokers[broker].controller.lose_reply()
+
+
+def _checks_outcome_refusal(world: World, broker: int) -> str | None:
+    if world.brokers[broker].controller.reply is not Reply.LOST:
+        return "the reply to the broker's registration was lost"
+    return None
+
+
+def controller_checks_outcome(world: World, broker: int) -> None:
+    """KAFKA-6082: after a lost reply, look who is registered, in which epoch."""
+    world.brokers[broker].controller.check_outcome()
+
+
+def _resigns_refusal(world: World, broker: int) -> str | None:
+    server = world.brokers[broker]
+    if server.controller.belief is None:
+        return BELIEVES
+    if server.controller.is_registered(server.session):
+        return "/controller is not the broker's own any more"
+    return None
+
+
+def controller_resigns(world: World, broker: int) -> None:
+    """The broker notices that /controller is not its own any more."""
+    world.brokers[broker].controller.resign()
+
+
+def _reads_partition_refusal(world: World, broker: int) -> str | None:
+    if world.brokers[broker].controller.belief is None:
+        return BELIEVES
+    return None if world.brokers[broker].session_alive else SESSION_IS_ALIVE
+
+
+def controller_reads_partition(world: World, broker: int) -> None:
+    """The read half of every read, decide, write."""
+    world.brokers[broker].controller.read_partition()
+
+
+def _elects_refusal(world: World, broker: int, leader: int) -> str | None:
+    controller = world.brokers[broker].controller
+    if controller.belief is None:
+        return BELIEVES
+    cached = controller.cached
+    if cached is None:
+        return HAS_READ_PARTITION
+    if leader not in cached.state.isr:
+        return "the candidate is in the ISR that the controller read"
+    if leader not in cached.live_ids:
+        return "the candidate was registered when the controller read"
+    if leader not in world.strategy(world.assignment, cached.state.isr, cached.live_ids):
+        return "the election strategy allows the candidate"
+    return None
+
+
+def controller_elects_leader(world: World, broker: int, leader: int) -> None:
+    """A fenced, conditional write of a new leader; it may be refused."""
+    send_each(world, world.brokers[broker].controller.elect_leader(leader))
+
+
+def _removes_refusal(world: World, broker: int, replica: int) -> str | None:
+    controller = world.brokers[broker].controller
+    if controller.belief is None:
+        return BELIEVES
+    cached = controller.cached
+    if cached is None:
+        return HAS_READ_PARTITION
+    if replica not in cached.state.isr:
+        return "the replica is in the ISR that the controller read"
+    if replica in cached.live_ids:
+        return "the replica was not registered when the controller read"
+    if len(cached.state.isr) == 1 and cached.state.leader != replica:
+        return "removing the replica changes the leader or the ISR (the last member stays)"
+    return None
+
+
+def controller_removes_replica(world: World, broker: int, replica: int) -> None:
+    """A fenced, conditional write of an ISR without a dead replica."""
+    send_each(world, world.brokers[broker].controller.remove_replica(replica))
+
+
+def _informs_refusal(world: World, broker: int, replica: int) -> str | None:
+    server = world.brokers[broker]
+    belief = server.controller.belief
+    if belief is None:
+        return BELIEVES
+    if not server.controller.is_registered(server.session):
+        return "/controller is the broker's own"
+    if not world.brokers[replica].registered:
+        return "the replica's broker is registered"
+    state, _ = world.client.partition_state()
+    if state.leader == NO_LEADER:
+        return "the partition has a registered leader"
+    if (replica, state.leader_epoch, belief.epoch) in world.network.leader_and_isr:
+        return "no LeaderAndIsr request of these epochs is in flight to the replica"
+    return None
+
+
+def controller_informs(world: World, broker: int, replica: int) -> None:
+    """Send a replica the registered state (failover, or the broker came back)."""
+    send_each(world, [world.brokers[broker].controller.inform(replica)])
+
+
+def send_each(world: World, requests: Iterable[LeaderAndIsrRequest]) -> None:
+    """Put requests in flight, but none for a registration that is over (it would be dead)."""
+    for request in requests:
+        if world.client.broker_epoch(request.target) == request.broker_epoch:
+            world.journal.controller_sends(request.controller, request)
+            world.network.send(request)
+
+
+def _arrives_refusal(
+    world: World, broker: int, leader_epoch: int, controller_epoch: int
+) -> str | None:
+    if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
+        return IN_FLIGHT
+    return None if world.brokers[broker].up else PROCESS_IS_UP
+
+
+def leader_and_isr_arrives(
+    world: World, broker: int, leader_epoch: int, controller_epoch: int
+) -> None:
+    """The target applies the request or refuses it; it is gone either way."""
+    request = world.network.take((broker, leader_epoch, controller_epoch))
+    server = world.brokers[broker]
+    server.replicas.become_leader_or_follower(request, server.broker_epoch)
+
+
+def _is_lost_refusal(
+    world: World, broker: int, leader_epoch: int, controller_epoch: int
+) -> str | None:
+    if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
+        return IN_FLIGHT
+    return None
+
+
+def leader_and_isr_is_lost(
+    world: World, broker: int, leader_epoch: int, controller_epoch: int
+) -> None:
+    """The request never arrives."""
+    world.network.take((broker, leader_epoch, controller_epoch))
+
+
+BROKER = ("broker",)
+REQUEST = ("broker", "leader_epoch", "controller_epoch")
+
+KINDS = (
+    StepKind(
+        "controller_reads_epoch", BROKER, each_broker, _reads_epoch_refusal, controller_reads_epoch
+    ),
+    StepKind("controller_registers", BROKER, each_broker, _registers_refusal, controller_registers),
+    StepKind(
+        "controller_learns_outcome", BROKER, each_broker, _reply_refusal, controller_learns_outcome
+    ),
+    StepKind(
+        "controller_reply_is_lost", BROKER, each_broker, _reply_refusal, controller_reply_is_lost
+    ),
+    StepKind(
+        "controller_checks_outcome",
+        BROKER,
+        each_broker,
+        _checks_outcome_refusal,
+        controller_checks_outcome,
+    ),
+    StepKind("controller_resigns", BROKER, each_broker, _resigns_refusal, controller_resigns),
+    StepKind(
+        "controller_reads_partition",
+        BROKER,
+        each_broker,
+        _reads_partition_refusal,
+        controller_reads_partition,
+    ),
+    StepKind(
+        "controller_elects_leader",
+        ("broker", "leader"),
+        each_two,
+        _elects_refusal,
+        controller_elects_leader,
+    ),
+    StepKind(
+        "controller_removes_replica",
+        ("broker", "replica"),
+        each_two,
+        _removes_refusal,
+        controller_removes_replica,
+    ),
+    StepKind(
+        "controller_informs", ("broker", "replica"), each_two, _informs_refusal, controller_informs
+    ),
+    StepKind(
+        "leader_and_isr_arrives",
+        REQUEST,
+        each_leader_and_isr,
+        _arrives_refusal,
+        leader_and_isr_arrives,
+        fixed=False,
+    ),
+    StepKind(
+        "leader_and_isr_is_lost",
+        REQUEST,
+        each_leader_and_isr,
+        _is_lost_refusal,
+        leader_and_isr_is_lost,
+        fixed=False,
+    ),
+)

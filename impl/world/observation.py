@@ -1,0 +1,188 @@
+"""What can be seen of a world: every fact, as nested plain data, and its leaves by path.
+
+The shape (broker ids are int keys; epochs, offsets, versions are -1 while there are none):
+
+    zookeeper: controller (broker id or None), controller_epoch, epoch_version,
+               state {leader, leader_epoch, isr (sorted), controller_epoch, version},
+               registered (sorted ids), broker_epochs {id: czxid}
+    brokers:   {id: {up, session_alive, believes (epoch or None), seen_controller_epoch,
+               role ("none" | "leader" | "follower"), leader, leader_epoch, isr (sorted),
+               zk_version, epoch_start, known_end {other: offset or -1}, truncating,
+               log [[record id, epoch], ...], epoch_cache [[epoch, start], ...], hw, checkpoint,
+               controller {epoch_version, read [epoch, version] or None,
+                           reply ("elected" | "failed" | "lost" or None), cached or None}}}
+    network:   leader_and_isr [{target, controller, controller_epoch, broker_epoch, leader,
+               leader_epoch, isr, state_controller_epoch, zk_version}, ...] sorted by key,
+               fetch {follower: {leader: {slot, ...}}}
+    next_record
+
+``cached`` is {leader, leader_epoch, isr, controller_epoch, version, live {id: broker epoch}}.
+``slot`` is "idle", "asked_epoch" (with leader_epoch, epoch), "answered_epoch" (leader_epoch, epoch,
+end), "asked_records" (leader_epoch, offset) or "answered_records" (leader_epoch, offset, record
+[id, epoch] or None, hw).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from impl.requests import (
+    AnsweredEpoch,
+    AnsweredRecords,
+    AskedEpoch,
+    AskedRecords,
+    Fetch,
+    LeaderAndIsrRequest,
+)
+from impl.zookeeper import PartitionState
+
+if TYPE_CHECKING:
+    from impl.broker import Broker
+    from impl.controller import CachedPartition
+    from impl.world.world import World
+
+Observation = dict[str, Any]
+"""Nested dictionaries, lists, ints, strings, booleans and None."""
+
+
+def observe(world: World) -> Observation:
+    """Every fact of the world; see the module for the shape."""
+    return {
+        "zookeeper": _zookeeper(world),
+        "brokers": {number: _broker(broker) for number, broker in world.brokers.items()},
+        "network": {
+            "leader_and_isr": [
+                _leader_and_isr(world.network.leader_and_isr[key])
+                for key in sorted(world.network.leader_and_isr)
+            ],
+            "fetch": {
+                follower: {
+                    leader: _slot(world.network.fetch[follower, leader])
+                    for leader in world.brokers
+                    if leader != follower
+                }
+                for follower in world.brokers
+            },
+        },
+        "next_record": world.next_record,
+    }
+
+
+def _zookeeper(world: World) -> Observation:
+    registered = world.client.controller()
+    epoch, epoch_version = world.client.controller_epoch()
+    state, version = world.client.partition_state()
+    live = world.client.live_brokers()
+    return {
+        "controller": None if registered is None else registered.broker,
+        "controller_epoch": epoch,
+        "epoch_version": epoch_version,
+        "state": {**_state(state), "version": version},
+        "registered": list(live),
+        "broker_epochs": live,
+    }
+
+
+def _state(state: PartitionState) -> Observation:
+    return {
+        "leader": state.leader,
+        "leader_epoch": state.leader_epoch,
+        "isr": sorted(state.isr),
+        "controller_epoch": state.controller_epoch,
+    }
+
+
+def _broker(broker: Broker) -> Observation:
+    partition = broker.replicas.partition
+    controller = broker.controller
+    belief, read, reply = controller.belief, controller.read, controller.reply
+    return {
+        "up": broker.up,
+        "session_alive": broker.session_alive,
+        "believes": None if belief is None else belief.epoch,
+        "seen_controller_epoch": broker.replicas.controller_epoch,
+        "role": partition.role.value,
+        "leader": partition.leader,
+        "leader_epoch": partition.leader_epoch,
+        "isr": sorted(partition.isr),
+        "zk_version": partition.zk_version,
+        "epoch_start": partition.epoch_start,
+        "known_end": dict(partition.known_end),
+        "truncating": partition.truncating,
+        "log": [list(record) for record in broker.log.records],
+        "epoch_cache": [list(entry) for entry in broker.log.epochs.entries],
+        "hw": partition.hw,
+        "checkpoint": broker.checkpoint.offset,
+        "controller": {
+            "epoch_version": None if belief is None else belief.epoch_version,
+            "read": None if read is None else [read.epoch, read.version],
+            "reply": None if reply is None else reply.value,
+            "cached": None if controller.cached is None else _cached(controller.cached),
+        },
+    }
+
+
+def _cached(cached: CachedPartition) -> Observation:
+    return {**_state(cached.state), "version": cached.version, "live": dict(cached.live)}
+
+
+def _leader_and_isr(request: LeaderAndIsrRequest) -> Observation:
+    return {
+        "target": request.target,
+        "controller": request.controller,
+        "controller_epoch": request.controller_epoch,
+        "broker_epoch": request.broker_epoch,
+        "leader": request.state.leader,
+        "leader_epoch": request.state.leader_epoch,
+        "isr": sorted(request.state.isr),
+        "state_controller_epoch": request.state.controller_epoch,
+        "zk_version": request.zk_version,
+    }
+
+
+def _slot(slot: Fetch | None) -> Observation:
+    match slot:
+        case None:
+            return {"slot": "idle"}
+        case AskedEpoch(leader_epoch, epoch):
+            return {"slot": "asked_epoch", "leader_epoch": leader_epoch, "epoch": epoch}
+        case AnsweredEpoch(leader_epoch, epoch, end):
+            return {
+                "slot": "answered_epoch",
+                "leader_epoch": leader_epoch,
+                "epoch": epoch,
+                "end": end,
+            }
+        case AskedRecords(leader_epoch, offset):
+            return {"slot": "asked_records", "leader_epoch": leader_epoch, "offset": offset}
+        case AnsweredRecords(leader_epoch, offset, record, hw):
+            return {
+                "slot": "answered_records",
+                "leader_epoch": leader_epoch,
+                "offset": offset,
+                "record": None if record is None else list(record),
+                "hw": hw,
+            }
+
+
+LEAVES = ("cached", "known_end", "broker_epochs")
+"""Dictionaries that are leaves by themselves, because their keys come and go (or are few)."""
+
+
+def leaves(observation: Observation) -> dict[str, Any]:
+    """The facts by path, such as ``brokers.1.hw`` or ``network.fetch.2.1``, in order.
+
+    Lists are leaves, and so are fetch slots and the dictionaries named in LEAVES: their keys vary.
+    """
+    found: dict[str, Any] = {}
+    _collect(observation, "", found)
+    return found
+
+
+def _collect(value: Observation, prefix: str, found: dict[str, Any]) -> None:
+    for key, inner in value.items():
+        path = f"{prefix}{key}"
+        if isinstance(inner, dict) and key not in LEAVES and "slot" not in inner:
+            _collect(inner, f"{path}.", found)
+        else:
+            found[path] = inner

@@ -1,0 +1,57 @@
+"""ZooKeeper's errors, by ZooKeeper's names (``KeeperException.Code``)."""
+
+from __future__ import annotations
+
+
+class ZooKeeperError(Exception):
+    """An operation that ZooKeeper refused; ``code`` is the number in its wire protocol."""
+
+    code = -1
+
+
+class NoNode(ZooKeeperError):
+    """The znode (or the parent of a znode to be created) does not exist."""
+
+    code = -101
+
+
+class NoChildrenForEphemerals(ZooKeeperError):
+    """A child was to be created below an ephemeral znode."""
+
+    code = -108
+
+
+class BadVersion(ZooKeeperError):
+    """The expected version is not the data version of the znode."""
+
+    code = -103
+
+
+class NodeExists(ZooKeeperError):
+    """The znode to be created exists already."""
+
+    code = -110
+
+
+class NotEmpty(ZooKeeperError):
+    """A znode with children was to be deleted."""
+
+    code = -111
+
+
+class SessionExpired(ZooKeeperError):
+    """The session of the caller is over; its ephemeral znodes are gone."""
+
+    code = -112
+
+
+class RuntimeInconsistency(ZooKeeperError):
+    """An operation after the failing one of a multi: it was never tried."""
+
+    code = -2
+
+
+class RolledBack(ZooKeeperError):
+    """An operation before the failing one of a multi: it had been fine, and was undone (code 0)."""
+
+    code = 0
