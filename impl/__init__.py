@@ -1,5 +1,25 @@
 """The reference implementation: mutable, imperative, steppable, written from the fact sheet."""
 
 from impl.world import KINDS, Observation, Snapshot, Step, StepNotPossible, World, leaves
+from impl.world.faults import PROFILES
+from impl.world.simulator import Campaign, Simulator, run_campaign, simulate
+from impl.world.trace import Trace, TraceError, read_trace, write_trace
 
-__all__ = ["KINDS", "Observation", "Snapshot", "Step", "StepNotPossible", "World", "leaves"]
+__all__ = [
+    "KINDS",
+    "PROFILES",
+    "Campaign",
+    "Observation",
+    "Simulator",
+    "Snapshot",
+    "Step",
+    "StepNotPossible",
+    "Trace",
+    "TraceError",
+    "World",
+    "leaves",
+    "read_trace",
+    "run_campaign",
+    "simulate",
+    "write_trace",
+]

@@ -11,10 +11,15 @@ from impl.zookeeper.payloads import PartitionState
 
 
 class Journal:
-    """Listens to every event and keeps none; the first argument is the broker that logs."""
+    """Listens to every event and keeps none; the first argument is the broker that logs.
 
-    def broker_started(self, broker: int, broker_epoch: int) -> None:
-        """A process is up and registered."""
+    ``now_ms`` is the world's clock (ms since 1970).
+    """
+
+    now_ms = 0
+
+    def broker_started(self, broker: int, broker_epoch: int, end: int) -> None:
+        """A process is up and registered; its log holds ``end`` records."""
 
     def broker_registered_again(self, broker: int, broker_epoch: int) -> None:
         """A live process noticed that its session had expired, and registered anew."""
@@ -28,10 +33,8 @@ class Journal:
     def controller_resigned(self, broker: int, moved: bool) -> None:
         """The broker stopped believing; ``moved`` if a fenced write told it."""
 
-    def controller_read_brokers(
-        self, broker: int, before: dict[int, int] | None, now: dict[int, int]
-    ) -> None:
-        """The registered brokers (id to broker epoch) that the controller knew, and knows now."""
+    def controller_read_brokers(self, broker: int, live: dict[int, int]) -> None:
+        """The controller knows who is registered now (id to broker epoch)."""
 
     def controller_wrote_state(
         self,
@@ -62,7 +65,7 @@ class Journal:
     def became_leader(self, request: LeaderAndIsrRequest, end: int, previous_epoch: int) -> None:
         """The partition now leads from offset ``end``."""
 
-    def became_follower(self, request: LeaderAndIsrRequest, high_watermark: int) -> None:
+    def became_follower(self, request: LeaderAndIsrRequest) -> None:
         """The partition now follows."""
 
     def truncated(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from impl.broker.replica_manager import ReplicaManager, SavedReplicaManager
 from impl.controller.controller import KafkaController, SavedController
 from impl.journal import Journal
@@ -15,7 +17,7 @@ SavedBroker = tuple[bool, int, int, SavedLog, int, SavedReplicaManager, SavedCon
 class Broker:
     """One broker; ``session`` and ``broker_epoch`` are what the process believes they are.
 
-    ``replica_manager`` is the class that a start makes anew; a faulty broker is given another one.
+    ``replica_manager`` makes what a start makes anew; a faulty broker is given another one.
     """
 
     def __init__(
@@ -31,8 +33,8 @@ class Broker:
         self.session = 0
         self.broker_epoch = 0
         self.controller = KafkaController(broker, client, journal)
-        self.replica_manager: type[ReplicaManager] = ReplicaManager
-        self.replicas = self._fresh_replica_manager(0)
+        self.replica_manager: Callable[..., ReplicaManager] = ReplicaManager
+        self.replicas = self.fresh_replica_manager(0)
 
     @property
     def session_alive(self) -> bool:
@@ -46,16 +48,16 @@ class Broker:
 
     def start(self) -> None:
         """Come up: load the log, take the checkpointed high watermark, open a session, register."""
-        self.replicas = self._fresh_replica_manager(self.checkpoint.read_bounded(self.log.end))
+        self.replicas = self.fresh_replica_manager(self.checkpoint.read_bounded(self.log.end))
         self.up = True
         self._register()
-        self.journal.broker_started(self.id, self.broker_epoch)
+        self.journal.broker_started(self.id, self.broker_epoch, self.log.end)
 
     def crash(self) -> None:
         """Go down: memory is lost; the disk and, for a while, the session remain."""
         self.up = False
         self.controller.forget()
-        self.replicas = self._fresh_replica_manager(0)
+        self.replicas = self.fresh_replica_manager(0)
 
     def reconnect(self) -> None:
         """Notice the expired session: leave office, open another session, register again."""
@@ -67,7 +69,8 @@ class Broker:
         self.session = self.client.zookeeper.open_session()
         self.broker_epoch = self.client.register_broker(self.id, self.session)
 
-    def _fresh_replica_manager(self, hw: int) -> ReplicaManager:
+    def fresh_replica_manager(self, hw: int) -> ReplicaManager:
+        """What a start makes: no role, no epochs, this high watermark."""
         return self.replica_manager(
             self.id, self.assignment, self.log, hw, self.client, self.journal
         )

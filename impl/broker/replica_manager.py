@@ -84,7 +84,7 @@ class ReplicaManager:
             self.journal.became_leader(request, self.partition.log.end, previous)
         else:
             self.partition.make_follower(request)
-            self.journal.became_follower(request, self.partition.hw)
+            self.journal.became_follower(request)
         return Errors.NONE
 
     # Followers

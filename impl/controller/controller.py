@@ -93,11 +93,10 @@ class KafkaController:
 
     def read_partition(self) -> None:
         """Cache the partition's state and version, and who is registered."""
-        before = None if self.cached is None else dict(self.cached.live)
         live = self.client.live_brokers()
         state, version = self.client.partition_state()
         self.cached = CachedPartition(state, version, tuple(live.items()))
-        self.journal.controller_read_brokers(self.broker, before, live)
+        self.journal.controller_read_brokers(self.broker, live)
 
     def elected_state(self, leader: int) -> PartitionState:
         """The state that makes a replica the leader: a new epoch, the ISR without the dead."""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from impl.controller import CachedPartition
     from impl.world.world import World
 
-Observation = dict[str, Any]
+Observation = dict[Any, Any]
 """Nested dictionaries, lists, ints, strings, booleans and None."""
 
 

@@ -118,6 +118,7 @@ class World:
     def at(self, now_ms: int) -> None:
         """Set the clock that stamps registrations (ms since 1970); no step reads it."""
         self.client.now_ms = now_ms
+        self.journal.now_ms = now_ms
 
     # State
 

@@ -1,0 +1,165 @@
+"""A seeded simulator: lively runs of the world, recorded as ``insync.trace/1``.
+
+The seed alone decides the run: the same seed, faults and brokers give the same steps anywhere.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from impl.journal import Journal
+from impl.world.faults import profile_named, weight
+from impl.world.observation import leaves
+from impl.world.steps import Step
+from impl.world.trace import ZOOKEEPER, Event, Header, Trace, write_trace
+from impl.world.world import KINDS, World
+
+VERSION = "2.3"
+SYSTEM = "replication"
+
+FIRST_INSTANT_MS = 1_577_836_800_000
+"""2020-01-01 00:00:00 UTC, where the logical clock begins."""
+
+STEP_MS = 100
+"""Each step takes this long on the logical clock."""
+
+
+class Simulator:
+    """Takes one weighted random step after the other in ``world``; ``clock`` counts them."""
+
+    def __init__(
+        self,
+        seed: int,
+        faults: str = "everything",
+        brokers: int = 3,
+        strategy: str = "any",
+        journal: Journal | None = None,
+    ) -> None:
+        self.faults = profile_named(faults)
+        self.world = World(brokers, seed=seed, strategy=strategy, journal=journal)
+        self.random = random.Random(seed)
+        self.clock = 0
+        self.world.at(FIRST_INSTANT_MS)
+
+    def choose(self) -> Step | None:
+        """The next step, None if nothing can happen under this fault profile."""
+        steps = self.world.enabled()
+        weights = [weight(self.world, step, self.faults) for step in steps]
+        total = sum(weights)
+        if total == 0:
+            return None
+        ticket = self.random.randrange(total)
+        for step, share in zip(steps, weights, strict=True):
+            ticket -= share
+            if ticket < 0:
+                return step
+        raise AssertionError("the ticket is below the total")
+
+    def advance(self) -> Step | None:
+        """Choose a step and take it; returns it, None if nothing can happen."""
+        step = self.choose()
+        if step is not None:
+            self.clock += 1
+            self.world.at(FIRST_INSTANT_MS + STEP_MS * self.clock)
+            self.world.do(step)
+        return step
+
+
+def node_of(step: Step) -> int | str:
+    """Where a step is observed: its first argument's broker; a session expires at ZooKeeper."""
+    return ZOOKEEPER if step.name == "session_expires" else step.args[0]
+
+
+def simulate(
+    seed: int,
+    steps: int,
+    faults: str = "everything",
+    brokers: int = 3,
+    strategy: str = "any",
+    journal: Journal | None = None,
+) -> Trace:
+    """A run of ``steps`` steps, fewer only if nothing more can happen.
+
+    ``faults`` is the name of a profile (see ``impl.world.faults``). ValueError if a number or a
+    name makes no sense.
+    """
+    if steps < 1:
+        raise ValueError(f"a run has 1 step or more, not {steps}")
+    simulator = Simulator(seed, faults, brokers, strategy, journal)
+    run = f"{faults}-{brokers}-{seed}-{steps}"
+    known = leaves(simulator.world.observe())
+    header = Header(run, seed, brokers, VERSION, SYSTEM, faults, strategy, dict(known))
+    recorder = _Recorder(run, known)
+    while simulator.clock < steps:
+        step = simulator.advance()
+        if step is None:
+            break
+        recorder.record(step, simulator.clock, leaves(simulator.world.observe()))
+    return Trace(header, tuple(recorder.events))
+
+
+class _Recorder:
+    def __init__(self, run: str, known: dict[str, Any]) -> None:
+        self.run = run
+        self.known = known
+        self.seq: Counter[int | str] = Counter()
+        self.events: list[Event] = []
+
+    def record(self, step: Step, clock: int, facts: dict[str, Any]) -> None:
+        known = self.known
+        changed = {path: value for path, value in facts.items() if known[path] != value}
+        self.known = facts
+        node = node_of(step)
+        self.seq[node] += 1
+        args = dict(zip(KINDS[step.name].parameters, step.args, strict=True))
+        event = Event(self.run, clock, node, self.seq[node], step.name, args, changed)
+        self.events.append(event)
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What a campaign did: runs, events, files written, and how often each step was taken."""
+
+    runs: int
+    events: int
+    files: tuple[Path, ...]
+    taken: dict[str, int]
+
+    @property
+    def never_taken(self) -> tuple[str, ...]:
+        """The steps that no run took."""
+        return tuple(name for name, times in self.taken.items() if times == 0)
+
+
+def run_campaign(
+    seeds: Iterable[int],
+    steps: int,
+    faults: str = "everything",
+    out_dir: Path | None = None,
+    brokers: int = 3,
+) -> Campaign:
+    """Simulate every seed; with a folder, write one ``seed-N.ndjson`` a run into it.
+
+    The folder is made if need be. ValueError for wrong numbers or names, also for no seed at all:
+    a campaign of nothing shows nothing.
+    """
+    taken: Counter[str] = Counter()
+    files: list[Path] = []
+    runs = events = 0
+    for seed in seeds:
+        trace = simulate(seed, steps, faults, brokers)
+        taken.update(event.step for event in trace.events)
+        runs += 1
+        events += len(trace.events)
+        if out_dir is not None:
+            out_dir.mkdir(parents=True, exist_ok=True)
+            files.append(out_dir / f"seed-{seed}.ndjson")
+            write_trace(files[-1], trace)
+    if runs == 0:
+        raise ValueError("a campaign has 1 seed or more, not 0")
+    return Campaign(runs, events, tuple(files), {name: taken[name] for name in KINDS})

@@ -1,0 +1,229 @@
+"""``insync.trace/1``: a run as newline-delimited JSON, one line an event.
+
+First line, the header:
+
+    {"format": "insync.trace/1", "run": id, "seed": n, "brokers": n, "version": "2.3",
+     "system": "replication", "faults": profile, "strategy": name, "initial": {path: value, ...}}
+
+then one line a step:
+
+    {"run": id, "clock": 1, 2, ..., "node": broker id or "zookeeper", "seq": 1, 2, ... per node,
+     "step": name, "args": {parameter: value, ...}, "observed": {path: value, ...}}
+
+and a last line ``{"end": true, "run": id, "events": n}``, so that a truncated file is noticed.
+
+``initial`` and ``observed`` hold leaves of ``World.observe()`` by path (see
+``impl.world.observation``): all of them at first, then those that the step changed. Applying them
+in order gives the full observation after every line. JSON turns ids that are keys into strings; the
+reader turns them back. A reader refuses what it cannot vouch for, naming file and line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from impl.world.observation import Observation
+
+FORMAT = "insync.trace/1"
+ZOOKEEPER = "zookeeper"
+HEADER_FIELDS = ("run", "seed", "brokers", "version", "system", "faults", "strategy", "initial")
+EVENT_FIELDS = ("run", "clock", "node", "seq", "step", "args", "observed")
+
+
+class TraceError(ValueError):
+    """A trace that cannot be trusted; the message names file, line, fault, and what is right."""
+
+    def __init__(self, path: Path, line: int, message: str) -> None:
+        super().__init__(f"{path}:{line}: {message}")
+        self.path = path
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Header:
+    """What was run."""
+
+    run: str
+    seed: int
+    brokers: int
+    version: str
+    system: str
+    faults: str
+    strategy: str
+    initial: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Event:
+    """One step; ``line`` is where it stood in the file it was read from (0 if in none)."""
+
+    run: str
+    clock: int
+    node: int | str
+    seq: int
+    step: str
+    args: dict[str, int]
+    observed: dict[str, Any]
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A header and its events."""
+
+    header: Header
+    events: tuple[Event, ...]
+
+    def observations(self) -> Iterator[Observation]:
+        """The full observation before the first event, then after each of them."""
+        facts = dict(self.header.initial)
+        yield rebuild(facts)
+        for event in self.events:
+            facts.update(event.observed)
+            yield rebuild(facts)
+
+
+def rebuild(facts: dict[str, Any]) -> Observation:
+    """The nested observation whose leaves by path are ``facts``."""
+    whole: dict[int | str, Any] = {}
+    for path, value in facts.items():
+        *parents, last = path.split(".")
+        inner = whole
+        for part in parents:
+            inner = inner.setdefault(_key(part), {})
+        inner[_key(last)] = value
+    return whole
+
+
+def lines_of(trace: Trace) -> list[str]:
+    """The lines of the file, without line ends; the same trace always gives the same lines."""
+    header = {"format": FORMAT, **vars(trace.header)}
+    events = [{name: getattr(event, name) for name in EVENT_FIELDS} for event in trace.events]
+    end = {"end": True, "run": trace.header.run, "events": len(trace.events)}
+    return [json.dumps(line, separators=(",", ":")) for line in (header, *events, end)]
+
+
+def write_trace(path: Path, trace: Trace) -> None:
+    """Write the file whole or not at all."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.write_text("".join(f"{line}\n" for line in lines_of(trace)), encoding="utf-8")
+    unfinished.replace(path)
+
+
+def read_trace(path: Path) -> Trace:
+    """Read a file; TraceError if it is empty, truncated, mixed, of another format, or has gaps."""
+    with path.open(encoding="utf-8") as lines:
+        return parse_trace(lines, path)
+
+
+def parse_trace(lines: Iterable[str], path: Path) -> Trace:
+    """Read the lines of a file; ``path`` is for the errors."""
+    header: Header | None = None
+    events: list[Event] = []
+    last_seq: dict[int | str, int] = {}
+    ended = False
+    number = 0
+    try:
+        for number, text in enumerate(lines, 1):
+            fields = _json_object(text, path, number)
+            if ended:
+                raise TraceError(path, number, "a line after the end; a trace holds one run")
+            if header is None:
+                header = _header(fields, path, number)
+                continue
+            _same_run(fields, header, path, number)
+            if fields.get("end") is True:
+                _complete(fields, len(events), path, number)
+                ended = True
+                continue
+            events.append(_event(fields, len(events) + 1, last_seq, path, number))
+    except UnicodeDecodeError as error:
+        raise TraceError(path, number + 1, "not text in UTF-8; a trace is NDJSON") from error
+    if header is None:
+        raise TraceError(path, 1, f"empty; a trace begins with a header of format {FORMAT}")
+    if not ended:
+        raise TraceError(
+            path,
+            number,
+            f"truncated after {len(events)} events; a trace ends with an end line",
+        )
+    return Trace(header, tuple(events))
+
+
+def _json_object(text: str, path: Path, number: int) -> dict[str, Any]:
+    if not text.endswith("\n"):
+        raise TraceError(path, number, "truncated in the middle of a line")
+    try:
+        fields = _int_keys(json.loads(text))
+    except ValueError as error:
+        raise TraceError(path, number, f"not JSON ({error}); each line is one object") from error
+    if not isinstance(fields, dict):
+        raise TraceError(path, number, "not a JSON object; each line is one object")
+    return fields
+
+
+def _header(fields: dict[str, Any], path: Path, number: int) -> Header:
+    version = fields.get("format")
+    if version != FORMAT:
+        raise TraceError(
+            path, number, f"unknown format {version!r}; this reader knows {FORMAT} alone"
+        )
+    return Header(**_required(fields, HEADER_FIELDS, "header", path, number))
+
+
+def _event(
+    fields: dict[str, Any], clock: int, last_seq: dict[int | str, int], path: Path, number: int
+) -> Event:
+    event = Event(**_required(fields, EVENT_FIELDS, "event", path, number), line=number)
+    if event.clock != clock:
+        raise TraceError(
+            path, number, f"gap: clock {event.clock} where {clock} is next; a line is missing"
+        )
+    expected = last_seq.get(event.node, 0) + 1
+    if event.seq != expected:
+        raise TraceError(
+            path, number, f"gap: seq {event.seq} of node {event.node} where {expected} is next"
+        )
+    last_seq[event.node] = event.seq
+    return event
+
+
+def _same_run(fields: dict[str, Any], header: Header, path: Path, number: int) -> None:
+    if "format" in fields or fields.get("run") != header.run:
+        raise TraceError(
+            path,
+            number,
+            f"two runs mixed: {fields.get('run')!r} in the trace of {header.run!r}; one file a run",
+        )
+
+
+def _complete(fields: dict[str, Any], events: int, path: Path, number: int) -> None:
+    if fields.get("events") != events:
+        raise TraceError(
+            path, number, f"the end counts {fields.get('events')} events, there are {events}"
+        )
+
+
+def _required(
+    fields: dict[str, Any], names: tuple[str, ...], what: str, path: Path, number: int
+) -> dict[str, Any]:
+    missing = [name for name in names if name not in fields]
+    if missing:
+        raise TraceError(path, number, f"the {what} lacks {', '.join(missing)}")
+    return {name: fields[name] for name in names}
+
+
+def _int_keys(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_key(key): _int_keys(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_int_keys(inner) for inner in value]
+    return value
+
+
+def _key(text: str) -> int | str:
+    return int(text) if text.isascii() and text.isdigit() else text
