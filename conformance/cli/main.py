@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import click
@@ -97,16 +98,35 @@ class LazyGroup(click.Group):
             click.echo("insync: this is a defect of insync itself, not a verdict", err=True)
             sys.exit(DEFECT)
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """As click does; here it prints help and version, to a reader that may leave."""
+        with _reader_may_leave():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; a reader that has gone (`insync … | head`) ends it quietly."""
+        """Run the command that the line names."""
         try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
-        except BrokenPipeError:
-            # The interpreter flushes again at exit; give it somewhere harmless to write.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return READER_GONE
+            with _reader_may_leave():
+                return super().invoke(ctx)
+        except click.UsageError as error:
+            # click forgets which command it was reading when an option lacks its argument.
+            name = ctx.invoked_subcommand or ""
+            command = self.get_command(ctx, name)
+            if error.ctx is None and command is not None:
+                error.ctx = click.Context(command, parent=ctx, info_name=name)
+            raise
+
+
+@contextlib.contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    """End quietly, and with no verdict's exit code, where `insync … | head` has read enough."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter flushes again at exit; give it somewhere harmless to write.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(READER_GONE)
 
 
 def _exit_code(result: object) -> int:

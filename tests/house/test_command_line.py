@@ -1,0 +1,280 @@
+"""The frame of the command line: instant help, nearest names, one line for wrong use."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from conformance.cli import main
+from conformance.cli.common import (
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    nearest,
+    say,
+    unknown,
+    write_atomically,
+)
+from conformance.cli.main import COMMANDS, Entry
+from specs.verdict import Verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = ("z3", "pyspark", "pandas", "pyarrow", "networkx", "hypothesis", "numpy", "pytest")
+
+
+@click.command(name="probe")
+@json_option
+@click.option("--how", default="holds")
+def probe(json_target: str | None, how: str) -> Verdict:
+    """A command that ends in every way a command can end.
+
+    Example: insync probe --how holds
+    """
+    if how == "finish":
+        finish(Verdict.UNKNOWN)
+    if how == "defect":
+        raise KeyError("no such thing")
+    if how == "interrupt":
+        raise KeyboardInterrupt
+    verdict = Verdict(how)
+    emit_json(json_target, {"verdict": verdict, "who": {"b", "a"}, "where": Path("x")})
+    say(f"verdict: {verdict}", json_target)
+    return verdict
+
+
+@pytest.fixture
+def probed(monkeypatch: pytest.MonkeyPatch) -> CliRunner:
+    monkeypatch.setitem(COMMANDS, "probe", Entry(__name__, "probe", "Only for these tests."))
+    return CliRunner()
+
+
+def insync(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "conformance.cli", *args],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_help_is_instant_and_lists_every_command():
+    start = time.monotonic()
+    done = insync("--help")
+    seconds = time.monotonic() - start
+
+    assert done.returncode == 0
+    assert [name for name in COMMANDS if f"\n  {name} " not in done.stdout] == []
+    assert seconds < 1
+
+
+def test_help_imports_nothing_heavy():
+    script = (
+        "import sys\n"
+        "from conformance.cli import main\n"
+        "try:\n    main(['--help'])\n"
+        "except SystemExit:\n    pass\n"
+        f"print(sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+
+    assert done.stderr == "[]\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself_with_an_example_and_can_write_json(name: str):
+    done = insync(name, "--help")
+
+    assert done.returncode == 0, done.stderr
+    assert "Example" in done.stdout
+    assert f"insync {name}" in done.stdout
+    assert "--json FILE" in done.stdout
+
+
+def test_an_unknown_command_is_answered_with_the_nearest_name():
+    done = insync("exlpore")
+
+    assert done.returncode == 64
+    assert done.stdout == ""
+    assert done.stderr.startswith(
+        "insync: unknown command 'exlpore': did you mean 'explore'? one of: "
+    )
+    assert done.stderr.count("\n") == 1
+
+
+def test_no_command_at_all_shows_the_help_and_is_wrong_use():
+    done = insync()
+
+    assert done.returncode == 64
+    assert done.stdout == ""
+    assert "Commands:" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--colour"], ["no such option '--colour'", "write: insync "]),
+        (["probe", "--how"], ["option '--how' requires an argument", "write: insync probe "]),
+        (["probe", "surplus"], ["unexpected extra argument", "insync probe --help"]),
+        (["probe", "--json", "no such folder/x"], ["there is no folder", "create it"]),
+        (["probe", "--json", "."], ["is a folder"]),
+    ],
+)
+def test_wrong_use_is_one_line_that_says_what_to_write(
+    probed: CliRunner, args: list[str], words: list[str]
+):
+    result = probed.invoke(main, args)
+
+    assert result.exit_code == 64
+    assert result.stdout == ""
+    assert result.stderr.startswith("insync: ")
+    assert result.stderr.count("\n") == 1
+    assert [word for word in words if word not in result.stderr] == []
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ("holds", 0),
+        ("broken", 1),
+        ("unknown", 2),
+        ("not checked", 3),
+        ("finish", 2),
+        ("interrupt", 130),
+        ("defect", 70),
+    ],
+)
+def test_the_exit_code_says_how_the_command_ended(probed: CliRunner, how: str, code: int):
+    result = probed.invoke(main, ["probe", "--how", how])
+
+    assert result.exit_code == code
+
+
+def test_json_on_standard_output_stands_alone(probed: CliRunner):
+    result = probed.invoke(main, ["probe", "--json", "-"])
+
+    assert json.loads(result.stdout) == {"verdict": "holds", "who": ["a", "b"], "where": "x"}
+
+
+def test_json_in_a_file_leaves_the_report_on_standard_output(probed: CliRunner, tmp_path: Path):
+    target = tmp_path / "report.json"
+
+    result = probed.invoke(main, ["probe", "--json", str(target)])
+
+    assert result.stdout == "verdict: holds\n"
+    assert json.loads(target.read_text())["verdict"] == "holds"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path):
+    target = tmp_path / "report.json"
+    target.write_text("old")
+
+    with pytest.raises(UnicodeEncodeError):
+        write_atomically(target, "new \udc80")
+
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
+
+    write_atomically(pipe, "through the pipe")
+
+    assert reader.communicate(timeout=120)[0] == "through the pipe"
+    assert pipe.is_fifo()
+
+
+def test_something_that_json_does_not_know_is_refused():
+    with pytest.raises(TypeError, match="make it plain data first"):
+        emit_json("-", {"what": object()})
+
+
+def test_the_nearest_name_is_offered_only_where_one_is_near():
+    assert nearest("elction", ["classic", "election"]) == (
+        "did you mean 'election'? one of: classic, election"
+    )
+    assert nearest("Election", ["classic", "election"]).startswith("did you mean 'election'?")
+    assert nearest("xyz", ["classic", "election"]) == "one of: classic, election"
+    assert nearest("xyz", []) == "there is none to choose from"
+
+
+def test_an_unknown_name_is_one_line_however_it_was_typed():
+    refusal = unknown("system", "two\nlines", ["classic"])
+
+    assert isinstance(refusal, WrongUse)
+    assert refusal.message == "unknown system 'two lines': one of: classic"
+
+
+@pytest.mark.parametrize("line", ["--help", "probe --json -"])
+def test_a_reader_that_has_left_is_not_a_verdict(line: str):
+    script = (
+        "import sys, click\n"
+        "from conformance.cli import main\n"
+        "from conformance.cli.main import COMMANDS, Entry\n"
+        "@click.command()\n@click.option('--json')\n"
+        "def probe(json):\n    print('x' * 100_000)\n"
+        "COMMANDS['probe'] = Entry('__main__', 'probe', '')\n"
+        "sys.stdin.readline()\n"  # until the reader has gone
+        f"main({line.split()!r})\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    process.stdout = None
+
+    _, err = process.communicate("go\n", timeout=120)
+
+    assert process.returncode == 141
+    assert err == ""
+
+
+def test_ctrl_c_ends_without_a_traceback():
+    script = (
+        "import sys, time, click\n"
+        "from conformance.cli import main\n"
+        "from conformance.cli.main import COMMANDS, Entry\n"
+        "import __main__\n"
+        "@click.command()\n"
+        "def wait():\n    print('waiting', flush=True)\n    time.sleep(60)\n"
+        "COMMANDS['wait'] = Entry('__main__', 'wait', '')\n"
+        "main(['wait'])\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waiting\n"
+
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+
+    assert process.returncode == 130
+    assert err.strip() == ""

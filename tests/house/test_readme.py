@@ -1,0 +1,101 @@
+"""The README is true: every command that it shows runs, and ends with the exit code it states.
+
+A line of a ```sh block that starts with `insync` or `./insync` is run; `# exit 1` at its end is
+the code it must leave, else 0. They run in the README's order in one folder that looks like the
+checkout, so that one command may read what an earlier one wrote, and the checkout stays clean.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+STATED = re.compile(r"#\s*exit (\d+)\b")
+TESTED_ELSEWHERE = ("verify", "test")
+
+
+class Shown(NamedTuple):
+    """One command of the README."""
+
+    line: str
+    code: int
+
+
+def shown(text: str) -> list[Shown]:
+    lines = "".join(BLOCK.findall(text)).replace("\\\n", " ").splitlines()
+    commands = []
+    for line in lines:
+        words = line.removeprefix("$ ").removeprefix("./").split()
+        if len(words) > 1 and words[0] == "insync" and words[1] not in TESTED_ELSEWHERE:
+            stated = STATED.search(line)
+            command = re.sub(r"\s{2,}", " ", line.removeprefix("$ "))
+            commands.append(Shown(command, int(stated.group(1)) if stated else 0))
+    return commands
+
+
+COMMANDS = shown(README.read_text(encoding="utf-8")) if README.exists() else []
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose entries are links into the checkout, with an `insync` that needs no set-up."""
+    outer = tmp_path_factory.mktemp("readme")
+    inner = outer / "insync"
+    inner.mkdir()
+    for entry in ROOT.iterdir():
+        if entry.name != "insync" and not entry.name.startswith("."):
+            (inner / entry.name).symlink_to(entry)
+    if (ROOT.parent / "shared").is_dir():
+        (outer / "shared").symlink_to(ROOT.parent / "shared")
+    launcher = inner / "insync"
+    launcher.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{ROOT}" PYTHONSAFEPATH=1 '
+        f'exec "{sys.executable}" -m conformance.cli "$@"\n'
+    )
+    launcher.chmod(0o755)
+    return inner
+
+
+@pytest.mark.skipif(not README.exists(), reason="there is no README.md yet")
+def test_the_readme_shows_commands():
+    assert COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.line)
+def test_a_command_of_the_readme_ends_as_it_says(command: Shown, folder: Path):
+    if "../shared" in command.line and not (folder.parent / "shared").exists():
+        pytest.skip("needs the shared folder beside the repository")
+
+    done = subprocess.run(
+        ["sh", "-c", command.line],
+        cwd=folder,
+        env={**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert done.returncode == command.code, done.stdout + done.stderr
+
+
+def test_the_reader_of_the_readme_knows_a_command_when_it_sees_one():
+    text = (
+        "```sh\n./insync verify\n./insync find a b   # exit 1\ninsync check x \\\n    y\nls\n```\n"
+        "insync not in a block\n```python\ninsync no\n```\n```sh\n$ insync versions\n```\n"
+    )
+
+    assert shown(text) == [
+        Shown("./insync find a b # exit 1", 1),
+        Shown("insync check x y", 0),
+        Shown("insync versions", 0),
+    ]
