@@ -55,4 +55,7 @@ def test_what_the_project_asks_for_is_what_the_lock_holds():
         )
     ]
 
-    assert unmet == [], "run: uv pip compile (the README says how)"
+    assert unmet == [], (
+        "run: .venv/bin/uv pip compile --universal --generate-hashes --no-header "
+        "--python-version 3.11 --all-extras pyproject.toml -o requirements.lock"
+    )
