@@ -1,0 +1,143 @@
+"""Traces: what is written can be read, rebuilt and replayed; what is damaged is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from impl import Simulator, Step, Trace, TraceError, World, leaves, read_trace, simulate
+from impl.world.simulator import FIRST_INSTANT_MS
+from impl.world.trace import lines_of, parse_trace, rebuild, write_trace
+
+RUN = simulate(seed=5, steps=120)
+
+
+def test_a_trace_survives_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.ndjson"
+
+    write_trace(path, RUN)
+
+    assert read_trace(path) == RUN
+    assert [event.line for event in read_trace(path).events] == list(range(2, 122))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.ndjson"]
+
+
+def test_every_observation_can_be_rebuilt_and_replayed(tmp_path: Path) -> None:
+    path = tmp_path / "run.ndjson"
+    write_trace(path, RUN)
+    trace = read_trace(path)
+    world = World(trace.header.brokers, trace.header.seed, trace.header.strategy)
+    world.at(FIRST_INSTANT_MS)
+
+    observations = list(trace.observations())
+
+    assert observations[0] == world.observe()
+    for event, observation in zip(trace.events, observations[1:], strict=True):
+        world.do(Step(event.step, tuple(event.args.values())))
+        assert observation == world.observe()
+
+
+def test_an_event_shows_the_leaves_that_changed_and_no_other() -> None:
+    before = dict(RUN.header.initial)
+
+    for event in RUN.events:
+        assert all(before[path] != value for path, value in event.observed.items())
+        before.update(event.observed)
+
+    assert len(RUN.events) == 120
+
+
+def test_leaves_and_rebuild_are_inverse() -> None:
+    simulator = Simulator(3)
+    for _ in range(200):
+        simulator.advance()
+    seen = simulator.world.observe()
+
+    assert rebuild(leaves(seen)) == seen
+
+
+def test_a_session_expires_at_zookeeper_and_everything_else_at_a_broker() -> None:
+    nodes = {event.node for event in RUN.events if event.step == "session_expires"}
+    others = {event.node for event in RUN.events if event.step != "session_expires"}
+
+    assert nodes == {"zookeeper"}
+    assert others == {1, 2, 3}
+
+
+def damaged(damage: Callable[[list[str]], list[str]]) -> list[str]:
+    return [f"{line}\n" for line in damage(lines_of(RUN))]
+
+
+def other_run(line: str) -> str:
+    return json.dumps({**json.loads(line), "run": "another"})
+
+
+def edited(line: str, **fields: object) -> str:
+    return json.dumps({**json.loads(line), **fields})
+
+
+@pytest.mark.parametrize(
+    ("damage", "line", "message"),
+    [
+        (lambda lines: [], 1, "empty; a trace begins with a header"),
+        (lambda lines: lines[:-1], 121, "truncated after 120 events"),
+        (lambda lines: lines[:1], 1, "truncated after 0 events"),
+        (lambda lines: [*lines[:5], *lines[6:]], 6, "gap: clock 6 where 5 is next"),
+        (lambda lines: [lines[0], edited(lines[1], seq=7)], 2, "gap: seq 7 of node"),
+        (
+            lambda lines: [edited(lines[0], format="insync.trace/9")],
+            1,
+            "knows insync.trace/1 alone",
+        ),
+        (lambda lines: lines[1:], 1, "unknown format None"),
+        (lambda lines: [*lines[:9], other_run(lines[9])], 10, "two runs mixed: 'another'"),
+        (lambda lines: [*lines[:9], *lines], 10, "two runs mixed"),
+        (lambda lines: [*lines, lines[-1]], 123, "a line after the end"),
+        (
+            lambda lines: [*lines[:9], edited(lines[-1], events=9)],
+            10,
+            "counts 9 events, there are 8",
+        ),
+        (lambda lines: [lines[0], '{"clock":'], 2, "not JSON"),
+        (lambda lines: [lines[0], "[]"], 2, "not a JSON object"),
+        (lambda lines: ['{"format":"insync.trace/1","run":"x"}'], 1, "the header lacks seed"),
+    ],
+)
+def test_a_damaged_trace_is_refused_by_file_and_line(
+    damage: Callable[[list[str]], list[str]], line: int, message: str
+) -> None:
+    path = Path("run.ndjson")
+
+    with pytest.raises(TraceError) as refused:
+        parse_trace(damaged(damage), path)
+
+    assert str(refused.value).startswith(f"run.ndjson:{line}: ")
+    assert message in str(refused.value)
+
+
+def test_a_file_cut_in_the_middle_of_a_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "run.ndjson"
+    write_trace(path, RUN)
+    path.write_bytes(path.read_bytes()[:-10])
+
+    with pytest.raises(TraceError, match=r":122: truncated in the middle of a line"):
+        read_trace(path)
+
+
+def test_a_binary_file_is_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "run.ndjson"
+    path.write_bytes(b"\x1f\x8b\xff\xfe")
+
+    with pytest.raises(TraceError, match=":1: not text in UTF-8"):
+        read_trace(path)
+
+
+def test_the_header_says_what_was_run() -> None:
+    trace: Trace = simulate(seed=2, steps=3, faults="none", brokers=2)
+
+    header = trace.header
+    assert (header.seed, header.brokers, header.faults) == (2, 2, "none")
+    assert (header.version, header.system, header.strategy) == ("2.3", "replication", "any")

@@ -1,0 +1,112 @@
+"""The world's state: snapshots are exact, comparable and fast; enabledness is honest."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+
+from impl import Simulator, StepNotPossible, World
+from impl.world import KINDS, Step
+
+
+def after(steps: int, seed: int = 7) -> World:
+    simulator = Simulator(seed)
+    for _ in range(steps):
+        simulator.advance()
+    return simulator.world
+
+
+def test_a_restored_world_goes_on_exactly_as_the_first_one_did() -> None:
+    simulator = Simulator(5)
+    for _ in range(150):
+        simulator.advance()
+    snapshot = simulator.world.snapshot()
+    steps = [step for step in (simulator.advance() for _ in range(150)) if step is not None]
+    end = simulator.world.snapshot()
+
+    other = World()
+    other.restore(snapshot)
+    same_after_restoring = other.snapshot() == snapshot
+    for step in steps:
+        other.do(step)
+    other.at(end.now_ms)
+
+    assert same_after_restoring
+    assert other.observe() == simulator.world.observe()
+
+
+def test_a_snapshot_does_not_change_with_the_world() -> None:
+    simulator = Simulator(5)
+    for _ in range(100):
+        simulator.advance()
+    snapshot = simulator.world.snapshot()
+    before = hash(snapshot), repr(snapshot)
+
+    for _ in range(100):
+        simulator.advance()
+
+    assert (hash(snapshot), repr(snapshot)) == before
+    assert simulator.world.snapshot() != snapshot
+
+
+def test_a_snapshot_of_another_size_is_refused() -> None:
+    with pytest.raises(ValueError, match="of 2 brokers, this world has 3"):
+        World(3).restore(World(2).snapshot())
+
+
+def least_ms(act: Callable[[], object]) -> float:
+    """The fastest of many runs: what the work costs, not what the machine was busy with."""
+    times = []
+    for _ in range(200):
+        start = time.perf_counter()
+        act()
+        times.append(time.perf_counter() - start)
+    return min(times) * 1000
+
+
+def test_snapshot_and_restore_take_well_under_a_millisecond() -> None:
+    world = after(2000)
+    snapshot = world.snapshot()
+
+    assert least_ms(world.snapshot) < 0.5
+    assert least_ms(lambda: world.restore(snapshot)) < 0.5
+
+
+def test_enabled_steps_are_sorted_and_exactly_those_that_can_be_taken() -> None:
+    world = after(120)
+    snapshot = world.snapshot()
+    enabled = world.enabled()
+
+    assert enabled == sorted(set(enabled))
+    for name, kind in KINDS.items():
+        for args in kind.candidates(world):
+            step = Step(name, args)
+            if step in enabled:
+                world.do(step)
+            else:
+                with pytest.raises(StepNotPossible):
+                    world.do(step)
+            world.restore(snapshot)
+    assert world.snapshot() == snapshot
+
+
+def test_looking_changes_nothing_and_gives_plain_data() -> None:
+    world = after(200)
+    snapshot = world.snapshot()
+
+    seen = world.observe()
+    seen["brokers"][1]["log"].append("scribble")
+
+    assert world.snapshot() == snapshot
+    assert json.dumps(world.observe())
+
+
+def test_session_ids_and_zxids_begin_elsewhere_for_another_seed_and_nothing_else_changes() -> None:
+    one, two = World(seed=1).observe(), World(seed=2).observe()
+    epochs = [seen["zookeeper"].pop("broker_epochs") for seen in (one, two)]
+
+    assert epochs[0] != epochs[1]
+    assert one == two
