@@ -2,6 +2,7 @@
 
 from impl.world import KINDS, Observation, Snapshot, Step, StepNotPossible, World, leaves
 from impl.world.faults import PROFILES
+from impl.world.ghost import ClaimBroken, Ghost
 from impl.world.simulator import Campaign, Simulator, run_campaign, simulate
 from impl.world.trace import Trace, TraceError, read_trace, write_trace
 
@@ -9,6 +10,8 @@ __all__ = [
     "KINDS",
     "PROFILES",
     "Campaign",
+    "ClaimBroken",
+    "Ghost",
     "Observation",
     "Simulator",
     "Snapshot",

@@ -1,4 +1,4 @@
-"""Steps of the controllers, and of the LeaderAndIsr requests that they send."""
+"""Steps of the controllers: taking office, reading, deciding, writing, informing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from impl.world.steps import (
     SESSION_IS_ALIVE,
     StepKind,
     each_broker,
-    each_leader_and_isr,
     each_two,
 )
 from impl.zookeeper import NO_LEADER
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 BELIEVES = "the broker believes that it is the controller"
 HAS_READ_PARTITION = "the controller has read the partition"
-IN_FLIGHT = "such a LeaderAndIsr request is in flight"
 
 
 def _reads_epoch_refusal(world: World, broker: int) -> str | None:
@@ -186,40 +184,7 @@ def send_each(world: World, requests: Iterable[LeaderAndIsrRequest]) -> None:
             world.network.send(request)
 
 
-def _arrives_refusal(
-    world: World, broker: int, leader_epoch: int, controller_epoch: int
-) -> str | None:
-    if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
-        return IN_FLIGHT
-    return None if world.brokers[broker].up else PROCESS_IS_UP
-
-
-def leader_and_isr_arrives(
-    world: World, broker: int, leader_epoch: int, controller_epoch: int
-) -> None:
-    """The target applies the request or refuses it; it is gone either way."""
-    request = world.network.take((broker, leader_epoch, controller_epoch))
-    server = world.brokers[broker]
-    server.replicas.become_leader_or_follower(request, server.broker_epoch)
-
-
-def _is_lost_refusal(
-    world: World, broker: int, leader_epoch: int, controller_epoch: int
-) -> str | None:
-    if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
-        return IN_FLIGHT
-    return None
-
-
-def leader_and_isr_is_lost(
-    world: World, broker: int, leader_epoch: int, controller_epoch: int
-) -> None:
-    """The request never arrives."""
-    world.network.take((broker, leader_epoch, controller_epoch))
-
-
 BROKER = ("broker",)
-REQUEST = ("broker", "leader_epoch", "controller_epoch")
 
 KINDS = (
     StepKind(
@@ -263,21 +228,5 @@ KINDS = (
     ),
     StepKind(
         "controller_informs", ("broker", "replica"), each_two, _informs_refusal, controller_informs
-    ),
-    StepKind(
-        "leader_and_isr_arrives",
-        REQUEST,
-        each_leader_and_isr,
-        _arrives_refusal,
-        leader_and_isr_arrives,
-        fixed=False,
-    ),
-    StepKind(
-        "leader_and_isr_is_lost",
-        REQUEST,
-        each_leader_and_isr,
-        _is_lost_refusal,
-        leader_and_isr_is_lost,
-        fixed=False,
     ),
 )

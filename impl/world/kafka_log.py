@@ -5,27 +5,17 @@ Texts as in section m of the fact sheet; only the events of this slice are writt
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-
 from impl.requests import LeaderAndIsrRequest
-from impl.world.log4j import CONTROLLER, SERVER, STATE_CHANGE, Log4jFiles
-from impl.zookeeper import NO_LEADER, TOPIC_PARTITION, PartitionState
+from impl.world.kafka_controller_log import ControllerLines
+from impl.world.log4j import SERVER, join
+from impl.zookeeper import TOPIC_PARTITION
 
 
-class KafkaLogs(Log4jFiles):
-    """Turns what the implementation tells into the lines that Kafka would write."""
+class KafkaLogs(ControllerLines):
+    """Turns what the implementation tells into the lines that Kafka would write.
 
-    def __init__(self, brokers: int, now_ms: int) -> None:
-        super().__init__(brokers, now_ms)
-        self._epoch: dict[int, int] = {}
-        self._live: dict[int, dict[int, int]] = {}
-        self._sent: Counter[int] = Counter()
-        self._correlation: dict[LeaderAndIsrRequest, int] = {}
-
-    def _controller_change(self, broker: int, message: str) -> None:
-        text = f"[Controller id={broker} epoch={self._epoch[broker]}] {message}"
-        self.line(broker, STATE_CHANGE, "TRACE", text, "state.change.logger")
+    Attach it to a new world: it numbers the requests that it saw being sent.
+    """
 
     # Brokers
 
@@ -59,121 +49,13 @@ class KafkaLogs(Log4jFiles):
         )
         self.line(broker, SERVER, "INFO", text, logger)
 
-    # Controllers
-
-    def controller_elected(self, broker: int, epoch: int, epoch_version: int) -> None:
-        self._epoch[broker] = epoch
-        self._live.pop(broker, None)
-        self.controller(
-            broker,
-            f"{broker} successfully elected as the controller. Epoch incremented to {epoch} "
-            f"and epoch zk version is now {epoch_version}",
-        )
-        for what in (
-            "Registering handlers",
-            "Deleting log dir event notifications",
-            "Deleting isr change notifications",
-            "Initializing controller context",
-        ):
-            self.controller(broker, what)
-
-    def controller_lost_the_race(self, broker: int, winner: int) -> None:
-        if winner == NO_LEADER:
-            text = (
-                "A controller has been elected but just resigned, this will result in another "
-                "round of election"
-            )
-            self.controller(broker, text, "WARN")
-            return
-        text = f"Broker {winner} was elected as controller instead of broker {broker}"
-        self.controller(broker, text, "DEBUG")
-
-    def controller_resigned(self, broker: int, moved: bool) -> None:
-        if moved:
-            self.controller(
-                broker, "Controller moved to another broker when processing BrokerChange."
-            )
-            self.lines[broker, CONTROLLER].append(
-                "org.apache.kafka.common.errors.ControllerMovedException: "
-                "Controller epoch zkVersion check fails."
-            )
-        self.controller(broker, "Resigning", "DEBUG")
-        self.controller(broker, "Resigned")
-
-    def controller_read_brokers(self, broker: int, live: dict[int, int]) -> None:
-        before = self._live.get(broker)
-        self._live[broker] = dict(live)
-        if before is None:
-            epoch = self._epoch[broker]
-            self.controller(
-                broker, f"Currently active brokers in the cluster: Set({_join(live, ', ')})"
-            )
-            self.controller(broker, f"Ready to serve as the new controller with epoch {epoch}")
-        elif before != live:
-            added = [other for other in live if other not in before]
-            gone = [other for other in before if other not in live]
-            bounced = [other for other in live if before.get(other, live[other]) != live[other]]
-            self.controller(
-                broker,
-                f"Newly added brokers: {_join(added)}, deleted brokers: {_join(gone)}, "
-                f"bounced brokers: {_join(bounced)}, all live brokers: {_join(live)}",
-            )
-
-    def controller_wrote_state(
-        self,
-        broker: int,
-        epoch: int,
-        before: PartitionState,
-        now: PartitionState,
-        version: int,
-        removed: int | None,
-    ) -> None:
-        if removed is None:
-            live = self._live[broker]
-            source = "OnlinePartition" if before.leader in live else "OfflinePartition"
-            isr = _join(now.isr, ", ")
-            self._controller_change(
-                broker,
-                f"Changed partition {TOPIC_PARTITION} from {source} to OnlinePartition with state "
-                f"LeaderAndIsr(leader={now.leader}, leaderEpoch={now.leader_epoch}, "
-                f"isr=List({isr}), zkVersion={version})",
-            )
-            return
-        if now.leader == NO_LEADER and before.leader == removed:
-            self._controller_change(
-                broker,
-                f"Changed partition {TOPIC_PARTITION} state from OnlinePartition "
-                "to OfflinePartition",
-            )
-        self.controller(
-            broker,
-            f"New leader and ISR for partition {TOPIC_PARTITION} is "
-            f'{{"leader":{now.leader},"leader_epoch":{now.leader_epoch},"isr":[{_join(now.isr)}]}}',
-            "DEBUG",
-        )
-        self._controller_change(
-            broker,
-            f"Changed state of replica {removed} for partition {TOPIC_PARTITION} "
-            "from OnlineReplica to OfflineReplica",
-        )
-
-    def controller_sends(self, broker: int, request: LeaderAndIsrRequest) -> None:
-        self._sent[broker] += 1
-        self._correlation[request] = self._sent[broker]
-        role = "leader" if request.state.leader == request.target else "follower"
-        self._controller_change(
-            broker,
-            f"Sending become-{role} LeaderAndIsr request {self._state(request)} "
-            f"to broker {request.target} for partition {TOPIC_PARTITION}",
-        )
-
     # LeaderAndIsr at its target
 
     def leader_and_isr_received(self, request: LeaderAndIsrRequest) -> None:
         self.broker_change(
             request.target,
-            f"Received LeaderAndIsr request {self._state(request)} correlation id "
-            f"{self._correlation[request]} from controller {request.controller} "
+            f"Received LeaderAndIsr request {self.partition_state(request)} correlation id "
+            f"{self.correlation[request]} from controller {request.controller} "
             f"epoch {request.controller_epoch} for partition {TOPIC_PARTITION}",
         )
 
@@ -181,7 +63,7 @@ class KafkaLogs(Log4jFiles):
         self.broker_change(
             request.target,
             f"Ignoring LeaderAndIsr request from controller {request.controller} with correlation "
-            f"id {self._correlation[request]} since its controller epoch "
+            f"id {self.correlation[request]} since its controller epoch "
             f"{request.controller_epoch} is old. Latest known controller epoch is {known}",
             "WARN",
         )
@@ -194,7 +76,7 @@ class KafkaLogs(Log4jFiles):
         self.broker_change(
             request.target,
             f"Ignoring LeaderAndIsr request from controller {request.controller} with correlation "
-            f"id {self._correlation[request]} epoch {request.controller_epoch} for partition "
+            f"id {self.correlation[request]} epoch {request.controller_epoch} for partition "
             f"{TOPIC_PARTITION} since its associated leader epoch {epoch} {why} "
             f"current leader epoch{shown}",
             "INFO" if equal else "WARN",
@@ -203,7 +85,7 @@ class KafkaLogs(Log4jFiles):
     def leader_was_unavailable(self, request: LeaderAndIsrRequest) -> None:
         self.broker_change(
             request.target,
-            f"Received LeaderAndIsrRequest with correlation id {self._correlation[request]} from "
+            f"Received LeaderAndIsrRequest with correlation id {self.correlation[request]} from "
             f"controller {request.controller} epoch {request.controller_epoch} for partition "
             f"{TOPIC_PARTITION} (last update controller epoch {request.state.controller_epoch}) "
             f"but cannot become follower since the new leader {request.state.leader} is "
@@ -233,17 +115,9 @@ class KafkaLogs(Log4jFiles):
     def _transition(self, request: LeaderAndIsrRequest, verb: str, what: str, leader: str) -> None:
         self.broker_change(
             request.target,
-            f"{verb} LeaderAndIsr request correlationId {self._correlation[request]} from "
+            f"{verb} LeaderAndIsr request correlationId {self.correlation[request]} from "
             f"controller {request.controller} epoch {request.controller_epoch} {what} for "
             f"partition {TOPIC_PARTITION}{leader}",
-        )
-
-    def _state(self, request: LeaderAndIsrRequest) -> str:
-        state = request.state
-        return (
-            f"PartitionState(controllerEpoch={state.controller_epoch}, leader={state.leader}, "
-            f"leaderEpoch={state.leader_epoch}, isr={_join(state.isr)}, "
-            f"zkVersion={request.zk_version}, replicas={_join(self.replicas)}, isNew=false)"
         )
 
     # Replication
@@ -282,16 +156,16 @@ class KafkaLogs(Log4jFiles):
         fewer = [member for member in isr if member != out]
         self.partition(
             broker,
-            f"Shrinking ISR from {_join(isr)} to {_join(fewer)}. Leader: (highWatermark: {hw}, "
+            f"Shrinking ISR from {join(isr)} to {join(fewer)}. Leader: (highWatermark: {hw}, "
             f"endOffset: {end}). Out of sync replicas: (brokerId: {out}, endOffset: {known_end}).",
         )
 
     def isr_expands(self, broker: int, isr: tuple[int, ...], joining: int) -> None:
-        self.partition(broker, f"Expanding ISR from {_join(isr)} to {_join((*isr, joining))}")
+        self.partition(broker, f"Expanding ISR from {join(isr)} to {join((*isr, joining))}")
 
     def isr_updated(self, broker: int, isr: tuple[int, ...], version: int) -> None:
         self.partition(
-            broker, f"ISR updated to [{_join(isr)}] and zkVersion updated to [{version}]", "TRACE"
+            broker, f"ISR updated to [{join(isr)}] and zkVersion updated to [{version}]", "TRACE"
         )
 
     def isr_update_skipped(self, broker: int, version: int) -> None:
@@ -299,7 +173,3 @@ class KafkaLogs(Log4jFiles):
             broker,
             f"Cached zkVersion [{version}] not equal to that in zookeeper, skip updating ISR",
         )
-
-
-def _join(values: Iterable[int], by: str = ",") -> str:
-    return by.join(str(value) for value in values)

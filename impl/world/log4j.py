@@ -5,6 +5,7 @@ Layout ``[date] LEVEL message (logger)``, times in UTC; prefixes as in Kafka 1.0
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -69,3 +70,8 @@ def stamp(now_ms: int) -> str:
     """An instant in log4j's default date format, UTC: ``2020-01-01 00:00:00,100``."""
     seconds, millis = divmod(now_ms, 1000)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S},{millis:03d}"
+
+
+def join(values: Iterable[int], by: str = ",") -> str:
+    """Ids as Kafka lists them."""
+    return by.join(str(value) for value in values)

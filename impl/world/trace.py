@@ -30,8 +30,25 @@ from impl.world.observation import Observation
 
 FORMAT = "insync.trace/1"
 ZOOKEEPER = "zookeeper"
-HEADER_FIELDS = ("run", "seed", "brokers", "version", "system", "faults", "strategy", "initial")
-EVENT_FIELDS = ("run", "clock", "node", "seq", "step", "args", "observed")
+HEADER_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "run": str,
+    "seed": int,
+    "brokers": int,
+    "version": str,
+    "system": str,
+    "faults": str,
+    "strategy": str,
+    "initial": dict,
+}
+EVENT_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "run": str,
+    "clock": int,
+    "node": (int, str),
+    "seq": int,
+    "step": str,
+    "args": dict,
+    "observed": dict,
+}
 
 
 class TraceError(ValueError):
@@ -209,12 +226,19 @@ def _complete(fields: dict[str, Any], events: int, path: Path, number: int) -> N
 
 
 def _required(
-    fields: dict[str, Any], names: tuple[str, ...], what: str, path: Path, number: int
+    fields: dict[str, Any],
+    types: dict[str, type | tuple[type, ...]],
+    what: str,
+    path: Path,
+    number: int,
 ) -> dict[str, Any]:
-    missing = [name for name in names if name not in fields]
+    missing = [name for name in types if name not in fields]
     if missing:
         raise TraceError(path, number, f"the {what} lacks {', '.join(missing)}")
-    return {name: fields[name] for name in names}
+    for name, kind in types.items():
+        if not isinstance(fields[name], kind):
+            raise TraceError(path, number, f"the {what}'s {name} is {fields[name]!r}")
+    return {name: fields[name] for name in types}
 
 
 def _int_keys(value: Any) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from impl.broker.broker import Broker, SavedBroker
 from impl.controller.elections import STRATEGIES, Strategy
 from impl.journal import Journal
-from impl.world import control, lifecycle, replication
+from impl.world import control, delivery, lifecycle, replication
 from impl.world.network import Network, SavedNetwork
 from impl.world.observation import Observation, observe
 from impl.world.steps import Step, StepKind, StepNotPossible
@@ -22,7 +22,8 @@ from impl.zookeeper.store import Saved as SavedZooKeeper
 KINDS: dict[str, StepKind] = {
     kind.name: kind
     for kind in sorted(
-        (*lifecycle.KINDS, *control.KINDS, *replication.KINDS), key=lambda kind: kind.name
+        (*lifecycle.KINDS, *control.KINDS, *delivery.KINDS, *replication.KINDS),
+        key=lambda kind: kind.name,
     )
 }
 """Every step of the world by name, sorted."""

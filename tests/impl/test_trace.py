@@ -103,6 +103,8 @@ def edited(line: str, **fields: object) -> str:
         ),
         (lambda lines: [lines[0], '{"clock":'], 2, "not JSON"),
         (lambda lines: [lines[0], "[]"], 2, "not a JSON object"),
+        (lambda lines: [lines[0], edited(lines[1], node=[1])], 2, "the event's node is [1]"),
+        (lambda lines: [edited(lines[0], brokers="3")], 1, "the header's brokers is '3'"),
         (lambda lines: ['{"format":"insync.trace/1","run":"x"}'], 1, "the header lacks seed"),
     ],
 )

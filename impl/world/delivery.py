@@ -1,0 +1,66 @@
+"""Steps of the LeaderAndIsr requests in flight: each arrives, in any order, or is lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from impl.world.steps import PROCESS_IS_UP, StepKind, each_leader_and_isr
+
+if TYPE_CHECKING:
+    from impl.world.world import World
+
+IN_FLIGHT = "such a LeaderAndIsr request is in flight"
+
+
+def _arrives_refusal(
+    world: World, broker: int, leader_epoch: int, controller_epoch: int
+) -> str | None:
+    if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
+        return IN_FLIGHT
+    return None if world.brokers[broker].up else PROCESS_IS_UP
+
+
+def leader_and_isr_arrives(
+    world: World, broker: int, leader_epoch: int, controller_epoch: int
+) -> None:
+    """The target applies the request or refuses it; it is gone either way."""
+    request = world.network.take((broker, leader_epoch, controller_epoch))
+    server = world.brokers[broker]
+    server.replicas.become_leader_or_follower(request, server.broker_epoch)
+
+
+def _is_lost_refusal(
+    world: World, broker: int, leader_epoch: int, controller_epoch: int
+) -> str | None:
+    if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
+        return IN_FLIGHT
+    return None
+
+
+def leader_and_isr_is_lost(
+    world: World, broker: int, leader_epoch: int, controller_epoch: int
+) -> None:
+    """The request never arrives."""
+    world.network.take((broker, leader_epoch, controller_epoch))
+
+
+REQUEST = ("broker", "leader_epoch", "controller_epoch")
+
+KINDS = (
+    StepKind(
+        "leader_and_isr_arrives",
+        REQUEST,
+        each_leader_and_isr,
+        _arrives_refusal,
+        leader_and_isr_arrives,
+        fixed=False,
+    ),
+    StepKind(
+        "leader_and_isr_is_lost",
+        REQUEST,
+        each_leader_and_isr,
+        _is_lost_refusal,
+        leader_and_isr_is_lost,
+        fixed=False,
+    ),
+)
