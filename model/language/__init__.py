@@ -6,7 +6,7 @@ A protocol author needs only what this package exports; see `model/classic` for 
 from model.language.errors import ImpossibleValue, ProtocolError
 from model.language.properties import Claim, always, eventually, sometimes
 from model.language.recording import Transition, require, transition, version
-from model.language.schema import Log, Record, Relation, SetOf, ghost, per
+from model.language.schema import Log, Record, Relation, SetOf, budget, ghost, per
 from model.language.sorts import BOOL, Bounded, Enumeration, Names, Numbers, Sort
 from model.language.system import Bound, RecordedSystem, System, Version
 from model.language.values import ALL, BLANK, lam
@@ -51,6 +51,7 @@ __all__ = [
     "always",
     "any_of",
     "below",
+    "budget",
     "every",
     "eventually",
     "ghost",

@@ -94,6 +94,7 @@ class Grounded:
 
     `cells` are the leaves; `instances` the steps with their parameters chosen; `reasons` numbers
     every (transition, reason) pair; `claims` are over cells; `initial` is the code of every cell.
+    Ghosts that neither a claim nor a term of `also` depends on are left out.
     """
 
     def __init__(
@@ -101,11 +102,13 @@ class Grounded:
         recorded: RecordedSystem,
         bounds: Mapping[str, int],
         claims: Sequence[str] | None = None,
+        also: Sequence[Term] = (),
     ) -> None:
         self.recorded = recorded
         self.bounds = dict(bounds)
         chosen = list(recorded.claims) if claims is None else list(claims)
-        needed = recorded.fields_needed([recorded.claim(name)[1] for name in chosen])
+        judged = [*(recorded.claim(name)[1] for name in chosen), *also]
+        needed = recorded.fields_needed(judged, self.bounds)
         self._kept = needed & set(recorded.fields)
         self.dropped_ghosts = sorted(set(recorded.fields) - needed)
         self.cells: list[Cell] = []

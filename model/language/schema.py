@@ -15,9 +15,9 @@ above its end are junk: they are zeroed when a state is packed, and no lowering 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from model.language.sorts import BOOL, Sort
+from model.language.sorts import BOOL, Bounded, Numbers, Sort
 
 
 class Schema:
@@ -67,6 +67,7 @@ class Ghost(Schema):
     """History that claims and proofs may read and no `require` may (it is not in the system)."""
 
     of: Schema
+    budget: str | None = None
 
 
 def as_schema(part: Schema | Sort) -> Schema:
@@ -91,6 +92,15 @@ class Relation(Schema):
         self.elements = elements
 
 
+def budget(bound: str) -> Ghost:
+    """A count of faults that stands beside the system: kept only where its bound is given.
+
+    A transition adds one (`new.spent.crashes = now.spent.crashes + 1`); beyond the bound the
+    successor is pruned. Without the bound the count is not part of the state at all.
+    """
+    return Ghost(Leaf(Numbers(bound, 0, Bounded(bound))), budget=bound)
+
+
 @dataclass(frozen=True)
 class Field:
     """A leaf field: dotted name, index sorts, value sort.
@@ -105,11 +115,16 @@ class Field:
     ghost: bool = False
     log: str | None = None
     set_from: int | None = field(default=None)
+    budget: str | None = None
 
 
 def fields(schema: Schema, name: str = "", dims: tuple[Sort, ...] = ()) -> Iterator[Field]:
     """Every leaf field below a schema node, in declaration order."""
     yield from _fields(schema, name, dims, False, None)
+
+
+def _budgeted(leaf: Field, bound: str | None) -> Field:
+    return leaf if bound is None else replace(leaf, budget=bound)
 
 
 def _fields(
@@ -124,7 +139,8 @@ def _fields(
     elif isinstance(schema, MapOf):
         yield from _fields(schema.of, name, (*dims, schema.index), is_ghost, log)
     elif isinstance(schema, Ghost):
-        yield from _fields(schema.of, name, dims, True, log)
+        for leaf in _fields(schema.of, name, dims, True, log):
+            yield _budgeted(leaf, schema.budget)
     elif isinstance(schema, Log):
         yield Field(f"{name}.end", dims, schema.end, is_ghost)
         yield from _fields(schema.record, f"{name}.at", (*dims, schema.offset), is_ghost, name)

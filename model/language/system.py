@@ -24,9 +24,12 @@ from model.language.schema import Field, Record, fields
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound of the enumerated instance: its default, the least sensible value, what it limits."""
+    """A bound of the enumerated instance: its default, the least sensible value, what it limits.
 
-    default: int
+    A default of None is for budgets of faults: without a value there is no limit.
+    """
+
+    default: int | None
     least: int
     what: str
 
@@ -74,7 +77,8 @@ class System:
                     f"bound {name}={value} is too small: the smallest that makes sense is "
                     f"{name}={bound.least} ({bound.what})"
                 )
-        return {name: given.get(name, bound.default) for name, bound in self.bounds.items()}
+        chosen = {name: given.get(name, bound.default) for name, bound in self.bounds.items()}
+        return {name: value for name, value in chosen.items() if value is not None}
 
     def recorded(
         self, version: str | None = None, changed: Mapping[str, object] | None = None
@@ -137,9 +141,14 @@ class RecordedSystem:
         own = self.system.versions[self.version].switches
         return {name: value for name, value in self.switches.items() if own[name] != value}
 
-    def fields_needed(self, claims: list[t.Term]) -> set[str]:
-        """Fields that exploration must keep: all but the ghosts that no given claim depends on."""
-        needed = {name for name, leaf in self.fields.items() if not leaf.ghost}
+    def fields_needed(self, claims: list[t.Term], bounds: Mapping[str, int]) -> set[str]:
+        """Fields that exploration must keep: all but the ghosts that no given claim depends on.
+
+        Budgets are kept where their bound is given.
+        """
+        needed = {
+            name for name, leaf in self.fields.items() if not leaf.ghost or leaf.budget in bounds
+        }
         for term in claims:
             needed |= fields_read(term)
         while True:

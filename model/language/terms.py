@@ -200,8 +200,10 @@ def eq(left: Term, right: Term) -> Term:
     if right_base is None:
         if left_base.op == "ite" and _has_const_leaf(left_base):
             condition, then, other = left_base.args
-            return ite(condition, eq(then, const(b - a)), eq(other, const(b - a)))
-        return make("eq", (left_base, const(b - a)), BOOL)
+            literal = const(b - a, left_base.sort)
+            return ite(condition, eq(then, literal), eq(other, literal))
+        # The literal takes the other side's sort, so that every lowering knows its kind.
+        return make("eq", (left_base, const(b - a, left_base.sort)), BOOL)
     if left_base is right_base:
         return TRUE if a == b else FALSE
     if left_base.order > right_base.order:

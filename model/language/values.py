@@ -224,7 +224,7 @@ class SetValue(Value):
 
     def within(self, other: object) -> SetValue:
         """The elements that the other set has too."""
-        theirs = _as_set(self._elements, other)
+        theirs = as_set(self._elements, other)
         return SetValue(self._elements, lambda *x: t.and_(self._member(*x), theirs._member(*x)))
 
     def such_that(self, condition: Callable[..., Scalar]) -> SetValue:
@@ -244,7 +244,7 @@ class SetValue(Value):
 
     def is_subset_of(self, other: object) -> Scalar:
         """Every element of this set is in the other."""
-        theirs = _as_set(self._elements, other)
+        theirs = as_set(self._elements, other)
         return Scalar(self._all(lambda *x: t.implies(self._member(*x), theirs._member(*x))))
 
     def is_only(self, *element: object) -> Scalar:
@@ -257,14 +257,17 @@ class SetValue(Value):
         return Scalar(self._all(lambda *x: t.not_(self._member(*x))))
 
     def __eq__(self, other: object) -> Scalar:  # type: ignore[override]
-        theirs = _as_set(self._elements, other)
+        theirs = as_set(self._elements, other)
         return Scalar(self._all(lambda *x: t.eq(self._member(*x), theirs._member(*x))))
 
     def __ne__(self, other: object) -> Scalar:  # type: ignore[override]
         return Scalar(t.not_((self == other).term))
 
 
-def _as_set(elements: tuple[Sort, ...], raw: object) -> SetValue:
+def as_set(elements: tuple[Sort, ...], raw: object) -> SetValue:
+    """A set value, ALL, or a Python collection of elements (tuples for a relation), as a set."""
+    if isinstance(raw, _Blank):
+        return SetValue(elements, lambda *x: t.FALSE)
     if isinstance(raw, SetValue):
         return raw
     if raw is ALL:
@@ -406,9 +409,9 @@ def coerce(schema: Schema, raw: object) -> Value:
             )
         return value
     if isinstance(schema, SetOf):
-        return _as_set((schema.element,), raw)
+        return as_set((schema.element,), raw)
     if isinstance(schema, Relation):
-        return _as_set(schema.elements, raw)
+        return as_set(schema.elements, raw)
     if isinstance(schema, MapOf):
         if isinstance(raw, Lam):
             body = raw.body
@@ -445,6 +448,15 @@ def choose(schema: Schema, condition: Term, then: Value, other: Value) -> Value:
     """If-then-else over values of any shape."""
     if isinstance(schema, Ghost):
         return choose(schema.of, condition, then, other)
+    if isinstance(schema, Log):
+        assert isinstance(then, LogValue)
+        assert isinstance(other, LogValue)
+        record = schema.record
+        return LogValue(
+            schema,
+            Scalar(t.ite(condition, then.end.term, other.end.term)),
+            lambda offset: choose(record, condition, then._at(offset), other._at(offset)),  # type: ignore[return-value]
+        )
     if isinstance(schema, Record):
         return RecordValue(
             schema,

@@ -7,14 +7,17 @@ from typing import Any
 
 from model.language import terms as t
 from model.language.errors import ProtocolError, author_line
-from model.language.sorts import BOOL, Sort
+from model.language.sorts import BOOL, Enumeration, Numbers, Sort
 from model.language.values import (
+    LogValue,
     RecordValue,
     Scalar,
     SetValue,
     Value,
+    as_set,
     bind,
     choose,
+    coerce,
     scalar,
 )
 
@@ -74,16 +77,17 @@ def when(condition: Scalar, then: Any, otherwise: Any) -> Any:
     """If-then-else over two values of one shape: `when(leads, now.view[l].hw, 0)`."""
     test = condition_term(condition)
     shaped = then if isinstance(then, Value) else otherwise
+    if isinstance(shaped, (RecordValue, LogValue)):
+        schema = shaped._schema
+        return choose(schema, test, coerce(schema, then), coerce(schema, otherwise))
     if isinstance(shaped, Scalar):
         sort = shaped.term.sort
+        if isinstance(sort, (Numbers, Enumeration)):
+            sort = sort.or_none  # `when(c, None, x)`: the place that keeps it says if it may be none
         return Scalar(t.ite(test, scalar(then, sort).term, scalar(otherwise, sort).term))
-    if isinstance(shaped, (RecordValue,)):
-        return choose(shaped._schema, test, then, otherwise)
     if isinstance(shaped, SetValue):
-        from model.language.values import _as_set  # the same elements on both sides
-
         elements = shaped._elements
-        one, other = _as_set(elements, then), _as_set(elements, otherwise)
+        one, other = as_set(elements, then), as_set(elements, otherwise)
         return SetValue(elements, lambda *x: t.ite(test, one._member(*x), other._member(*x)))
     if isinstance(then, bool) and isinstance(otherwise, bool):
         return Scalar(t.ite(test, t.const(then), t.const(otherwise)))

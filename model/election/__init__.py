@@ -1,0 +1,51 @@
+"""Who is the controller: sessions, the ephemeral /controller, the fenced epoch, and zombies.
+
+What is abstracted: one partition's state znode stands for all that a controller writes; the two
+reads of checkControllerAndEpoch are one step; KIP-380 broker epochs appear as their effect (a
+request made for an earlier incarnation of a broker is never obeyed by a later one).
+"""
+
+from model.election.claims import CLAIMS
+from model.election.controller import (
+    broker_crashes,
+    broker_learns_it_won,
+    broker_reads_epoch,
+    broker_wins_election,
+    controller_resigns,
+    controller_starts_write,
+    write_is_applied,
+    write_is_refused,
+)
+from model.election.requests import controller_sends_request, request_is_obeyed
+from model.election.state import STATE
+from model.election.zookeeper import broker_connects, session_expires
+from model.language import Bound, System
+from model.versions import SWITCHES, presets
+
+
+def initial(new):
+    """No session, no controller; /controller_epoch is 0 at version 0."""
+
+
+_SWITCHES = ("zk_writes_fenced", "requests_fenced", "broker_epoch")
+
+SYSTEM = System(
+    name="election",
+    about="who is the controller, by epochs: ZooKeeper sessions, fenced writes, zombies",
+    state=STATE,
+    initial=initial,
+    transitions=(
+        broker_connects, session_expires,
+        broker_reads_epoch, broker_wins_election, broker_learns_it_won, controller_resigns,
+        broker_crashes, controller_starts_write, write_is_applied, write_is_refused,
+        controller_sends_request, request_is_obeyed),
+    claims=CLAIMS,
+    versions=presets(_SWITCHES),
+    default_version="2.3",
+    bounds={
+        "brokers": Bound(2, 1, "brokers that may become controller"),
+        "epoch": Bound(2, 1, "greatest controller epoch; the first controller has 1"),
+        "writes": Bound(1, 1, "controller writes to the partition's state"),
+    },
+    switches={name: SWITCHES[name].about for name in _SWITCHES},
+)

@@ -1,0 +1,63 @@
+"""What the control plane promises. "There is one controller" is not it: during a long pause two
+brokers believe it. The honest claims are about epochs."""
+
+from model.election.state import BROKERS, EPOCHS
+from model.language import all_of, always, every, implies, not_, some, sometimes
+
+
+def one_holder_an_epoch(now):
+    return every(EPOCHS, lambda epoch: every(BROKERS, lambda one: every(BROKERS, lambda other:
+        implies(all_of(now.won.has(one, epoch), now.won.has(other, epoch)), one == other))))
+
+
+@always("per controller epoch at most one broker ever holds it, ZooKeeper accepts no controller "
+        "write from an older epoch, and no broker obeys an older controller after a newer one",
+        companion="zombies_overlap")
+def single_controller(now):
+    return all_of(
+        one_holder_an_epoch(now), not_(now.stale_write), not_(now.stale_obedience))
+
+
+@always("ZooKeeper accepts no controller write from an older controller epoch",
+        companion="a_zombie_has_a_write_under_way")
+def single_writer(now):
+    return not_(now.stale_write)
+
+
+@always("no broker obeys an older controller after a newer one",
+        companion="a_deposed_request_is_in_flight")
+def single_master(now):
+    return not_(now.stale_obedience)
+
+
+@sometimes("two brokers believe they are the controller, under different epochs")
+def zombies_overlap(now):
+    return some(BROKERS, lambda one: some(BROKERS, lambda other: all_of(
+        one != other, now.belief[one].held, now.belief[other].held,
+        now.belief[one].epoch != now.belief[other].epoch)))
+
+
+@sometimes("a deposed controller has a write under way, and the partition is as it had read it")
+def a_zombie_has_a_write_under_way(now):
+    return some(BROKERS, lambda broker: all_of(
+        now.pending[broker].any,
+        now.pending[broker].epoch < now.zk.epoch,
+        now.pending[broker].state_version == now.zk.state_version))
+
+
+@sometimes("a broker knows the newer controller, and a request of the older one may still arrive")
+def a_deposed_request_is_in_flight(now):
+    return some(BROKERS, lambda broker: some(BROKERS, lambda sender: some(EPOCHS, lambda epoch:
+        all_of(now.sent.has(sender, epoch), epoch < now.seen[broker]))))
+
+
+@sometimes("/controller is owned by a broker that has not heard that it won")
+def a_win_is_unheard(now):
+    return some(BROKERS, lambda broker: all_of(
+        now.zk.controller == broker, not_(now.belief[broker].held)))
+
+
+CLAIMS = (
+    single_controller, single_writer, single_master,
+    zombies_overlap, a_zombie_has_a_write_under_way, a_deposed_request_is_in_flight,
+    a_win_is_unheard)

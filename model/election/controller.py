@@ -1,0 +1,142 @@
+"""A broker becomes controller, acts as one, and stops, or does not notice that it should.
+
+Source: KafkaController.elect and KafkaZkClient.registerControllerAndIncrementControllerEpoch
+(2.1 and later, KAFKA-6082).
+"""
+
+from model.election.state import BROKERS
+from model.language import (
+    BLANK,
+    all_of,
+    any_of,
+    not_,
+    require,
+    transition,
+    version,
+    when,
+)
+
+
+@transition(broker=BROKERS)
+def broker_reads_epoch(now, new, broker):
+    """A candidate reads /controller_epoch: the value and its zkVersion."""
+    require(now.session[broker],                 "the broker has a session")
+    require(not_(now.belief[broker].held),       "the broker does not believe it is the controller")
+    # redundant because safety needs no such guard: it only keeps the one event thread to one thing.
+    require(not_(now.pending[broker].any),       "its event thread is not waiting for a write")
+
+    new.read[broker] = {"done": True, "epoch": now.zk.epoch, "version": now.zk.epoch_version}
+
+
+@transition(broker=BROKERS)
+def broker_wins_election(now, new, broker):
+    """ZooKeeper executes the multi: create /controller, set /controller_epoch by its version.
+
+    Why:   both or neither, so nobody holds the node under an epoch that is not its own. The reply
+           is a step of its own: the winner may never hear that it won.
+    Kafka: KAFKA-6082
+    """
+    read = now.read[broker]
+    require(now.session[broker],                     "the broker has a session")
+    require(read.done,                               "the broker has read the controller epoch")
+    require(now.zk.controller == None,               "/controller does not exist")  # noqa: E711
+    require(now.zk.epoch_version == read.version,    "/controller_epoch is as it was read")
+
+    epoch = read.epoch + 1
+    new.zk = now.zk.but(
+        controller=broker, epoch=epoch, epoch_version=now.zk.epoch_version + 1)
+    new.won = now.won.including(broker, epoch)
+
+
+@transition(broker=BROKERS)
+def broker_learns_it_won(now, new, broker):
+    """The reply arrives; or it was lost, and the broker finds its own id and epoch in ZooKeeper.
+
+    Kafka: KafkaZkClient checkControllerAndEpoch
+    """
+    read = now.read[broker]
+    require(read.done,                               "the broker asked to be elected")
+    require(now.zk.controller == broker,             "/controller is the broker's own")
+    require(now.zk.epoch == read.epoch + 1,          "the epoch is the one that it wrote")
+
+    new.belief[broker] = {"held": True, "epoch": now.zk.epoch, "version": now.zk.epoch_version}
+    new.read[broker]   = BLANK
+
+
+@transition(broker=BROKERS)
+def controller_resigns(now, new, broker):
+    """A broker that believes it is the controller stops, and deletes /controller if still its turn.
+
+    Why:   the deletion is fenced by the epoch's version, so a zombie cannot delete its successor.
+    Kafka: KafkaController.triggerControllerMove, KafkaZkClient.deleteController
+    """
+    belief = now.belief[broker]
+    require(belief.held,                             "the broker believes it is the controller")
+    # redundant because safety needs no such guard: it only keeps the one event thread to one thing.
+    require(not_(now.pending[broker].any),           "its event thread is not waiting for a write")
+
+    mine = now.zk.epoch_version == belief.version
+    new.belief[broker] = BLANK
+    new.zk.controller  = when(mine, None, now.zk.controller)
+
+
+@transition(broker=BROKERS)
+def broker_crashes(now, new, broker):
+    """The process dies: all that it held in memory is gone. Its session lasts until it expires,
+    and a write that it sent may still reach ZooKeeper.
+
+    Why:   from 2.2 a request made for an earlier incarnation is refused (broker epoch), so that
+           what the broker knew of controllers outlives its restart in effect; before, it forgot.
+    Kafka: KIP-380
+    """
+    require(any_of(
+        now.belief[broker].held, now.read[broker].done,
+        now.seen[broker] > 0),                       "the broker has something to forget")
+
+    new.belief[broker]  = BLANK
+    new.read[broker]    = BLANK
+    if not version.broker_epoch:
+        new.seen[broker] = BLANK
+
+
+@transition(broker=BROKERS)
+def controller_starts_write(now, new, broker):
+    """A controller sends a partition state write, with the epoch and the versions that it cached."""
+    belief = now.belief[broker]
+    require(belief.held,                             "the broker believes it is the controller")
+    require(not_(now.pending[broker].any),           "no write of the broker is under way")
+
+    new.pending[broker] = {
+        "any": True, "epoch": belief.epoch,
+        "epoch_version": belief.version, "state_version": now.zk.state_version}
+
+
+@transition(broker=BROKERS)
+def write_is_applied(now, new, broker):
+    """ZooKeeper executes the write: check /controller_epoch, set the state by its version.
+
+    Why:   the sender may have been deposed since; without the check it would still be obeyed.
+    Kafka: KafkaZkClient.retryRequestsUntilConnected with expectedControllerEpochZkVersion (2.1)
+    """
+    write = now.pending[broker]
+    require(write.any,                                        "a write of the broker is under way")
+    require(write.state_version == now.zk.state_version,      "the state is as it was read")
+    if version.zk_writes_fenced:
+        require(write.epoch_version == now.zk.epoch_version,  "/controller_epoch is as it was won")
+
+    new.pending[broker] = BLANK
+    new.zk = now.zk.but(state_version=now.zk.state_version + 1, state_epoch=write.epoch)
+    new.stale_write = any_of(now.stale_write, write.epoch < now.zk.epoch)
+
+
+@transition(broker=BROKERS)
+def write_is_refused(now, new, broker):
+    """ZooKeeper refuses the write; the sender drops it."""
+    write = now.pending[broker]
+    require(write.any,                                        "a write of the broker is under way")
+    current = write.state_version == now.zk.state_version
+    if version.zk_writes_fenced:
+        current = all_of(current, write.epoch_version == now.zk.epoch_version)
+    require(not_(current),                                    "a version of the write is out of date")
+
+    new.pending[broker] = BLANK

@@ -1,0 +1,28 @@
+"""ZooKeeper's part: sessions come and go, and with them their ephemeral nodes."""
+
+from model.election.state import BROKERS
+from model.language import not_, require, transition, when
+
+
+@transition(broker=BROKERS)
+def broker_connects(now, new, broker):
+    """A broker's process opens a ZooKeeper session.
+
+    Kafka: ZooKeeperClient.reinitialize
+    """
+    require(not_(now.session[broker]),      "the broker has no session")
+
+    new.session[broker] = True
+
+
+@transition(broker=BROKERS)
+def session_expires(now, new, broker):
+    """ZooKeeper ends a session and removes its /controller; the broker may not notice.
+
+    Why:   a long garbage collection, or a partitioned network. The process lives on as a zombie.
+    Kafka: KafkaController.Expire comes only when the client hears of it
+    """
+    require(now.session[broker],            "the broker has a session")
+
+    new.session[broker] = False
+    new.zk.controller   = when(now.zk.controller == broker, None, now.zk.controller)

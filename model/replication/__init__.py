@@ -1,0 +1,104 @@
+"""One partition's replication under ZooKeeper, with every message in flight a step of its own.
+
+What is abstracted in this first version: UpdateMetadata (every broker knows who is alive), clocks
+(any replica not known to be caught up may be shrunk), one record a fetch, no loss of disk, and the
+ISR write of a leader is one step with its reply. `election` has the controller's own election.
+"""
+
+from model.language import ALL, Bound, System
+from model.replication.claims import CLAIMS
+from model.replication.controller import (
+    broker_becomes_controller,
+    controller_elects_leader,
+    controller_election_conflicts,
+    controller_informs,
+    controller_reads_partition,
+    controller_removal_conflicts,
+    controller_removes_replica,
+    request_is_lost,
+)
+from model.replication.fetching import (
+    fetch_answer_is_ignored,
+    fetch_is_lost,
+    follower_appends,
+    follower_asks_records,
+    leader_advances_hw,
+    leader_answers_fetch,
+    leader_appends,
+    leader_refuses_fetch,
+)
+from model.replication.isr import (
+    leader_expand_is_refused,
+    leader_expands_isr,
+    leader_shrink_is_refused,
+    leader_shrinks_isr,
+)
+from model.replication.lifecycle import (
+    broker_checkpoints_hw,
+    broker_crashes,
+    broker_reconnects,
+    broker_starts,
+    session_expires,
+)
+from model.replication.orders import (
+    broker_becomes_follower,
+    broker_becomes_leader,
+    leaderless_request_is_ignored,
+    older_controller_is_refused,
+    older_epoch_is_refused,
+)
+from model.replication.state import STATE
+from model.replication.truncation import (
+    epoch_answer_is_ignored,
+    follower_asks_epoch,
+    follower_truncates,
+    leader_answers_epoch,
+    leader_refuses_epoch,
+)
+from model.versions import SWITCHES, presets
+
+
+def initial(new):
+    """Every broker runs, is registered and in the ISR; there is no controller and no leader yet."""
+    new.zk.registered = ALL
+    new.zk.isr        = ALL
+    new.up            = ALL
+
+
+_SWITCHES = ("truncation", "fetch_fencing", "isr_join_needs_epoch_start")
+
+SYSTEM = System(
+    name="replication",
+    about="one partition under ZooKeeper: elections, ISR, high watermark, truncation, zombies",
+    state=STATE,
+    initial=initial,
+    transitions=(
+        broker_crashes, session_expires, broker_starts, broker_reconnects, broker_checkpoints_hw,
+        broker_becomes_controller, controller_reads_partition,
+        controller_elects_leader, controller_election_conflicts,
+        controller_removes_replica, controller_removal_conflicts,
+        controller_informs, request_is_lost,
+        broker_becomes_leader, broker_becomes_follower, leaderless_request_is_ignored,
+        older_controller_is_refused, older_epoch_is_refused,
+        follower_asks_epoch, leader_answers_epoch, leader_refuses_epoch,
+        follower_truncates, epoch_answer_is_ignored,
+        leader_appends, follower_asks_records, leader_answers_fetch, leader_refuses_fetch,
+        follower_appends, fetch_answer_is_ignored, fetch_is_lost, leader_advances_hw,
+        leader_shrinks_isr, leader_shrink_is_refused,
+        leader_expands_isr, leader_expand_is_refused),
+    claims=CLAIMS,
+    versions=presets(_SWITCHES),
+    default_version="2.3",
+    bounds={
+        "brokers": Bound(2, 2, "replicas of the partition"),
+        "log": Bound(1, 1, "records a log can hold"),
+        "records": Bound(1, 1, "records that producers write"),
+        "epoch": Bound(2, 1, "greatest leader epoch; the first leader has 1"),
+        "controllers": Bound(1, 1, "greatest controller epoch"),
+        "versions": Bound(2, 1, "writes of the partition's state"),
+        "crashes": Bound(None, 0, "crashes in all; no limit unless given"),
+        "expiries": Bound(None, 0, "sessions that expire in all; no limit unless given"),
+        "losses": Bound(None, 0, "requests and answers lost in all; no limit unless given"),
+    },
+    switches={name: SWITCHES[name].about for name in _SWITCHES},
+)

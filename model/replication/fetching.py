@@ -1,0 +1,156 @@
+"""Records and the high watermark: append, fetch as request and answer, the HW one round behind."""
+
+from model.replication.state import BROKERS, ENDS, OFFSETS
+from model.replication.truncation import leads_as_asked, still_follows
+from model.language import (
+    BLANK,
+    all_of,
+    any_of,
+    every,
+    implies,
+    lam,
+    larger,
+    least,
+    not_,
+    require,
+    smaller,
+    some,
+    transition,
+    when,
+)
+
+
+@transition(broker=BROKERS)
+def leader_appends(now, new, broker):
+    """A producer's record is appended by a broker that believes it leads."""
+    mine, log = now.replica[broker], now.log[broker]
+    require(mine.role == "leader",                         "the broker believes it leads")
+
+    new.log[broker]  = log.append(id=now.next_record, epoch=mine.epoch)
+    new.next_record  = now.next_record + 1
+
+
+@transition(broker=BROKERS, leader=BROKERS)
+def follower_asks_records(now, new, broker, leader):
+    """A follower asks for what comes at the end of its log."""
+    mine = now.replica[broker]
+    require(mine.role == "follower",                       "the broker follows")
+    require(mine.leader == leader,                         "it follows this leader")
+    require(not_(mine.truncating),                         "it knows that its log fits the leader's")
+    require(now.fetch[broker][leader].state == "idle",     "it has no request under way to it")
+
+    new.fetch[broker][leader].state  = "asks_records"
+    new.fetch[broker][leader].epoch  = mine.epoch
+    new.fetch[broker][leader].offset = now.log[broker].end
+
+
+def can_serve(now, follower, leader):
+    return all_of(
+        leads_as_asked(now, follower, leader),
+        now.fetch[follower][leader].offset <= now.log[leader].end)
+
+
+@transition(leader=BROKERS, follower=BROKERS)
+def leader_answers_fetch(now, new, leader, follower):
+    """The leader learns how far the follower is, and answers with one record and its HW of before.
+
+    Why: the HW in the answer predates this fetch, so a follower's HW is one round behind.
+    """
+    slot, log = now.fetch[follower][leader], now.log[leader]
+    require(now.up.has(leader),                            "the leader's process runs")
+    require(slot.state == "asks_records",                  "the follower asked for records")
+    require(leads_as_asked(now, follower, leader),         "it leads in the epoch of the request")
+    require(slot.offset <= log.end,                        "the offset is not beyond its log")
+
+    there = slot.offset < log.end
+    new.fetch[follower][leader] = slot.but(
+        state="records_are_answered", has_record=there,
+        id=when(there, log[slot.offset].id, 0),
+        record_epoch=when(there, log[slot.offset].epoch, 0),
+        hw=now.replica[leader].hw)
+    new.known_end[leader][follower] = slot.offset
+
+
+@transition(leader=BROKERS, follower=BROKERS)
+def leader_refuses_fetch(now, new, leader, follower):
+    """The broker asked does not lead in that epoch, or has no such offset."""
+    require(now.up.has(leader),                            "the process that is asked runs")
+    require(now.fetch[follower][leader].state == "asks_records",
+                                                           "the follower asked for records")
+    require(not_(can_serve(now, follower, leader)),        "it cannot serve the request")
+
+    new.fetch[follower][leader] = BLANK
+
+
+def still_fits(now, follower, leader):
+    return all_of(
+        still_follows(now, follower, leader),
+        not_(now.replica[follower].truncating),
+        now.fetch[follower][leader].offset == now.log[follower].end)
+
+
+@transition(follower=BROKERS, leader=BROKERS)
+def follower_appends(now, new, follower, leader):
+    """The follower appends the record as it is, and takes the leader's HW as far as its log goes."""
+    slot, mine, log = now.fetch[follower][leader], now.replica[follower], now.log[follower]
+    require(slot.state == "records_are_answered",          "the leader answered")
+    require(still_follows(now, follower, leader),          "it still follows that leader and epoch")
+    require(not_(mine.truncating),                         "it knows that its log fits the leader's")
+    require(slot.offset == log.end,                        "the answer is for the end of its log")
+
+    longer = log.append(id=slot.id, epoch=slot.record_epoch)
+    new.log[follower] = when(slot.has_record, longer, log)
+    new.replica[follower] = mine.but(
+        latest_epoch=when(slot.has_record, slot.record_epoch, mine.latest_epoch),
+        hw=smaller(slot.hw, when(slot.has_record, longer.end, log.end)))
+    new.fetch[follower][leader] = BLANK
+
+
+@transition(follower=BROKERS, leader=BROKERS)
+def fetch_answer_is_ignored(now, new, follower, leader):
+    """The answer is for what the follower no longer is."""
+    require(now.fetch[follower][leader].state == "records_are_answered",
+                                                           "the leader answered")
+    require(now.up.has(follower),                          "the follower's process runs")
+    require(not_(still_fits(now, follower, leader)),       "it no longer waits for this answer")
+
+    new.fetch[follower][leader] = BLANK
+
+
+@transition(follower=BROKERS, leader=BROKERS)
+def fetch_is_lost(now, new, follower, leader):
+    """A fetcher request, or its answer, is lost with its connection."""
+    require(now.fetch[follower][leader].state != "idle",   "a request is under way")
+
+    new.fetch[follower][leader] = BLANK
+    new.spent.losses = now.spent.losses + 1
+
+
+def known_end(now, leader, replica):
+    """What the leader knows of a replica's log end; its own it knows for certain."""
+    return when(replica == leader, now.log[leader].end, now.known_end[leader][replica])
+
+
+@transition(broker=BROKERS)
+def leader_advances_hw(now, new, broker):
+    """The high watermark moves to the least log end of the leader's own ISR.
+
+    The leader never reads ZooKeeper for this: a zombie may commit, and must not lose by it.
+    Kafka: Partition.maybeIncrementLeaderHW
+    """
+    mine, log = now.replica[broker], now.log[broker]
+    slowest = least(ENDS, lambda end: some(BROKERS, lambda member: all_of(
+        mine.isr.has(member), known_end(now, broker, member) == end)), otherwise=0)
+    require(mine.role == "leader",                         "the broker believes it leads")
+    require(every(BROKERS, lambda member: implies(
+        mine.isr.has(member), known_end(now, broker, member) >= 0)),
+                                                           "it knows the end of every ISR member")
+    require(slowest > mine.hw,                             "every ISR member is beyond the HW")
+
+    was = now.committed
+    new.replica[broker].hw = slowest
+    new.committed.end      = larger(was.end, slowest)
+    new.committed.at       = lam(OFFSETS, lambda o: when(
+        all_of(o >= was.end, o < slowest), log[o], was.at[o]))
+    new.committed_twice    = any_of(now.committed_twice, some(OFFSETS, lambda o: all_of(
+        o < was.end, o < slowest, log[o] != was.at[o])))

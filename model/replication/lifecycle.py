@@ -1,0 +1,87 @@
+"""Processes and sessions: crash, restart, expiry while the process lives on, reconnection."""
+
+from model.replication.state import BROKERS, CONTROLLERS, ELECTED
+from model.language import BLANK, all_of, any_of, lam, not_, require, smaller, transition, when
+
+
+def discard_requests(new, broker):
+    """Requests made for an older registration of a broker are dead (KIP-380)."""
+    new.request[broker] = lam(ELECTED, lambda epoch: lam(CONTROLLERS, lambda controller: BLANK))
+
+
+@transition(broker=BROKERS)
+def broker_crashes(now, new, broker):
+    """A process dies: its memory is gone; its log, epoch cache and checkpoint stay.
+
+    Its session lasts until it expires. Requests to it and its own fetches are lost, and what
+    other brokers asked of it; what it had answered may still arrive.
+    """
+    require(now.up.has(broker),                     "the process runs")
+
+    mine = now.replica[broker]
+    new.spent.crashes   = now.spent.crashes + 1
+    new.up              = now.up.without(broker)
+    new.cache[broker]   = BLANK
+    new.replica[broker] = mine.but(
+        role="none", leader=None, epoch=None, isr=[], zk_version=0, controller_epoch=0,
+        epoch_start=0, truncating=False)
+    new.known_end[broker] = lam(BROKERS, lambda other: None)
+    discard_requests(new, broker)
+    new.fetch = lam(BROKERS, lambda follower: lam(BROKERS, lambda leader: when(
+        any_of(follower == broker, all_of(leader == broker, is_asked(now.fetch[follower][leader]))),
+        BLANK,
+        now.fetch[follower][leader])))
+
+
+def is_asked(slot):
+    """The request is on its way to the leader, or with it; no answer yet."""
+    return any_of(slot.state == "asks_epoch", slot.state == "asks_records")
+
+
+@transition(broker=BROKERS)
+def session_expires(now, new, broker):
+    """ZooKeeper ends a session: the registration and /controller vanish; a live process does not
+    notice, and goes on with what it believes."""
+    require(now.zk.registered.has(broker),          "the broker is registered")
+
+    new.spent.expiries = now.spent.expiries + 1
+    new.zk = now.zk.but(
+        registered=now.zk.registered.without(broker),
+        controller=when(now.zk.controller == broker, None, now.zk.controller))
+    new.cache = lam(BROKERS, lambda other: when(
+        other == broker,
+        BLANK,
+        now.cache[other].but(reached=now.cache[other].reached.without(broker))))
+
+
+@transition(broker=BROKERS)
+def broker_starts(now, new, broker):
+    """A process starts: it loads its log, takes the checkpoint as high watermark, registers."""
+    require(not_(now.up.has(broker)),               "the process does not run")
+    require(not_(now.zk.registered.has(broker)),    "the old registration is gone")
+
+    mine = now.replica[broker]
+    new.up                 = now.up.including(broker)
+    new.zk.registered      = now.zk.registered.including(broker)
+    new.replica[broker].hw = smaller(mine.checkpoint, now.log[broker].end)
+    discard_requests(new, broker)
+
+
+@transition(broker=BROKERS)
+def broker_reconnects(now, new, broker):
+    """A live process whose session expired opens a new one and registers again."""
+    require(now.up.has(broker),                     "the process runs")
+    require(not_(now.zk.registered.has(broker)),    "its session has expired")
+
+    new.zk.registered = now.zk.registered.including(broker)
+    discard_requests(new, broker)
+
+
+@transition(broker=BROKERS)
+def broker_checkpoints_hw(now, new, broker):
+    """The high watermark is written to replication-offset-checkpoint."""
+    mine = now.replica[broker]
+    require(now.up.has(broker),                     "the process runs")
+    require(mine.hw != mine.checkpoint,             "the checkpoint is not up to date")
+
+    new.replica[broker].checkpoint = mine.hw

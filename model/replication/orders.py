@@ -1,0 +1,101 @@
+"""How a broker takes a LeaderAndIsr: it becomes leader, becomes follower, or refuses.
+
+Source: ReplicaManager.becomeLeaderOrFollower, Partition.makeLeader, Partition.makeFollower (2.3).
+"""
+
+from model.replication.state import BROKERS, CONTROLLERS, ELECTED
+from model.language import BLANK, lam, not_, require, smaller, transition, version, when
+
+
+def require_arrival(now, broker, epoch, controller):
+    require(now.request[broker][epoch][controller].in_flight,   "the request is in flight")
+    require(now.up.has(broker),                                 "the process runs")
+
+
+def require_newer(now, broker, epoch, controller):
+    require(controller >= now.replica[broker].controller_epoch,
+                                               "the broker has seen no newer controller")
+    require(epoch > now.replica[broker].epoch, "the leader epoch is newer than the broker's")
+
+
+@transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+def broker_becomes_leader(now, new, broker, epoch, controller):
+    """A broker takes office: it adopts ISR and version, and knows no other replica's end."""
+    request, mine = now.request[broker][epoch][controller], now.replica[broker]
+    require_arrival(now, broker, epoch, controller)
+    require_newer(now, broker, epoch, controller)
+    require(now.elected[epoch] == broker,      "the request names the broker the leader")
+
+    end = now.log[broker].end
+    new.request[broker][epoch][controller] = BLANK
+    new.replica[broker] = mine.but(
+        role="leader", leader=broker, epoch=epoch, isr=request.isr, zk_version=request.version,
+        controller_epoch=controller, epoch_start=end, latest_epoch=epoch, truncating=False)
+    new.known_end[broker] = lam(BROKERS, lambda other: None)
+
+
+@transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+def broker_becomes_follower(now, new, broker, epoch, controller):
+    """A broker follows: before it fetches it must find out where its log leaves the leader's.
+
+    Up to 0.10 it simply cuts its log to its high watermark.
+    """
+    request, mine, log = now.request[broker][epoch][controller], now.replica[broker], now.log[broker]
+    require_arrival(now, broker, epoch, controller)
+    require_newer(now, broker, epoch, controller)
+    require(now.elected[epoch] != None,        "the request names a leader")  # noqa: E711
+    require(now.elected[epoch] != broker,      "the request names another broker the leader")
+
+    new.request[broker][epoch][controller] = BLANK
+    follower = mine.but(
+        role="follower", leader=now.elected[epoch], epoch=epoch, isr=[], epoch_start=0,
+        zk_version=request.version, controller_epoch=controller, truncating=log.end > 0)
+    if version.truncation == "hw":
+        new.replica[broker] = follower.but(
+            truncating=False, latest_epoch=epoch_at(log, mine.hw))
+        new.log[broker] = log.cut(smaller(mine.hw, log.end))
+    else:
+        new.replica[broker] = follower
+    new.known_end[broker] = lam(BROKERS, lambda other: None)
+
+
+def epoch_at(log, end):
+    """The epoch of the last record below `end`: the last entry of the epoch cache after a cut."""
+    return when(end == 0, None, log[end - 1].epoch)
+
+
+@transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+def leaderless_request_is_ignored(now, new, broker, epoch, controller):
+    """A request without a leader moves nothing: nobody is there to follow.
+
+    Kafka: "cannot become follower since the new leader is unavailable"; the epoch does not advance
+    """
+    require_arrival(now, broker, epoch, controller)
+    require_newer(now, broker, epoch, controller)
+    require(now.elected[epoch] == None,        "the request names no leader")  # noqa: E711
+
+    new.request[broker][epoch][controller]  = BLANK
+    new.replica[broker].controller_epoch    = controller
+
+
+@transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+def older_controller_is_refused(now, new, broker, epoch, controller):
+    """STALE_CONTROLLER_EPOCH: a request of a controller older than one the broker knows."""
+    require_arrival(now, broker, epoch, controller)
+    require(controller < now.replica[broker].controller_epoch,
+                                               "the broker has seen a newer controller")
+
+    new.request[broker][epoch][controller] = BLANK
+
+
+@transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+def older_epoch_is_refused(now, new, broker, epoch, controller):
+    """The controller is current, but the broker already knows this leader epoch or a newer one."""
+    require_arrival(now, broker, epoch, controller)
+    require(controller >= now.replica[broker].controller_epoch,
+                                               "the broker has seen no newer controller")
+    require(not_(epoch > now.replica[broker].epoch),
+                                               "the broker knows this leader epoch or a newer one")
+
+    new.request[broker][epoch][controller]  = BLANK
+    new.replica[broker].controller_epoch    = controller

@@ -1,0 +1,71 @@
+"""One partition under ZooKeeper: its znode, who believes what, logs, and all that is in flight."""
+
+from model.language import (
+    BOOL,
+    Bounded,
+    Enumeration,
+    Log,
+    Names,
+    Numbers,
+    Record,
+    SetOf,
+    budget,
+    ghost,
+    per,
+)
+
+BROKERS = Enumeration("broker", "brokers")
+LEADER_EPOCHS = Numbers("leader epoch", 0, Bounded("epoch"))
+ELECTED = Numbers("elected epoch", 1, Bounded("epoch"))            # epochs that a controller wrote
+CONTROLLER_EPOCHS = Numbers("controller epoch", 0, Bounded("controllers"))
+CONTROLLERS = Numbers("controller", 1, Bounded("controllers"))     # epochs that a controller had
+ZK_VERSIONS = Numbers("zkVersion", 0, Bounded("versions"))
+RECORDS = Numbers("record", 0, Bounded("records", -1))
+NEXT_RECORD = Numbers("next record", 0, Bounded("records"))
+OFFSETS = Numbers("offset", 0, Bounded("log", -1))
+ENDS    = Numbers("end", 0, Bounded("log"))
+
+ROLES = Names("role", ("none", "leader", "follower"))
+FETCH = Names("fetch", (
+    "idle", "asks_epoch", "epoch_is_answered", "asks_records", "records_are_answered"))
+
+STATE = Record(
+    zk=Record(
+        controller=BROKERS.or_none,             # /controller: its owner
+        epoch=CONTROLLER_EPOCHS,                # /controller_epoch
+        registered=SetOf(BROKERS),              # /brokers/ids
+        # /brokers/topics/t/partitions/0/state, and its zkVersion
+        leader=BROKERS.or_none, leader_epoch=LEADER_EPOCHS, isr=SetOf(BROKERS),
+        state_epoch=CONTROLLER_EPOCHS, version=ZK_VERSIONS),
+    up=SetOf(BROKERS),                          # processes that run
+    # What a controller read of the partition, to decide on; `reached` are the live brokers whose
+    # registration is still the one that it read.
+    cache=per(BROKERS, Record(
+        held=BOOL, leader=BROKERS.or_none, isr=SetOf(BROKERS), version=ZK_VERSIONS,
+        live=SetOf(BROKERS), reached=SetOf(BROKERS))),
+    elected=per(ELECTED, BROKERS.or_none),      # the leader of each epoch that was written
+    # LeaderAndIsr in flight, by target, leader epoch and controller epoch
+    request=per(BROKERS, per(ELECTED, per(CONTROLLERS, Record(
+        in_flight=BOOL, isr=SetOf(BROKERS), version=ZK_VERSIONS)))),
+    replica=per(BROKERS, Record(
+        role=ROLES, leader=BROKERS.or_none, epoch=LEADER_EPOCHS.or_none,
+        isr=SetOf(BROKERS), zk_version=ZK_VERSIONS,
+        controller_epoch=CONTROLLER_EPOCHS,     # the highest it has seen
+        epoch_start=ENDS,                       # where its epoch starts, if it leads
+        latest_epoch=LEADER_EPOCHS.or_none,     # the last entry of its epoch cache
+        truncating=BOOL, hw=ENDS, checkpoint=ENDS)),
+    known_end=per(BROKERS, per(BROKERS, ENDS.or_none)),   # what a leader knows of the others' ends
+    log=per(BROKERS, Log(OFFSETS, ENDS, Record(id=RECORDS, epoch=LEADER_EPOCHS))),
+    # One fetcher request at a time from each follower to each leader, with its answer
+    fetch=per(BROKERS, per(BROKERS, Record(
+        state=FETCH, epoch=LEADER_EPOCHS.or_none,
+        last_epoch=LEADER_EPOCHS.or_none, offset=ENDS,                    # what is asked
+        answer_epoch=LEADER_EPOCHS.or_none, answer_end=ENDS.or_none,      # where the epoch ends
+        has_record=BOOL, id=RECORDS, record_epoch=LEADER_EPOCHS, hw=ENDS))),
+    next_record=NEXT_RECORD,
+    # Faults so far, counted only where a bound limits them
+    spent=Record(crashes=budget("crashes"), expiries=budget("expiries"), losses=budget("losses")),
+    # What was committed: raised above by a leader's high watermark, at any time
+    committed=ghost(Record(end=ENDS, at=per(OFFSETS, Record(id=RECORDS, epoch=LEADER_EPOCHS)))),
+    committed_twice=ghost(BOOL),                # two records were committed at one offset
+)

@@ -1,0 +1,129 @@
+"""Where do our logs part? OffsetForLeaderEpoch as request and answer, and the cut (KIP-101, 279).
+
+Source: LeaderEpochFileCache.endOffsetFor, AbstractFetcherThread.getOffsetTruncationState.
+"""
+
+from model.replication.orders import epoch_at
+from model.replication.state import BROKERS, OFFSETS
+from model.language import (
+    BLANK,
+    all_of,
+    any_of,
+    below,
+    least,
+    not_,
+    require,
+    smaller,
+    transition,
+    version,
+    when,
+)
+
+
+def asks_by_epoch(v):
+    return v.truncation != "hw"
+
+
+def end_of_epoch(log, epoch):
+    """The end of the records of this epoch or older ones: where the next newer epoch starts."""
+    return least(below(OFFSETS, log.end), lambda o: log[o].epoch > epoch, otherwise=log.end)
+
+
+def still_follows(now, follower, leader):
+    """The answer is for what the follower still is: a follower of this leader, in this epoch."""
+    mine, slot = now.replica[follower], now.fetch[follower][leader]
+    same_leader = all_of(mine.role == "follower", mine.leader == leader)
+    return all_of(same_leader, mine.epoch == slot.epoch) if version.fetch_fencing else same_leader
+
+
+def leads_as_asked(now, follower, leader):
+    """KIP-320: the request names the leader's own epoch. Before, any leader answered."""
+    mine, slot = now.replica[leader], now.fetch[follower][leader]
+    leads = mine.role == "leader"
+    return all_of(leads, mine.epoch == slot.epoch) if version.fetch_fencing else leads
+
+
+@transition(only=asks_by_epoch, broker=BROKERS, leader=BROKERS)
+def follower_asks_epoch(now, new, broker, leader):
+    """A new follower asks its leader where the last epoch of its own log ends."""
+    mine = now.replica[broker]
+    require(mine.role == "follower",                       "the broker follows")
+    require(mine.leader == leader,                         "it follows this leader")
+    require(mine.truncating,                               "it does not know where to cut yet")
+    require(now.fetch[broker][leader].state == "idle",     "it has no request under way to it")
+
+    new.fetch[broker][leader].state      = "asks_epoch"
+    new.fetch[broker][leader].epoch      = mine.epoch
+    new.fetch[broker][leader].last_epoch = mine.latest_epoch
+
+
+@transition(only=asks_by_epoch, leader=BROKERS, follower=BROKERS)
+def leader_answers_epoch(now, new, leader, follower):
+    """The leader answers with the epoch it knows, no newer than the one asked, and its end."""
+    slot, mine, log = now.fetch[follower][leader], now.replica[leader], now.log[leader]
+    require(now.up.has(leader),                            "the leader's process runs")
+    require(slot.state == "asks_epoch",                    "the follower asked for an epoch's end")
+    require(leads_as_asked(now, follower, leader),         "it leads in the epoch of the request")
+
+    asked, cut = slot.last_epoch, end_of_epoch(log, slot.last_epoch)
+    unknown = any_of(mine.latest_epoch == None, asked > mine.latest_epoch)  # noqa: E711
+    older = when(cut == 0, asked, log[cut - 1].epoch)
+    if version.truncation == "kip_101":                    # up to 1.1: older than all is unknown
+        unknown = any_of(unknown, all_of(asked < mine.latest_epoch, cut == 0))
+    new.fetch[follower][leader] = slot.but(
+        state="epoch_is_answered", last_epoch=None,
+        answer_epoch=when(unknown, None, when(asked == mine.latest_epoch, asked, older)),
+        answer_end=when(unknown, None, when(asked == mine.latest_epoch, log.end, cut)))
+
+
+@transition(only=asks_by_epoch, leader=BROKERS, follower=BROKERS)
+def leader_refuses_epoch(now, new, leader, follower):
+    """The broker asked does not lead, or not in that epoch; the follower will ask again."""
+    slot = now.fetch[follower][leader]
+    require(now.up.has(leader),                            "the process that is asked runs")
+    require(slot.state == "asks_epoch",                    "the follower asked for an epoch's end")
+    require(not_(leads_as_asked(now, follower, leader)),   "it does not lead in the request's epoch")
+
+    new.fetch[follower][leader] = BLANK
+
+
+@transition(only=asks_by_epoch, follower=BROKERS, leader=BROKERS)
+def follower_truncates(now, new, follower, leader):
+    """The follower cuts its log by the answer; if it does not know the answer's epoch, it asks again.
+
+    Why: KIP-279, after two fast elections one answer is not enough.
+    """
+    slot, mine, log = now.fetch[follower][leader], now.replica[follower], now.log[follower]
+    require(slot.state == "epoch_is_answered",             "the leader answered")
+    require(still_follows(now, follower, leader),          "it still follows that leader and epoch")
+    require(mine.truncating,                               "it does not know where to cut yet")
+
+    epoch, end = slot.answer_epoch, slot.answer_end
+    here = end_of_epoch(log, epoch)
+    known_epoch = when(epoch == mine.latest_epoch, epoch, when(here == 0, epoch, log[here - 1].epoch))
+    known_end   = when(epoch == mine.latest_epoch, log.end, here)
+    if version.truncation == "kip_279":
+        foreign = all_of(epoch <= mine.latest_epoch, known_epoch != epoch)
+        agreed  = when(epoch > mine.latest_epoch, end, smaller(known_end, end))
+        cut     = smaller(log.end, when(end == None, mine.hw,  # noqa: E711
+                                   when(foreign, known_end, agreed)))
+        done    = any_of(end == None, not_(foreign), cut == 0)  # noqa: E711
+    else:
+        cut     = smaller(log.end, when(end == None, mine.hw, end))  # noqa: E711
+        done    = any_of(cut == 0, cut <= log.end)
+    new.log[follower]     = log.cut(cut)
+    new.replica[follower] = mine.but(
+        hw=smaller(mine.hw, cut), truncating=not_(done), latest_epoch=epoch_at(log, cut))
+    new.fetch[follower][leader] = BLANK
+
+
+@transition(only=asks_by_epoch, follower=BROKERS, leader=BROKERS)
+def epoch_answer_is_ignored(now, new, follower, leader):
+    """The answer is for what the follower no longer is."""
+    slot, mine = now.fetch[follower][leader], now.replica[follower]
+    require(slot.state == "epoch_is_answered",             "the leader answered")
+    require(now.up.has(follower),                          "the follower's process runs")
+    require(not_(all_of(still_follows(now, follower, leader), mine.truncating)),
+                                                           "it no longer waits for this answer")
+
+    new.fetch[follower][leader] = BLANK

@@ -1,0 +1,20 @@
+"""The systems of the project, by the name that commands use."""
+
+from __future__ import annotations
+
+from model.classic import SYSTEM as CLASSIC
+from model.election import SYSTEM as ELECTION
+from model.language import ProtocolError, System
+from model.language.errors import unknown_name
+from model.replication import SYSTEM as REPLICATION
+
+SYSTEMS: dict[str, System] = {
+    system.name: system for system in (CLASSIC, ELECTION, REPLICATION)
+}
+
+
+def system(name: str) -> System:
+    """A system by name; an unknown name is refused with the nearest."""
+    if name not in SYSTEMS:
+        raise ProtocolError(unknown_name("system", name, SYSTEMS))
+    return SYSTEMS[name]

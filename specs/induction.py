@@ -1,0 +1,190 @@
+"""Counterexamples to induction: a small concrete state that obeys every invariant, and a step
+after which one of them does not hold.
+
+It shows why a proof fails, in values. It is not a run: the state need not be reachable, so alone
+it means `unknown (not inductive)`; `insync find` looks for a run that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from model.language import RecordedSystem
+from model.language.grounding import Grounded, Instance
+from model.language.sorts import BOOL
+from model.language.terms import Term
+from model.language.z3_code import lower_grounded
+from specs.prover import Conjunct, Obligation, conjuncts
+from specs.invariants import Proof
+from specs.reading import Leaves, Reading, named, text
+
+
+@dataclass
+class InductionCounterexample:
+    """The state before, the step, and what it changed."""
+
+    obligation: Obligation
+    sentence: str
+    step: str
+    args: dict[str, Any]
+    state: Leaves
+    changes: dict[str, list[Any]]
+    lines: list[str]
+
+    def as_text(self) -> str:
+        """A few lines for a person."""
+        return "\n".join(self.lines)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "obligation": {"step": self.obligation.step, "invariant": self.obligation.invariant},
+            "step": self.step,
+            "args": self.args,
+            "state": self.state,
+            "changes": self.changes,
+        }
+
+
+class SmallScope:
+    """The recorded system with few brokers and small numbers, as quantifier-free formulas."""
+
+    def __init__(self, proof: Proof, recorded: RecordedSystem, bounds: dict[str, int]) -> None:
+        self.proof = proof
+        self.invariants: Sequence[Conjunct] = conjuncts(proof, recorded)
+        terms = [one.term for one in self.invariants]
+        self.grounded = Grounded(recorded, bounds, [], also=terms)
+        self.cells = [
+            z3.Bool(cell.name) if cell.field.sort is BOOL else z3.Int(cell.name)
+            for cell in self.grounded.cells
+        ]
+        self._memo: dict[Term, Any] = {}
+        self.domains = [
+            z3.And(self.cells[cell.number] >= cell.domain[0],
+                   self.cells[cell.number] <= cell.domain[-1])
+            for cell in self.grounded.cells
+            if cell.field.sort is not BOOL
+        ]  # fmt: skip
+        self.grounded_invariants = {
+            one.name: self.grounded.ground(one.term, {}) for one in self.invariants
+        }
+
+    def lower(self, term: Term) -> Any:
+        """A grounded term about the state before."""
+        return lower_grounded(term, lambda number: self.cells[number], self._memo)
+
+    def guard(self, instance: Instance) -> list[Any]:
+        """The instance is possible, and stays within the bounds."""
+        return [
+            *(self.lower(condition) for condition, _ in instance.requires),
+            *(self.lower(check.fine) for check in instance.checks),
+        ]
+
+    def holds_after(self, instance: Instance, name: str) -> Any:
+        """An invariant about the state after an instance."""
+        after = {number: self.lower(term) for number, term in instance.writes.items()}
+        return lower_grounded(
+            self.grounded_invariants[name],
+            lambda number: after.get(number, self.cells[number]),
+            {},
+        )
+
+    def instances(self, step: str) -> list[Instance]:
+        """The instances of a transition."""
+        return [one for one in self.grounded.instances if one.step.transition.name == step]
+
+    def counterexample(self, obligation: Obligation) -> InductionCounterexample | None:
+        """A state and a step that refute an obligation within this scope, or None."""
+        if obligation.invariant not in self.grounded_invariants:
+            return None
+        solver = z3.Solver()
+        solver.set("random_seed", 0)
+        solver.add(*self.domains)
+        solver.add(*(self.lower(term) for term in self.grounded_invariants.values()))
+        for instance in self.instances(obligation.step):
+            solver.push()
+            solver.add(*self.guard(instance))
+            solver.add(z3.Not(self.holds_after(instance, obligation.invariant)))
+            if solver.check() == z3.sat:
+                self._prefer_blank(solver)
+                solver.check()
+                return self._read(obligation, instance, solver.model())
+            solver.pop()
+        return None
+
+    def _prefer_blank(self, solver: Any) -> None:
+        """Makes as many cells blank as the counterexample allows: what is left is what matters."""
+        for cell in self.grounded.cells:
+            blank = self.grounded.initial[cell.number]
+            symbol = self.cells[cell.number]
+            value = z3.BoolVal(bool(blank)) if cell.field.sort is BOOL else z3.IntVal(blank)
+            if solver.check(symbol == value) == z3.sat:
+                solver.add(symbol == value)
+
+    def enabled(self, step: str) -> bool:
+        """Is the step possible in some state that obeys every invariant? (Non-vacuity.)"""
+        solver = z3.Solver()
+        solver.add(*self.domains)
+        solver.add(*(self.lower(term) for term in self.grounded_invariants.values()))
+        guards = [z3.And(*self.guard(one)) for one in self.instances(step)]
+        solver.add(z3.Or(*guards))
+        return bool(solver.check() == z3.sat)
+
+    def _codes(self, model: Any) -> tuple[int, ...]:
+        codes = []
+        for cell, symbol in zip(self.grounded.cells, self.cells, strict=True):
+            value = model.eval(symbol, model_completion=True)
+            codes.append(int(z3.is_true(value)) if cell.field.sort is BOOL else value.as_long())
+        return tuple(codes)
+
+    def _read(
+        self, obligation: Obligation, instance: Instance, model: Any
+    ) -> InductionCounterexample:
+        before = self._codes(model)
+        after = list(before)
+        for number, term in instance.writes.items():
+            value = model.eval(self.lower(term), model_completion=True)
+            is_bool = self.grounded.cells[number].field.sort is BOOL
+            after[number] = int(z3.is_true(value)) if is_bool else value.as_long()
+        reading = Reading(self.grounded)
+        state = reading.leaves(before)
+        blank = reading.leaves(self.grounded.initial)
+        changes = reading.changes(before, tuple(after))
+        sentence = next(
+            one.sentence for one in self.proof.invariants if one.name == obligation.invariant
+        )
+        shown = [
+            f"    {path} = {text(value, is_set=reading.is_set(path))}"
+            for path, value in state.items()
+            if value != blank[path]
+        ]
+        lines = [
+            "in a state that obeys every invariant:",
+            *(shown or ["    (the initial state)"]),
+            f"the step {instance.step.transition.name}({named(instance.named_arguments)}) gives:",
+            *(f"    {reading.change_text(path, pair)}" for path, pair in changes.items()),
+            f"and then it no longer holds that {sentence}",
+        ]
+        return InductionCounterexample(
+            obligation, sentence, instance.step.transition.name,
+            dict(instance.named_arguments), state, changes, lines,
+        )  # fmt: skip
+
+
+def counterexample_to_induction(
+    proof: Proof, recorded: RecordedSystem, obligations: Sequence[Obligation]
+) -> InductionCounterexample | None:
+    """The first of the open obligations that small concrete values refute."""
+    for brokers in (2, 3):
+        bounds = {name: max(size, 3) for name, size in recorded.system.limits({}).items()}
+        bounds["brokers"] = brokers
+        scope = SmallScope(proof, recorded, bounds)
+        for obligation in obligations:
+            found = scope.counterexample(obligation)
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,1 @@
+"""Inductive invariants, one readable file a proof: name, formula, plain words, why it is needed."""
