@@ -9,8 +9,8 @@ from model.language import ALL, Bound, System
 from model.replication.claims import CLAIMS
 from model.replication.controller import (
     broker_becomes_controller,
-    controller_elects_leader,
     controller_election_conflicts,
+    controller_elects_leader,
     controller_informs,
     controller_reads_partition,
     controller_removal_conflicts,

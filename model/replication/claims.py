@@ -1,6 +1,5 @@
 """What replication promises: what was committed is never lost, and logs agree below it."""
 
-from model.replication.state import BROKERS, OFFSETS
 from model.language import (
     all_of,
     always,
@@ -12,6 +11,7 @@ from model.language import (
     some,
     sometimes,
 )
+from model.replication.state import BROKERS, OFFSETS
 
 
 def holds_committed(now, broker):
@@ -42,7 +42,9 @@ def isr_holds_committed(now):
 def log_matching(now):
     return every(BROKERS, lambda one: every(BROKERS, lambda other: every(OFFSETS, lambda o: implies(
         all_of(o < now.replica[one].hw, o < now.replica[other].hw),
-        all_of(o < now.log[one].end, o < now.log[other].end, now.log[one][o] == now.log[other][o])))))
+        all_of(
+            o < now.log[one].end, o < now.log[other].end,
+            now.log[one][o] == now.log[other][o])))))
 
 
 @always("no two brokers lead in one leader epoch", companion="zombies_overlap")

@@ -3,18 +3,17 @@
 Every write is a multi that checks /controller_epoch, so only the owner of /controller writes.
 """
 
-from model.replication.state import BROKERS, CONTROLLERS, ELECTED
 from model.language import (
     BLANK,
-    all_of,
-    any_of,
     implies,
+    is_none,
     lam,
     not_,
     require,
     transition,
     when,
 )
+from model.replication.state import BROKERS, CONTROLLERS, ELECTED
 
 
 def require_controller(now, broker):
@@ -28,7 +27,7 @@ def broker_becomes_controller(now, new, broker):
 
     Kafka: KafkaZkClient.registerControllerAndIncrementControllerEpoch; `election` has its steps.
     """
-    require(now.zk.controller == None,              "/controller does not exist")  # noqa: E711
+    require(is_none(now.zk.controller),             "/controller does not exist")
     require(now.zk.registered.has(broker),          "the broker has a session")
     require(now.up.has(broker),                     "its process runs")
 
@@ -49,10 +48,11 @@ def controller_reads_partition(now, new, broker):
 
 def send(now, new, to, epoch, isr, version):
     """Puts one LeaderAndIsr in flight to each broker of a set."""
-    new.request = lam(BROKERS, lambda target: lam(ELECTED, lambda e: lam(CONTROLLERS, lambda c:
-        when(all_of(to.has(target), e == epoch, c == now.zk.epoch),
-             now.request[target][e][c].but(in_flight=True, isr=isr, version=version),
-             now.request[target][e][c]))))
+    sender = now.zk.epoch
+    new.request[epoch][sender] = lam(BROKERS, lambda target: when(
+        to.has(target),
+        now.request[epoch][sender][target].but(in_flight=True, isr=isr, version=version),
+        now.request[epoch][sender][target]))
 
 
 def write_state(now, new, broker, leader, isr, to):
@@ -90,7 +90,7 @@ def controller_elects_leader(now, new, broker, leader):
 
 @transition(broker=BROKERS, leader=BROKERS)
 def controller_election_conflicts(now, new, broker, leader):
-    """The state changed since the controller read it: the write is refused, and it must read again."""
+    """The state changed since the controller read it: the write is refused, it must read again."""
     require_controller(now, broker)
     require_candidate(now, broker, leader)
     require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
@@ -128,7 +128,7 @@ def controller_removes_replica(now, new, broker, replica):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_removal_conflicts(now, new, broker, replica):
-    """The state changed since the controller read it: the removal is refused, it must read again."""
+    """The state changed since the controller read it: the removal is refused, and it reads again."""
     require_controller(now, broker)
     require_removable(now, broker, replica)
     require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
@@ -145,19 +145,19 @@ def controller_informs(now, new, broker, replica):
     """
     zk = now.zk
     require_controller(now, broker)
-    require(zk.leader != None,                      "the partition has a leader")  # noqa: E711
+    require(not_(is_none(zk.leader)),               "the partition has a leader")
     require(zk.registered.has(replica),             "the replica is registered")
-    require(not_(now.request[replica][zk.leader_epoch][zk.epoch].in_flight),
+    require(not_(now.request[zk.leader_epoch][zk.epoch][replica].in_flight),
                                                     "no such request is in flight to it already")
 
-    new.request[replica][zk.leader_epoch][zk.epoch] = {
+    new.request[zk.leader_epoch][zk.epoch][replica] = {
         "in_flight": True, "isr": zk.isr, "version": zk.version}
 
 
 @transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def request_is_lost(now, new, broker, epoch, controller):
     """A LeaderAndIsr in flight never arrives."""
-    require(now.request[broker][epoch][controller].in_flight,   "the request is in flight")
+    require(now.request[epoch][controller][broker].in_flight,   "the request is in flight")
 
-    new.request[broker][epoch][controller] = BLANK
+    new.request[epoch][controller][broker] = BLANK
     new.spent.losses = now.spent.losses + 1

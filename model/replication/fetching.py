@@ -1,7 +1,5 @@
 """Records and the high watermark: append, fetch as request and answer, the HW one round behind."""
 
-from model.replication.state import BROKERS, ENDS, OFFSETS
-from model.replication.truncation import leads_as_asked, still_follows
 from model.language import (
     BLANK,
     all_of,
@@ -18,6 +16,8 @@ from model.language import (
     transition,
     when,
 )
+from model.replication.state import BROKERS, ENDS, OFFSETS
+from model.replication.truncation import leads_as_asked, still_follows
 
 
 @transition(broker=BROKERS)
@@ -35,8 +35,8 @@ def follower_asks_records(now, new, broker, leader):
     """A follower asks for what comes at the end of its log."""
     mine = now.replica[broker]
     require(mine.role == "follower",                       "the broker follows")
-    require(mine.leader == leader,                         "it follows this leader")
-    require(not_(mine.truncating),                         "it knows that its log fits the leader's")
+    require(mine.leader == leader,                        "it follows this leader")
+    require(not_(mine.truncating),                        "it knows that its log fits the leader's")
     require(now.fetch[broker][leader].state == "idle",     "it has no request under way to it")
 
     new.fetch[broker][leader].state  = "asks_records"
@@ -57,10 +57,10 @@ def leader_answers_fetch(now, new, leader, follower):
     Why: the HW in the answer predates this fetch, so a follower's HW is one round behind.
     """
     slot, log = now.fetch[follower][leader], now.log[leader]
-    require(now.up.has(leader),                            "the leader's process runs")
+    require(now.up.has(leader),                           "the leader's process runs")
     require(slot.state == "asks_records",                  "the follower asked for records")
-    require(leads_as_asked(now, follower, leader),         "it leads in the epoch of the request")
-    require(slot.offset <= log.end,                        "the offset is not beyond its log")
+    require(leads_as_asked(now, follower, leader),        "it leads in the epoch of the request")
+    require(slot.offset <= log.end,                       "the offset is not beyond its log")
 
     there = slot.offset < log.end
     new.fetch[follower][leader] = slot.but(
@@ -74,10 +74,10 @@ def leader_answers_fetch(now, new, leader, follower):
 @transition(leader=BROKERS, follower=BROKERS)
 def leader_refuses_fetch(now, new, leader, follower):
     """The broker asked does not lead in that epoch, or has no such offset."""
-    require(now.up.has(leader),                            "the process that is asked runs")
+    require(now.up.has(leader),                           "the process that is asked runs")
     require(now.fetch[follower][leader].state == "asks_records",
-                                                           "the follower asked for records")
-    require(not_(can_serve(now, follower, leader)),        "it cannot serve the request")
+                                                          "the follower asked for records")
+    require(not_(can_serve(now, follower, leader)),       "it cannot serve the request")
 
     new.fetch[follower][leader] = BLANK
 
@@ -91,12 +91,12 @@ def still_fits(now, follower, leader):
 
 @transition(follower=BROKERS, leader=BROKERS)
 def follower_appends(now, new, follower, leader):
-    """The follower appends the record as it is, and takes the leader's HW as far as its log goes."""
+    """The follower appends the record as it is, and takes the leader's HW up to its log's end."""
     slot, mine, log = now.fetch[follower][leader], now.replica[follower], now.log[follower]
     require(slot.state == "records_are_answered",          "the leader answered")
-    require(still_follows(now, follower, leader),          "it still follows that leader and epoch")
-    require(not_(mine.truncating),                         "it knows that its log fits the leader's")
-    require(slot.offset == log.end,                        "the answer is for the end of its log")
+    require(still_follows(now, follower, leader),         "it still follows that leader and epoch")
+    require(not_(mine.truncating),                        "it knows that its log fits the leader's")
+    require(slot.offset == log.end,                       "the answer is for the end of its log")
 
     longer = log.append(id=slot.id, epoch=slot.record_epoch)
     new.log[follower] = when(slot.has_record, longer, log)
@@ -110,9 +110,9 @@ def follower_appends(now, new, follower, leader):
 def fetch_answer_is_ignored(now, new, follower, leader):
     """The answer is for what the follower no longer is."""
     require(now.fetch[follower][leader].state == "records_are_answered",
-                                                           "the leader answered")
-    require(now.up.has(follower),                          "the follower's process runs")
-    require(not_(still_fits(now, follower, leader)),       "it no longer waits for this answer")
+                                                          "the leader answered")
+    require(now.up.has(follower),                         "the follower's process runs")
+    require(not_(still_fits(now, follower, leader)),      "it no longer waits for this answer")
 
     new.fetch[follower][leader] = BLANK
 
@@ -144,8 +144,8 @@ def leader_advances_hw(now, new, broker):
     require(mine.role == "leader",                         "the broker believes it leads")
     require(every(BROKERS, lambda member: implies(
         mine.isr.has(member), known_end(now, broker, member) >= 0)),
-                                                           "it knows the end of every ISR member")
-    require(slowest > mine.hw,                             "every ISR member is beyond the HW")
+                                                          "it knows the end of every ISR member")
+    require(slowest > mine.hw,                            "every ISR member is beyond the HW")
 
     was = now.committed
     new.replica[broker].hw = slowest

@@ -3,14 +3,14 @@
 Source: Partition.maybeShrinkIsr, maybeExpandIsr, ReplicationUtils.updateLeaderAndIsr (2.3).
 """
 
+from model.language import not_, require, transition, version
 from model.replication.fetching import known_end
 from model.replication.state import BROKERS
-from model.language import not_, require, transition, version
 
 
 def require_office(now, leader):
     require(now.replica[leader].role == "leader",          "the broker believes it leads")
-    require(now.zk.registered.has(leader),                 "it has a ZooKeeper session")
+    require(now.zk.registered.has(leader),                "it has a ZooKeeper session")
 
 
 def write_isr(now, new, leader, isr):
@@ -25,10 +25,10 @@ def write_isr(now, new, leader, isr):
 
 def require_laggard(now, leader, replica):
     mine = now.replica[leader]
-    require(leader != replica,                             "a leader never drops itself")
-    require(mine.isr.has(replica),                         "the replica is in the leader's ISR")
+    require(leader != replica,                            "a leader never drops itself")
+    require(mine.isr.has(replica),                        "the replica is in the leader's ISR")
     require(known_end(now, leader, replica) != now.log[leader].end,
-                                                           "the replica is not known to be caught up")
+                                                          "the replica is not known to be caught up")
 
 
 @transition(leader=BROKERS, replica=BROKERS)
@@ -41,7 +41,7 @@ def leader_shrinks_isr(now, new, leader, replica):
     mine = now.replica[leader]
     require_office(now, leader)
     require_laggard(now, leader, replica)
-    require(mine.zk_version == now.zk.version,             "the cached version is current")
+    require(mine.zk_version == now.zk.version,            "the cached version is current")
 
     write_isr(now, new, leader, mine.isr.without(replica))
 
@@ -55,16 +55,16 @@ def leader_shrink_is_refused(now, new, leader, replica):
     require_office(now, leader)
     require_laggard(now, leader, replica)
     require(now.replica[leader].zk_version != now.zk.version,
-                                                           "the cached version is out of date")
+                                                          "the cached version is out of date")
 
 
 def require_returner(now, leader, replica):
     mine = now.replica[leader]
-    require(not_(mine.isr.has(replica)),                   "the replica is not in the leader's ISR")
-    require(known_end(now, leader, replica) >= mine.hw,    "the replica has reached the HW")
+    require(not_(mine.isr.has(replica)),                  "the replica is not in the leader's ISR")
+    require(known_end(now, leader, replica) >= mine.hw,   "the replica has reached the HW")
     if version.isr_join_needs_epoch_start:                 # KAFKA-7128
         require(known_end(now, leader, replica) >= mine.epoch_start,
-                                                           "it has reached the leader's epoch start")
+                                                          "it has reached the leader's epoch start")
 
 
 @transition(leader=BROKERS, replica=BROKERS)
@@ -76,7 +76,7 @@ def leader_expands_isr(now, new, leader, replica):
     mine = now.replica[leader]
     require_office(now, leader)
     require_returner(now, leader, replica)
-    require(mine.zk_version == now.zk.version,             "the cached version is current")
+    require(mine.zk_version == now.zk.version,            "the cached version is current")
 
     write_isr(now, new, leader, mine.isr.including(replica))
 
@@ -87,4 +87,4 @@ def leader_expand_is_refused(now, new, leader, replica):
     require_office(now, leader)
     require_returner(now, leader, replica)
     require(now.replica[leader].zk_version != now.zk.version,
-                                                           "the cached version is out of date")
+                                                          "the cached version is out of date")

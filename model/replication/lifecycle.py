@@ -1,12 +1,13 @@
 """Processes and sessions: crash, restart, expiry while the process lives on, reconnection."""
 
-from model.replication.state import BROKERS, CONTROLLERS, ELECTED
 from model.language import BLANK, all_of, any_of, lam, not_, require, smaller, transition, when
+from model.replication.state import BROKERS, CONTROLLERS, ELECTED
 
 
-def discard_requests(new, broker):
+def discard_requests(now, new, broker):
     """Requests made for an older registration of a broker are dead (KIP-380)."""
-    new.request[broker] = lam(ELECTED, lambda epoch: lam(CONTROLLERS, lambda controller: BLANK))
+    new.request = lam(ELECTED, lambda epoch: lam(CONTROLLERS, lambda controller: lam(BROKERS,
+        lambda target: when(target == broker, BLANK, now.request[epoch][controller][target]))))
 
 
 @transition(broker=BROKERS)
@@ -24,9 +25,9 @@ def broker_crashes(now, new, broker):
     new.cache[broker]   = BLANK
     new.replica[broker] = mine.but(
         role="none", leader=None, epoch=None, isr=[], zk_version=0, controller_epoch=0,
-        epoch_start=0, truncating=False)
+        epoch_start=0, truncating=False, hw=0)
     new.known_end[broker] = lam(BROKERS, lambda other: None)
-    discard_requests(new, broker)
+    discard_requests(now, new, broker)
     new.fetch = lam(BROKERS, lambda follower: lam(BROKERS, lambda leader: when(
         any_of(follower == broker, all_of(leader == broker, is_asked(now.fetch[follower][leader]))),
         BLANK,
@@ -64,7 +65,7 @@ def broker_starts(now, new, broker):
     new.up                 = now.up.including(broker)
     new.zk.registered      = now.zk.registered.including(broker)
     new.replica[broker].hw = smaller(mine.checkpoint, now.log[broker].end)
-    discard_requests(new, broker)
+    discard_requests(now, new, broker)
 
 
 @transition(broker=BROKERS)
@@ -74,7 +75,7 @@ def broker_reconnects(now, new, broker):
     require(not_(now.zk.registered.has(broker)),    "its session has expired")
 
     new.zk.registered = now.zk.registered.including(broker)
-    discard_requests(new, broker)
+    discard_requests(now, new, broker)
 
 
 @transition(broker=BROKERS)

@@ -3,12 +3,12 @@
 Source: ReplicaManager.becomeLeaderOrFollower, Partition.makeLeader, Partition.makeFollower (2.3).
 """
 
+from model.language import BLANK, is_none, lam, not_, require, smaller, transition, version, when
 from model.replication.state import BROKERS, CONTROLLERS, ELECTED
-from model.language import BLANK, lam, not_, require, smaller, transition, version, when
 
 
 def require_arrival(now, broker, epoch, controller):
-    require(now.request[broker][epoch][controller].in_flight,   "the request is in flight")
+    require(now.request[epoch][controller][broker].in_flight,   "the request is in flight")
     require(now.up.has(broker),                                 "the process runs")
 
 
@@ -21,13 +21,13 @@ def require_newer(now, broker, epoch, controller):
 @transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def broker_becomes_leader(now, new, broker, epoch, controller):
     """A broker takes office: it adopts ISR and version, and knows no other replica's end."""
-    request, mine = now.request[broker][epoch][controller], now.replica[broker]
+    request, mine = now.request[epoch][controller][broker], now.replica[broker]
     require_arrival(now, broker, epoch, controller)
     require_newer(now, broker, epoch, controller)
     require(now.elected[epoch] == broker,      "the request names the broker the leader")
 
     end = now.log[broker].end
-    new.request[broker][epoch][controller] = BLANK
+    new.request[epoch][controller][broker] = BLANK
     new.replica[broker] = mine.but(
         role="leader", leader=broker, epoch=epoch, isr=request.isr, zk_version=request.version,
         controller_epoch=controller, epoch_start=end, latest_epoch=epoch, truncating=False)
@@ -40,13 +40,14 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
 
     Up to 0.10 it simply cuts its log to its high watermark.
     """
-    request, mine, log = now.request[broker][epoch][controller], now.replica[broker], now.log[broker]
+    request, mine = now.request[epoch][controller][broker], now.replica[broker]
+    log = now.log[broker]
     require_arrival(now, broker, epoch, controller)
     require_newer(now, broker, epoch, controller)
-    require(now.elected[epoch] != None,        "the request names a leader")  # noqa: E711
+    require(not_(is_none(now.elected[epoch])), "the request names a leader")
     require(now.elected[epoch] != broker,      "the request names another broker the leader")
 
-    new.request[broker][epoch][controller] = BLANK
+    new.request[epoch][controller][broker] = BLANK
     follower = mine.but(
         role="follower", leader=now.elected[epoch], epoch=epoch, isr=[], epoch_start=0,
         zk_version=request.version, controller_epoch=controller, truncating=log.end > 0)
@@ -72,9 +73,9 @@ def leaderless_request_is_ignored(now, new, broker, epoch, controller):
     """
     require_arrival(now, broker, epoch, controller)
     require_newer(now, broker, epoch, controller)
-    require(now.elected[epoch] == None,        "the request names no leader")  # noqa: E711
+    require(is_none(now.elected[epoch]),       "the request names no leader")
 
-    new.request[broker][epoch][controller]  = BLANK
+    new.request[epoch][controller][broker]  = BLANK
     new.replica[broker].controller_epoch    = controller
 
 
@@ -85,7 +86,7 @@ def older_controller_is_refused(now, new, broker, epoch, controller):
     require(controller < now.replica[broker].controller_epoch,
                                                "the broker has seen a newer controller")
 
-    new.request[broker][epoch][controller] = BLANK
+    new.request[epoch][controller][broker] = BLANK
 
 
 @transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
@@ -97,5 +98,5 @@ def older_epoch_is_refused(now, new, broker, epoch, controller):
     require(not_(epoch > now.replica[broker].epoch),
                                                "the broker knows this leader epoch or a newer one")
 
-    new.request[broker][epoch][controller]  = BLANK
+    new.request[epoch][controller][broker]  = BLANK
     new.replica[broker].controller_epoch    = controller

@@ -44,8 +44,8 @@ STATE = Record(
         held=BOOL, leader=BROKERS.or_none, isr=SetOf(BROKERS), version=ZK_VERSIONS,
         live=SetOf(BROKERS), reached=SetOf(BROKERS))),
     elected=per(ELECTED, BROKERS.or_none),      # the leader of each epoch that was written
-    # LeaderAndIsr in flight, by target, leader epoch and controller epoch
-    request=per(BROKERS, per(ELECTED, per(CONTROLLERS, Record(
+    # LeaderAndIsr in flight, by leader epoch, controller epoch and target
+    request=per(ELECTED, per(CONTROLLERS, per(BROKERS, Record(
         in_flight=BOOL, isr=SetOf(BROKERS), version=ZK_VERSIONS)))),
     replica=per(BROKERS, Record(
         role=ROLES, leader=BROKERS.or_none, epoch=LEADER_EPOCHS.or_none,

@@ -3,13 +3,12 @@
 Source: LeaderEpochFileCache.endOffsetFor, AbstractFetcherThread.getOffsetTruncationState.
 """
 
-from model.replication.orders import epoch_at
-from model.replication.state import BROKERS, OFFSETS
 from model.language import (
     BLANK,
     all_of,
     any_of,
     below,
+    is_none,
     least,
     not_,
     require,
@@ -18,6 +17,8 @@ from model.language import (
     version,
     when,
 )
+from model.replication.orders import epoch_at
+from model.replication.state import BROKERS, OFFSETS
 
 
 def asks_by_epoch(v):
@@ -48,8 +49,8 @@ def follower_asks_epoch(now, new, broker, leader):
     """A new follower asks its leader where the last epoch of its own log ends."""
     mine = now.replica[broker]
     require(mine.role == "follower",                       "the broker follows")
-    require(mine.leader == leader,                         "it follows this leader")
-    require(mine.truncating,                               "it does not know where to cut yet")
+    require(mine.leader == leader,                        "it follows this leader")
+    require(mine.truncating,                              "it does not know where to cut yet")
     require(now.fetch[broker][leader].state == "idle",     "it has no request under way to it")
 
     new.fetch[broker][leader].state      = "asks_epoch"
@@ -61,12 +62,12 @@ def follower_asks_epoch(now, new, broker, leader):
 def leader_answers_epoch(now, new, leader, follower):
     """The leader answers with the epoch it knows, no newer than the one asked, and its end."""
     slot, mine, log = now.fetch[follower][leader], now.replica[leader], now.log[leader]
-    require(now.up.has(leader),                            "the leader's process runs")
+    require(now.up.has(leader),                           "the leader's process runs")
     require(slot.state == "asks_epoch",                    "the follower asked for an epoch's end")
-    require(leads_as_asked(now, follower, leader),         "it leads in the epoch of the request")
+    require(leads_as_asked(now, follower, leader),        "it leads in the epoch of the request")
 
     asked, cut = slot.last_epoch, end_of_epoch(log, slot.last_epoch)
-    unknown = any_of(mine.latest_epoch == None, asked > mine.latest_epoch)  # noqa: E711
+    unknown = any_of(is_none(mine.latest_epoch), asked > mine.latest_epoch)
     older = when(cut == 0, asked, log[cut - 1].epoch)
     if version.truncation == "kip_101":                    # up to 1.1: older than all is unknown
         unknown = any_of(unknown, all_of(asked < mine.latest_epoch, cut == 0))
@@ -80,36 +81,37 @@ def leader_answers_epoch(now, new, leader, follower):
 def leader_refuses_epoch(now, new, leader, follower):
     """The broker asked does not lead, or not in that epoch; the follower will ask again."""
     slot = now.fetch[follower][leader]
-    require(now.up.has(leader),                            "the process that is asked runs")
+    require(now.up.has(leader),                           "the process that is asked runs")
     require(slot.state == "asks_epoch",                    "the follower asked for an epoch's end")
-    require(not_(leads_as_asked(now, follower, leader)),   "it does not lead in the request's epoch")
+    require(not_(leads_as_asked(now, follower, leader)),  "it does not lead in the request's epoch")
 
     new.fetch[follower][leader] = BLANK
 
 
 @transition(only=asks_by_epoch, follower=BROKERS, leader=BROKERS)
 def follower_truncates(now, new, follower, leader):
-    """The follower cuts its log by the answer; if it does not know the answer's epoch, it asks again.
+    """The follower cuts its log by the answer; it asks again if it does not know its epoch.
 
     Why: KIP-279, after two fast elections one answer is not enough.
     """
     slot, mine, log = now.fetch[follower][leader], now.replica[follower], now.log[follower]
     require(slot.state == "epoch_is_answered",             "the leader answered")
-    require(still_follows(now, follower, leader),          "it still follows that leader and epoch")
-    require(mine.truncating,                               "it does not know where to cut yet")
+    require(still_follows(now, follower, leader),         "it still follows that leader and epoch")
+    require(mine.truncating,                              "it does not know where to cut yet")
 
     epoch, end = slot.answer_epoch, slot.answer_end
     here = end_of_epoch(log, epoch)
-    known_epoch = when(epoch == mine.latest_epoch, epoch, when(here == 0, epoch, log[here - 1].epoch))
+    known_epoch = when(
+        epoch == mine.latest_epoch, epoch, when(here == 0, epoch, log[here - 1].epoch))
     known_end   = when(epoch == mine.latest_epoch, log.end, here)
     if version.truncation == "kip_279":
         foreign = all_of(epoch <= mine.latest_epoch, known_epoch != epoch)
         agreed  = when(epoch > mine.latest_epoch, end, smaller(known_end, end))
-        cut     = smaller(log.end, when(end == None, mine.hw,  # noqa: E711
+        cut     = smaller(log.end, when(is_none(end), mine.hw,
                                    when(foreign, known_end, agreed)))
-        done    = any_of(end == None, not_(foreign), cut == 0)  # noqa: E711
+        done    = any_of(is_none(end), not_(foreign), cut == 0)
     else:
-        cut     = smaller(log.end, when(end == None, mine.hw, end))  # noqa: E711
+        cut     = smaller(log.end, when(is_none(end), mine.hw, end))
         done    = any_of(cut == 0, cut <= log.end)
     new.log[follower]     = log.cut(cut)
     new.replica[follower] = mine.but(
@@ -122,8 +124,8 @@ def epoch_answer_is_ignored(now, new, follower, leader):
     """The answer is for what the follower no longer is."""
     slot, mine = now.fetch[follower][leader], now.replica[follower]
     require(slot.state == "epoch_is_answered",             "the leader answered")
-    require(now.up.has(follower),                          "the follower's process runs")
+    require(now.up.has(follower),                         "the follower's process runs")
     require(not_(all_of(still_follows(now, follower, leader), mine.truncating)),
-                                                           "it no longer waits for this answer")
+                                                          "it no longer waits for this answer")
 
     new.fetch[follower][leader] = BLANK
