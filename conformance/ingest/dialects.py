@@ -1,0 +1,78 @@
+"""Which templates hold for which releases of Kafka.
+
+A dialect is a table of templates. Today there is one, read from the releases 2.0 to 2.8, which
+also understands most lines of 1.x; an older or a newer one is added here as one more entry.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from conformance.ingest import heads, notes, templates_broker, templates_controller
+from conformance.ingest.notation import Template
+
+NOTE = "note"
+_NUMBER = re.compile(r"-?\d+")
+_NAMED_PARTITION = re.compile(r"[\w.-]+-\d+\b")
+_WORDS_IN_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Templates by logger; `releases` in words, for the report."""
+
+    name: str
+    releases: tuple[str, ...]
+    templates: tuple[Template, ...]
+
+    @cached_property
+    def by_logger(self) -> dict[str, tuple[Template, ...]]:
+        """The templates that a logger may have written, in the table's order."""
+        table: dict[str, list[Template]] = {}
+        for template in self.templates:
+            table.setdefault(template.logger, []).append(template)
+        return {logger: tuple(found) for logger, found in table.items()}
+
+    def read(self, logger: str, message: str) -> tuple[str, str, dict[str, Any]] | None:
+        """Kind, template and columns of a message; None when a protocol line is not known."""
+        said, text = heads.split(message)
+        for template in self.by_logger.get(logger, ()):
+            columns = template.read(text)
+            if columns is not None:
+                return template.kind, template.name, said | columns if said else columns
+        if notes.is_protocol(logger) and not notes.is_note(logger, text):
+            return None
+        return NOTE, NOTE, {"broker": said["broker"]} if "broker" in said else {}
+
+
+KAFKA_2 = Dialect(
+    "2.x",
+    tuple(f"2.{minor}" for minor in range(9)),
+    templates_controller.TEMPLATES + templates_broker.TEMPLATES,
+)
+DIALECTS: dict[str, Dialect] = {KAFKA_2.name: KAFKA_2}
+
+
+@lru_cache
+def dialect_for(release: str | None) -> Dialect:
+    """The dialect of a release such as "2.7"; the only one there is when none is named.
+
+    Raises KeyError, with the releases that are known, for any other.
+    """
+    if release is None:
+        return KAFKA_2
+    for dialect in DIALECTS.values():
+        if release in dialect.releases or release == dialect.name:
+            return dialect
+    known = [each for dialect in DIALECTS.values() for each in dialect.releases]
+    raise KeyError(f"no dialect for release {release}; there is one of: {', '.join(known)}")
+
+
+def skeleton(logger: str, message: str) -> str:
+    """A message with its numbers, partitions and lists taken out, to count what is not known."""
+    text = _WORDS_IN_BRACKETS.sub("(..)", message[:400])
+    text = _NUMBER.sub("N", _NAMED_PARTITION.sub("T-P", text))
+    return f"{notes.short_name(logger)}: {text[:160]}"

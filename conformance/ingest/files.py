@@ -1,0 +1,220 @@
+"""Which files are logs, whose they are, and in which order they were written.
+
+A cluster is a folder: the one given, or each of its sub-folders when these are clusters of their
+own. Sub-folders are brokers of one cluster when each holds the lines of one broker only, no
+broker has two of them, and no two name different cluster ids.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+
+from conformance.ingest import heads
+from conformance.ingest.reader import UnreadableError, head_of
+
+_LOG_NAME = re.compile(r"(?P<base>.+?\.(?:log|out))(?:[.\-_](?P<suffix>.+))?")
+_STAMPED = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3}\] [A-Z]+ +(.*)$", re.MULTILINE)
+_CLUSTER_ID = re.compile(r"Cluster ID ?[=:] ?([\w-]{20,24})")
+_STATED_ID = re.compile(r"^\s+broker\.id = (\d+)$", re.MULTILINE)
+_OTHER_LOGS = (
+    (re.compile(r".*gc\.log.*"), "is the log of the garbage collector"),
+    (re.compile(r"zookeeper.*|zkServer.*"), "is ZooKeeper's own log"),
+    (re.compile(r"hs_err_.*"), "is a crash report of the JVM"),
+)
+# Logs that say nothing of the protocol, and are empty in most installations.
+_MAY_BE_EMPTY = re.compile(r"(?:kafka-request|kafka-authorizer|log-cleaner)\.log.*")
+TRACE_MARK = '"insync.trace/'
+_PEEKED = 12  # files of a folder that are opened to tell whose it is
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """One log file, where it lies, and where it stands among its neighbours."""
+
+    cluster: str
+    name: str  # as shown, and as it was given
+    path: str
+    folder: str
+    stream: str  # the files that one log was rolled into share it
+    roll: int = 0  # place in the stream; the oldest is 0
+    gap_before: bool = False  # a numbered file is missing between this and the one before
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A file that is no log and was left alone."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the given paths hold."""
+
+    logs: tuple[LogFile, ...] = ()
+    traces: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+def discover(paths: Sequence[str]) -> Found:
+    """Sort the files under `paths` into logs, traces and the rest.
+
+    A file that is named is always read; in a folder, files that are no logs are skipped. Raises
+    FileNotFoundError, naming the path, when one does not exist.
+    """
+    logs: list[LogFile] = []
+    traces: list[str] = []
+    skipped: list[Skipped] = []
+    for path in paths:
+        if not os.path.exists(path):
+            raise FileNotFoundError(path)
+    paths = list({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
+    named = [path for path in paths if not os.path.isdir(path)]
+    for path in named:
+        if is_trace(path):
+            traces.append(path)
+    files = [path for path in named if path not in traces]
+    if files:
+        folder = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in files])
+        logs += _ordered(os.path.basename(folder) or "logs", files)
+    units: list[tuple[str, list[str]]] = []
+    for path in paths:
+        if os.path.isdir(path):
+            inside = list(_inside(path, traces, skipped))
+            units += _units(path, inside)
+    for cluster, inside in _clusters(units):
+        logs += _ordered(cluster, inside)
+    unique = {os.path.realpath(log.path): log for log in logs}
+    return Found(tuple(unique.values()), tuple(dict.fromkeys(traces)), tuple(skipped))
+
+
+def is_trace(path: str) -> bool:
+    """Whether a file's first line says that it is a recorded trace of ours."""
+    try:
+        return TRACE_MARK in head_of(path, 512).split("\n", 1)[0]
+    except UnreadableError:
+        return False
+
+
+def _inside(folder: str, traces: list[str], skipped: list[Skipped]) -> Iterator[str]:
+    for root, folders, names in os.walk(folder):
+        folders.sort()
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in sorted(names):
+            path = os.path.join(root, name)
+            reason = _not_a_log(path, name)
+            if is_trace(path):
+                traces.append(path)
+            elif reason is None:
+                yield path
+            else:
+                skipped.append(Skipped(path, reason))
+
+
+def _not_a_log(path: str, name: str) -> str | None:
+    if name.startswith("."):
+        return "is hidden"
+    for pattern, reason in _OTHER_LOGS:
+        if pattern.fullmatch(name):
+            return reason
+    try:
+        head = head_of(path, 4096)
+    except UnreadableError as error:
+        if _MAY_BE_EMPTY.fullmatch(name):
+            return f"{error}, and says nothing of the protocol"
+        return None if _LOG_NAME.fullmatch(_plain(name)) else "is no log"
+    if _LOG_NAME.fullmatch(_plain(name)) or _STAMPED.search(head):
+        return None
+    return "is no log"
+
+
+def _plain(name: str) -> str:
+    return name.removesuffix(".gz")
+
+
+def _ordered(cluster: str, paths: Iterable[str]) -> list[LogFile]:
+    """Log files of one cluster with their places: dates ascend, numbers descend, bare is last."""
+    placed = []
+    for path in paths:
+        folder, name = os.path.split(path)
+        found = _LOG_NAME.fullmatch(_plain(name))
+        base = found["base"] if found else _plain(name)
+        suffix = (found["suffix"] or "") if found else ""
+        number = int(suffix) if suffix.isdigit() and len(suffix) < 6 else None
+        age = (2, "", 0) if not suffix else (0, suffix, 0) if number is None else (1, "", -number)
+        file = LogFile(cluster, path, path, folder, os.path.join(folder, base))
+        placed.append((file.stream, age, number, file))
+    placed.sort(key=lambda each: (each[0], each[1], each[3].name))
+    ordered: list[LogFile] = []
+    for _, stream in groupby(placed, key=lambda each: each[0]):
+        before: int | None = None
+        for roll, (_, _, number, file) in enumerate(stream):
+            gap = before is not None and (number or 0) not in (before - 1, before)
+            ordered.append(replace(file, roll=roll, gap_before=gap))
+            before = number
+    return ordered
+
+
+def _units(folder: str, inside: list[str]) -> list[tuple[str, list[str]]]:
+    """The folder as one unit, or its sub-folders as one unit each."""
+    parts: dict[str, list[str]] = {}
+    for path in inside:
+        first = Path(os.path.relpath(path, folder)).parts
+        parts.setdefault(first[0] if len(first) > 1 else "", []).append(path)
+    if not inside:
+        return []
+    name = os.path.basename(os.path.abspath(folder))
+    whole = [(name, inside)]
+    if "" in parts or len(parts) == 1 or _one_cluster(parts.values()):
+        return whole
+    return sorted(parts.items())
+
+
+def _clusters(units: list[tuple[str, list[str]]]) -> Iterator[tuple[str, list[str]]]:
+    """Several given folders are one cluster when they are its brokers' folders."""
+    if len(units) > 1 and _one_cluster(inside for _, inside in units):
+        every = [path for _, inside in units for path in inside]
+        common = os.path.commonpath([os.path.abspath(path) for path in every])
+        yield os.path.basename(common) or "logs", every
+        return
+    names: dict[str, int] = {}
+    for name, inside in units:
+        names[name] = names.get(name, 0) + 1
+        yield (name if names[name] == 1 else f"{name} ({names[name]})"), inside
+
+
+def _one_cluster(parts: Iterable[list[str]]) -> bool:
+    brokers: set[int] = set()
+    clusters: set[str] = set()
+    for inside in parts:
+        named, ids = _peek(inside)
+        if len(named) > 1 or named & brokers:
+            return False
+        brokers |= named
+        clusters |= ids
+    return len(clusters) <= 1
+
+
+def _peek(paths: list[str]) -> tuple[set[int], set[str]]:
+    """Brokers and cluster ids named in the first lines of some of the files."""
+    brokers: set[int] = set()
+    clusters: set[str] = set()
+    step = max(1, len(paths) // _PEEKED)
+    for path in paths[::step]:
+        try:
+            head = head_of(path)
+        except UnreadableError:
+            continue
+        brokers |= {int(number) for number in _STATED_ID.findall(head)}
+        clusters |= set(_CLUSTER_ID.findall(head))
+        for message in _STAMPED.findall(head):
+            said, _ = heads.split(message)
+            if "broker" in said:
+                brokers.add(said["broker"])
+    return brokers, clusters

@@ -1,0 +1,61 @@
+"""The bracketed head of a Kafka message, `[Controller id=1 epoch=9] `, and who it names."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+_HEAD = re.compile(r"\[([^\[\]]{1,400})\][:,]? (.*)", re.DOTALL)
+
+# The first form that fits wins. Heads of clients inside the broker (`clientId=`) name nobody.
+_FORMS: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(form)
+    for form in (
+        r"Controller id=(?P<broker>\d+) epoch=(?P<controller_epoch>\d+)",
+        r"Controller (?:id=)?(?P<broker>\d+)(?:, .*)?",
+        r"Broker id=(?P<broker>\d+)",
+        r"Partition (?P<topic>[\w.-]+)-(?P<partition>\d+) broker=(?P<broker>\d+)",
+        r"(?:Log|MergedLog|UnifiedLog) partition=(?P<topic>[\w.-]+)-(?P<partition>\d+), dir=.*",
+        r"LeaderEpochCache (?P<topic>[\w.-]+)-(?P<partition>\d+)",
+        r"ReplicaFetcher replicaId=(?P<broker>\d+), leaderId=(?P<leader>\d+), fetcherId=\d+",
+        r"Kafka ?Server (?:id=)?(?P<broker>\d+)",
+        r"Replica ?Manager (?:broker=|on Broker )(?P<broker>\d+)",
+        r"\w*(?:Machine|Thread|Selector) (?:controllerId|brokerId|on broker|on Controller)"
+        r"[= ](?P<broker>\d+).*",
+        r"(?:Channel manager on controller|Topic Deletion Manager) (?P<broker>\d+)",
+        r"[\w ]+ (?:on [Bb]roker|on Controller) (?P<broker>\d+)",
+        r"GroupCoordinator (?P<broker>\d+)",
+        r"ExpirationReaper-(?P<broker>\d+)-\w+",
+        r"(?:\w+ )?(?:brokerId|controllerId)=(?P<broker>\d+).*",
+        r"TransactionCoordinator id=(?P<broker>\d+)",
+        r"Transaction (?:State Manager|Marker Channel Manager) (?P<broker>\d+)",
+        r"(?:ProducerId Manager|Admin Manager on Broker) (?P<broker>\d+)",
+    )
+)
+_TEXT_COLUMNS = frozenset(("topic",))
+
+
+def split(message: str) -> tuple[dict[str, Any], str]:
+    """What the head says, by column, and the message without it."""
+    if not message.startswith("["):
+        return {}, message
+    found = _HEAD.match(message)
+    if found is None:
+        return {}, message
+    return _said(found[1]), found[2]
+
+
+@lru_cache(maxsize=65536)
+def _said(head: str) -> dict[str, Any]:
+    for form in _FORMS:
+        found = form.fullmatch(head)
+        if found:
+            said = {
+                name: value if name in _TEXT_COLUMNS else int(value)
+                for name, value in found.groupdict().items()
+            }
+            if "controller_epoch" in said:
+                said["controller"] = said["broker"]
+            return said
+    return {}

@@ -1,0 +1,129 @@
+"""From numbered lines to log4j records, in Kafka's layout `[%d] %p %m (%c)%n`.
+
+A record is a stamped line with the unstamped lines after it: a stack trace, a dump of the
+configuration, a message with line feeds in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from conformance.ingest.reader import LONGEST
+
+_STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[,.](\d{3})\] ")
+_LEVEL = re.compile(r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\s+")
+_LOGGER = re.compile(r"(?:^|\s)\(([A-Za-z_][\w.$/-]*)\)\s*$")
+_KEPT = 1000  # continuation lines kept of a message that goes on; the rest are counted only
+
+TOO_LONG = f"longer than {LONGEST >> 20} MiB"
+NO_STAMP = "no stamped line before it"
+NO_TIME = "its stamp is no time"
+NO_LEVEL = "a stamp, but no level after it"
+NO_LOGGER = "no logger at the end of the message"
+
+
+@dataclass(slots=True)
+class Record:
+    """A stamped line and what belongs to it. `problem` says why it is no log4j record."""
+
+    line: int
+    text: str
+    at: int | None = None
+    level: str = ""
+    message: str = ""
+    logger: str = ""
+    problem: str | None = None
+    continuation: int = 0
+    more: list[str] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        """The message goes on in the next lines, where its logger will stand."""
+        return not self.logger and self.problem is None
+
+
+def records(lines: Iterable[str]) -> Iterator[Record]:
+    """Group numbered lines; every line is in exactly one record.
+
+    A line that belongs to nothing is a record of its own with a `problem`. Errors of the
+    reader pass through, after the record that was being read.
+    """
+    current: Record | None = None
+    feed = iter(lines)
+    number = 0
+    while True:
+        try:
+            line = next(feed, None)
+        except Exception:
+            if current is not None:
+                yield _closed(current)
+            raise
+        if line is None:
+            break
+        number += 1
+        started = _start(number, line)
+        if started is not None:
+            if current is not None:
+                yield _closed(current)
+            current = started
+        elif current is None or current.problem in (TOO_LONG, NO_STAMP):
+            # What follows a line that could not be read cannot be said to belong to it.
+            if current is not None:
+                yield current
+            current = Record(number, line, problem=NO_STAMP)
+        else:
+            current.continuation += 1
+            if current.is_open and len(current.more) < _KEPT:
+                current.more.append(line)
+    if current is not None:
+        yield _closed(current)
+
+
+def _start(number: int, line: str) -> Record | None:
+    if len(line) > LONGEST:
+        return Record(number, line, problem=TOO_LONG)
+    stamp = _STAMP.match(line)
+    if stamp is None:
+        return None
+    second = _second(stamp[1])
+    if second is None:
+        return Record(number, line, problem=NO_TIME)
+    at = second + int(stamp[2])
+    level = _LEVEL.match(line, stamp.end())
+    if level is None:
+        return Record(number, line, at=at, problem=NO_LEVEL)
+    record = Record(number, line, at=at, level=level[1], message=line[level.end() :])
+    opened = line.rfind(" (")
+    if line.endswith(")") and opened >= level.end() - 1:
+        logger = _LOGGER.match(line, opened)
+        if logger is not None:
+            record.logger, record.message = logger[1], line[level.end() : opened]
+    return record
+
+
+def _closed(record: Record) -> Record:
+    """Find the logger of a message that went on, and put its first lines together."""
+    if not record.is_open:
+        return record
+    for count, line in enumerate(record.more):
+        found = _LOGGER.search(line)
+        if found is not None:
+            record.logger = found[1]
+            parts = [record.message, *record.more[:count], line[: found.start()]]
+            record.message = "\n".join(parts)
+            return record
+    record.problem = NO_LOGGER
+    return record
+
+
+@lru_cache(maxsize=4096)
+def _second(text: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return int(moment.timestamp()) * 1000

@@ -1,0 +1,120 @@
+"""Log templates written as the line with holes in it, compiled to regular expressions.
+
+    Changed partition {tp} state from {from_state} to {to_state}
+
+A hole's name says what may stand there and which column it fills; `{tp}` fills topic and
+partition, `{...}` skips, `{name=a|b}` takes one of the words. Everything else is literal text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+_HOLE = re.compile(r"\{(\.\.\.|[a-z_]+)(?:=([^}]*))?\}")
+_INT = r"-?\d{1,10}"
+_LONG = r"-?\d{1,19}"
+_TOPIC = r"[A-Za-z0-9._-]{1,249}"
+
+_SHAPES: dict[str, str] = {
+    "broker": _INT,
+    "controller": _INT,
+    "controller_epoch": _INT,
+    "topic": _TOPIC,
+    "partition": r"\d{1,10}",
+    "leader": _INT,
+    "leader_epoch": _INT,
+    "state_epoch": _INT,
+    "isr": r"\[?[\d, ]*\]?",
+    "version": _INT,
+    "previous_epoch": _INT,
+    "known_epoch": _INT,
+    "correlation": _LONG,
+    "replica": _INT,
+    "from_state": r"\w+",
+    "to_state": r"\w+",
+    "is_new": r"true|false",
+    "offset": _LONG,
+    "high_watermark": _LONG,
+    "detail": r".*?",
+}
+_SKIPPED = {"...": r".*?", "count": r"\d+", "collection": r"\w+"}
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", text)]
+
+
+def _truth(text: str) -> bool:
+    return text == "true"
+
+
+def _reader(column: str) -> Callable[[str], Any]:
+    if column == "isr":
+        return _numbers
+    if column == "is_new":
+        return _truth
+    return str if column in ("topic", "from_state", "to_state", "detail") else int
+
+
+@dataclass(frozen=True)
+class Template:
+    """One kind of line. `example` is a whole message of our own making, for the tests.
+
+    `logger` is the class at the end of the line; `text` is what follows the bracketed head
+    (`[Controller id=1] `), which is read separately.
+    """
+
+    name: str
+    kind: str
+    logger: str
+    text: str
+    example: str = ""
+
+    @cached_property
+    def prefix(self) -> str:
+        """The literal text before the first hole: a cheap way to say no."""
+        hole = _HOLE.search(self.text)
+        return self.text[: hole.start()] if hole else self.text
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The whole text as a regular expression with one named group a column."""
+        parts, end = [], 0
+        for hole in _HOLE.finditer(self.text):
+            parts.append(re.escape(self.text[end : hole.start()]))
+            parts.append(_hole(hole[1], hole[2], self.name))
+            end = hole.end()
+        parts.append(re.escape(self.text[end:]))
+        return re.compile("".join(parts), re.DOTALL)
+
+    @cached_property
+    def readers(self) -> tuple[tuple[str, Callable[[str], Any]], ...]:
+        """Column and conversion, in the order of the groups."""
+        groups = sorted(self.pattern.groupindex.items(), key=lambda item: item[1])
+        return tuple((name, _reader(name)) for name, _ in groups)
+
+    def read(self, text: str) -> dict[str, Any] | None:
+        """The columns that `text` fills, or None when this is another kind of line."""
+        if not text.startswith(self.prefix):
+            return None
+        found = self.pattern.fullmatch(text)
+        if found is None:
+            return None
+        return {
+            column: convert(value)
+            for (column, convert), value in zip(self.readers, found.groups(), strict=True)
+        }
+
+
+def _hole(name: str, words: str | None, template: str) -> str:
+    if name == "tp":
+        return rf"(?P<topic>{_TOPIC})-(?P<partition>\d{{1,10}})"
+    if name in _SKIPPED:
+        return f"(?:{words or _SKIPPED[name]})"
+    if name not in _SHAPES:
+        raise ValueError(f"template {template}: no hole is called {name}: {sorted(_SHAPES)}")
+    return f"(?P<{name}>{words or _SHAPES[name]})"

@@ -1,0 +1,188 @@
+"""From one log file to typed rows: the heavy part of ingestion, as a plain function.
+
+Every line is exactly one of: the stamped line of an event, a continuation of a stamped line, or
+rejected with a reason. So for every file, lines read = events + continuation + rejected.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import pyarrow as pa
+
+from conformance.ingest import notes
+from conformance.ingest.dialects import Dialect, dialect_for, skeleton
+from conformance.ingest.log4j import Record, records
+from conformance.ingest.reader import DamagedError, UnreadableError, lines_of
+from conformance.ingest.schema import EVENT, FILE, LINES, REJECTED
+
+BATCH = 20_000
+UNKNOWN_TEMPLATE = "unknown template"
+NOT_KAFKA = "is not a log of a Kafka broker"
+NO_RECORD = "has no line in the layout of Kafka's log4j"
+
+_BROKER_ID = re.compile(r"^\s*broker\.id = (\d+)\s*$", re.MULTILINE)
+_KAFKA = re.compile(r"(?:kafka\.|state\.change\.logger|org\.apache\.kafka\.)")
+_SHOWN = 500
+
+
+@dataclass
+class Tally:
+    """What one file held, in lines."""
+
+    events: int = 0
+    continuation: int = 0
+    rejected: int = 0
+    protocol: int = 0
+    kafka: int = 0
+    stamped: int = 0
+    brokers: set[int] = field(default_factory=set)
+    release: str | None = None
+    stated_id: int | None = None
+
+    @property
+    def read(self) -> int:
+        """Lines read. Kept as a sum of its parts nowhere else, so that it can be tested."""
+        return self.events + self.continuation + self.rejected
+
+
+def rows_of_file(
+    cluster: str, file: str, path: str, release: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """Rows of the schema `LINES`: events and rejected lines as they come, the file's own last.
+
+    `file` is the name to show, `path` where it lies. Never raises on account of the file: what
+    is wrong with it is the `reason` in its last row.
+    """
+    tally = Tally()
+    counted = _Counted(lines_of(path))
+    reason: str | None = None
+    try:
+        yield from rows_of_lines(cluster, file, counted, dialect_for(release), tally)
+    except UnreadableError as error:
+        reason = str(error)
+    except DamagedError as error:
+        reason = f"{error} after line {counted.number}"
+    if reason is None:
+        reason = _not_a_log(tally)
+    yield {
+        "what": FILE,
+        "cluster": cluster,
+        "file": file,
+        "reason": reason,
+        "read": counted.number,
+        "events": tally.events,
+        "continuation": tally.continuation,
+        "rejected": tally.rejected,
+        "protocol": tally.protocol,
+        "brokers": sorted(tally.brokers),
+        "release": tally.release,
+        "stated_id": tally.stated_id,
+    }
+
+
+def rows_of_lines(
+    cluster: str, file: str, lines: Iterable[str], dialect: Dialect, tally: Tally
+) -> Iterator[dict[str, Any]]:
+    """Rows for the events and the rejected lines among `lines`; `tally` is filled on the way."""
+    for record in records(lines):
+        tally.continuation += record.continuation
+        row = {"cluster": cluster, "file": file, "line": record.line, "at": record.at}
+        if record.problem is not None:
+            tally.rejected += 1
+            yield row | _rejected(record, record.problem, record.problem)
+            continue
+        tally.stamped += 1
+        tally.kafka += _KAFKA.match(record.logger) is not None
+        tally.protocol += notes.is_protocol(record.logger)
+        known = dialect.read(record.logger, record.message)
+        if known is None:
+            tally.rejected += 1
+            shape = skeleton(record.logger, record.message)
+            yield row | _rejected(record, UNKNOWN_TEMPLATE, shape)
+            continue
+        tally.events += 1
+        kind, template, columns = known
+        if kind == "configuration":
+            columns = _configured(record, columns, tally)
+        elif kind == "release":
+            tally.release = columns["detail"]
+        broker = columns.get("broker")
+        if broker is not None:
+            tally.brokers.add(broker)
+        row["what"] = EVENT
+        row["lines"] = 1 + record.continuation
+        row["level"] = record.level
+        row["logger"] = record.logger
+        row["kind"] = kind
+        row["template"] = template
+        row["digest"] = digest(record.text)
+        row.update(columns)
+        yield row
+
+
+def batches(rows: Iterable[dict[str, Any]], size: int = BATCH) -> Iterator[pa.RecordBatch]:
+    """Rows as Arrow batches of the schema `LINES`."""
+    waiting: list[dict[str, Any]] = []
+    for row in rows:
+        waiting.append(row)
+        if len(waiting) >= size:
+            yield _batch(waiting)
+            waiting = []
+    if waiting:
+        yield _batch(waiting)
+
+
+def digest(text: str) -> int:
+    """A signed 64-bit fingerprint of a stamped line."""
+    raw = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(raw, "big", signed=True)
+
+
+class _Counted:
+    """Lines, counted as they are handed on: an independent count for the identity."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.number += 1
+            yield line
+
+
+def _rejected(record: Record, reason: str, shape: str) -> dict[str, Any]:
+    return {
+        "what": REJECTED,
+        "logger": record.logger or None,
+        "reason": reason,
+        "template": shape,
+        "text": record.text[:_SHOWN],
+    }
+
+
+def _configured(record: Record, columns: dict[str, Any], tally: Tally) -> dict[str, Any]:
+    """A dump of the configuration names the broker whose process has just started."""
+    found = _BROKER_ID.search(record.message)
+    if found is None:
+        return columns
+    tally.stated_id = int(found[1])
+    return columns | {"broker": tally.stated_id}
+
+
+def _not_a_log(tally: Tally) -> str | None:
+    if not tally.stamped:
+        return NO_RECORD if tally.read else "is empty"
+    return None if tally.kafka else NOT_KAFKA
+
+
+def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
+    columns = [
+        pa.array([row.get(column.name) for row in rows], type=column.type) for column in LINES
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=LINES)

@@ -1,0 +1,145 @@
+"""From bytes to lines: plain or gzip, UTF-8 or UTF-16, up to the damage if there is any."""
+
+from __future__ import annotations
+
+import codecs
+import zlib
+from collections.abc import Iterator
+from typing import IO
+
+CHUNK = 1 << 20
+LONGEST = 1 << 20  # characters; a longer line is cut, and the parser rejects it
+_GZIP = b"\x1f\x8b"
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class UnreadableError(Exception):
+    """Nothing can be read from this file; the message says why."""
+
+
+class DamagedError(Exception):
+    """The file could be read up to here and no further; the message says why."""
+
+
+def lines_of(path: str) -> Iterator[str]:
+    """The lines of a file without their ends, in order.
+
+    A line longer than `LONGEST` comes cut, one character longer than that, so that it can be
+    told. Bytes that are no text come as U+FFFD. Raises UnreadableError before the first line,
+    DamagedError after the last whole one.
+    """
+    try:
+        with open(path, "rb") as file:
+            yield from _split(_text(_bytes(file)))
+    except IsADirectoryError as error:
+        raise UnreadableError("is a folder") from error
+    except OSError as error:
+        raise UnreadableError((error.strerror or str(error)).lower()) from error
+
+
+def head_of(path: str, limit: int = 1 << 16) -> str:
+    """The first characters of a file, to tell what it is. Raises UnreadableError."""
+    found: list[str] = []
+    size = 0
+    try:
+        for line in lines_of(path):
+            found.append(line)
+            size += len(line) + 1
+            if size >= limit:
+                break
+    except DamagedError:
+        pass
+    return "\n".join(found)[:limit]
+
+
+def _bytes(file: IO[bytes]) -> Iterator[bytes]:
+    first = file.read(CHUNK)
+    if not first:
+        raise UnreadableError("is empty")
+    if first.startswith(_GZIP):
+        yield from _inflated(first, file)
+        return
+    while first:
+        yield first
+        first = file.read(CHUNK)
+
+
+def _inflated(data: bytes, file: IO[bytes]) -> Iterator[bytes]:
+    """Every byte before the damage, which Python's gzip module would hold back."""
+    member = zlib.decompressobj(wbits=31)
+    some = False
+    while data:
+        try:
+            out = member.decompress(data, CHUNK)
+        except zlib.error as error:
+            raise DamagedError(f"gzip is damaged ({error})") from error
+        if out:
+            some = True
+            yield out
+        if member.eof:
+            data = member.unused_data.lstrip(b"\0") or file.read(CHUNK)
+            if data and not data.startswith(_GZIP[: len(data)]):
+                raise DamagedError("gzip is followed by something that is not gzip")
+            if data:
+                member = zlib.decompressobj(wbits=31)
+        else:
+            data = member.unconsumed_tail or file.read(CHUNK)
+    left = member.flush()  # zlib may hold back output although it has taken all input
+    if left:
+        some = True
+        yield left
+    if not member.eof:
+        raise DamagedError("gzip ends too early")
+    if not some:
+        raise UnreadableError("is empty")
+
+
+def _text(chunks: Iterator[bytes]) -> Iterator[str]:
+    first = next(chunks, b"")
+    encoding = next((name for mark, name in _MARKS if first.startswith(mark)), "utf-8")
+    if encoding != "utf-16" and b"\0" in first[:65536]:
+        raise UnreadableError("is binary")
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    yield decoder.decode(first)
+    for chunk in chunks:
+        yield decoder.decode(chunk)
+    yield decoder.decode(b"", final=True)
+
+
+def _split(pieces: Iterator[str]) -> Iterator[str]:
+    """Lines end at a line feed only: other separators occur inside messages."""
+    rest, skipping = "", False
+    while True:
+        try:
+            piece = next(pieces, None)
+        except DamagedError:
+            if rest and not skipping:
+                yield rest  # cut by the damage; the parser makes of it what it can
+            raise
+        if piece is None:
+            break
+        *whole, last = piece.split("\n")
+        if whole:
+            if not skipping:
+                yield _cut(rest + whole[0])
+            for line in whole[1:]:
+                yield _cut(line)
+            rest, skipping = last, False
+        elif not skipping:
+            rest += last
+        if len(rest) > LONGEST and not skipping:
+            yield rest[: LONGEST + 1]
+            rest, skipping = "", True
+        elif skipping:
+            rest = ""
+    if rest and not skipping:
+        yield _cut(rest)
+
+
+def _cut(line: str) -> str:
+    line = line.removesuffix("\r")
+    return line if len(line) <= LONGEST else line[: LONGEST + 1]

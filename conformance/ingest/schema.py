@@ -1,0 +1,144 @@
+"""The columns of what was read: events, rejected lines and one row a file, as Arrow schemas.
+
+All three kinds of rows travel in one table while lines are being read (`LINES`), told apart by
+the column `what`; so one pass over a file is enough, in Spark as well as without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import pyarrow as pa
+
+EVENT, REJECTED, FILE = "event", "rejected", "file"
+
+_INT, _LONG, _TEXT = pa.int32(), pa.int64(), pa.string()
+
+# What an event says, beside where it stands. Absent values are null.
+SAID: dict[str, pa.DataType] = {
+    "broker": _INT,  # who wrote the line
+    "controller": _INT,  # the controller that is spoken of
+    "controller_epoch": _INT,
+    "topic": _TEXT,
+    "partition": _INT,
+    "leader": _INT,  # -1 none, -2 being deleted
+    "leader_epoch": _INT,
+    "state_epoch": _INT,  # the controller epoch inside a partition's state
+    "isr": pa.list_(_INT),  # as the line puts it, order kept
+    "version": _INT,  # of the znode that was written (zkVersion)
+    "previous_epoch": _INT,  # the leader epoch held before
+    "known_epoch": _INT,  # the controller epoch known to a broker that refuses an older one
+    "correlation": _LONG,
+    "replica": _INT,  # the broker that a request goes to, or the replica that changes
+    "from_state": _TEXT,
+    "to_state": _TEXT,
+    "is_new": pa.bool_(),
+    "offset": _LONG,
+    "high_watermark": _LONG,
+    "detail": _TEXT,
+}
+
+WHERE: dict[str, pa.DataType] = {
+    "cluster": _TEXT,
+    "file": _TEXT,
+    "line": _LONG,  # 1 is the first
+    "lines": _INT,  # this line and its continuation lines
+    "at": _LONG,  # milliseconds since 1970, the stamp read as if it were UTC
+    "level": _TEXT,
+    "logger": _TEXT,
+    "kind": _TEXT,
+    "template": _TEXT,
+    "digest": _LONG,  # of the stamped line, to recognise it in another file
+}
+
+EVENTS = pa.schema({**WHERE, **SAID})
+REJECTS = pa.schema(
+    {
+        **{name: WHERE[name] for name in ("cluster", "file", "line", "at", "logger")},
+        "reason": _TEXT,
+        "template": _TEXT,  # the line with its numbers and names taken out
+        "text": _TEXT,  # cut at 500 characters
+    }
+)
+FILES = pa.schema(
+    {
+        "cluster": _TEXT,
+        "file": _TEXT,
+        "reason": _TEXT,  # why it could not be read (to its end); null when it could
+        "read": _LONG,
+        "events": _LONG,
+        "continuation": _LONG,
+        "rejected": _LONG,
+        "protocol": _LONG,  # stamped lines of the loggers that speak of the protocol
+        "brokers": pa.list_(_INT),  # those that name themselves as writers of its lines
+        "release": _TEXT,
+        "stated_id": _INT,  # broker.id as the file's configuration dump states it
+    }
+)
+LINES = pa.schema(
+    {
+        "what": _TEXT,
+        **{f.name: f.type for schema in (EVENTS, REJECTS, FILES) for f in schema},
+    }
+)
+MERGED = pa.schema([*EVENTS, pa.field("positions", pa.list_(_TEXT)), pa.field("distinct", _LONG)])
+
+
+@dataclass(slots=True)
+class Event:
+    """One stamped line that was understood. The fields are the columns of `MERGED`."""
+
+    cluster: str = ""
+    file: str = ""
+    line: int = 0
+    lines: int = 1
+    at: int = 0
+    level: str = ""
+    logger: str = ""
+    kind: str = ""
+    template: str = ""
+    digest: int = 0
+    broker: int | None = None
+    controller: int | None = None
+    controller_epoch: int | None = None
+    topic: str | None = None
+    partition: int | None = None
+    leader: int | None = None
+    leader_epoch: int | None = None
+    state_epoch: int | None = None
+    isr: list[int] | None = None
+    version: int | None = None
+    previous_epoch: int | None = None
+    known_epoch: int | None = None
+    correlation: int | None = None
+    replica: int | None = None
+    from_state: str | None = None
+    to_state: str | None = None
+    is_new: bool | None = None
+    offset: int | None = None
+    high_watermark: int | None = None
+    detail: str | None = None
+    positions: list[str] = field(default_factory=list)
+
+    @property
+    def where(self) -> str:
+        """File and line, as an editor takes them."""
+        return f"{self.file}:{self.line}"
+
+    @property
+    def tp(self) -> tuple[str, int] | None:
+        """Topic and partition, where the line speaks of one."""
+        if self.topic is None or self.partition is None:
+            return None
+        return self.topic, self.partition
+
+
+EVENT_FIELDS = tuple(f.name for f in fields(Event))
+
+
+def events_of(table: pa.Table) -> list[Event]:
+    """The rows of a table with the columns of `EVENTS` (or `MERGED`) as events."""
+    names = [name for name in EVENT_FIELDS if name in table.column_names]
+    columns: list[list[Any]] = [table.column(name).to_pylist() for name in names]
+    return [Event(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]

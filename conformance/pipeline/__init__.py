@@ -1,0 +1,1 @@
+"""Checking what was read: order, rules, findings; in Spark, or without it."""

@@ -1,0 +1,68 @@
+"""What ingestion leaves behind, whichever engine did it: tables, and the figures about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from conformance.ingest.files import LogFile
+from conformance.pipeline.findings import Finding
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Rejected lines of one shape in one cluster, and the first of them."""
+
+    cluster: str
+    reason: str
+    template: str
+    count: int
+    file: str
+    line: int
+
+
+@dataclass
+class Figures:
+    """Counts over all files. `kinds` counts lines, `distinct` events after merging repeats."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    distinct: int = 0
+    unknown: list[Unknown] = field(default_factory=list)
+
+
+@dataclass
+class Corpus:
+    """Ingested logs. `events` and `rejected` are the engine's own tables."""
+
+    logs: list[dict[str, Any]]  # rows of `LogFile`
+    files: list[dict[str, Any]]  # rows of `FILES`
+    events: Any  # of `MERGED`
+    rejected: Any  # of `REJECTS`
+    figures: Figures
+
+
+@dataclass
+class Judged:
+    """What the rules found, how often each looked, and how many sequences there were."""
+
+    findings: list[Finding] = field(default_factory=list)
+    checked: Counter[str] = field(default_factory=Counter)
+    sequences: int = 0
+
+
+class Engine(Protocol):
+    """How the same plain functions are run: in this process, or by Spark."""
+
+    def ingest(self, logs: Sequence[LogFile], release: str | None) -> Corpus:
+        """Read and merge the lines of `logs`."""
+
+    def save(self, corpus: Corpus, folder: str) -> None:
+        """Write the tables `events` and `rejected` as Parquet into an empty folder."""
+
+    def load(self, folder: str) -> Corpus:
+        """Read what `save` (of any engine) and `store.keep` have written."""
+
+    def judge(self, corpus: Corpus) -> Judged:
+        """Apply every rule to every cluster."""

@@ -1,0 +1,78 @@
+"""The one question behind most rules: a value that must not go back has gone back. Why?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.findings import Kind
+
+# A value that returns to where it was in one stride did not grow there: a history that began
+# anew would have had to take every step on the way again.
+STRIDE = 3
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line's value. `strict` must exceed the value before; `fresh` begins anew, rightly."""
+
+    value: int
+    event: Event
+    strict: bool = False
+    fresh: bool = False
+
+
+@dataclass(frozen=True)
+class Fall:
+    """`step` went back behind `last`."""
+
+    kind: Kind
+    last: Step
+    step: Step
+    why: str
+
+
+def falls(
+    steps: Sequence[Step],
+    excuse: Callable[[Event, Event], str | None],
+    joined: Callable[[Event, Event], bool],
+) -> Iterator[Fall]:
+    """Every fall in a sequence, in order.
+
+    `excuse` finds the line that explains a fall, `joined` says that no line can be missing
+    between two. A fall without an excuse is a violation where nothing can be missing, or where
+    the values go on as if it had not been; else it is incomplete.
+    """
+    last: Step | None = None
+    for index, step in enumerate(steps):
+        if last is None or step.fresh or step.value > last.value:
+            last = step
+            continue
+        if step.value == last.value and not step.strict:
+            last = step
+            continue
+        why = excuse(last.event, step.event)
+        if why is not None:
+            yield Fall(Kind.EXPLAINED, last, step, why)
+            last = step
+            continue
+        after = steps[index + 1] if index + 1 < len(steps) else None
+        returns = after is not None and not after.fresh and after.value >= last.value
+        if joined(last.event, step.event):
+            yield Fall(Kind.VIOLATION, last, step, "no line between them says why")
+        elif (
+            after is not None
+            and returns
+            and after.value - step.value >= STRIDE
+            and joined(step.event, after.event)
+            and excuse(step.event, after.event) is None
+        ):
+            why = f"the next value is {after.value} again, at {after.event.where}"
+            yield Fall(Kind.VIOLATION, last, step, why)
+        else:
+            yield Fall(Kind.INCOMPLETE, last, step, "lines between them may be missing")
+            last = step
+            continue
+        if not returns:
+            last = step

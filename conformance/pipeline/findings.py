@@ -1,0 +1,144 @@
+"""What is reported: findings, and the rules that they come from, with their sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import pyarrow as pa
+
+
+class Kind(StrEnum):
+    """How sure a finding is."""
+
+    VIOLATION = "violation"  # no run of the protocol writes these lines
+    INCOMPLETE = "incomplete"  # a line that shows why may be missing
+    EXPLAINED = "explained"  # strange, and other lines show why it is right
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of the control plane: `says` in a sentence, `allowed` for the finding."""
+
+    name: str
+    says: str
+    source: str
+    allowed: str
+
+
+LEADER_EPOCHS_GROW = Rule(
+    "leader_epochs_never_go_back",
+    "every election of a partition's leader, and every removal from its ISR by a controller, "
+    "raises its leader epoch; nothing lowers it while the topic lives",
+    "KIP-101; PartitionStateMachine, ReplicaStateMachine",
+    "a leader epoch above the last one written, or the creation of the topic anew",
+)
+LEADER_IN_ISR = Rule(
+    "leader_is_in_its_isr",
+    "a leader is in the in-sync set that it is elected with, and never drops itself from it",
+    "KAFKA-1211; Election.scala, Partition.maybeShrinkIsr",
+    "a leader from the ISR, or -1 where nobody leads",
+)
+CONTROLLER_EPOCHS_GROW = Rule(
+    "controller_epochs_strictly_grow",
+    "each election of a controller takes the next controller epoch, and its holder writes with it",
+    "KAFKA-6082; KafkaController.elect",
+    "an epoch above the one before, or a new ZooKeeper",
+)
+ONE_OWNER = Rule(
+    "one_owner_per_controller_epoch",
+    "a controller epoch belongs to one broker",
+    "KAFKA-6082; KafkaZkClient.registerControllerAndIncrementControllerEpoch",
+    "the one broker that took this epoch",
+)
+NO_OLDER_CONTROLLER = Rule(
+    "no_older_controller_is_obeyed",
+    "a broker that has seen a controller epoch obeys no older one while its process lives",
+    "ReplicaManager.becomeLeaderOrFollower, maybeUpdateMetadataCache, stopReplicas",
+    "a request of the same or a newer controller epoch, or a refusal of the older one",
+)
+NO_OLDER_LEADER_EPOCH = Rule(
+    "no_older_leader_epoch_is_applied",
+    "a replica that has applied a leader epoch applies no older one while the topic lives",
+    "KIP-320, KIP-380; ReplicaManager.becomeLeaderOrFollower",
+    "a leader epoch above the one held, or a refusal of the older one",
+)
+WRITERS_EPOCH = Rule(
+    "state_carries_its_writers_epoch",
+    "a partition's state is written with the controller epoch of its writer",
+    "KAFKA-6082; KafkaZkClient.updateLeaderAndIsr",
+    "the writer's own controller epoch; an older one in a state that it only passes on",
+)
+ONE_LEADER = Rule(
+    "one_leader_per_leader_epoch",
+    "a partition has one leader in each leader epoch",
+    "KIP-101; PartitionStateMachine.doElectLeaderForPartitions",
+    "the one leader of this epoch, or a higher epoch",
+)
+REFUSAL_JUSTIFIED = Rule(
+    "only_the_old_is_refused",
+    "a broker refuses a request as old only when the epoch it knows is not older",
+    "ReplicaManager.becomeLeaderOrFollower",
+    "to accept a request whose epoch is newer than the one known",
+)
+UNREAD = Rule(
+    "protocol_lines_are_understood",
+    "a judgement rests on lines that were understood",
+    "the templates of this release",
+    "at most one line in ten of the protocol's loggers unknown",
+)
+
+RULES: tuple[Rule, ...] = (
+    LEADER_EPOCHS_GROW,
+    LEADER_IN_ISR,
+    CONTROLLER_EPOCHS_GROW,
+    ONE_OWNER,
+    NO_OLDER_CONTROLLER,
+    NO_OLDER_LEADER_EPOCH,
+    WRITERS_EPOCH,
+    ONE_LEADER,
+    REFUSAL_JUSTIFIED,
+    UNREAD,
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line that broke a rule, or that cannot be judged, or that only looks wrong."""
+
+    kind: str
+    cluster: str
+    file: str
+    line: int
+    rule: str
+    why: str
+    allowed: str
+    positions: tuple[str, ...] = field(default=())
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Violations first, then by place."""
+        return (
+            list(Kind).index(Kind(self.kind)),
+            self.cluster,
+            self.file,
+            self.line,
+            self.rule,
+            self.why,
+        )
+
+
+FINDINGS = pa.schema(
+    {
+        "what": pa.string(),  # "finding", or "checked" with a count
+        "cluster": pa.string(),
+        "kind": pa.string(),
+        "file": pa.string(),
+        "line": pa.int64(),
+        "rule": pa.string(),
+        "why": pa.string(),
+        "allowed": pa.string(),
+        "positions": pa.list_(pa.string()),
+        "count": pa.int64(),
+    }
+)

@@ -1,0 +1,323 @@
+"""One cluster's events in order, and the evidence for new beginnings among them.
+
+Within a broker lines are ordered by file and line. The clock is used only to ask whether a new
+beginning may lie between two lines; every such beginning takes seconds, so skew cannot matter.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.places import Place
+
+_EPOCH_PAIR = re.compile(r"(\d+) -> (-?\d+)")
+_NAMELESS = frozenset(("process_starting", "cluster_id", "zookeeper_is_new", "release"))
+_NAMING = frozenset(("configuration", "process_started", "broker_registered"))
+_PROCESS = frozenset(
+    (
+        "process_starting",
+        "process_started",
+        "process_stopped",
+        "process_logger",
+        "process_controller_thread",
+    )
+)
+_SOON = 60_000  # milliseconds within which a broker makes the first znodes of a new ZooKeeper
+_TOPIC_BEGINS = frozenset(("topics_changed", "partitions_created", "topic_deleted"))
+_REPLICA_BEGINS = frozenset(("log_created", "log_removed"))
+
+
+@dataclass(frozen=True)
+class Reset:
+    """A new ZooKeeper (so a new cluster under old names) began after `low`, by `high`."""
+
+    low: int
+    high: int
+    why: str
+    event: Event
+
+
+class History:
+    """The events of one cluster. `places` says where each of their files stands."""
+
+    def __init__(self, events: Iterable[Event], places: Mapping[str, Place]) -> None:
+        self.places = places
+        self._rolls: dict[str, list[Place]] = defaultdict(list)
+        for place in sorted(places.values(), key=lambda place: (place.stream, place.roll)):
+            self._rolls[place.stream].append(place)
+        self.events = sorted(events, key=self.key)
+        self._name_the_nameless()
+
+    def key(self, event: Event) -> tuple[str, int, int]:
+        """The order of lines: by log, then by file of that log, then by line."""
+        place = self.places[event.file]
+        return place.stream, place.roll, event.line
+
+    def streams(self, chosen: Callable[[Event], bool]) -> dict[tuple[str, int | None], list[Event]]:
+        """The chosen events by log and broker, each list in order."""
+        found: dict[tuple[str, int | None], list[Event]] = defaultdict(list)
+        for event in self.events:
+            if chosen(event):
+                found[self.places[event.file].stream, event.broker].append(event)
+        return found
+
+    # --- is anything missing between two lines?
+
+    def contiguous(self, a: Event, b: Event) -> bool:
+        """Whether every line that the writer of `a` and `b` wrote between them is here.
+
+        Within one file that is so even when several brokers share it; across files only when
+        the log is one broker's and none of its files is missing or damaged.
+        """
+        if a.file == b.file:
+            return True
+        first, last = self.places[a.file], self.places[b.file]
+        if first.stream != last.stream or not first.sole:
+            return False
+        between = self._rolls[first.stream][first.roll : last.roll + 1]
+        return not any(place.damaged for place in between[:-1]) and not any(
+            place.gap_before for place in between[1:]
+        )
+
+    def complete(self, event: Event) -> bool:
+        """Whether the whole log of this line is here: one broker's, nothing missing."""
+        place = self.places[event.file]
+        return place.sole and not any(
+            each.damaged or each.gap_before for each in self._rolls[place.stream]
+        )
+
+    # --- did a process start or end between two lines?
+
+    def restarted(self, a: Event, b: Event) -> Event | None:
+        """A line that shows the process of the broker of `b` start or end between `a` and `b`."""
+        low, high = _between(a, b)
+        folder = self.places[b.file].folder
+        for times, marks in (
+            self._marks.get((b.broker, ""), ([], [])),
+            self._marks.get((None, folder), ([], [])),
+        ):
+            at = bisect_left(times, low)
+            if at < len(times) and times[at] <= high:
+                return marks[at]
+        return None
+
+    def shows_processes(self, broker: int | None) -> bool:
+        """Whether any line shows a process of this broker start or end."""
+        return (broker, "") in self._marks
+
+    @cached_property
+    def _marks(self) -> dict[tuple[int | None, str], tuple[list[int], list[Event]]]:
+        found: dict[tuple[int | None, str], list[Event]] = defaultdict(list)
+        for event in self.events:
+            if event.kind in _PROCESS:
+                # A start that names nobody may be that of any broker logging to this folder.
+                folder = "" if event.broker is not None else self.places[event.file].folder
+                found[event.broker, folder].append(event)
+        table = {}
+        for whose, marks in found.items():
+            marks.sort(key=lambda mark: mark.at)
+            table[whose] = [mark.at for mark in marks], marks
+        return table
+
+    def _name_the_nameless(self) -> None:
+        """A process says `starting` before it says who it is; the next line that does tells."""
+        waiting: list[Event] = []
+        stream = ""
+        for event in self.events:
+            here = self.places[event.file].stream
+            if here != stream:
+                waiting, stream = [], here
+            if event.kind in _NAMELESS and event.broker is None:
+                waiting.append(event)
+            elif event.kind in _NAMING and event.broker is not None:
+                for nameless in waiting:
+                    nameless.broker = event.broker
+                waiting = []
+
+    # --- did a new ZooKeeper begin between two lines?
+
+    def reset(self, a: Event, b: Event) -> Reset | None:
+        """A new beginning of the cluster that may lie between `a` and `b`."""
+        low, high = _between(a, b)
+        for reset in self.resets:
+            if max(reset.low, low) < min(reset.high, high):
+                return reset
+        return None
+
+    def age(self, event: Event) -> int | None:
+        """How many resets lie before this line; None where that cannot be said."""
+        count = 0
+        for reset in self.resets:
+            if reset.high <= event.at:
+                count += 1
+            elif reset.low < event.at:
+                return None
+        return count
+
+    def watched(self, a: Event, b: Event) -> bool:
+        """Whether a new ZooKeeper between `a` and `b` would have been noticed.
+
+        So it is when brokers' registrations (czxids, which never fall) are seen before and after.
+        """
+        times = [at for at, _, _, _ in self._registrations]
+        low, high = _between(a, b)
+        return bool(times) and times[0] <= low and times[-1] >= high
+
+    @cached_property
+    def resets(self) -> tuple[Reset, ...]:
+        """Every new beginning that the lines give evidence of, in order of time."""
+        found = sorted(
+            [*self._new_ids(), *self._new_registrations(), *self._new_znodes()],
+            key=lambda reset: (reset.high, reset.low),
+        )
+        merged: list[Reset] = []
+        for reset in found:
+            last = merged[-1] if merged else None
+            if last is not None and reset.low < last.high:
+                low, high = max(last.low, reset.low), min(last.high, reset.high)
+                why = last.why if reset.why in last.why else f"{last.why}; {reset.why}"
+                merged[-1] = Reset(low, high, why, last.event)
+            else:
+                merged.append(reset)
+        first = min((event.at for event in self.events), default=0)
+        return tuple(self._narrowed(reset) for reset in merged if reset.low >= first)
+
+    def _new_ids(self) -> Iterable[Reset]:
+        before: Event | None = None
+        for event in self._by_time("cluster_id"):
+            if before is not None and before.detail != event.detail:
+                why = f"the cluster id changes from {before.detail} to {event.detail}"
+                yield Reset(before.at, event.at, why, event)
+            before = event
+
+    @cached_property
+    def _registrations(self) -> list[tuple[int, int, int, Event]]:
+        """Time, broker, czxid of its registration, line."""
+        found = []
+        for event in self._by_time("broker_registered", "broker_epochs"):
+            if event.kind == "broker_registered":
+                if event.broker is not None and event.offset is not None:
+                    found.append((event.at, event.broker, event.offset, event))
+            else:
+                for broker, czxid in _EPOCH_PAIR.findall(event.detail or ""):
+                    found.append((event.at, int(broker), int(czxid), event))
+        return found
+
+    def _new_registrations(self) -> Iterable[Reset]:
+        """The czxid of a registration grows as long as ZooKeeper keeps its data."""
+        newest, before = -1, -(1 << 62)
+        of: dict[int, tuple[int, Event]] = {}
+        for at, broker, czxid, event in self._registrations:
+            known = of.get(broker)
+            why, low = None, before
+            if known is not None and known[0] == czxid:
+                mark = self._began_again(broker, known[1], event)
+                if mark is not None:
+                    why = f"broker {broker} registers again with czxid {czxid}"
+                    low = max(low, mark.at)
+            elif czxid < newest:
+                why = f"broker {broker} registers with czxid {czxid} after {newest} was seen"
+            if why is not None:
+                yield Reset(low, at, why, event)
+                of, newest = {}, -1
+            of[broker] = czxid, event
+            newest, before = max(newest, czxid), at
+
+    def _began_again(self, broker: int, a: Event, b: Event) -> Event | None:
+        """The end of a process, when that of `broker` ended and another began from `a` to `b`.
+
+        The controller's thread tells: a second process under the same id fails before it.
+        """
+        ended: Event | None = None
+        times, marks = self._marks.get((broker, ""), ([], []))
+        for at, mark in zip(times, marks, strict=True):
+            if a.at < at < b.at and mark.kind == "process_controller_thread":
+                if mark.to_state == "Stopped":
+                    ended = mark
+                elif ended is not None:
+                    return ended
+        return None
+
+    def _new_znodes(self) -> Iterable[Reset]:
+        for event in self._by_time("zookeeper_is_new"):
+            why = f"{event.template} says that ZooKeeper is new"
+            yield Reset(event.at - _SOON, event.at, why, event)
+
+    def _narrowed(self, reset: Reset) -> Reset:
+        """The election that takes an older epoch is the first thing done in a new ZooKeeper."""
+        before: Event | None = None
+        for event in self._by_time("controller_elected"):
+            if (
+                before is not None
+                and (event.controller_epoch or 0) <= (before.controller_epoch or 0)
+                and max(reset.low, before.at) < min(reset.high, event.at)
+            ):
+                return Reset(
+                    max(reset.low, before.at), min(reset.high, event.at), reset.why, reset.event
+                )
+            before = event
+        return reset
+
+    # --- did a topic, or a replica of it, begin anew between two lines?
+
+    def topic_began(self, a: Event, b: Event) -> Event | None:
+        """A line that shows the topic of `b` created, or wholly deleted, between `a` and `b`."""
+        return _first(self._topic_lines.get(b.topic or "", ()), a, b)
+
+    def replica_began(self, a: Event, b: Event) -> Event | None:
+        """A line that shows the log of the partition of `b` created or removed by its broker."""
+        lines = self._replica_lines.get((b.broker, b.topic, b.partition), ())
+        return _first(lines, a, b)
+
+    @cached_property
+    def _topic_lines(self) -> dict[str, list[Event]]:
+        found: dict[str, list[Event]] = defaultdict(list)
+        for event in self.events:
+            if event.kind == "partition_changed" and event.to_state == "NewPartition":
+                found[event.topic or ""].append(event)
+            elif event.kind in _TOPIC_BEGINS:
+                for topic in {event.topic} if event.topic else _topics(event.detail or ""):
+                    found[topic].append(event)
+        return found
+
+    @cached_property
+    def _replica_lines(self) -> dict[tuple[int | None, str | None, int | None], list[Event]]:
+        found: dict[tuple[int | None, str | None, int | None], list[Event]] = defaultdict(list)
+        for event in self.events:
+            if event.kind in _REPLICA_BEGINS:
+                found[event.broker, event.topic, event.partition].append(event)
+        return found
+
+    def _by_time(self, *kinds: str) -> list[Event]:
+        chosen = [event for event in self.events if event.kind in kinds]
+        return sorted(chosen, key=lambda event: event.at)
+
+
+def _between(a: Event, b: Event) -> tuple[int, int]:
+    """The times from `a` to `b`; a clock that was set back in between widens them."""
+    return (a.at, b.at) if a.at <= b.at else (b.at - 1, a.at + 1)
+
+
+def _first(lines: Iterable[Event], a: Event, b: Event) -> Event | None:
+    low, high = _between(a, b)
+    for event in lines:
+        if low <= event.at <= high and event.partition in (None, b.partition):
+            return event
+    return None
+
+
+def _topics(detail: str) -> set[str]:
+    """Names of topics in a list of topics, `Set(orders)`, or of partitions, `orders-0,orders-1`."""
+    found = set()
+    for word in re.findall(r"[A-Za-z0-9._-]+", detail.split("new partition replica")[0]):
+        found.add(word)
+        name, dash, number = word.rpartition("-")
+        if dash and number.isdigit():
+            found.add(name)
+    return found

@@ -1,0 +1,59 @@
+"""The plain functions as both engines call them: Arrow tables in, Arrow tables out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+
+from conformance.ingest.schema import events_of
+from conformance.pipeline.corpus import Judged
+from conformance.pipeline.findings import FINDINGS, Finding
+from conformance.pipeline.judge import judge
+from conformance.pipeline.places import Place
+
+_FINDING, _CHECKED, _SEQUENCES = "finding", "checked", "sequences"
+
+
+def judge_cluster(events: pa.Table, places: Mapping[str, Place]) -> pa.Table:
+    """All rules on one cluster: a table of `FINDINGS`, with what was looked at."""
+    inside = events_of(events)
+    cluster = inside[0].cluster if inside else ""
+    bench = judge(inside, places)
+    rows: list[dict[str, Any]] = [
+        {"what": _FINDING} | asdict(finding) | {"positions": list(finding.positions)}
+        for finding in bench.findings
+    ]
+    rows += [
+        {"what": _CHECKED, "cluster": cluster, "rule": rule, "count": count}
+        for rule, count in sorted(bench.checked.items())
+    ]
+    rows.append({"what": _SEQUENCES, "cluster": cluster, "count": bench.sequences})
+    return pa.Table.from_pylist(rows, schema=FINDINGS)
+
+
+def judged_of(rows: Iterable[Mapping[str, Any]]) -> Judged:
+    """The rows of `judge_cluster` of all clusters, put together in a fixed order."""
+    judged = Judged()
+    for row in rows:
+        if row["what"] == _FINDING:
+            judged.findings.append(
+                Finding(
+                    kind=row["kind"],
+                    cluster=row["cluster"],
+                    file=row["file"],
+                    line=row["line"],
+                    rule=row["rule"],
+                    why=row["why"],
+                    allowed=row["allowed"],
+                    positions=tuple(row["positions"]),
+                )
+            )
+        elif row["what"] == _CHECKED:
+            judged.checked[row["rule"]] += row["count"]
+        else:
+            judged.sequences += row["count"]
+    judged.findings.sort(key=lambda finding: finding.order)
+    return judged

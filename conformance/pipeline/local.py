@@ -1,0 +1,81 @@
+"""The engine without Spark: the same plain functions, one file and one cluster after another."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from conformance.ingest.dialects import NOTE
+from conformance.ingest.files import LogFile
+from conformance.ingest.parse import batches, rows_of_file
+from conformance.ingest.schema import EVENT, EVENTS, FILE, FILES, LINES, REJECTED, REJECTS
+from conformance.pipeline import store
+from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
+from conformance.pipeline.kernels import judge_cluster, judged_of
+from conformance.pipeline.places import owners_of, places_of
+from conformance.pipeline.repeats import merge_repeats
+
+
+class LocalEngine:
+    """One process, Arrow tables in memory."""
+
+    def ingest(self, logs: Sequence[LogFile], release: str | None) -> Corpus:
+        """Read and merge the lines of `logs`."""
+        rows = [asdict(log) for log in logs]
+        lines = pa.Table.from_batches(_read(logs, release), schema=LINES)
+        files = _only(lines, FILE).select(FILES.names).to_pylist()
+        folders = {row["name"]: row["folder"] for row in rows}
+        events = merge_repeats(
+            _only(lines, EVENT).select(EVENTS.names), owners_of(rows, files), folders
+        )
+        kinds = Counter(_only(lines, EVENT)["kind"].to_pylist())
+        rejected = _only(lines, REJECTED).select(REJECTS.names)
+        figures = Figures(kinds, events.num_rows, _unknown(rejected))
+        return Corpus(rows, files, events, rejected, figures)
+
+    def save(self, corpus: Corpus, folder: str) -> None:
+        """Write the tables `events` and `rejected` as Parquet into an empty folder."""
+        for name, table in (("events", corpus.events), ("rejected", corpus.rejected)):
+            os.makedirs(os.path.join(folder, name))
+            pq.write_table(table, os.path.join(folder, name, "part-0.parquet"))
+
+    def load(self, folder: str) -> Corpus:
+        """Read what `save` (of any engine) and `store.keep` have written."""
+        kept = store.kept(folder)
+        events = pq.read_table(os.path.join(folder, "events"))
+        rejected = pq.read_table(os.path.join(folder, "rejected"))
+        return Corpus(kept.logs, kept.files, events, rejected, kept.figures)
+
+    def judge(self, corpus: Corpus) -> Judged:
+        """Apply every rule to every cluster."""
+        places = places_of(corpus.logs, corpus.files)
+        events = corpus.events.filter(pc.not_equal(corpus.events["kind"], NOTE))
+        clusters = sorted(set(events["cluster"].to_pylist()))
+        tables = [
+            judge_cluster(events.filter(pc.equal(events["cluster"], cluster)), places)
+            for cluster in clusters
+        ]
+        return judged_of(row for table in tables for row in table.to_pylist())
+
+
+def _read(logs: Sequence[LogFile], release: str | None) -> Iterator[pa.RecordBatch]:
+    for log in logs:
+        yield from batches(rows_of_file(log.cluster, log.name, log.path, release))
+
+
+def _only(lines: pa.Table, what: str) -> pa.Table:
+    return lines.filter(pc.equal(lines["what"], what))
+
+
+def _unknown(rejected: pa.Table) -> list[Unknown]:
+    found: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
+    for row in rejected.select(["cluster", "reason", "template", "file", "line"]).to_pylist():
+        key = row["cluster"], row["reason"], row["template"]
+        found.setdefault(key, []).append((row["file"], row["line"]))
+    return [Unknown(*key, len(places), *min(places)) for key, places in sorted(found.items())]

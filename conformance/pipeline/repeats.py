@@ -1,0 +1,103 @@
+"""The same stamped line in several files is one event, with all its positions.
+
+Brokers write some lines to two logs, rolled files overlap, and folders are copied. Lines that
+are the same to the millisecond within one file are different events: the second of them is the
+second in every other copy of the file.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from conformance.ingest.schema import EVENTS, MERGED
+
+
+def merge_repeats(
+    events: pa.Table, owners: Mapping[str, int | None], folders: Mapping[str, str]
+) -> pa.Table:
+    """A table of `EVENTS` as a table of `MERGED`, one row an event, sorted by file and line.
+
+    `owners` says whose file it is, for lines that name no broker. Rows with the same digest must
+    all be in the same table. Lines of two brokers are never one event.
+    """
+    events = events.select(EVENTS.names).combine_chunks()
+    counted = events.group_by(["cluster", "digest"]).aggregate([("line", "count")])
+    often = pc.filter(counted["digest"], pc.greater(counted["line_count"], 1))
+    repeated = pc.is_in(events["digest"], value_set=often.combine_chunks())
+    single = _owned(events.filter(pc.invert(repeated)), owners)
+    where = zip(single["file"].to_pylist(), single["line"].to_pylist(), strict=True)
+    positions = pa.array([[f"{file}:{line}"] for file, line in where], pa.list_(pa.string()))
+    single = single.append_column("positions", positions)
+    rows = events.filter(repeated).to_pylist()
+    merged = pa.Table.from_pylist(
+        list(_merged(rows, owners, folders)),
+        schema=pa.schema([*EVENTS, MERGED.field("positions")]),
+    )
+    together = pa.concat_tables([single, merged]).sort_by(
+        [("file", "ascending"), ("line", "ascending")]
+    )
+    return together.append_column("distinct", pa.array([1] * together.num_rows, pa.int64()))
+
+
+def _owned(events: pa.Table, owners: Mapping[str, int | None]) -> pa.Table:
+    files = events["file"].to_pylist()
+    default = pa.array([owners.get(file) for file in files], pa.int32())
+    place = events.schema.get_field_index("broker")
+    return events.set_column(place, "broker", pc.coalesce(events["broker"], default))
+
+
+def _merged(
+    rows: list[dict[str, Any]], owners: Mapping[str, int | None], folders: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    groups: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        if row["broker"] is None:
+            row["broker"] = owners.get(row["file"])
+        groups[row["cluster"], row["digest"]].append(row)
+    for group in groups.values():
+        for same in _events(group, folders):
+            # A broker's own log before what was caught from its standard output.
+            same.sort(key=lambda row: (row["broker"] is None, ".out" in row["file"], *_place(row)))
+            row = dict(same[0])
+            row["positions"] = [
+                f"{each['file']}:{each['line']}" for each in sorted(same, key=_place)
+            ]
+            yield row
+
+
+def _place(row: dict[str, Any]) -> tuple[str, int]:
+    return row["file"], row["line"]
+
+
+def _events(group: list[dict[str, Any]], folders: Mapping[str, str]) -> list[list[dict[str, Any]]]:
+    """Split rows of one text into events: the n-th occurrence in each file is the n-th event."""
+    known: dict[tuple[object, int], list[dict[str, Any]]] = {}
+    unknown: dict[tuple[object, int], list[dict[str, Any]]] = {}
+    seen: dict[tuple[str, object], int] = defaultdict(int)
+    for row in sorted(group, key=_place):
+        owner: object = row["broker"]
+        count = seen[row["file"], owner]
+        seen[row["file"], owner] += 1
+        if owner is None:
+            folder = folders.get(row["file"], "")
+            unknown.setdefault((folder, count), []).append(row)
+        else:
+            known.setdefault((owner, count), []).append(row)
+    events = list(known.values())
+    # A copy that names nobody, such as several brokers' lines in one file, repeats known lines.
+    named = len(events)
+    taken: dict[object, int] = defaultdict(int)
+    for (where, _), rows in unknown.items():
+        place = taken[where]
+        taken[where] += 1
+        here = {row["file"] for row in rows}
+        if place < named and here.isdisjoint(row["file"] for row in events[place]):
+            events[place].extend(rows)
+        else:
+            events.append(rows)
+    return events

@@ -1,0 +1,173 @@
+"""The result of an ingestion or a check, as plain data for JSON and for the tables on screen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from conformance.ingest.files import Skipped
+from conformance.ingest.parse import UNKNOWN_TEMPLATE
+from conformance.pipeline.corpus import Corpus, Judged
+from conformance.pipeline.findings import UNREAD, Finding, Kind
+from specs.verdict import Verdict
+
+_TOLERATED = 10  # one protocol line in so many may be unknown before a judgement is doubtful
+
+
+@dataclass
+class TraceResult:
+    """What the replay of one recorded trace said."""
+
+    file: str
+    verdict: Verdict
+    lines: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    coverage: dict[str, Any] = field(default_factory=dict)
+
+
+def lines_of(corpora: Iterable[Corpus]) -> dict[str, int]:
+    """Lines read, and what became of them."""
+    names = ("read", "events", "continuation", "rejected")
+    files = [row for corpus in corpora for row in corpus.files]
+    return {name: sum(row[name] for row in files) for name in names}
+
+
+def ingest_summary(corpora: Sequence[Corpus], skipped: Iterable[Skipped] = ()) -> dict[str, Any]:
+    """Everything that ingestion knows, in a fixed order."""
+    kinds: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    for corpus in corpora:
+        kinds.update(corpus.figures.kinds)
+        for unknown in corpus.figures.unknown:
+            reasons[unknown.reason] += unknown.count
+    unknown = [asdict(each) for corpus in corpora for each in corpus.figures.unknown]
+    unknown.sort(key=lambda each: (-each["count"], each["cluster"], each["template"]))
+    files = sorted(
+        (row for corpus in corpora for row in corpus.files), key=lambda row: str(row["file"])
+    )
+    return {
+        "lines": lines_of(corpora),
+        "distinct_events": sum(corpus.figures.distinct for corpus in corpora),
+        "events_by_kind": dict(sorted(kinds.items(), key=lambda item: (-item[1], item[0]))),
+        "rejected_by_reason": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
+        "rejected_by_template": unknown,
+        "clusters": _clusters(corpora),
+        "files": files,
+        "unreadable": [
+            {"file": row["file"], "reason": row["reason"]} for row in files if row["reason"]
+        ],
+        "skipped": [asdict(each) for each in skipped],
+    }
+
+
+def check_result(
+    corpora: Sequence[Corpus],
+    judged: Judged,
+    traces: Sequence[TraceResult] = (),
+    skipped: Iterable[Skipped] = (),
+) -> dict[str, Any]:
+    """The contract of `insync check --json`, with everything that ingestion knows beside it."""
+    findings = [*judged.findings, *_unread(corpora)]
+    findings += [finding for trace in traces for finding in trace.findings]
+    findings.sort(key=lambda finding: finding.order)
+    summary = ingest_summary(corpora, skipped)
+    lines = summary.pop("lines")
+    # A line of a recorded trace is an event; nothing in it is continued or rejected.
+    recorded = sum(trace.lines for trace in traces)
+    lines["read"] += recorded
+    lines["events"] += recorded
+    verdict = _verdict(findings, judged, traces, bool(summary["unreadable"]))
+    return {
+        "verdict": verdict.value,
+        "lines": lines,
+        "traces": len(traces) + judged.sequences,
+        "findings": [asdict(finding) for finding in findings],
+        "coverage": {
+            "rules": dict(sorted(judged.checked.items())),
+            "kinds": summary["events_by_kind"],
+            "histories": judged.sequences,
+            "recorded": [
+                {"file": trace.file, "verdict": trace.verdict.value} | trace.coverage
+                for trace in traces
+            ],
+        },
+        **summary,
+    }
+
+
+def _verdict(
+    findings: Sequence[Finding],
+    judged: Judged,
+    traces: Sequence[TraceResult],
+    unreadable: bool,
+) -> Verdict:
+    """Broken outweighs all. A file that could not be read, or nothing compared, is not checked.
+
+    Unknown means: a value went back, or too little was understood, and lines that could tell
+    why are missing.
+    """
+    kinds = {finding.kind for finding in findings}
+    verdicts = {trace.verdict for trace in traces}
+    if Kind.VIOLATION.value in kinds or Verdict.BROKEN in verdicts:
+        return Verdict.BROKEN
+    if unreadable or Verdict.NOT_CHECKED in verdicts:
+        return Verdict.NOT_CHECKED
+    if Kind.INCOMPLETE.value in kinds or Verdict.UNKNOWN in verdicts:
+        return Verdict.UNKNOWN
+    looked = sum(judged.checked.values()) or any(trace.lines for trace in traces)
+    return Verdict.HOLDS if looked else Verdict.NOT_CHECKED
+
+
+def _unread(corpora: Sequence[Corpus]) -> Iterable[Finding]:
+    """Clusters whose protocol lines are mostly of a release that no template knows."""
+    for corpus in corpora:
+        for cluster in _names(corpus):
+            protocol = sum(row["protocol"] for row in corpus.files if row["cluster"] == cluster)
+            unknown = [
+                each
+                for each in corpus.figures.unknown
+                if each.cluster == cluster and each.reason == UNKNOWN_TEMPLATE
+            ]
+            count = sum(each.count for each in unknown)
+            if count * _TOLERATED > protocol:
+                first = min(unknown, key=lambda each: (each.file, each.line))
+                yield Finding(
+                    kind=Kind.INCOMPLETE.value,
+                    cluster=cluster,
+                    file=first.file,
+                    line=first.line,
+                    rule=UNREAD.name,
+                    why=f"{count} of {protocol} lines of the protocol's loggers fit no template",
+                    allowed=UNREAD.allowed,
+                    positions=(f"{first.file}:{first.line}",),
+                )
+
+
+def _clusters(corpora: Sequence[Corpus]) -> list[dict[str, Any]]:
+    found = []
+    for corpus in corpora:
+        for cluster in _names(corpus):
+            files = [row for row in corpus.files if row["cluster"] == cluster]
+            unknown = sum(
+                each.count
+                for each in corpus.figures.unknown
+                if each.cluster == cluster and each.reason == UNKNOWN_TEMPLATE
+            )
+            found.append(
+                {
+                    "cluster": cluster,
+                    "brokers": sorted({broker for row in files for broker in row["brokers"]}),
+                    "releases": sorted({row["release"] for row in files if row["release"]}),
+                    "files": len(files),
+                    "lines": sum(row["read"] for row in files),
+                    "protocol": sum(row["protocol"] for row in files),
+                    "unknown": unknown,
+                }
+            )
+    return found
+
+
+def _names(corpus: Corpus) -> list[str]:
+    return sorted({row["cluster"] for row in corpus.files})

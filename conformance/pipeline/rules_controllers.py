@@ -1,0 +1,153 @@
+"""Controllers: their epochs strictly grow, have one owner each, and begin anew only with reason."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.falls import Step
+from conformance.pipeline.findings import CONTROLLER_EPOCHS_GROW, ONE_OWNER, Kind
+from conformance.pipeline.judge import Bench
+
+# Lines that a controller writes while it acts; its head carries the epoch that it acts with.
+WRITES = frozenset(
+    (
+        "partition_changed",
+        "isr_removed",
+        "replica_changed",
+        "leader_and_isr_sent",
+        "leader_and_isr_batch",
+        "metadata_sent",
+        "metadata_batch",
+        "stop_replica_sent",
+    )
+)
+_ELECTIONS = frozenset(("controller_elected", "controller_ready"))
+_SIGHTED_BY_OTHERS = frozenset(
+    (
+        "obeyed",
+        "metadata_cached",
+        "leader_and_isr_received",
+        "leader_and_isr_handling",
+        "leader_and_isr_applied",
+        "same_epoch_refused",
+        "old_epoch_refused",
+        "old_controller_refused",
+    )
+)
+
+
+def check(bench: Bench) -> None:
+    """Resets first, so that the report tells them once; then each writer; then the owners."""
+    for reset in bench.history.resets:
+        bench.report(
+            Kind.EXPLAINED,
+            CONTROLLER_EPOCHS_GROW,
+            reset.event,
+            f"a new ZooKeeper begins here: {reset.why}; epochs start again",
+        )
+    _elections_grow(bench)
+    _writers_grow(bench)
+    _one_owner(bench)
+
+
+def _elections_grow(bench: Bench) -> None:
+    history = bench.history
+    taken = history.streams(lambda event: event.kind in _ELECTIONS)
+    for (_, broker), events in sorted(taken.items(), key=_by_stream):
+        steps = [
+            # The line that says "ready" repeats the epoch of the election before it.
+            Step(event.controller_epoch, event, strict=event.kind == "controller_elected")
+            for event in events
+            if event.controller_epoch is not None
+        ]
+        bench.never_falls(
+            CONTROLLER_EPOCHS_GROW,
+            f"the controller epoch taken by broker {broker}",
+            steps,
+            _new_zookeeper(bench),
+            _same_zookeeper(bench),
+        )
+
+
+def _writers_grow(bench: Bench) -> None:
+    history = bench.history
+    written = history.streams(lambda event: event.kind in WRITES and _own(event))
+    for (_, broker), events in sorted(written.items(), key=_by_stream):
+        steps = [
+            Step(event.controller_epoch, event)
+            for event in events
+            if event.controller_epoch is not None
+        ]
+        bench.never_falls(
+            CONTROLLER_EPOCHS_GROW,
+            f"the controller epoch that broker {broker} writes with",
+            steps,
+            _new_zookeeper(bench),
+            _same_zookeeper(bench),
+        )
+
+
+def _one_owner(bench: Bench) -> None:
+    """Epochs are compared across brokers by themselves, never by time."""
+    history = bench.history
+    sightings: dict[tuple[int, int], dict[int, list[Event]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for event in bench.innocent(history.events):
+        epoch, owner = event.controller_epoch, event.controller
+        if epoch is None or owner is None or epoch <= 0 or owner < 0:
+            continue
+        if event.kind in WRITES | _ELECTIONS | _SIGHTED_BY_OTHERS:
+            age = history.age(event)
+            if age is not None:
+                sightings[age, epoch][owner].append(event)
+    for (_, epoch), owners in sorted(sightings.items()):
+        bench.looked(ONE_OWNER, sum(map(len, owners.values())))
+        ranked = sorted(owners.items(), key=lambda item: (-len(item[1]), item[1][0].at, item[0]))
+        owner, known = ranked[0]
+        for other, events in ranked[1:]:
+            event = events[0]
+            near = min(known, key=lambda each: (abs(each.at - event.at), history.key(each)))
+            sure = history.watched(near, event) or (
+                history.complete(near) and history.complete(event)
+            )
+            more = f" and {len(events) - 1} more lines" if len(events) > 1 else ""
+            bench.report(
+                Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                ONE_OWNER,
+                event,
+                f"controller epoch {epoch} is held by broker {other} here{more}, and by broker "
+                f"{owner} at {near.where}"
+                + ("" if sure else "; lines that show a new ZooKeeper may be missing"),
+                f"controller epoch {epoch} held by broker {owner} only",
+            )
+
+
+def _own(event: Event) -> bool:
+    return event.broker is not None and event.broker == event.controller
+
+
+def _new_zookeeper(bench: Bench) -> Callable[[Event, Event], str | None]:
+    def excuse(a: Event, b: Event) -> str | None:
+        reset = bench.history.reset(a, b)
+        return None if reset is None else reset.why
+
+    return excuse
+
+
+def _same_zookeeper(bench: Bench) -> Callable[[Event, Event], bool]:
+    def joined(a: Event, b: Event) -> bool:
+        if bench.history.watched(a, b):
+            return True
+        # The first epoch of all, without a further sign, may be that of a new ZooKeeper.
+        first = b.controller_epoch == 1 and b.kind in _ELECTIONS
+        return not first and bench.history.contiguous(a, b)
+
+    return joined
+
+
+def _by_stream(item: tuple[tuple[str, int | None], list[Event]]) -> tuple[str, int]:
+    (stream, broker), _ = item
+    return stream, -1 if broker is None else broker

@@ -1,0 +1,163 @@
+"""Partitions as controllers write them: epochs grow, leaders are in sync, one leader an epoch."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.falls import Step
+from conformance.pipeline.findings import (
+    LEADER_EPOCHS_GROW,
+    LEADER_IN_ISR,
+    ONE_LEADER,
+    WRITERS_EPOCH,
+    Kind,
+)
+from conformance.pipeline.judge import Bench
+from conformance.pipeline.rules_controllers import WRITES
+
+_STATES = frozenset(("partition_changed", "isr_removed", "leader_and_isr_sent", "metadata_sent"))
+_LEADERS_OWN_ISR = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
+
+
+def check(bench: Bench) -> None:
+    """What one line shows by itself first, so that a bad line is not compared with good ones."""
+    for event in bench.history.events:
+        _leader_in_isr(bench, event)
+        _writers_epoch(bench, event)
+    _epochs_grow(bench)
+
+
+def _leader_in_isr(bench: Bench, event: Event) -> None:
+    leader = event.broker if event.kind in _LEADERS_OWN_ISR else event.leader
+    if event.kind == "leader_started" and event.isr is not None:
+        leader = event.broker
+    if event.isr is None or leader is None or leader < 0:
+        return
+    bench.looked(LEADER_IN_ISR)
+    if leader not in event.isr:
+        bench.report(
+            Kind.VIOLATION,
+            LEADER_IN_ISR,
+            event,
+            f"{_name(event)}: leader {leader} is not in the ISR {_set(event.isr)}",
+            f"a leader from {_set(event.isr)}, or an ISR with {leader} in it",
+        )
+
+
+def _writers_epoch(bench: Bench, event: Event) -> None:
+    state, writer = event.state_epoch, event.controller_epoch
+    if state is None or writer is None:
+        return
+    bench.looked(WRITERS_EPOCH)
+    wrong = state != writer if event.kind == "isr_removed" else state > writer
+    if wrong:
+        bench.report(
+            Kind.VIOLATION,
+            WRITERS_EPOCH,
+            event,
+            f"{_name(event)}: the state carries controller epoch {state}, its writer has {writer}",
+            f"controller epoch {writer}"
+            + ("" if event.kind == "isr_removed" else ", or an older one that was only passed on"),
+        )
+
+
+def _epochs_grow(bench: Bench) -> None:
+    """Writes of all controllers, in the order of their epochs and of each one's lines."""
+    history = bench.history
+    written: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
+    for event in bench.innocent(history.events):
+        if event.kind not in _STATES or event.leader_epoch is None or event.tp is None:
+            continue
+        if event.controller_epoch is None or event.leader == -2:
+            continue
+        age = history.age(event)
+        if age is not None:
+            written[(age, *event.tp)].append(event)
+    joined = _joined(bench)
+
+    def excuse(a: Event, b: Event) -> str | None:
+        reset = history.reset(a, b)
+        if reset is not None:
+            return reset.why
+        began = history.topic_began(a, b)
+        return None if began is None else f"the topic was changed at {began.where}"
+
+    for (_, topic, partition), events in sorted(written.items()):
+        events.sort(key=lambda event: (event.controller_epoch, history.key(event)))
+        bench.never_falls(
+            LEADER_EPOCHS_GROW,
+            f"{topic}-{partition}: the leader epoch",
+            [_step(event) for event in events],
+            excuse,
+            joined,
+        )
+        _one_leader(bench, bench.innocent(events))
+
+
+def _step(event: Event) -> Step:
+    created = event.kind == "partition_changed" and event.from_state == "NewPartition"
+    first = event.is_new is True and event.leader_epoch == 0
+    return Step(
+        event.leader_epoch or 0,
+        event,
+        strict=event.kind == "partition_changed" and not created,
+        fresh=created or first,
+    )
+
+
+def _one_leader(bench: Bench, events: list[Event]) -> None:
+    last: Event | None = None
+    for event in events:
+        if last is not None and not _step(event).fresh and event.leader_epoch == last.leader_epoch:
+            bench.looked(ONE_LEADER)
+            if event.leader != last.leader and bench.history.topic_began(last, event) is None:
+                sure = bench.history.contiguous(last, event)
+                bench.report(
+                    Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                    ONE_LEADER,
+                    event,
+                    f"{_name(event)}: leader epoch {event.leader_epoch} has leader {event.leader} "
+                    f"here, and leader {last.leader} at {last.where}",
+                    f"leader {last.leader} in leader epoch {event.leader_epoch}, or a higher epoch",
+                )
+        last = event
+
+
+def _joined(bench: Bench) -> Callable[[Event, Event], bool]:
+    """Nothing written to a partition between two lines can be missing.
+
+    Within one controller epoch its one writer's log decides. Across epochs, the log of every
+    controller in between has to be here as well.
+    """
+    history = bench.history
+    writers: dict[tuple[int | None, int], set[str]] = defaultdict(set)
+    for event in history.events:
+        if event.kind in WRITES and event.controller_epoch is not None:
+            stream = history.places[event.file].stream
+            writers[history.age(event), event.controller_epoch].add(stream)
+
+    def joined(a: Event, b: Event) -> bool:
+        first, last = a.controller_epoch or 0, b.controller_epoch or 0
+        if last - first > 1000:
+            return False
+        streams = {history.places[a.file].stream, history.places[b.file].stream}
+        for epoch in range(first + 1, last):
+            between = writers.get((history.age(a), epoch))
+            if not between:
+                return False
+            streams |= between
+        if len(streams) == 1:
+            return history.contiguous(a, b)
+        return history.complete(a) and history.complete(b)
+
+    return joined
+
+
+def _name(event: Event) -> str:
+    return f"{event.topic}-{event.partition}"
+
+
+def _set(isr: list[int]) -> str:
+    return "{" + ",".join(map(str, isr)) + "}"

@@ -1,0 +1,143 @@
+"""The one place that makes a Spark session: quiet, local unless told otherwise, gone at exit."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.pipeline.java import ensure_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[2]"
+_ROOT = Path(__file__).resolve().parents[2]
+_SILENCE = """rootLogger.level = off
+rootLogger.appenderRef.none.ref = none
+appender.none.type = Null
+appender.none.name = none
+"""
+_session: SparkSession | None = None
+
+
+class SparkFailedError(RuntimeError):
+    """Spark did not start; the message ends with what it said last."""
+
+
+def spark_session(master: str | None = None) -> SparkSession:
+    """The session of this process, started at the first call on `master` (default local[2]).
+
+    Raises SparkFailedError when Spark does not start, NoJavaError when there is no Java.
+    """
+    global _session
+    if _session is None:
+        _session = _start(master or LOCAL)
+    return _session
+
+
+def _start(master: str) -> SparkSession:
+    ensure_java()
+    home = Path(tempfile.mkdtemp(prefix="insync-spark-"))
+    conf = home / "conf"
+    conf.mkdir()
+    (conf / "log4j2.properties").write_text(_SILENCE, encoding="utf-8")
+    paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ |= {
+        "SPARK_CONF_DIR": str(conf),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
+    }
+    said = home / "stderr.txt"
+    # The JVM keeps the standard error that it is started with, so all it says goes to this file.
+    with _standard_error_to(said):
+        try:
+            session = _build(master, home)
+        except Exception as error:
+            shutil.rmtree(home, ignore_errors=True) if not said.exists() else None
+            last = said.read_text(errors="replace").strip().splitlines()[-1:]
+            reason = last[0] if last else str(error).splitlines()[0]
+            raise SparkFailedError(f"Spark did not start on {master}: {reason}") from error
+    atexit.register(_end, session, home)
+    return session
+
+
+def _build(master: str, home: Path) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "2g",
+        "spark.local.dir": str(home / "local"),
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+        "spark.python.worker.reuse": "true",
+    }
+    if master.startswith("local"):
+        settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+        }
+    builder = SparkSession.builder.appName("insync").master(master)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    if not master.startswith("local"):
+        session.sparkContext.addPyFile(str(_shipped(home)))
+    return session
+
+
+def _shipped(home: Path) -> Path:
+    """Our own package, for executors on other machines. They need pyarrow as well."""
+    archive = home / "insync.zip"
+    with zipfile.ZipFile(archive, "w") as zipped:
+        for path in sorted((_ROOT / "conformance").rglob("*.py")):
+            zipped.write(path, path.relative_to(_ROOT))
+    return archive
+
+
+def _end(session: SparkSession, home: Path) -> None:
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    with contextlib.suppress(Exception):
+        session.stop()
+    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+    if gateway is not None and process is not None:
+        with contextlib.suppress(Exception):
+            gateway.shutdown()
+            if process.stdin is not None:
+                process.stdin.close()  # what the JVM waits for
+            process.wait(timeout=10)
+        if process.poll() is None:
+            process.kill()
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _standard_error_to(path: Path) -> Iterator[None]:
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(path, "wb") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)

@@ -1,0 +1,115 @@
+"""The pipeline's steps in Spark: `DataFrame -> DataFrame`, joined by `.transform`.
+
+    logs.transform(read_lines(None)).transform(only_events).transform(merge(...))
+
+Python is used where a line or a cluster has to be understood, in Arrow batches; the rest is
+Spark's own. No step collects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from conformance.ingest.dialects import NOTE
+from conformance.ingest.parse import batches, rows_of_file
+from conformance.ingest.schema import (
+    EVENT,
+    EVENTS,
+    FILE,
+    FILES,
+    LINES,
+    MERGED,
+    REJECTED,
+    REJECTS,
+)
+from conformance.pipeline.findings import FINDINGS
+from conformance.pipeline.kernels import judge_cluster
+from conformance.pipeline.places import Place
+from conformance.pipeline.repeats import merge_repeats
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+Step = Callable[["DataFrame"], "DataFrame"]
+
+
+def read_lines(release: str | None) -> Step:
+    """Files (one row each, as `LogFile`) to the rows of their lines."""
+
+    def parse(files: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in files:
+            for row in batch.to_pylist():
+                yield from batches(rows_of_file(row["cluster"], row["name"], row["path"], release))
+
+    return lambda logs: logs.mapInArrow(parse, schema=_spark(LINES))
+
+
+def only_events(lines: DataFrame) -> DataFrame:
+    """The lines that were understood."""
+    return lines.where(lines.what == EVENT).select(*EVENTS.names)
+
+
+def only_rejected(lines: DataFrame) -> DataFrame:
+    """The lines that were not, each with its reason."""
+    return lines.where(lines.what == REJECTED).select(*REJECTS.names)
+
+
+def only_files(lines: DataFrame) -> DataFrame:
+    """One row a file, with its counts."""
+    return lines.where(lines.what == FILE).select(*FILES.names)
+
+
+def merge(owners: Mapping[str, int | None], folders: Mapping[str, str], buckets: int = 8) -> Step:
+    """Repeated lines to one event each. Equal lines share a bucket, whichever file they are in."""
+
+    def merged(table: pa.Table) -> pa.Table:
+        return merge_repeats(table, owners, folders)
+
+    def step(events: DataFrame) -> DataFrame:
+        from pyspark.sql import functions
+
+        bucket = functions.pmod(events.digest, functions.lit(buckets))
+        return events.groupBy(bucket).applyInArrow(merged, schema=_spark(MERGED))
+
+    return step
+
+
+def without_notes(events: DataFrame) -> DataFrame:
+    """The events that speak of the protocol."""
+    return events.where(events.kind != NOTE)
+
+
+def apply_rules(places: Mapping[str, Place]) -> Step:
+    """Events to findings, one cluster at a time."""
+
+    def judged(table: pa.Table) -> pa.Table:
+        return judge_cluster(table, places)
+
+    return lambda events: events.groupBy("cluster").applyInArrow(judged, schema=_spark(FINDINGS))
+
+
+def count_kinds(events: DataFrame) -> DataFrame:
+    """Lines by kind."""
+    return events.groupBy("kind").count()
+
+
+def count_unknown(rejected: DataFrame) -> DataFrame:
+    """Rejected lines by cluster, reason and shape, each with the first place."""
+    from pyspark.sql import functions
+
+    first = functions.min(functions.struct("file", "line")).alias("first")
+    return (
+        rejected.groupBy("cluster", "reason", "template")
+        .agg(functions.count("*").alias("count"), first)
+        .orderBy("cluster", "reason", "template")
+    )
+
+
+def _spark(schema: pa.Schema) -> StructType:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)

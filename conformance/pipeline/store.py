@@ -1,0 +1,89 @@
+"""The output folder of an ingestion: written whole or not at all, and known again as ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from conformance.pipeline.corpus import Corpus, Figures, Unknown
+
+FORMAT = "insync.ingest/1"
+SUMMARY = "summary.json"
+_INDEX = "index.json"
+
+
+class NotOursError(Exception):
+    """The folder holds something else; the message says what to do."""
+
+
+def is_ours(folder: str) -> bool:
+    """Whether a folder was written by `insync ingest`. Raises NotOursError for another version."""
+    try:
+        found = json.loads(Path(folder, SUMMARY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    if not isinstance(found, dict):
+        return False
+    format_name = str(found.get("format", ""))
+    if format_name.startswith("insync.ingest/") and format_name != FORMAT:
+        raise NotOursError(f"{folder} has the format {format_name}; this insync reads {FORMAT}")
+    return format_name == FORMAT
+
+
+def refuse(out: str, logs: list[str], force: bool) -> None:
+    """Raise NotOursError when `out` must not be replaced."""
+    target = Path(out).resolve()
+    for log in logs:
+        if target in Path(log).resolve().parents:
+            raise NotOursError(f"--out {out} holds the logs themselves; name another folder")
+    if not target.parent.is_dir():
+        raise NotOursError(f"--out {out}: there is no folder {target.parent}; create it first")
+    if target.exists() and not target.is_dir():
+        raise NotOursError(f"--out {out} is a file; name a folder")
+    if force or not target.exists() or not any(target.iterdir()) or is_ours(out):
+        return
+    raise NotOursError(
+        f"--out {out} is not empty and not an output of insync; name another, or add --force"
+    )
+
+
+def write(
+    out: str, corpus: Corpus, summary: dict[str, Any], save: Callable[[Corpus, str], None]
+) -> None:
+    """Write everything beside `out` under a temporary name, then put it in its place."""
+    target = Path(out).resolve()
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir()
+    try:
+        save(corpus, str(part))
+        index = {"logs": corpus.logs, "files": corpus.files, "figures": asdict(corpus.figures)}
+        _write(part / _INDEX, index)
+        _write(part / SUMMARY, {"format": FORMAT} | summary)
+        old = target.with_name(f".{target.name}.{os.getpid()}.old")
+        if target.exists():
+            target.rename(old)
+        part.rename(target)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def kept(folder: str) -> Corpus:
+    """The index of an output folder, without its tables."""
+    index = json.loads(Path(folder, _INDEX).read_text(encoding="utf-8"))
+    said = index["figures"]
+    figures = Figures(
+        Counter(said["kinds"]), said["distinct"], [Unknown(**each) for each in said["unknown"]]
+    )
+    return Corpus(index["logs"], index["files"], None, None, figures)
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -1,0 +1,113 @@
+"""The human report: the same facts as the JSON, in a few tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from io import StringIO
+from typing import Any
+
+Say = Callable[[str], None]
+_SHOWN = 20
+
+
+def show_ingest(summary: dict[str, Any], say: Say) -> None:
+    """Clusters, lines, events by kind, rejected lines, files that were left out."""
+    _table(
+        say,
+        "Clusters",
+        ("cluster", "release", "brokers", "files", "lines", "protocol lines", "unknown"),
+        (
+            (
+                row["cluster"],
+                ", ".join(row["releases"]) or "?",
+                ", ".join(map(str, row["brokers"])) or "?",
+                row["files"],
+                row["lines"],
+                row["protocol"],
+                row["unknown"],
+            )
+            for row in summary["clusters"]
+        ),
+    )
+    lines = summary["lines"]
+    say(
+        f"{lines['read']:,} lines read = {lines['events']:,} events + {lines['continuation']:,} "
+        f"continuation lines + {lines['rejected']:,} rejected; "
+        f"{summary['distinct_events']:,} distinct events\n"
+    )
+    _table(say, "Events", ("kind", "lines"), summary["events_by_kind"].items())
+    _table(
+        say, "Rejected lines, by reason", ("reason", "lines"), summary["rejected_by_reason"].items()
+    )
+    _table(
+        say,
+        "Rejected lines, by shape",
+        ("lines", "cluster", "shape", "first at"),
+        (
+            (row["count"], row["cluster"], row["template"], f"{row['file']}:{row['line']}")
+            for row in summary["rejected_by_template"]
+        ),
+    )
+    show_left_out(summary, say)
+
+
+def show_left_out(summary: dict[str, Any], say: Say) -> None:
+    """Files that could not be read, and files that are no logs."""
+    rows = ((row["file"], row["reason"]) for row in summary["unreadable"])
+    _table(say, "Could not be read", ("file", "reason"), rows, shown=200)
+    rows = ((row["name"], row["reason"]) for row in summary["skipped"])
+    _table(say, "Skipped", ("file", "reason"), rows)
+
+
+def show_check(result: dict[str, Any], say: Say) -> None:
+    """What was looked at, what was found, and the verdict."""
+    show_left_out(result, say)
+    lines = result["lines"]
+    say(
+        f"{lines['read']:,} lines read = {lines['events']:,} events + {lines['continuation']:,} "
+        f"continuation lines + {lines['rejected']:,} rejected"
+    )
+    for reason, count in result["rejected_by_reason"].items():
+        say(f"  rejected, {reason}: {count:,}")
+    say("")
+    _table(say, "Rules", ("rule", "times compared"), result["coverage"]["rules"].items())
+    findings: Sequence[dict[str, Any]] = result["findings"]
+    for kind in ("violation", "incomplete", "explained"):
+        some = [finding for finding in findings if finding["kind"] == kind]
+        for finding in some[:_SHOWN]:
+            say(f"{kind}: {finding['rule']}")
+            say(f"  {finding['file']}:{finding['line']}")
+            say(f"  why:     {finding['why']}")
+            say(f"  allowed: {finding['allowed']}")
+        if len(some) > _SHOWN:
+            say(f"  ... and {len(some) - _SHOWN} more of this kind (all of them with --json)")
+    say(f"verdict: {result['verdict']}")
+
+
+def _table(
+    say: Say,
+    title: str,
+    heads: tuple[str, ...],
+    rows: Iterable[Iterable[Any]],
+    shown: int = _SHOWN,
+) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    every = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
+    if not every:
+        return
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
+    for place, head in enumerate(heads):
+        number = all(row[place].replace(",", "").isdigit() for row in every)
+        table.add_column(head, justify="right" if number else "left", overflow="fold")
+    for row in every[:shown]:
+        table.add_row(*(Text(cell) for cell in row))
+    text = StringIO()
+    Console(file=text, width=120, highlight=False).print(table)
+    say("\n".join(line.rstrip() for line in text.getvalue().rstrip().splitlines()))
+    if len(every) > shown:
+        say(f"... and {len(every) - shown} more")
+    say("")
