@@ -1,0 +1,4 @@
+"""The protocol, written once: a notation, and the systems told in it, with versions and claims.
+
+`model.systems.SYSTEMS` lists the systems; `model.language` is what an author of one needs.
+"""

@@ -8,9 +8,7 @@ from model.language import ProtocolError, System
 from model.language.errors import unknown_name
 from model.replication import SYSTEM as REPLICATION
 
-SYSTEMS: dict[str, System] = {
-    system.name: system for system in (CLASSIC, ELECTION, REPLICATION)
-}
+SYSTEMS: dict[str, System] = {system.name: system for system in (CLASSIC, ELECTION, REPLICATION)}
 
 
 def system(name: str) -> System:

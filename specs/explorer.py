@@ -84,9 +84,7 @@ class Exploration:
         if result.at is None:
             return None
         verdict = Verdict.BROKEN if result.kind == "always" else Verdict.HOLDS
-        return build_run(
-            self.grounded, self.code, self.instances_to(result.at), claim, verdict
-        )
+        return build_run(self.grounded, self.code, self.instances_to(result.at), claim, verdict)
 
     def as_json(self) -> dict[str, Any]:
         """The contract of `insync explore --json`."""

@@ -18,8 +18,8 @@ from model.language.grounding import Grounded, Instance
 from model.language.sorts import BOOL
 from model.language.terms import Term
 from model.language.z3_code import lower_grounded
-from specs.prover import Conjunct, Obligation, conjuncts
 from specs.invariants import Proof
+from specs.prover import Conjunct, Obligation, conjuncts
 from specs.reading import Leaves, Reading, named, text
 
 

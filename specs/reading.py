@@ -64,8 +64,7 @@ class Reading:
             name, kind = log, "log"
             keep = len(self._grounded.recorded.fields[f"{log}.end"].dims)
         keys = "".join(
-            f"[{sort.show(i)}]"
-            for sort, i in zip(leaf.dims[:keep], cell.index[:keep], strict=True)
+            f"[{sort.show(i)}]" for sort, i in zip(leaf.dims[:keep], cell.index[:keep], strict=True)
         )
         # `view.isr[1]` reads better as `view[1].isr`: indices go behind the first part.
         first, dot, rest = name.partition(".")

@@ -89,7 +89,8 @@ def replay_command(
     for name, value in sorted(without.items()):
         words += ["--without", name] if value is False else ["--set", f"{name}={value}"]
     for name, number in bounds.items():
-        words += ["--brokers", str(number)] if name == "brokers" else ["--bound", f"{name}={number}"]
+        words += ["--brokers"] if name == "brokers" else ["--bound"]
+        words.append(str(number) if name == "brokers" else f"{name}={number}")
     return " ".join(words)
 
 

@@ -24,7 +24,7 @@ def controller_elects_leader(now, new, replica):
 
 @transition(replica=REPLICAS)
 def controller_drops_replica(now, new, replica):
-    """A replica fails or shuts down, and the controller takes it out of office and out of the ISR."""
+    """A replica fails or shuts down: the controller takes it out of office and out of the ISR."""
     leads = now.quorum.leader == replica
     alone = all_of(leads, now.quorum.isr.is_only(replica))
     require(now.next_epoch <= LAST_EPOCH,                     "an unused leader epoch is left")

@@ -22,13 +22,13 @@ def this(v):
 def fenced_leader_shrinks_isr(now, new, leader, follower):
     """The true leader drops a follower of another epoch, or one that is behind."""
     isr = now.view[leader].isr
-    require(leader != follower,                    "a leader never drops itself")
-    require(isr.has(follower),                     "the follower is in the leader's ISR")
-    require(is_true_leader(now, leader),           "the leader is the registered one")
+    require(leader != follower,                "a leader never drops itself")
+    require(isr.has(follower),                 "the follower is in the leader's ISR")
+    require(is_true_leader(now, leader),       "the leader is the registered one")
     require(any_of(
         not_(follows_the_epoch(now, leader, follower)),
         now.log[follower].end < now.log[leader].end),
-                                                   "the follower is in another epoch, or behind")
+                                               "the follower is in another epoch, or behind")
 
     register(now, new, leader, isr.without(follower))
 
@@ -37,14 +37,14 @@ def fenced_leader_shrinks_isr(now, new, leader, follower):
 def fenced_leader_expands_isr(now, new, leader, follower):
     """The true leader takes back a follower of its own epoch that reaches the high watermark."""
     isr, hw = now.view[leader].isr, now.view[leader].hw
-    require(not_(isr.has(follower)),               "the follower is not in the leader's ISR")
-    require(is_true_leader(now, leader),           "the leader is the registered one")
+    require(not_(isr.has(follower)),           "the follower is not in the leader's ISR")
+    require(is_true_leader(now, leader),       "the leader is the registered one")
     require(follows_the_epoch(now, leader, follower),
-                                                   "the follower follows in the leader's epoch")
+                                               "the follower follows in the leader's epoch")
     require(any_of(hw == 0, has(now, follower, hw - 1)),
-                                                   "the follower has all below the high watermark")
+                                               "the follower has all below the high watermark")
     require(leads_an_epoch_that_reaches_the_hw(now, leader),
-                                                   "the high watermark is in the leader's own epoch")
+                                               "the high watermark is in the leader's own epoch")
 
     register(now, new, leader, isr.including(follower))
 
@@ -53,11 +53,11 @@ def fenced_leader_expands_isr(now, new, leader, follower):
 def fenced_leader_raises_hw(now, new, leader):
     """The leader raises its high watermark by one record that every ISR member of its epoch has."""
     hw = now.view[leader].hw
-    require(has(now, leader, hw),                  "the leader has the record")
+    require(has(now, leader, hw),              "the leader has the record")
     require(every(REPLICAS, lambda member: implies(
         now.view[leader].isr.has(member),
         all_of(follows_the_epoch(now, leader, member), has(now, member, hw)))),
-                                                   "every ISR member follows the epoch and has it")
+                                               "every ISR member follows the epoch and has it")
 
     new.view[leader].hw = hw + 1
 
@@ -66,7 +66,7 @@ def fenced_leader_raises_hw(now, new, leader):
 def fenced_follower_fetches(now, new, leader, follower):
     """A follower appends the next record of a leader that leads in the follower's epoch."""
     require(follows_the_epoch(now, leader, follower),
-                                                   "the follower follows in the leader's epoch")
+                                               "the follower follows in the leader's epoch")
 
     replicate(now, new, leader, follower)
 
@@ -79,12 +79,12 @@ def fenced_becomes_follower(now, new, follower, leader, epoch):
     so only a leader of that very epoch can answer it.
     """
     mine, view = now.log[follower], now.view[follower]
-    require(leader != follower,                    "the leader is another replica")
-    require(epoch < now.next_epoch,                "a request of this epoch was sent")
+    require(leader != follower,                "the leader is another replica")
+    require(epoch < now.next_epoch,            "a request of this epoch was sent")
     require(now.request[epoch].leader == leader,   "the request names this leader")
-    require(view.epoch < epoch,                    "the request is newer than what it knows")
-    require(presumes_leadership(now, leader),      "the leader presumes leadership")
-    require(now.view[leader].epoch == epoch,       "the leader leads in the request's epoch")
+    require(view.epoch < epoch,                "the request is newer than what it knows")
+    require(presumes_leadership(now, leader),  "the leader presumes leadership")
+    require(now.view[leader].epoch == epoch,   "the leader leads in the request's epoch")
 
     cut = common_end(now, follower, leader)
     new.log[follower]  = mine.cut(cut)

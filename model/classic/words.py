@@ -1,7 +1,17 @@
 """The words in which the five designs are told; `l`, `f` in the published rules are spelled out."""
 
 from model.classic.state import OFFSETS
-from model.language import all_of, any_of, below, limit, not_, require, some
+from model.language import (
+    all_of,
+    any_of,
+    below,
+    least,
+    limit,
+    not_,
+    require,
+    smaller,
+    some,
+)
 
 LOG_SIZE   = limit("log")
 ALL_RECORDS = limit("records")
@@ -61,20 +71,22 @@ def caught_up_by_epoch(now, leader, follower, end):
 def same_record(now, one, other, offset):
     """Both logs hold the same record (id and epoch) at this offset."""
     return all_of(
-        has(now, one, offset), has(now, other, offset), now.log[one][offset] == now.log[other][offset])
+        has(now, one, offset), has(now, other, offset),
+        now.log[one][offset] == now.log[other][offset])
 
 
 def common_end(now, follower, leader):
     """KIP-279: 1 + the greatest offset at which both logs hold the same record; 0 without one."""
-    from model.language import least
-    nothing_shared_from = lambda end: not_(some(
-        below(OFFSETS, now.log[follower].end, low=end),
-        lambda offset: same_record(now, follower, leader, offset)))
+    def nothing_shared_from(end):
+        return not_(some(
+            below(OFFSETS, now.log[follower].end, low=end),
+            lambda offset: same_record(now, follower, leader, offset)))
+
     return least(OFFSETS, nothing_shared_from, otherwise=LOG_SIZE)
 
 
 def leads_an_epoch_that_reaches_the_hw(now, leader):
-    """The high watermark is the log's end, or the record at it was written in the leader's epoch."""
+    """The HW is the log's end, or the record at it was written in the leader's epoch."""
     mine, log = now.view[leader], now.log[leader]
     return any_of(
         mine.hw == log.end,
@@ -83,7 +95,6 @@ def leads_an_epoch_that_reaches_the_hw(now, leader):
 
 def replicate(now, new, leader, follower):
     """The follower appends the leader's record at its own end, and learns the leader's HW."""
-    from model.language import smaller
     mine, at = now.log[follower], now.log[follower].end
     require(at < LOG_SIZE,             "the follower's log is not full")
     require(has(now, leader, at),      "the leader has the follower's next record")

@@ -9,6 +9,7 @@ from model.language import (
     BLANK,
     all_of,
     any_of,
+    is_none,
     not_,
     require,
     transition,
@@ -39,7 +40,7 @@ def broker_wins_election(now, new, broker):
     read = now.read[broker]
     require(now.session[broker],                     "the broker has a session")
     require(read.done,                               "the broker has read the controller epoch")
-    require(now.zk.controller == None,               "/controller does not exist")  # noqa: E711
+    require(is_none(now.zk.controller),              "/controller does not exist")
     require(now.zk.epoch_version == read.version,    "/controller_epoch is as it was read")
 
     epoch = read.epoch + 1
@@ -101,7 +102,7 @@ def broker_crashes(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_starts_write(now, new, broker):
-    """A controller sends a partition state write, with the epoch and the versions that it cached."""
+    """A controller sends a partition state write, with the epoch and versions that it cached."""
     belief = now.belief[broker]
     require(belief.held,                             "the broker believes it is the controller")
     require(not_(now.pending[broker].any),           "no write of the broker is under way")
@@ -137,6 +138,6 @@ def write_is_refused(now, new, broker):
     current = write.state_version == now.zk.state_version
     if version.zk_writes_fenced:
         current = all_of(current, write.epoch_version == now.zk.epoch_version)
-    require(not_(current),                                    "a version of the write is out of date")
+    require(not_(current),                                    "a version in it is out of date")
 
     new.pending[broker] = BLANK

@@ -8,8 +8,8 @@ from model.language import any_of, larger, not_, require, transition, version
 def controller_sends_request(now, new, broker):
     """A controller sends a LeaderAndIsr under its controller epoch."""
     belief = now.belief[broker]
-    require(belief.held,                                   "the broker believes it is the controller")
-    require(not_(now.sent.has(broker, belief.epoch)),      "it has not sent this before")
+    require(belief.held,                                 "the broker believes it is the controller")
+    require(not_(now.sent.has(broker, belief.epoch)),    "it has not sent this before")
 
     new.sent = now.sent.including(broker, belief.epoch)
 
@@ -20,9 +20,9 @@ def request_is_obeyed(now, new, broker, sender, epoch):
 
     Kafka: ReplicaManager.becomeLeaderOrFollower, STALE_CONTROLLER_EPOCH otherwise
     """
-    require(now.sent.has(sender, epoch),                   "the request was sent")
+    require(now.sent.has(sender, epoch),                 "the request was sent")
     if version.requests_fenced:
-        require(epoch >= now.seen[broker],                 "the broker knows no newer controller")
+        require(epoch >= now.seen[broker],               "the broker knows no newer controller")
 
     new.seen[broker]    = epoch
     new.obeyed[broker]  = larger(epoch, now.obeyed[broker])

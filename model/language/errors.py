@@ -65,7 +65,8 @@ def no_truth_value() -> ProtocolError:
     """The error for an expression used as a truth value."""
     line = author_line()
     return ProtocolError(
-        f"{line}: an expression has no truth value while the protocol is being read; {instead(line)}"
+        f"{line}: an expression has no truth value while the protocol is being read; "
+        f"{instead(line)}"
     )
 
 

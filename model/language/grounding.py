@@ -16,7 +16,7 @@ from model.language.errors import ImpossibleValue, ProtocolError
 from model.language.intervals import Intervals
 from model.language.recording import Recorded, Write
 from model.language.schema import Field, SetOf
-from model.language.sorts import BOOL, Numbers, Sort
+from model.language.sorts import BOOL, Bounded, Numbers, Sort
 from model.language.system import RecordedSystem
 from model.language.terms import Term
 from model.language.values import blank_term
@@ -251,9 +251,7 @@ class Grounded:
             return blank_term(leaf.sort)
         value = self._choose(leaf, indices, (*fixed, candidates[-1]))
         for i in reversed(candidates[:-1]):
-            value = t.ite(
-                t.eq(index, t.const(i)), self._choose(leaf, indices, (*fixed, i)), value
-            )
+            value = t.ite(t.eq(index, t.const(i)), self._choose(leaf, indices, (*fixed, i)), value)
         return value
 
     def _unroll(self, term: Term, environment: Environment) -> Term:
@@ -349,13 +347,13 @@ class Grounded:
             for variable, code in zip(write.variables, chosen, strict=True):
                 inner[variable.args[0]] = t.const(code)
             value = self.ground(write.value, inner)
-            for index in itertools.product(*(self._candidates(leaf, i, k) for i, k in enumerate(keys))):
+            for index in itertools.product(
+                *(self._candidates(leaf, i, k) for i, k in enumerate(keys))
+            ):
                 found = self._cell_at.get((leaf.name, (*index, *chosen)))
                 if found is None:
                     continue  # beyond a bound: the check prunes or raises
-                here = t.and_(
-                    *(t.eq(key, t.const(i)) for key, i in zip(keys, index, strict=True))
-                )
+                here = t.and_(*(t.eq(key, t.const(i)) for key, i in zip(keys, index, strict=True)))
                 before = into.get(found.number, found.term)
                 into[found.number] = t.ite(here, value, before)
 
@@ -379,7 +377,7 @@ class Grounded:
         if high > domain[-1]:
             bound = None
             if isinstance(sort, Numbers) and sort.beyond == "prune":
-                bound = sort.high.bound if hasattr(sort.high, "bound") else sort.name
+                bound = sort.high.bound if isinstance(sort.high, Bounded) else sort.name
             checks.append(Check(t.le(value, t.const(domain[-1])), bound, what))
 
     def _check_domains(self, instance: Instance) -> None:
@@ -411,4 +409,3 @@ class Grounded:
                 writes.pop(made.number, None)
             else:
                 writes[made.number] = zeroed
-

@@ -173,8 +173,8 @@ def _place_locals(root: _Block, extra: dict[tuple[int, ...], list[Term]] | None 
 class PythonCode:
     """The compiled instance.
 
-    `successors(state, fired, refused, pruned)` -> [(instance number, next state)]; `fired` and
-    `refused` are lists of counts or marks by transition instance and by reason; `pruned` counts by bound.
+    `successors(state, fired, refused, pruned)` -> [(instance number, next state)]: `fired` counts
+    by instance, `refused` marks the reasons that were first to fail, `pruned` counts by bound.
     """
 
     def __init__(self, grounded: Grounded) -> None:
@@ -298,9 +298,7 @@ class PythonCode:
     def _one(self, instance: Instance) -> Callable[[State], Any]:
         found = self._single.get(instance.number)
         if found is None:
-            found = self._single[instance.number] = self._compile(
-                self._one_source(instance), "one"
-            )
+            found = self._single[instance.number] = self._compile(self._one_source(instance), "one")
         return found
 
     def _one_source(self, instance: Instance) -> str:

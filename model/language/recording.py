@@ -18,11 +18,11 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from model.language import terms as t
 from model.language.errors import ProtocolError, author_line, unknown_name
-from model.language.schema import Field, Ghost, Log, MapOf, Record, Schema, SetOf
+from model.language.schema import Field, Ghost, Log, MapOf, Record, Schema, SetOf, fields
 from model.language.sorts import BOOL, Sort
 from model.language.terms import Term
 from model.language.values import (
@@ -62,7 +62,7 @@ class Transition:
     """A named step of the protocol as its author wrote it."""
 
     name: str
-    function: Callable[..., None]
+    function: Callable[..., object]
     parameters: Mapping[str, Parameter]
     only: Callable[[Any], bool] | None = None
 
@@ -73,7 +73,7 @@ class Transition:
 
     def applies(self, switches: Switches) -> bool:
         """Is the transition part of the version with these switches?"""
-        return self.only is None or self.only(_SwitchView(switches))
+        return self.only is None or self.only(SwitchView(switches))
 
 
 @dataclass
@@ -106,7 +106,9 @@ def _recording(switches: Switches) -> Iterator[_Recorder]:
         _open.pop()
 
 
-class _SwitchView:
+class SwitchView:
+    """A version's switches as attributes: `v.truncation`; an unknown one is refused by name."""
+
     def __init__(self, switches: Switches) -> None:
         self._switches = switches
 
@@ -127,7 +129,7 @@ class _CurrentVersion:
             raise ProtocolError(
                 f"version.{name} is known only while a system is recorded for a version"
             )
-        return getattr(_SwitchView(_open[-1].switches), name)
+        return getattr(SwitchView(_open[-1].switches), name)
 
 
 version = _CurrentVersion()
@@ -150,11 +152,14 @@ def require(condition: Scalar, reason: str) -> None:
 class New:
     """The next state, to be written: `new.zk = now.zk.but(...)`, `new.view[b].hw = 3`."""
 
+    if TYPE_CHECKING:
+        _place: tuple[Schema, str, tuple[Term, ...], _Recorder]
+
     def __init__(self, schema: Schema, name: str, keys: tuple[Term, ...], to: _Recorder) -> None:
         object.__setattr__(self, "_place", (schema, name, keys, to))
 
     def _down(self, part: str) -> tuple[Schema, str]:
-        schema, name, _, _ = self._place  # type: ignore[attr-defined]
+        schema, name, _, _ = self._place
         while isinstance(schema, Ghost):
             schema = schema.of
         if isinstance(schema, Log) and part == "end":
@@ -176,7 +181,7 @@ class New:
         _write(schema, name, self._place[2], value, self._place[3])
 
     def _index(self, index: object) -> tuple[Schema, str, tuple[Term, ...], _Recorder]:
-        schema, name, keys, to = self._place  # type: ignore[attr-defined]
+        schema, name, keys, to = self._place
         while isinstance(schema, Ghost):
             schema = schema.of
         if not isinstance(schema, MapOf):
@@ -191,9 +196,7 @@ class New:
         _write(schema, name, keys, value, to)
 
 
-def _write(
-    schema: Schema, name: str, keys: tuple[Term, ...], raw: object, to: _Recorder
-) -> None:
+def _write(schema: Schema, name: str, keys: tuple[Term, ...], raw: object, to: _Recorder) -> None:
     value = coerce(schema, raw)
     for leaf, variables, term in leaf_terms(schema, value, name):
         if term is t.get(leaf.name, (*keys, *variables), leaf.sort):
@@ -212,14 +215,14 @@ def parameter_value(name: str, sort: Parameter) -> Any:
 
 def transition(
     *, only: Callable[[Any], bool] | None = None, **parameters: Parameter
-) -> Callable[[Callable[..., None]], Transition]:
+) -> Callable[[Callable[..., object]], Transition]:
     """Declares a step: `@transition(leader=BROKERS, laggard=BROKERS)`.
 
     `only` is a rule over the version's switches: the step exists where it is true.
     A parameter may be a sort, or `SetOf(sort)` for a set.
     """
 
-    def declare(function: Callable[..., None]) -> Transition:
+    def declare(function: Callable[..., object]) -> Transition:
         expected = ["now", "new", *parameters]
         actual = list(inspect.signature(function).parameters)
         if actual != expected:
@@ -239,33 +242,27 @@ def record(step: Transition, state: Record, switches: Switches) -> Recorded:
     with _recording(switches) as recorder:
         recorder.requires = []
         arguments = {name: parameter_value(name, sort) for name, sort in step.parameters.items()}
-        returned: Any = step.function(read(state, ""), New(state, "", (), recorder), **arguments)
+        returned = step.function(read(state, ""), New(state, "", (), recorder), **arguments)
         if returned is not None:
             raise ProtocolError(f"{step.name} returns a value; a step only requires and writes")
         _refuse_ghost_reads(step, state, recorder.requires)
         return Recorded(step, dict(step.parameters), recorder.requires, recorder.writes)
 
 
-def record_initial(
-    function: Callable[..., None], state: Record, switches: Switches
-) -> list[Write]:
+def record_initial(function: Callable[..., None], state: Record, switches: Switches) -> list[Write]:
     """The writes of a system's initial state; what it does not write is blank."""
     with _recording(switches) as recorder:
         function(New(state, "", (), recorder))
         return recorder.writes
 
 
-def record_condition(
-    function: Callable[..., Scalar], state: Record, switches: Switches
-) -> Term:
+def record_condition(function: Callable[..., Scalar], state: Record, switches: Switches) -> Term:
     """A claim's condition as a term."""
     with _recording(switches):
         return condition_term(function(read(state, "")))
 
 
 def _refuse_ghost_reads(step: Transition, state: Record, requires: list[Requirement]) -> None:
-    from model.language.schema import fields
-
     ghosts = {leaf.name for leaf in fields(state) if leaf.ghost}
     for requirement in requires:
         read_here = sorted(fields_read(requirement.condition) & ghosts)

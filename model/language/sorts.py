@@ -103,7 +103,8 @@ class Names(Sort):
         """The code of a named value; an unknown one is refused with the right names."""
         if value not in self.values:
             raise ProtocolError(
-                f"{value!r} is not one of the {self.name} values: write one of {', '.join(self.values)}"
+                f"{value!r} is not one of the {self.name} values: "
+                f"write one of {', '.join(self.values)}"
             )
         return self.values.index(value)
 

@@ -12,6 +12,7 @@ from model.language.properties import Claim
 from model.language.recording import (
     Recorded,
     Switches,
+    SwitchView,
     Transition,
     Write,
     fields_read,
@@ -121,12 +122,10 @@ class RecordedSystem:
     @cached_property
     def claims(self) -> dict[str, tuple[Claim, t.Term]]:
         """Claim name -> (claim, its condition)."""
-        from model.language.recording import _SwitchView
-
         return {
             claim.name: (claim, record_condition(claim.function, self.system.state, self.switches))
             for claim in self.system.claims
-            if claim.only is None or claim.only(_SwitchView(self.switches))
+            if claim.only is None or claim.only(SwitchView(self.switches))
         }
 
     def claim(self, name: str) -> tuple[Claim, t.Term]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 from model.language.errors import ProtocolError
-from model.language.sorts import BOOL, INTEGER, Sort
+from model.language.sorts import BOOL, INTEGER, Enumeration, Numbers, Sort
 
 
 class Term:
@@ -110,7 +110,8 @@ def not_(term: Term) -> Term:
     if term is FALSE:
         return TRUE
     if term.op == "not":
-        return term.args[0]  # type: ignore[no-any-return]
+        inner: Term = term.args[0]
+        return inner
     if term.op == "lt":
         return le(term.args[1], term.args[0])
     if term.op == "le":
@@ -121,7 +122,8 @@ def not_(term: Term) -> Term:
 def _junction(op: str, unit: Term, zero: Term, terms: tuple[Term, ...]) -> Term:
     flat: dict[Term, None] = {}
     for term in terms:
-        for part in term.args if term.op == op else (term,):
+        inside: tuple[Term, ...] = term.args if term.op == op else (term,)
+        for part in inside:
             if part is zero:
                 return zero
             if part is not unit:
@@ -154,7 +156,7 @@ def _split(term: Term) -> tuple[Term | None, int]:
     if term.op == "const":
         return None, int(term.args[0])
     if term.op == "add":
-        return term.args[0], term.args[1].args[0]
+        return term.args[0], int(term.args[1].args[0])
     return term, 0
 
 
@@ -212,7 +214,8 @@ def eq(left: Term, right: Term) -> Term:
 
 
 def _has_const_leaf(term: Term) -> bool:
-    return term.args[1].op == "const" or term.args[2].op == "const"
+    _, then, other = term.args
+    return bool(then.op == "const" or other.op == "const")
 
 
 def _ordered(left: Term, right: Term) -> tuple[Term, Term]:
@@ -272,7 +275,15 @@ def ite(condition: Term, then: Term, other: Term) -> Term:
         return ite(condition, then, other.args[2])
     if then.op == "ite" and then.args[0] is condition:
         return ite(condition, then.args[1], other)
-    return make("ite", (condition, then, other), then.sort if then.op != "const" else other.sort)
+    return make("ite", (condition, then, other), _joined(then, other))
+
+
+def _joined(then: Term, other: Term) -> Sort:
+    """The sort of a choice: none is possible if it is in either branch."""
+    sort, second = (then.sort, other.sort) if then.op != "const" else (other.sort, then.sort)
+    if isinstance(sort, (Numbers, Enumeration)) and getattr(second, "none_allowed", False):
+        return sort.or_none
+    return sort
 
 
 def quantifier(
@@ -283,11 +294,10 @@ def quantifier(
     high: Term | None = None,
     default: Term | None = None,
 ) -> Term:
-    """`every`, `some`, `count` or `least` of `body` over the variable's sort, or low <= x < high."""
-    if op in ("every", "some") and body.op == "const":
-        # Over an empty range `every` is true and `some` false, whatever the body says.
-        if (op == "every") == bool(body.args[0]):
-            return body
+    """`every`, `some`, `count` or `least` of `body` over a sort, or over low <= x < high."""
+    # Over an empty range `every` is true and `some` false, whatever the body says.
+    if op in ("every", "some") and body is (TRUE if op == "every" else FALSE):
+        return body
     sort = BOOL if op in ("every", "some") else INTEGER
     args = (variable, low, high, body) if default is None else (variable, low, high, body, default)
     return make(op, args, sort)
@@ -306,7 +316,7 @@ def show(term: Term) -> str:
         return f"the bound {args[0]}"
     if op == "get":
         name, *indices = args
-        return name + "".join(f"[{show(index)}]" for index in indices)
+        return str(name) + "".join(f"[{show(index)}]" for index in indices)
     if op == "not":
         return f"not {show(args[0])}"
     if op in ("and", "or"):

@@ -153,9 +153,7 @@ class RecordValue(Value):
                 raise ProtocolError(
                     f"{author_line()}: {unknown_name('field', name, self._schema.parts)}"
                 )
-        changed = {
-            name: coerce(self._schema.parts[name], value) for name, value in changes.items()
-        }
+        changed = {name: coerce(self._schema.parts[name], value) for name, value in changes.items()}
         return RecordValue(
             self._schema, lambda name: changed[name] if name in changed else self._part(name)
         )
@@ -293,7 +291,7 @@ ALL = _All()
 class LogValue(Value):
     """A log: `.end`, the record at an offset below it, `.append(record)`, `.cut(to)`."""
 
-    def __init__(self, schema: Log, end: Scalar, at: Callable[[Term], RecordValue]) -> None:
+    def __init__(self, schema: Log, end: Scalar, at: Callable[[Term], Value]) -> None:
         self._schema = schema
         self.end = end
         self._at = at
@@ -308,7 +306,7 @@ class LogValue(Value):
         return LogValue(
             self._schema,
             self.end + 1,
-            lambda offset: choose(self._schema.record, t.eq(offset, end), added, self._at(offset)),  # type: ignore[return-value]
+            lambda offset: choose(self._schema.record, t.eq(offset, end), added, self._at(offset)),
         )
 
     def cut(self, to: object) -> LogValue:
@@ -356,7 +354,7 @@ def read(schema: Schema, name: str, indices: tuple[Term, ...] = ()) -> Value:
         return LogValue(
             schema,
             Scalar(t.get(f"{name}.end", indices, schema.end)),
-            lambda offset: read(record, f"{name}.at", (*indices, offset)),  # type: ignore[return-value,arg-type]
+            lambda offset: read(record, f"{name}.at", (*indices, offset)),
         )
     assert isinstance(schema, Record)
     return RecordValue(
@@ -365,7 +363,7 @@ def read(schema: Schema, name: str, indices: tuple[Term, ...] = ()) -> Value:
 
 
 def blank(schema: Schema) -> Value:
-    """The initial value: false, the first name, the least number (or none), the empty set or log."""
+    """The initial value: false, the first name, the least number or none, the empty set or log."""
     if isinstance(schema, Leaf):
         return Scalar(blank_term(schema.sort))
     if isinstance(schema, Ghost):
@@ -378,7 +376,7 @@ def blank(schema: Schema) -> Value:
         return SetValue(schema.elements, lambda *x: t.FALSE)
     if isinstance(schema, Log):
         record = schema.record
-        return LogValue(schema, Scalar(blank_term(schema.end)), lambda offset: blank(record))  # type: ignore[return-value,arg-type]
+        return LogValue(schema, Scalar(blank_term(schema.end)), lambda offset: blank(record))
     assert isinstance(schema, Record)
     return RecordValue(schema, lambda part: blank(schema.parts[part]))
 
@@ -418,7 +416,9 @@ def coerce(schema: Schema, raw: object) -> Value:
             return MapValue(schema, lambda index: coerce(schema.of, body(Scalar(index))))
         if isinstance(raw, MapValue):
             return raw
-        raise ProtocolError(f"{author_line()}: write lam({schema.index.name}, rule) for a whole map")
+        raise ProtocolError(
+            f"{author_line()}: write lam({schema.index.name}, rule) for a whole map"
+        )
     if isinstance(schema, Log) and isinstance(raw, LogValue):
         return raw
     if isinstance(schema, Record):
@@ -430,7 +430,7 @@ def coerce(schema: Schema, raw: object) -> Value:
                 )
             return raw
         if isinstance(raw, dict):
-            return blank(schema).but(**raw)  # type: ignore[attr-defined]
+            return RecordValue(schema, lambda part: blank(schema.parts[part])).but(**raw)
     raise ProtocolError(f"{author_line()}: {raw!r} has not the shape of this place")
 
 
@@ -455,7 +455,7 @@ def choose(schema: Schema, condition: Term, then: Value, other: Value) -> Value:
         return LogValue(
             schema,
             Scalar(t.ite(condition, then.end.term, other.end.term)),
-            lambda offset: choose(record, condition, then._at(offset), other._at(offset)),  # type: ignore[return-value]
+            lambda offset: choose(record, condition, then._at(offset), other._at(offset)),
         )
     if isinstance(schema, Record):
         return RecordValue(
@@ -471,10 +471,9 @@ def choose(schema: Schema, condition: Term, then: Value, other: Value) -> Value:
             then._elements,
             lambda *x: t.ite(condition, then._member(*x), other._member(*x)),
         )
-    if isinstance(schema, MapOf):
+    if isinstance(schema, MapOf) and isinstance(then, MapValue) and isinstance(other, MapValue):
         return MapValue(
-            schema,
-            lambda index: choose(schema.of, condition, then._at(index), other._at(index)),  # type: ignore[attr-defined]
+            schema, lambda index: choose(schema.of, condition, then._at(index), other._at(index))
         )
     raise ProtocolError(f"{author_line()}: when() needs two values of one shape")
 
@@ -495,11 +494,9 @@ def equal(schema: Schema, left: Value, right: Value) -> Term:
         )
         return t.and_(t.eq(left.end.term, right.end.term), same)
     if isinstance(schema, MapOf):
-        return bind(
-            "every",
-            schema.index,
-            lambda i: equal(schema.of, left._at(i), right._at(i)),  # type: ignore[attr-defined]
-        )
+        assert isinstance(left, MapValue)
+        assert isinstance(right, MapValue)
+        return bind("every", schema.index, lambda i: equal(schema.of, left._at(i), right._at(i)))
     result: Scalar = left == right  # type: ignore[assignment]
     return result.term
 
@@ -515,7 +512,7 @@ def bind(
     high: Term | None = None,
     default: Term | None = None,
 ) -> Term:
-    """A quantified term. Bound variables are named by nesting depth, so equal texts are one term."""
+    """A quantified term; bound variables are named by depth, so that equal texts are one term."""
     global _depth
     _depth += 1
     try:
@@ -542,9 +539,9 @@ def leaf_terms(
         extra = tuple(t.var(f"@{depth + i}", sort) for i, sort in enumerate(elements))
         yield Field(name, (), BOOL), (*variables, *extra), value._member(*extra)
     elif isinstance(schema, MapOf):
+        assert isinstance(value, MapValue)
         variable = t.var(f"@{depth}", schema.index)
-        inner = value._at(variable)  # type: ignore[attr-defined]
-        yield from leaf_terms(schema.of, inner, name, (*variables, variable))
+        yield from leaf_terms(schema.of, value._at(variable), name, (*variables, variable))
     elif isinstance(schema, Log):
         assert isinstance(value, LogValue)
         yield Field(f"{name}.end", (), schema.end), variables, value.end.term

@@ -68,6 +68,13 @@ def not_(condition: Scalar) -> Scalar:
     return Scalar(t.not_(condition_term(condition)))
 
 
+def is_none(value: Scalar) -> Scalar:
+    """The place holds none: no leader, no epoch yet. A place that never does is refused."""
+    if not isinstance(value, Scalar):
+        raise ProtocolError(f"{author_line()}: {value!r} is not one value; none is for single ones")
+    return value == None  # noqa: E711
+
+
 def implies(condition: Scalar, conclusion: Scalar) -> Scalar:
     """If the condition holds, so does the conclusion."""
     return Scalar(t.implies(condition_term(condition), condition_term(conclusion)))
@@ -83,7 +90,7 @@ def when(condition: Scalar, then: Any, otherwise: Any) -> Any:
     if isinstance(shaped, Scalar):
         sort = shaped.term.sort
         if isinstance(sort, (Numbers, Enumeration)):
-            sort = sort.or_none  # `when(c, None, x)`: the place that keeps it says if it may be none
+            sort = sort.or_none  # the place that keeps the value says whether it may be none
         return Scalar(t.ite(test, scalar(then, sort).term, scalar(otherwise, sort).term))
     if isinstance(shaped, SetValue):
         elements = shaped._elements

@@ -245,9 +245,7 @@ class Z3Code:
             return self._quantify(term, state, env, memo)
         return connect(op, [go(arg) for arg in args])
 
-    def _quantify(
-        self, term: Term, state: State, env: dict[str, Any], memo: dict[Any, Any]
-    ) -> Any:
+    def _quantify(self, term: Term, state: State, env: dict[str, Any], memo: dict[Any, Any]) -> Any:
         variable, low, high, body = term.args
         x = self._constant(variable.args[0].split("#")[0], variable.sort)
         inside = self._in_domain(variable.sort, x)

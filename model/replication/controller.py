@@ -128,7 +128,7 @@ def controller_removes_replica(now, new, broker, replica):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_removal_conflicts(now, new, broker, replica):
-    """The state changed since the controller read it: the removal is refused, and it reads again."""
+    """The state changed since the controller read it: it is refused, and must read again."""
     require_controller(now, broker)
     require_removable(now, broker, replica)
     require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
@@ -140,7 +140,7 @@ def controller_removal_conflicts(now, new, broker, replica):
 def controller_informs(now, new, broker, replica):
     """The controller sends a registered broker the state as it is now.
 
-    Why:   at failover, and when a broker has started. Leader epoch and version are the current ones.
+    Why:   at failover, and when a broker has started. Leader epoch and version are the current.
     Kafka: ReplicaStateMachine.startup, KafkaController.onBrokerStartup
     """
     zk = now.zk

@@ -28,7 +28,7 @@ def require_laggard(now, leader, replica):
     require(leader != replica,                            "a leader never drops itself")
     require(mine.isr.has(replica),                        "the replica is in the leader's ISR")
     require(known_end(now, leader, replica) != now.log[leader].end,
-                                                          "the replica is not known to be caught up")
+                                                     "the replica is not known to be caught up")
 
 
 @transition(leader=BROKERS, replica=BROKERS)

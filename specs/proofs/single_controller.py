@@ -6,7 +6,7 @@ new epoch, and the version check that every write of a controller carries.
 
 from model.election.claims import one_holder_an_epoch
 from model.election.state import BROKERS, EPOCHS
-from model.language import all_of, every, implies, not_
+from model.language import all_of, every, implies, is_none, not_
 from specs.invariants import Proof, invariant
 
 
@@ -25,7 +25,8 @@ def nothing_stale_got_through(now):
 @invariant("whoever owns /controller won the newest epoch",
            why="node and epoch change in one multi; a reply that was lost can be looked up")
 def the_owner_won_the_newest_epoch(now):
-    return implies(now.zk.controller != None, now.won.has(now.zk.controller, now.zk.epoch))  # noqa: E711
+    return implies(
+        not_(is_none(now.zk.controller)), now.won.has(now.zk.controller, now.zk.epoch))
 
 
 @invariant("/controller_epoch and its zkVersion move together",
