@@ -12,7 +12,9 @@ from impl.journal import Journal
 from impl.requests import LeaderAndIsrRequest
 from impl.zookeeper import NO_LEADER, BadVersion, ControllerMoved, KafkaZkClient, PartitionState
 
-SavedController = tuple[EpochRead | None, Reply | None, Belief | None, CachedPartition | None]
+SavedController = tuple[
+    EpochRead | None, Reply | None, bool, Belief | None, CachedPartition | None
+]
 
 
 class KafkaController:
@@ -24,6 +26,7 @@ class KafkaController:
         self.journal = journal
         self.read: EpochRead | None = None
         self.reply: Reply | None = None
+        self.won = False  # what ZooKeeper answered; the broker may not hear it, an observer may
         self.belief: Belief | None = None
         self.cached: CachedPartition | None = None
 
@@ -36,8 +39,10 @@ class KafkaController:
     def register(self, session: int) -> None:
         """Have ZooKeeper execute the registration; its reply is on the way."""
         read = self._read()
-        won = self.client.register_controller(self.broker, session, read.epoch, read.version)
-        self.reply = Reply.ELECTED if won else Reply.FAILED
+        self.won = self.client.register_controller(
+            self.broker, session, read.epoch, read.version
+        )
+        self.reply = Reply.ELECTED if self.won else Reply.FAILED
 
     def learn_outcome(self) -> None:
         """The reply is here: in office, or not."""
@@ -62,11 +67,11 @@ class KafkaController:
             self._give_up()
 
     def _take_office(self, belief: Belief) -> None:
-        self.read, self.reply, self.belief = None, None, belief
+        self.read, self.reply, self.won, self.belief = None, None, False, belief
         self.journal.controller_elected(self.broker, belief.epoch, belief.epoch_version)
 
     def _give_up(self) -> None:
-        self.read, self.reply = None, None
+        self.read, self.reply, self.won = None, None, False
         registered = self.client.controller()
         self.journal.controller_lost_the_race(
             self.broker, -1 if registered is None else registered.broker
@@ -87,7 +92,7 @@ class KafkaController:
 
     def forget(self) -> None:
         """No belief, no registration under way, nothing cached."""
-        self.read, self.reply, self.belief, self.cached = None, None, None, None
+        self.read, self.reply, self.won, self.belief, self.cached = None, None, False, None, None
 
     # In office
 
@@ -180,8 +185,8 @@ class KafkaController:
 
     def save(self) -> SavedController:
         """Everything, as an immutable value."""
-        return self.read, self.reply, self.belief, self.cached
+        return self.read, self.reply, self.won, self.belief, self.cached
 
     def load(self, saved: SavedController) -> None:
         """Become what was saved."""
-        self.read, self.reply, self.belief, self.cached = saved
+        self.read, self.reply, self.won, self.belief, self.cached = saved

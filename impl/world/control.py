@@ -116,6 +116,8 @@ def _elects_refusal(world: World, broker: int, leader: int) -> str | None:
     controller = world.brokers[broker].controller
     if controller.belief is None:
         return BELIEVES
+    if not world.brokers[broker].session_alive:
+        return SESSION_IS_ALIVE
     cached = controller.cached
     if cached is None:
         return HAS_READ_PARTITION
@@ -137,6 +139,8 @@ def _removes_refusal(world: World, broker: int, replica: int) -> str | None:
     controller = world.brokers[broker].controller
     if controller.belief is None:
         return BELIEVES
+    if not world.brokers[broker].session_alive:
+        return SESSION_IS_ALIVE
     cached = controller.cached
     if cached is None:
         return HAS_READ_PARTITION
@@ -184,9 +188,29 @@ def send_each(world: World, requests: Iterable[LeaderAndIsrRequest]) -> None:
             world.network.send(request)
 
 
+def _deleted_refusal(world: World) -> str | None:
+    return "a controller is registered" if world.client.controller() is None else None
+
+
+def controller_node_is_deleted(world: World) -> None:
+    """An operator deletes /controller to force an election; its owner has not noticed yet.
+
+    This is how a controller with a live session comes to write after it was deposed (semantics b.6).
+    """
+    world.client.delete_controller()
+
+
+def nothing(world: World) -> Iterable[tuple[int, ...]]:
+    """The one choice of no arguments."""
+    return [()]
+
+
 BROKER = ("broker",)
 
 KINDS = (
+    StepKind(
+        "controller_node_is_deleted", (), nothing, _deleted_refusal, controller_node_is_deleted
+    ),
     StepKind(
         "controller_reads_epoch", BROKER, each_broker, _reads_epoch_refusal, controller_reads_epoch
     ),

@@ -72,6 +72,8 @@ def weight(world: World, step: Step, faults: FaultProfile) -> int:
     usual = USUAL_WEIGHTS.get(step.name)
     if usual is not None:
         return usual
+    if step.name == "controller_node_is_deleted":
+        return min(faults.sessions, 1)
     broker = world.brokers[step.args[0]]
     controller = broker.controller
     match step.name:

@@ -10,7 +10,8 @@ The shape (broker ids are int keys; epochs, offsets, versions are -1 while there
                zk_version, epoch_start, known_end {other: offset or -1}, truncating,
                log [[record id, epoch], ...], epoch_cache [[epoch, start], ...], hw, checkpoint,
                controller {epoch_version, read [epoch, version] or None,
-                           reply ("elected" | "failed" | "lost" or None), cached or None}}}
+                           reply ("elected" | "failed" | "lost" or None),
+                           won (what ZooKeeper answered), cached or None}}}
     network:   leader_and_isr [{target, controller, controller_epoch, broker_epoch, leader,
                leader_epoch, isr, state_controller_epoch, zk_version}, ...] sorted by key,
                fetch {follower: {leader: {slot, ...}}}
@@ -117,6 +118,7 @@ def _broker(broker: Broker) -> Observation:
             "epoch_version": None if belief is None else belief.epoch_version,
             "read": None if read is None else [read.epoch, read.version],
             "reply": None if reply is None else reply.value,
+            "won": controller.won,
             "cached": None if controller.cached is None else _cached(controller.cached),
         },
     }

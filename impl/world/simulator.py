@@ -70,9 +70,12 @@ class Simulator:
         return step
 
 
+DONE_BY_ZOOKEEPER = ("controller_node_is_deleted", "session_expires")
+
+
 def node_of(step: Step) -> int | str:
     """Where a step is observed: its first argument's broker; a session expires at ZooKeeper."""
-    return ZOOKEEPER if step.name == "session_expires" else step.args[0]
+    return ZOOKEEPER if step.name in DONE_BY_ZOOKEEPER else step.args[0]
 
 
 def simulate(

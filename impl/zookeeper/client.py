@@ -100,6 +100,10 @@ class KafkaZkClient:
             return False
         raise refused[1]
 
+    def delete_controller(self) -> None:
+        """Delete /controller, whoever owns it (an operator's command); NoNode if there is none."""
+        self.zookeeper.delete(CONTROLLER)
+
     # The state of the partition
 
     def partition_state(self) -> tuple[PartitionState, int]:

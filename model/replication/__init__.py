@@ -9,12 +9,18 @@ from model.language import ALL, Bound, System
 from model.replication.claims import CLAIMS
 from model.replication.controller import (
     broker_becomes_controller,
+    broker_finds_it_moved,
+    broker_learns_it_won,
     controller_election_conflicts,
+    controller_election_is_fenced,
     controller_elects_leader,
     controller_informs,
+    controller_node_is_deleted,
     controller_reads_partition,
     controller_removal_conflicts,
+    controller_removal_is_fenced,
     controller_removes_replica,
+    controller_resigns,
     request_is_lost,
 )
 from model.replication.fetching import (
@@ -65,7 +71,7 @@ def initial(new):
     new.up            = ALL
 
 
-_SWITCHES = ("truncation", "fetch_fencing", "isr_join_needs_epoch_start")
+_SWITCHES = ("zk_writes_fenced", "truncation", "fetch_fencing", "isr_join_needs_epoch_start")
 
 SYSTEM = System(
     name="replication",
@@ -74,9 +80,10 @@ SYSTEM = System(
     initial=initial,
     transitions=(
         broker_crashes, session_expires, broker_starts, broker_reconnects, broker_checkpoints_hw,
-        broker_becomes_controller, controller_reads_partition,
-        controller_elects_leader, controller_election_conflicts,
-        controller_removes_replica, controller_removal_conflicts,
+        broker_becomes_controller, broker_learns_it_won, broker_finds_it_moved,
+        controller_resigns, controller_node_is_deleted, controller_reads_partition,
+        controller_elects_leader, controller_election_conflicts, controller_election_is_fenced,
+        controller_removes_replica, controller_removal_conflicts, controller_removal_is_fenced,
         controller_informs, request_is_lost,
         broker_becomes_leader, broker_becomes_follower, leaderless_request_is_ignored,
         older_controller_is_refused, older_epoch_is_refused,

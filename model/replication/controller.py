@@ -1,44 +1,95 @@
 """The controller's hand on the partition: read, decide, write by version, send LeaderAndIsr.
 
-Every write is a multi that checks /controller_epoch, so only the owner of /controller writes.
+Every write is a multi that checks /controller_epoch, so only the newest controller's writes pass.
 """
 
 from model.language import (
     BLANK,
+    all_of,
     implies,
     is_none,
     lam,
     not_,
     require,
     transition,
+    version,
     when,
 )
 from model.replication.state import BROKERS, CONTROLLERS, ELECTED
 
 
-def require_controller(now, broker):
-    require(now.zk.controller == broker,            "the broker owns /controller")
-    require(now.up.has(broker),                     "its process runs")
+def require_office(now, broker):
+    require(now.belief[broker] > 0,                 "the broker believes it is the controller")
+    require(now.zk.registered.has(broker),          "it has a ZooKeeper session")
+
+
+def fence_is_passed(now, broker):
+    """The epoch that the broker won is still the newest: KAFKA-6082, checked by every write."""
+    return now.belief[broker] == now.zk.epoch
 
 
 @transition(broker=BROKERS)
 def broker_becomes_controller(now, new, broker):
-    """A registered broker creates /controller together with the next controller epoch.
+    """ZooKeeper executes a broker's multi: /controller is created under the next epoch.
 
     Kafka: KafkaZkClient.registerControllerAndIncrementControllerEpoch; `election` has its steps.
     """
-    require(is_none(now.zk.controller),             "/controller does not exist")
+    require(is_none(now.zk.controller),          "/controller does not exist")
     require(now.zk.registered.has(broker),          "the broker has a session")
     require(now.up.has(broker),                     "its process runs")
+    require(now.belief[broker] == 0,                "it does not believe it is the controller")
+    require(now.campaign[broker] == 0,              "no registration of it is unheard of")
 
     new.zk = now.zk.but(controller=broker, epoch=now.zk.epoch + 1)
-    new.cache[broker] = BLANK
+    new.campaign[broker] = now.zk.epoch + 1
+
+
+@transition(broker=BROKERS)
+def broker_learns_it_won(now, new, broker):
+    """The reply arrives, or the broker finds its own id and epoch in ZooKeeper: it takes office."""
+    require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
+
+    new.belief[broker]   = now.campaign[broker]
+    new.campaign[broker] = 0
+
+
+@transition(broker=BROKERS)
+def broker_finds_it_moved(now, new, broker):
+    """The reply was lost, and by now /controller or the epoch is not the broker's any more."""
+    require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
+    require(not_(all_of(
+        now.zk.controller == broker, now.zk.epoch == now.campaign[broker])),
+                                                    "/controller or the epoch is another's by now")
+
+    new.campaign[broker] = 0
+
+
+@transition(broker=BROKERS)
+def controller_resigns(now, new, broker):
+    """A deposed controller notices that /controller is not its own any more."""
+    require(now.belief[broker] > 0,                 "the broker believes it is the controller")
+    require(now.zk.controller != broker,            "/controller is not its own any more")
+
+    new.belief[broker] = 0
+    new.cache[broker]  = BLANK
+
+
+@transition()
+def controller_node_is_deleted(now, new):
+    """An operator deletes /controller to force an election; its owner lives on with its session.
+
+    Why: a deposed controller that can still write is what the fence of KAFKA-6082 is for.
+    """
+    require(not_(is_none(now.zk.controller)),              "/controller exists")
+
+    new.zk.controller   = None
+    new.spent.expiries  = now.spent.expiries + 1
 
 
 @transition(broker=BROKERS)
 def controller_reads_partition(now, new, broker):
     """The controller reads the partition's state, its version, and which brokers are alive."""
-    require_controller(now, broker)
+    require_office(now, broker)
 
     zk = now.zk
     new.cache[broker] = {
@@ -46,23 +97,24 @@ def controller_reads_partition(now, new, broker):
         "live": zk.registered, "reached": zk.registered}
 
 
-def send(now, new, to, epoch, isr, version):
-    """Puts one LeaderAndIsr in flight to each broker of a set."""
-    sender = now.zk.epoch
+def send(now, new, sender, to, epoch, isr, state_version):
+    """Puts one LeaderAndIsr of a controller epoch in flight to each broker of a set."""
     new.request[epoch][sender] = lam(BROKERS, lambda target: when(
         to.has(target),
-        now.request[epoch][sender][target].but(in_flight=True, isr=isr, version=version),
+        now.request[epoch][sender][target].but(in_flight=True, isr=isr, version=state_version),
         now.request[epoch][sender][target]))
 
 
 def write_state(now, new, broker, leader, isr, to):
     """The fenced, conditional write of the state under the next leader epoch; then the requests."""
-    epoch, version = now.zk.leader_epoch + 1, now.zk.version + 1
+    epoch, version_after = now.zk.leader_epoch + 1, now.zk.version + 1
     new.zk = now.zk.but(
-        leader=leader, leader_epoch=epoch, isr=isr, state_epoch=now.zk.epoch, version=version)
+        leader=leader, leader_epoch=epoch, isr=isr, state_epoch=now.belief[broker],
+        version=version_after)
     new.elected[epoch] = leader
-    new.cache[broker]  = now.cache[broker].but(leader=leader, isr=isr, version=version)
-    send(now, new, to, epoch, isr, version)
+    new.cache[broker]  = now.cache[broker].but(
+        leader=leader, isr=isr, version=version_after)
+    send(now, new, now.belief[broker], to, epoch, isr, version_after)
 
 
 def require_candidate(now, broker, leader):
@@ -81,8 +133,10 @@ def controller_elects_leader(now, new, broker, leader):
     Refused: controller_election_conflicts
     """
     cache = now.cache[broker]
-    require_controller(now, broker)
+    require_office(now, broker)
     require_candidate(now, broker, leader)
+    if version.zk_writes_fenced:
+        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
     require(cache.version == now.zk.version,        "the version that it read is current")
 
     write_state(now, new, broker, leader, cache.isr.within(cache.live), to=cache.reached)
@@ -91,11 +145,31 @@ def controller_elects_leader(now, new, broker, leader):
 @transition(broker=BROKERS, leader=BROKERS)
 def controller_election_conflicts(now, new, broker, leader):
     """The state changed since the controller read it: the write is refused, it must read again."""
-    require_controller(now, broker)
+    require_office(now, broker)
     require_candidate(now, broker, leader)
+    if version.zk_writes_fenced:
+        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
     require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
 
     new.cache[broker] = BLANK
+
+
+def is_fenced(v):
+    return v.zk_writes_fenced
+
+
+@transition(only=is_fenced, broker=BROKERS, leader=BROKERS)
+def controller_election_is_fenced(now, new, broker, leader):
+    """A deposed controller's write fails at the check of /controller_epoch, and it resigns.
+
+    Kafka: ControllerMovedException, KAFKA-6082
+    """
+    require_office(now, broker)
+    require_candidate(now, broker, leader)
+    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+
+    new.belief[broker] = 0
+    new.cache[broker]  = BLANK
 
 
 def require_removable(now, broker, replica):
@@ -115,8 +189,10 @@ def controller_removes_replica(now, new, broker, replica):
     Refused: controller_removal_conflicts
     """
     cache = now.cache[broker]
-    require_controller(now, broker)
+    require_office(now, broker)
     require_removable(now, broker, replica)
+    if version.zk_writes_fenced:
+        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
     require(cache.version == now.zk.version,        "the version that it read is current")
 
     write_state(
@@ -129,11 +205,24 @@ def controller_removes_replica(now, new, broker, replica):
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_removal_conflicts(now, new, broker, replica):
     """The state changed since the controller read it: it is refused, and must read again."""
-    require_controller(now, broker)
+    require_office(now, broker)
     require_removable(now, broker, replica)
+    if version.zk_writes_fenced:
+        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
     require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
 
     new.cache[broker] = BLANK
+
+
+@transition(only=is_fenced, broker=BROKERS, replica=BROKERS)
+def controller_removal_is_fenced(now, new, broker, replica):
+    """A deposed controller's removal fails at the check of /controller_epoch, and it resigns."""
+    require_office(now, broker)
+    require_removable(now, broker, replica)
+    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+
+    new.belief[broker] = 0
+    new.cache[broker]  = BLANK
 
 
 @transition(broker=BROKERS, replica=BROKERS)
@@ -143,14 +232,15 @@ def controller_informs(now, new, broker, replica):
     Why:   at failover, and when a broker has started. Leader epoch and version are the current.
     Kafka: ReplicaStateMachine.startup, KafkaController.onBrokerStartup
     """
-    zk = now.zk
-    require_controller(now, broker)
+    zk, mine = now.zk, now.belief[broker]
+    require_office(now, broker)
+    require(zk.controller == broker,                "/controller is its own")
     require(not_(is_none(zk.leader)),               "the partition has a leader")
     require(zk.registered.has(replica),             "the replica is registered")
-    require(not_(now.request[zk.leader_epoch][zk.epoch][replica].in_flight),
+    require(not_(now.request[zk.leader_epoch][mine][replica].in_flight),
                                                     "no such request is in flight to it already")
 
-    new.request[zk.leader_epoch][zk.epoch][replica] = {
+    new.request[zk.leader_epoch][mine][replica] = {
         "in_flight": True, "isr": zk.isr, "version": zk.version}
 
 

@@ -4,6 +4,7 @@ from model.language import (
     BLANK,
     all_of,
     any_of,
+    below,
     every,
     implies,
     lam,
@@ -139,7 +140,7 @@ def leader_advances_hw(now, new, broker):
     Kafka: Partition.maybeIncrementLeaderHW
     """
     mine, log = now.replica[broker], now.log[broker]
-    slowest = least(ENDS, lambda end: some(BROKERS, lambda member: all_of(
+    slowest = least(below(ENDS, log.end + 1), lambda end: some(BROKERS, lambda member: all_of(
         mine.isr.has(member), known_end(now, broker, member) == end)), otherwise=0)
     require(mine.role == "leader",                         "the broker believes it leads")
     require(every(BROKERS, lambda member: implies(
@@ -152,5 +153,5 @@ def leader_advances_hw(now, new, broker):
     new.committed.end      = larger(was.end, slowest)
     new.committed.at       = lam(OFFSETS, lambda o: when(
         all_of(o >= was.end, o < slowest), log[o], was.at[o]))
-    new.committed_twice    = any_of(now.committed_twice, some(OFFSETS, lambda o: all_of(
-        o < was.end, o < slowest, log[o] != was.at[o])))
+    new.committed_twice    = any_of(now.committed_twice, some(below(OFFSETS, slowest), lambda o: all_of(
+        o < was.end, log[o] != was.at[o])))

@@ -22,7 +22,7 @@ def broker_crashes(now, new, broker):
     mine = now.replica[broker]
     new.spent.crashes   = now.spent.crashes + 1
     new.up              = now.up.without(broker)
-    new.cache[broker]   = BLANK
+    leave_office(new, broker)
     new.replica[broker] = mine.but(
         role="none", leader=None, epoch=None, isr=[], zk_version=0, controller_epoch=0,
         epoch_start=0, truncating=False, hw=0)
@@ -32,6 +32,13 @@ def broker_crashes(now, new, broker):
         any_of(follower == broker, all_of(leader == broker, is_asked(now.fetch[follower][leader]))),
         BLANK,
         now.fetch[follower][leader])))
+
+
+def leave_office(new, broker):
+    """What a broker knows as a controller is forgotten."""
+    new.campaign[broker] = 0
+    new.belief[broker]   = 0
+    new.cache[broker]    = BLANK
 
 
 def is_asked(slot):
@@ -49,10 +56,8 @@ def session_expires(now, new, broker):
     new.zk = now.zk.but(
         registered=now.zk.registered.without(broker),
         controller=when(now.zk.controller == broker, None, now.zk.controller))
-    new.cache = lam(BROKERS, lambda other: when(
-        other == broker,
-        BLANK,
-        now.cache[other].but(reached=now.cache[other].reached.without(broker))))
+    new.cache = lam(BROKERS, lambda other: now.cache[other].but(
+        reached=now.cache[other].reached.without(broker)))
 
 
 @transition(broker=BROKERS)
@@ -70,10 +75,11 @@ def broker_starts(now, new, broker):
 
 @transition(broker=BROKERS)
 def broker_reconnects(now, new, broker):
-    """A live process whose session expired opens a new one and registers again."""
+    """A live process whose session expired opens a new one: it leaves office and registers again."""
     require(now.up.has(broker),                     "the process runs")
     require(not_(now.zk.registered.has(broker)),    "its session has expired")
 
+    leave_office(new, broker)
     new.zk.registered = now.zk.registered.including(broker)
     discard_requests(now, new, broker)
 

@@ -99,7 +99,7 @@ def test_a_lost_reply_after_the_session_is_gone_does() -> None:
 
 def test_a_deposed_controller_resigns_when_its_write_is_fenced() -> None:
     world = with_controller(1)
-    take(world, "session_expires 1")
+    take(world, "controller_node_is_deleted")
     take(world, *(text.format(2) for text in ELECT_CONTROLLER))
     before = world.observe()["zookeeper"]
 
@@ -108,6 +108,15 @@ def test_a_deposed_controller_resigns_when_its_write_is_fenced() -> None:
     assert world.observe()["zookeeper"] == before
     assert world.observe()["brokers"][1]["believes"] is None
     assert world.observe()["brokers"][2]["believes"] == 2
+
+
+def test_a_controller_without_a_session_cannot_write_at_all() -> None:
+    world = with_controller(1)
+
+    take(world, "session_expires 1")
+
+    refusal = world.why_not(Step("controller_elects_leader", (1, 2)))
+    assert refusal == "the broker's ZooKeeper session is alive"
 
 
 def test_a_controller_whose_state_is_old_drops_what_it_cached() -> None:
@@ -271,13 +280,14 @@ REASONS = {
     "broker_reconnects": 2,
     "broker_starts": 2,
     "controller_checks_outcome": 1,
-    "controller_elects_leader": 4,
+    "controller_elects_leader": 5,
     "controller_informs": 5,
     "controller_learns_outcome": 1,
+    "controller_node_is_deleted": 1,
     "controller_reads_epoch": 5,
     "controller_reads_partition": 2,
     "controller_registers": 3,
-    "controller_removes_replica": 5,
+    "controller_removes_replica": 6,
     "controller_reply_is_lost": 1,
     "controller_resigns": 2,
     "fetch_is_lost": 1,

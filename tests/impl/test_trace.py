@@ -59,9 +59,10 @@ def test_leaves_and_rebuild_are_inverse() -> None:
     assert rebuild(leaves(seen)) == seen
 
 
-def test_a_session_expires_at_zookeeper_and_everything_else_at_a_broker() -> None:
-    nodes = {event.node for event in RUN.events if event.step == "session_expires"}
-    others = {event.node for event in RUN.events if event.step != "session_expires"}
+def test_sessions_expire_and_nodes_go_at_zookeeper_and_everything_else_at_a_broker() -> None:
+    there = {"session_expires", "controller_node_is_deleted"}
+    nodes = {event.node for event in RUN.events if event.step in there}
+    others = {event.node for event in RUN.events if event.step not in there}
 
     assert nodes == {"zookeeper"}
     assert others == {1, 2, 3}

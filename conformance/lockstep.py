@@ -1,0 +1,383 @@
+"""Model and implementation in step: every move of one is a move of the other, to the same state.
+
+*Sound*: a step of the implementation is one possible transition of the model, which gives the same
+state, or it is silent and changes nothing that the model sees. *Complete*: every transition that
+the model allows can be driven in the implementation, after silent steps where need be.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.mapping import (
+    ROWS,
+    STEPS_OF,
+    UNOBSERVED,
+    Facts,
+    abstract,
+    implementation_arguments,
+    model_arguments,
+)
+from impl import Snapshot, Step, World
+from model.language import RecordedSystem
+from model.language.grounding import Grounded, Instance
+from model.language.python_code import PythonCode
+from model.systems import system
+from specs.reading import Reading, text
+
+BOUNDS = {
+    "brokers": 3, "log": 4, "records": 5, "epoch": 5, "controllers": 3, "versions": 9,
+}  # fmt: skip
+"""How far a lock-step run may go; a step beyond is left out on both sides."""
+
+Key = tuple[str, tuple[int, ...]]
+
+
+class Mismatch(AssertionError):
+    """The two disagree. The message is the diagnosis."""
+
+
+@dataclass
+class Progress:
+    """What a lock-step run saw."""
+
+    steps: int = 0
+    silent: int = 0
+    driven: int = 0
+    fired: dict[str, int] = field(default_factory=dict)
+
+
+class Partner:
+    """The model's side: `replication` compiled for a number of brokers."""
+
+    _kept: dict[tuple[tuple[str, int], ...], Partner] = {}  # noqa: RUF012  (compiled once)
+
+    def __init__(self, bounds: Mapping[str, int]) -> None:
+        chosen = system("replication")
+        self.recorded: RecordedSystem = chosen.recorded()
+        self.grounded = Grounded(self.recorded, chosen.limits(dict(bounds)), [])
+        self.code = PythonCode(self.grounded)
+        self.reading = Reading(self.grounded)
+        self.instances: dict[Key, Instance] = {
+            (one.step.transition.name, tuple(int(a) for a in one.arguments)): one  # type: ignore[call-overload]
+            for one in self.grounded.instances
+        }
+        self.parameters = {
+            step.transition.name: tuple(step.parameters) for step in self.recorded.steps
+        }
+        self._fired = [0] * len(self.grounded.instances)
+        self._refused = bytearray(len(self.grounded.reasons))
+
+    @classmethod
+    def of(cls, bounds: Mapping[str, int]) -> Partner:
+        """The partner for these bounds, compiled at most once a process."""
+        key = tuple(sorted(bounds.items()))
+        if key not in cls._kept:
+            cls._kept[key] = cls(bounds)
+        return cls._kept[key]
+
+    def enabled(self, state: Any) -> dict[Key, Any]:
+        """Transition and arguments -> the next state, for all that is possible within the bounds."""
+        found = self.code.successors(state, self._fired, self._refused, {})
+        keys: dict[Key, Any] = {}
+        for number, after in found:
+            one = self.grounded.instances[number]
+            keys[one.step.transition.name, tuple(one.arguments)] = after  # type: ignore[index]
+        return keys
+
+    def possible_beyond_bounds(self, key: Key, state: Any) -> bool:
+        """Every requirement holds, and only a bound forbids the step; or no such instance exists."""
+        one = self.instances.get(key)
+        if one is None:
+            return True
+        return self.code.first_refusal(one, state) is None
+
+    def key(self, transition: str, arguments: Mapping[str, int]) -> Key:
+        """A transition with its arguments in the model's order."""
+        return transition, tuple(arguments[name] for name in self.parameters[transition])
+
+    def differences(self, state: Any, facts: Facts) -> list[str]:
+        """The leaves in which a model state and the implementation's facts differ, in words."""
+        codes = self.code.decode(state)
+        theirs = list(codes)
+        known: set[tuple[str, tuple[int, ...]]] = set()
+        differs = False
+        for cell in self.grounded.cells:
+            if cell.field.name in UNOBSERVED:
+                continue
+            where = (cell.field.name, cell.index)
+            value = facts.get(where, self._blank(cell.number))
+            known.add(where)
+            if value != codes[cell.number]:
+                differs = True
+                theirs[cell.number] = value
+        lines = [f"{name}{list(index)} is beyond the bounds" for name, index in facts
+                 if (name, index) not in known and name not in UNOBSERVED]  # fmt: skip
+        if differs:
+            for path, (mine, other) in self.reading.changes(codes, tuple(theirs)).items():
+                is_set = self.reading.is_set(path)
+                lines.append(
+                    f"{path}: the model says {text(mine, is_set=is_set)}, "
+                    f"the implementation {text(other, is_set=is_set)}"
+                )
+        return lines
+
+    def _blank(self, number: int) -> int:
+        cell = self.grounded.cells[number]
+        return 0 if 0 in cell.domain and cell.domain[0] >= 0 else cell.domain[0]
+
+    def why_not(self, key: Key, state: Any) -> str:
+        """The first reason that refuses a transition, or that a bound does."""
+        one = self.instances.get(key)
+        if one is None:
+            return "its arguments are beyond the bounds"
+        position = self.code.first_refusal(one, state)
+        if position is None:
+            return "only a bound forbids it"
+        return self.grounded.reasons[one.requires[position][1]][1]
+
+
+class Lockstep:
+    """One run of both sides."""
+
+    def __init__(self, bounds: Mapping[str, int] | None = None, world: World | None = None) -> None:
+        self.bounds = dict(bounds or BOUNDS)
+        self.partner = Partner.of(self.bounds)
+        self.world = world or World(brokers=self.bounds["brokers"])
+        self.state: Any = self.partner.code.initial
+        self.history: list[Step] = []
+        self.last: Key | None = None
+        self.progress = Progress()
+        self._compare("at the start")
+
+    # -- one step -----------------------------------------------------------------------------
+
+    def _leader_of(self, broker: int) -> int:
+        return self.world.brokers[broker].replicas.partition.leader
+
+    def candidates(self, step: Step) -> list[Key]:
+        """The model's transitions that a step of the implementation may be."""
+        row = ROWS[step.name]
+        arguments = dict(zip(row.parameters, step.args, strict=True))
+        renamed = model_arguments(row, arguments, self._leader_of)
+        return [self.partner.key(name, renamed) for name in row.transitions]
+
+    def choices(self) -> list[Step]:
+        """The implementation's enabled steps that stay within the bounds."""
+        enabled = self.partner.enabled(self.state)
+        found = []
+        for step in self.world.enabled():
+            keys = self.candidates(step)
+            inside = any(key in enabled for key in keys)
+            beyond = any(self.partner.possible_beyond_bounds(key, self.state) for key in keys)
+            if inside or not beyond:
+                found.append(step)
+        return found
+
+    def take(self, step: Step) -> None:
+        """The implementation takes a step; the model must be able to follow, to the same state."""
+        keys = self.candidates(step)
+        enabled = self.partner.enabled(self.state)
+        possible = [key for key in keys if key in enabled]
+        row = ROWS[step.name]
+        if not possible and row.silent is None:
+            reasons = "\n".join(
+                f"    {name}{args}: not possible: {self.partner.why_not((name, args), self.state)}"
+                for name, args in keys
+            )
+            raise Mismatch(
+                f"the implementation can take {_shown(step)}, and the model allows none of\n"
+                f"{reasons}\n{self._story()}"
+            )
+        self.world.do(step)
+        self.history.append(step)
+        self.progress.steps += 1
+        self.last = self._outcome(possible, enabled, row.silent is not None)
+        if self.last is None:
+            self.progress.silent += 1
+        else:
+            self.state = enabled[self.last]
+            name = self.last[0]
+            self.progress.fired[name] = self.progress.fired.get(name, 0) + 1
+        self._compare(f"after {_shown(step)} as {self.last[0] if self.last else 'a silent step'}")
+
+    def _outcome(self, possible: list[Key], enabled: dict[Key, Any], silent: bool) -> Key | None:
+        """Which of the possible transitions the step was, by the state that it left."""
+        if len(possible) == 1 and not silent:
+            return possible[0]
+        facts = abstract(self.world.observe())
+        if silent and not self.partner.differences(self.state, facts):
+            return None  # the race was lost
+        for key in possible:
+            if not self.partner.differences(enabled[key], facts):
+                return key
+        return possible[0] if possible else None
+
+    def _unchanged(self) -> bool:
+        return not self.partner.differences(self.state, abstract(self.world.observe()))
+
+    def _compare(self, when: str) -> None:
+        lines = self.partner.differences(self.state, abstract(self.world.observe()))
+        if lines:
+            shown = "\n".join(f"    {line}" for line in lines)
+            raise Mismatch(f"{when}, the two differ:\n{shown}\n{self._story()}")
+
+    def _story(self) -> str:
+        steps = "\n".join(f"    {_shown(step)}" for step in self.history)
+        return f"the steps so far:\n{steps or '    (none)'}"
+
+    # -- enabledness --------------------------------------------------------------------------
+
+    def compare_enabledness(self) -> int:
+        """Every transition the model allows can be driven, and the reverse; returns how many."""
+        enabled = self.partner.enabled(self.state)
+        for key in sorted(enabled):
+            if self.driving_steps(key) is None:
+                raise Mismatch(
+                    f"the model allows {key[0]}{key[1]} and the implementation cannot be driven "
+                    f"to it\n{self._story()}"
+                )
+        self.choices_are_allowed(enabled)
+        return len(enabled)
+
+    def choices_are_allowed(self, enabled: dict[Key, Any]) -> None:
+        """Every step that the implementation offers is allowed by the model, without taking it."""
+        for step in self.world.enabled():
+            keys = self.candidates(step)
+            allowed = any(
+                key in enabled or self.partner.possible_beyond_bounds(key, self.state)
+                for key in keys
+            )
+            if not allowed and ROWS[step.name].silent is None:
+                raise Mismatch(
+                    f"the implementation offers {_shown(step)}, which the model refuses: "
+                    f"{self.partner.why_not(keys[0], self.state)}\n{self._story()}"
+                )
+
+    def driving_steps(self, key: Key) -> list[Step] | None:
+        """Silent steps and then the step that is this transition; None if there is no such way."""
+        transition, values = key
+        named = dict(zip(self.partner.parameters[transition], values, strict=True))
+        for row in STEPS_OF[transition]:
+            target = Step(row.step, implementation_arguments(row, named))
+            if row.leader_of and self._leader_of(target.args[0]) != named["leader"]:
+                continue
+            steps = self._way_to(target, named.get("broker", 0), key)
+            if steps is not None:
+                return steps
+        return None
+
+    def _fits(self, target: Step, key: Key) -> bool:
+        """The target may be taken now, and is this transition and no other."""
+        if self.world.why_not(target) is not None or key not in self.candidates(target):
+            return False
+        if ROWS[target.name].silent is None:
+            return True
+        before = self.world.snapshot()
+        self.world.do(target)
+        moved = not self._unchanged()
+        self.world.restore(before)
+        return moved
+
+    def _way_to(self, target: Step, broker: int, key: Key) -> list[Step] | None:
+        if self._fits(target, key):
+            return [target]
+        if not broker:
+            return None
+        before: Snapshot = self.world.snapshot()
+        found = self._search(target, broker, key)
+        self.world.restore(before)
+        return found
+
+    def _search(self, target: Step, broker: int, key: Key) -> list[Step] | None:
+        """Silent steps of one broker that lead to the target, the fewest first."""
+        state = abstract(self.world.observe())
+        frontier: list[tuple[Snapshot, list[Step]]] = [(self.world.snapshot(), [])]
+        for _ in range(MOST_SILENT):
+            found: list[tuple[Snapshot, list[Step]]] = []
+            for snapshot, path in frontier:
+                for name in _MAY_BE_SILENT:
+                    self.world.restore(snapshot)
+                    step = Step(name, (broker,))
+                    if self.world.why_not(step) is not None:
+                        continue
+                    self.world.do(step)
+                    if abstract(self.world.observe()) != state:
+                        continue
+                    longer = [*path, step]
+                    if self._fits(target, key):
+                        return [*longer, target]
+                    found.append((self.world.snapshot(), longer))
+            frontier = found
+        return None
+
+    def drive(self, key: Key) -> None:
+        """The model moves; the implementation is driven to the same transition."""
+        steps = self.driving_steps(key)
+        if steps is None:
+            raise Mismatch(
+                f"the model allows {key[0]}{key[1]} and the implementation cannot be driven "
+                f"to it\n{self._story()}"
+            )
+        for step in steps:
+            self.take(step)
+        if self.last != key:
+            raise Mismatch(f"driven to {key[0]}{key[1]}, it was {self.last}\n{self._story()}")
+        self.progress.driven += 1
+
+
+MOST_SILENT = 3
+"""Silent steps before a transition: lose a reply, check the outcome, read the epoch again."""
+
+_MAY_BE_SILENT = tuple(
+    row.step for row in ROWS.values() if row.silent is not None and row.parameters == ("broker",)
+)
+
+
+def _shown(step: Step) -> str:
+    row = ROWS[step.name]
+    pairs = zip(row.parameters, step.args, strict=True)
+    return f"{step.name}({', '.join(f'{name}={value}' for name, value in pairs)})"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How a seeded walk chooses: common faults are rare, so that runs are lively."""
+
+    fault: float = 0.04
+    steps: tuple[str, ...] = (
+        "broker_crashes", "session_expires", "fetch_is_lost", "leader_and_isr_is_lost",
+    )  # fmt: skip
+
+    def of(self, step: Step) -> float:
+        """The weight of a step."""
+        return self.fault if step.name in self.steps else 1.0
+
+
+def walk(
+    seed: int,
+    steps: int,
+    bounds: Mapping[str, int] | None = None,
+    enabledness_every: int = 10,
+    world: World | None = None,
+) -> Progress:
+    """A seeded walk of the implementation with the model beside it.
+
+    Every `enabledness_every` steps the two sets of possible steps are compared in full. Raises
+    Mismatch with the diagnosis. The same seed gives the same walk on any machine.
+    """
+    chooser = random.Random(seed)
+    pair = Lockstep(bounds, world)
+    weights = Weights()
+    for number in range(steps):
+        if enabledness_every and number % enabledness_every == 0:
+            pair.compare_enabledness()
+        choices = pair.choices()
+        if not choices:
+            break
+        step = chooser.choices(choices, [weights.of(choice) for choice in choices])[0]
+        pair.take(step)
+    return pair.progress

@@ -1,0 +1,199 @@
+"""Recorded traces of the implementation, replayed on the model line by line.
+
+Every line must be one possible transition of `replication` that ends in what was observed, or a
+step that the model does not see. Epochs and offsets are not bounded here: the model's recorded
+text is evaluated on 64-bit numbers. Judging stops at the first line that does not fit, because
+what follows it starts from a state that the model cannot have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from conformance.mapping import ROWS, UNOBSERVED, Facts, Row, abstract, model_arguments
+from impl import Trace, TraceError, read_trace
+from model.language import RecordedSystem
+from model.language.evaluate import Evaluator, SparseState
+from model.language.explain import place_and_value
+from model.language.recording import Recorded
+from model.systems import system
+from specs.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A line that does not fit, and what would have."""
+
+    kind: str
+    file: str
+    line: int
+    rule: str
+    why: str
+    allowed: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The contract of `insync check --json`."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass
+class TraceReport:
+    """What replaying one trace found."""
+
+    path: str
+    verdict: Verdict
+    events: int = 0
+    accepted: int = 0
+    silent: int = 0
+    fired: dict[str, int] = field(default_factory=dict)
+    findings: list[Misfit] = field(default_factory=list)
+
+    @property
+    def lines(self) -> dict[str, int]:
+        """Lines of the trace: all of them are events, header and end apart."""
+        return {"read": self.events, "events": self.events, "continuation": 0, "rejected": 0}
+
+
+def check_trace(path: str | Path) -> TraceReport:
+    """Replays one `insync.trace/1` file. An unreadable or empty trace is not checked."""
+    where = Path(path)
+    try:
+        trace = read_trace(where)
+    except (TraceError, OSError) as error:
+        line = getattr(error, "line", 1)
+        why = str(error).removeprefix(f"{where}:{line}: ")
+        finding = Misfit(
+            "unreadable", str(where), line, "a trace is whole and of one run", why,
+            "record it again: insync simulate --out DIR",
+        )  # fmt: skip
+        return TraceReport(str(where), Verdict.NOT_CHECKED, findings=[finding])
+    return judge(trace, str(where))
+
+
+def judge(trace: Trace, name: str = "") -> TraceReport:
+    """Replays a trace that is in memory."""
+    return _Replay(trace, name).go()
+
+
+class _Replay:
+    def __init__(self, trace: Trace, name: str) -> None:
+        self.trace, self.name = trace, name
+        self.recorded: RecordedSystem = system(trace.header.system).recorded(trace.header.version)
+        self.twin = Evaluator(self.recorded, {"brokers": trace.header.brokers})
+        self.steps = {step.transition.name: step for step in self.recorded.steps}
+        self.state: SparseState = self.twin.initial()
+        self.report = TraceReport(name, Verdict.HOLDS, events=len(trace.events))
+
+    def go(self) -> TraceReport:
+        observations = self.trace.observations()
+        before = next(observations)
+        first = self._differences(self.state, abstract(before))
+        if first:
+            return self._misfit(1, "a run starts in the initial state", first[0], first[0])
+        for event, after in zip(self.trace.events, observations, strict=True):
+            if not self._line(event.line, event.step, event.args, before, after):
+                return self.report
+            self.report.accepted += 1
+            before = after
+        if not self.trace.events:
+            self.report.verdict = Verdict.NOT_CHECKED
+        return self.report
+
+    def _misfit(self, line: int, rule: str, why: str, allowed: str) -> TraceReport:
+        self.report.verdict = Verdict.BROKEN
+        self.report.findings.append(Misfit("impossible", self.name, line, rule, why, allowed))
+        return self.report
+
+    def _line(
+        self, line: int, step: str, arguments: Mapping[str, int], before: Any, after: Any
+    ) -> bool:
+        row = ROWS.get(step)
+        if row is None:
+            self._misfit(line, "every step is one of the protocol's", f"unknown step {step}",
+                         ", ".join(sorted(ROWS)))  # fmt: skip
+            return False
+        candidates = self._candidates(row, arguments, before)
+        facts = abstract(after)
+        if row.silent is not None and not self._differences(self.state, facts):
+            self.report.silent += 1
+            return True
+        refusals: list[str] = []
+        nearest: tuple[str, list[str]] | None = None
+        for transition, values in candidates:
+            refused = self.twin.possible(transition, self.state, values)
+            name = transition.transition.name
+            if refused is not None:
+                refusals.append(
+                    f"{name}: {self.twin.explain(transition, refused, self.state, values)}"
+                )
+                continue
+            successor = self.twin.successor(transition, self.state, values)
+            differences = self._differences(successor, facts)
+            if not differences:
+                self.state = successor
+                self.report.fired[name] = self.report.fired.get(name, 0) + 1
+                return True
+            if nearest is None or len(differences) < len(nearest[1]):
+                nearest = name, differences
+        self._explain(line, step, refusals, nearest, facts)
+        return False
+
+    def _explain(
+        self, line: int, step: str, refusals: list[str],
+        nearest: tuple[str, list[str]] | None, facts: Facts,
+    ) -> None:  # fmt: skip
+        last = f"the last accepted line is {line - 1}"
+        if nearest is not None:
+            name, differences = nearest
+            self._misfit(
+                line, f"{step} ends as the model's {name} does",
+                f"{'; '.join(differences)} ({last})",
+                f"{name}, ending in what the model says of these places",
+            )  # fmt: skip
+            return
+        why = "; ".join(refusals) or "; ".join(self._differences(self.state, facts))
+        self._misfit(line, f"{step} is possible here", f"{why} ({last})",
+                     "the step only when what is said to be false holds")  # fmt: skip
+
+    def _candidates(
+        self, row: Row, arguments: Mapping[str, int], before: Any
+    ) -> list[tuple[Recorded, dict[str, int]]]:
+        named = {name: int(arguments[name]) for name in row.parameters}
+        values = model_arguments(
+            row, named, lambda broker: int(before["brokers"][broker]["leader"])
+        )
+        return [
+            (self.steps[name], {p: values[p] for p in self.steps[name].parameters})
+            for name in row.transitions
+        ]
+
+    def _differences(self, state: SparseState, facts: Facts) -> list[str]:
+        """Observable places where a model state and what was observed differ, in words."""
+        mine = {
+            (name, index): int(value)
+            for name, cells in state.items()
+            if name not in UNOBSERVED
+            for index, value in cells.items()
+        }
+        found = []
+        for place in sorted(set(mine) | set(facts)):
+            if mine.get(place) != facts.get(place):
+                observed = _with(state, place, facts.get(place))
+                path, expected = place_and_value(self.twin, state, *place)
+                _, seen = place_and_value(self.twin, observed, *place)
+                found.append(f"{path} is {seen}, where the model has {expected}")
+        return found
+
+
+def _with(
+    state: SparseState, place: tuple[str, tuple[int, ...]], value: int | None
+) -> SparseState:
+    """The state with one place as it was observed; None is the blank value."""
+    name, index = place
+    cells = {at: code for at, code in state.get(name, {}).items() if at != index}
+    if value is not None:
+        cells[index] = value
+    return {**state, name: cells}
