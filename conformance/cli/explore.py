@@ -1,0 +1,147 @@
+"""`insync explore`: every reachable state of a system within bounds."""
+
+from __future__ import annotations
+
+import click
+
+from conformance.cli.choice import Size, Variant, claims_named, described, listed, system_named
+from conformance.cli.common import Progress, emit_json, finish, json_option, say
+from conformance.cli.options import search_options, size_options, system_argument, variant_options
+from conformance.cli.tables import show_table
+from specs.explorer import Exploration, with_companions
+from specs.explorer import explore as visit
+from specs.runs import replay_command
+from specs.verdict import Verdict, combine
+
+
+@click.command()
+@system_argument
+@variant_options
+@size_options
+@click.option(
+    "--claim", "claims", metavar="C", multiple=True, help="Check C; default: every claim."
+)
+@search_options
+@click.option("--coverage", is_flag=True, help="List every refusal that was never first to fail.")
+@json_option
+def explore(
+    system: str,
+    variant: Variant,
+    size: Size,
+    claims: tuple[str, ...],
+    max_states: int | None,
+    engine: str,
+    coverage: bool,
+    json_target: str | None,
+) -> None:
+    """Visit every reachable state of SYSTEM, and check its claims on the way.
+
+    A broken claim does not end the visit. Exit code: the verdict of the claims asked for; 2 where
+    --max-states ended the visit before anything broke.
+
+    \b
+    Example:
+      insync explore classic --version kip_101 --bound epoch=1
+      insync explore election --without zk_writes_fenced --claim single_writer
+      insync explore classic --json -
+    """
+    chosen = system_named(system)
+    recorded = variant.recorded(chosen)
+    limits = size.limits(chosen)
+    asked = claims_named(recorded, claims) or list(recorded.claims)
+    with Progress() as progress:
+        judged = with_companions(recorded, asked) if claims else None
+        found = visit(recorded, limits, judged, max_states, progress)
+    verdict = settled(found, asked)
+    _show(found, verdict, asked, coverage, json_target)
+    emit_json(json_target, _payload(found, verdict, asked if claims else [], max_states))
+    finish(verdict)
+
+
+def settled(found: Exploration, asked: list[str]) -> Verdict:
+    """The verdict of the asked claims together.
+
+    `eventually` is beyond this engine: it neither helps nor harms the others. A visit that was
+    cut short settles nothing but what it broke.
+    """
+    results = [found.claims[name] for name in asked]
+    verdict = combine(one.verdict for one in results if one.kind != "eventually")
+    return Verdict.UNKNOWN if verdict is Verdict.HOLDS and not found.complete else verdict
+
+
+def _payload(
+    found: Exploration, verdict: Verdict, asked: list[str], max_states: int | None
+) -> dict[str, object]:
+    payload = {**found.as_json(), "verdict": verdict}
+    payload["replay"] += "".join(f" --claim {name}" for name in asked)
+    payload["replay"] += f" --max-states {max_states}" if max_states else ""
+    return payload
+
+
+def _show(
+    found: Exploration,
+    verdict: Verdict,
+    asked: list[str],
+    coverage: bool,
+    json_target: str | None,
+) -> None:
+    recorded, bounds = found.grounded.recorded, listed(found.grounded.bounds)
+    about = recorded.system.versions[recorded.version].about
+    say(f"{described(recorded)}: {about}", json_target)
+    say(f"bounds: {bounds}", json_target)
+    results = found.claims.values()
+    show_table(
+        ["claim", "kind", "sentence", "verdict", "depth"],
+        [(one.name, one.kind, one.sentence, one.verdict, one.depth) for one in results],
+        json_target,
+        right=["depth"],
+        prose=["sentence"],
+    )
+    for line in [*_figures(found), *_coverage(found, coverage), *_hints(found, asked)]:
+        say(line, json_target)
+    say(f"{verdict} ({bounds})", json_target)
+
+
+def _figures(found: Exploration) -> list[str]:
+    whole = "complete" if found.complete else f"not complete: {found.stopped}"
+    rate = found.distinct / max(found.seconds, 1e-9)
+    pruned = ", ".join(f"{name} {count:,}" for name, count in found.pruned.items())
+    return [
+        f"{found.distinct:,} distinct states, {found.generated:,} generated, "
+        f"depth {found.depth}, {whole}",
+        f"{found.seconds:.1f} s ({rate:,.0f} states/s), set-up {found.setup_seconds:.1f} s, "
+        f"peak memory {found.peak_memory_mb:.0f} MB",
+        f"pruned beyond a bound: {pruned or 'nothing'}",
+    ]
+
+
+def _coverage(found: Exploration, coverage: bool) -> list[str]:
+    never = ", ".join(found.never_fired)
+    lines = [f"transitions that never fired: {never}" if never else "every transition fired"]
+    unseen = found.unseen_refusals
+    if not unseen:
+        return [*lines, "every refusal was once the first to fail"]
+    shown = ":" if coverage else " (--coverage lists them)"
+    lines.append(f"refusals never the first to fail: {len(unseen)}{shown}")
+    if coverage:
+        lines += [f"  {step}: {reason}" for step, reason in unseen]
+    return lines
+
+
+def _hints(found: Exploration, asked: list[str]) -> list[str]:
+    recorded = found.grounded.recorded
+    lines = [f"{one.name} is {one.verdict}: {one.why}" for one in found.claims.values() if one.why]
+    for one in found.claims.values():
+        if one.verdict is Verdict.BROKEN and one.at is not None:
+            command = replay_command(
+                "find",
+                recorded.system.name,
+                recorded.version,
+                recorded.without,
+                found.grounded.bounds,
+                one.name,
+            )
+            lines.append(f"to see how {one.name} breaks: {command}")
+    if any(found.claims[name].kind == "eventually" for name in asked):
+        lines.append("eventually is not checked by this engine, and not part of the exit code")
+    return lines

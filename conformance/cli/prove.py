@@ -1,0 +1,221 @@
+"""`insync prove`: inductive proofs, for any number of brokers unless one is named."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from conformance.cli.choice import Size, Variant, described, system_named, systems_with
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    unknown,
+)
+from conformance.cli.options import variant_options
+from conformance.cli.tables import show_table
+from specs.invariants import Proof
+from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
+from specs.runs import replay_command
+from specs.verdict import combine
+
+if TYPE_CHECKING:
+    from specs.induction import InductionCounterexample
+    from specs.prover import ProofResult
+
+PROOFS: dict[str, Proof] = {proof.claim: proof for proof in (SINGLE_CONTROLLER,)}
+"""Every proof, by the claim that it proves."""
+
+ANY = "any"
+
+
+@dataclass
+class Attempt:
+    """A proof as it went; the counterexample shows in small values why it is open, if it is."""
+
+    result: ProofResult
+    counterexample: InductionCounterexample | None
+
+    def as_json(self) -> dict[str, Any]:
+        """One entry of `claims`."""
+        result, shown = self.result, self.counterexample
+        return {
+            "claim": result.proof.claim,
+            "sentence": result.recorded.claim(result.proof.claim)[0].sentence,
+            "system": result.proof.system,
+            "version": result.recorded.version,
+            "without": result.recorded.without,
+            "verdict": result.verdict,
+            "brokers": result.brokers or ANY,
+            "obligations": len(result.obligations),
+            "solver_calls": result.solver_calls,
+            "seconds": round(result.seconds, 3),
+            "open": [{"step": one.step, "invariant": one.invariant} for one in result.open],
+            "assumes": list(result.proof.assumes),
+            "counterexample": None if shown is None else shown.as_json(),
+        }
+
+
+@click.command()
+@click.argument("claims", metavar="[CLAIM]...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every proof there is, as without CLAIM.")
+@variant_options
+@click.option("--brokers", metavar="N|any", default=ANY, show_default=True)
+@click.option("--each", is_flag=True, help="Show every obligation: a step keeps an invariant.")
+@click.option("--solver", type=click.Choice(["z3"]), default="z3", show_default=True)
+@json_option
+def prove(
+    claims: tuple[str, ...],
+    everything: bool,
+    variant: Variant,
+    brokers: str,
+    each: bool,
+    solver: str,
+    json_target: str | None,
+) -> None:
+    """Prove claims by induction: true initially, kept by every step, without bounds.
+
+    A proof that does not go through is unknown (exit code 2), never broken: the state that its
+    counterexample starts from need not be reachable. `insync find` looks for a run.
+
+    \b
+    Example:
+      insync prove single_controller
+      insync prove single_controller --without zk_writes_fenced
+      insync prove single_controller --brokers 3 --each --json -
+    """
+    proofs = _chosen(claims, everything)
+    attempts = []
+    with Progress() as progress:
+        for proof in proofs:
+            attempts.append(_attempt(proof, variant, brokers, progress))
+    _show(attempts, each, json_target)
+    emit_json(
+        json_target,
+        {
+            "verdict": combine(one.result.verdict for one in attempts),
+            "claims": [one.as_json() for one in attempts],
+            "obligations": [
+                {"claim": one.result.proof.claim, **obligation.as_json()}
+                for one in attempts
+                for obligation in one.result.obligations
+            ],
+        },
+    )
+    finish(combine(one.result.verdict for one in attempts))
+
+
+def _chosen(claims: tuple[str, ...], everything: bool) -> list[Proof]:
+    if claims and everything:
+        raise WrongUse("--all proves every claim; write either --all or names")
+    for name in claims:
+        if name in PROOFS:
+            continue
+        homes = systems_with(name)
+        if not homes:
+            raise unknown("proof", name, PROOFS)
+        raise WrongUse(
+            f"{name} has no proof yet (there is one of {', '.join(PROOFS)}); "
+            f"to look for a run that breaks it: insync find {name} {homes[0]}"
+        )
+    return [PROOFS[name] for name in dict.fromkeys(claims)] or list(PROOFS.values())
+
+
+def _attempt(proof: Proof, variant: Variant, brokers: str, progress: Progress) -> Attempt:
+    system = system_named(proof.system)
+    recorded = variant.recorded(system)
+    number = None
+    if brokers != ANY:
+        if not re.fullmatch(r"-?[0-9]+", brokers):
+            raise WrongUse(f"--brokers {brokers}: write a number, or 'any' for all of them at once")
+        number = Size(brokers, ()).limits(system)["brokers"]
+    # z3 takes a while to load: only now that the line is understood.
+    from specs.induction import counterexample_to_induction
+    from specs.prover import prove as discharge
+
+    result = discharge(
+        proof, recorded, number, lambda one: progress(f"{one.step}: {one.invariant} {one.answer}")
+    )
+    shown = counterexample_to_induction(proof, recorded, result.open) if result.open else None
+    return Attempt(result, shown)
+
+
+def _show(attempts: list[Attempt], each: bool, json_target: str | None) -> None:
+    results = [one.result for one in attempts]
+    show_table(
+        ["claim", "verdict", "brokers", "obligations", "by z3", "by the frame rule", "seconds"],
+        [
+            (
+                one.proof.claim,
+                one.verdict,
+                one.brokers or ANY,
+                len(one.obligations),
+                one.solver_calls,
+                len(one.obligations) - one.solver_calls,
+                f"{one.seconds:.1f}",
+            )
+            for one in results
+        ],
+        json_target,
+        right=["brokers", "obligations", "by z3", "by the frame rule", "seconds"],
+    )
+    for attempt in attempts:
+        if each:
+            _show_each(attempt.result, json_target)
+        for line in [*_told(attempt.result), *_open(attempt)]:
+            say(line, json_target)
+
+
+def _told(result: ProofResult) -> list[str]:
+    claim = result.recorded.claim(result.proof.claim)[0]
+    extent = "any number of brokers" if result.brokers is None else f"brokers={result.brokers}"
+    return [
+        f"{claim.name} of {described(result.recorded)}, {extent}, epochs without bound",
+        f"  {claim.sentence}",
+        "it is assumed that",
+        *(f"  {assumption}" for assumption in result.proof.assumes),
+    ]
+
+
+def _show_each(result: ProofResult, json_target: str | None) -> None:
+    show_table(
+        ["step", "invariant", "answer", "by", "seconds"],
+        [
+            (
+                one.step,
+                one.invariant,
+                one.answer,
+                "z3" if one.by == "solver" else "frame rule",
+                f"{one.seconds:.3f}",
+            )
+            for one in result.obligations
+        ],
+        json_target,
+        right=["seconds"],
+    )
+
+
+def _open(attempt: Attempt) -> list[str]:
+    result = attempt.result
+    if not result.open:
+        return []
+    recorded = result.recorded
+    lines = ["", f"not proved: {len(result.open)} of {len(result.obligations)} obligations"]
+    lines += [f"  {one.step} · {one.invariant}: {one.answer} by z3" for one in result.open]
+    if attempt.counterexample is None:
+        lines += ["", "no state with 2 or 3 brokers and small numbers shows why"]
+    else:
+        lines += ["", attempt.counterexample.as_text(), ""]
+        lines += [
+            "This alone means unknown (not inductive): that state need not be reachable.",
+        ]
+    find = replay_command(
+        "find", recorded.system.name, recorded.version, recorded.without, {}, result.proof.claim
+    )
+    return [*lines, f"to look for a run that is reachable: {find}"]
