@@ -187,6 +187,15 @@ TOPICS = (
         "[9]",
     ),
     Template(
+        "isr_written",
+        "isr_written",
+        CONTROLLER,
+        'New leader and ISR for partition {tp} is {"leader":{leader},"leader_epoch":{leader_epoch},'
+        '"isr":{isr}}',
+        "[Controller id=4] New leader and ISR for partition orders-0 is "
+        '{"leader":4,"leader_epoch":1,"isr":[4]}',
+    ),
+    Template(
         "preferred_done",
         "preferred_election",
         CONTROLLER,

@@ -9,9 +9,11 @@ import pyarrow as pa
 
 
 class Kind(StrEnum):
-    """How sure a finding is."""
+    """How sure a finding is, the surest first. Two of them come from recorded traces."""
 
     VIOLATION = "violation"  # no run of the protocol writes these lines
+    IMPOSSIBLE = "impossible"  # the model cannot take the step that a trace recorded
+    UNREADABLE = "unreadable"  # a trace that is not whole
     INCOMPLETE = "incomplete"  # a line that shows why may be missing
     EXPLAINED = "explained"  # strange, and other lines show why it is right
 

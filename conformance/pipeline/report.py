@@ -40,8 +40,8 @@ def ingest_summary(corpora: Sequence[Corpus], skipped: Iterable[Skipped] = ()) -
     reasons: Counter[str] = Counter()
     for corpus in corpora:
         kinds.update(corpus.figures.kinds)
-        for unknown in corpus.figures.unknown:
-            reasons[unknown.reason] += unknown.count
+        for each in corpus.figures.unknown:
+            reasons[each.reason] += each.count
     unknown = [asdict(each) for corpus in corpora for each in corpus.figures.unknown]
     unknown.sort(key=lambda each: (-each["count"], each["cluster"], each["template"]))
     files = sorted(

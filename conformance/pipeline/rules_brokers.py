@@ -27,7 +27,7 @@ _OBEYED = frozenset(
     )
 )
 _STARTED = frozenset(("leader_started", "follower_started"))
-_APPLYING = frozenset(("leader_and_isr_received", "leader_and_isr_applied"))
+_APPLYING = frozenset(("leader_and_isr_received", "leader_and_isr_handling"))
 
 
 def check(bench: Bench) -> None:
@@ -143,12 +143,12 @@ def _steps(events: list[Event]) -> list[Step]:
         request = (event.controller, event.controller_epoch, event.correlation)
         if event.kind == "leader_and_isr_received":
             received[request] = event
-        elif event.kind == "leader_and_isr_applied":
+        elif event.kind == "leader_and_isr_handling":
             asked = received.get(request)
             if asked is not None and asked.leader_epoch is not None:
                 fresh = asked.is_new is True and asked.leader_epoch == 0
                 # Equal is right where the first request could not be followed to its end.
-                steps.append(Step(asked.leader_epoch, asked, fresh=fresh))
+                steps.append(Step(asked.leader_epoch, event, fresh=fresh))
         elif event.leader_epoch is not None:
             held = event.previous_epoch
             known = held is not None and held >= 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
+from itertools import pairwise
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.falls import Step
@@ -47,15 +48,47 @@ def check(bench: Bench) -> None:
             reset.event,
             f"a new ZooKeeper begins here: {reset.why}; epochs start again",
         )
+    _ready_with_what_was_taken(bench)
     _elections_grow(bench)
     _writers_grow(bench)
     _one_owner(bench)
 
 
+def _ready_with_what_was_taken(bench: Bench) -> None:
+    """A controller gets ready with the epoch that it took; else the rarer of the two is wrong."""
+    history = bench.history
+    used: Counter[tuple[int | None, int | None]] = Counter(
+        (event.controller, event.controller_epoch)
+        for event in history.events
+        if event.kind in WRITES | _SIGHTED_BY_OTHERS
+    )
+    taken = history.streams(lambda event: event.kind in _ELECTIONS)
+    for (_, broker), events in sorted(taken.items(), key=_by_stream):
+        for elected, ready in pairwise(events):
+            if elected.kind != "controller_elected" or ready.kind != "controller_ready":
+                continue
+            if not history.contiguous(elected, ready):
+                continue
+            bench.looked(CONTROLLER_EPOCHS_GROW)
+            if elected.controller_epoch == ready.controller_epoch:
+                continue
+            uses = [used[broker, event.controller_epoch] for event in (elected, ready)]
+            wrong, right = (elected, ready) if uses[0] < uses[1] else (ready, elected)
+            bench.report(
+                Kind.VIOLATION,
+                CONTROLLER_EPOCHS_GROW,
+                wrong,
+                f"broker {broker} is controller with epoch {wrong.controller_epoch} here, and with "
+                f"{right.controller_epoch} at {right.where}, in one term of office",
+                f"controller epoch {right.controller_epoch}",
+            )
+
+
 def _elections_grow(bench: Bench) -> None:
     history = bench.history
     taken = history.streams(lambda event: event.kind in _ELECTIONS)
-    for (_, broker), events in sorted(taken.items(), key=_by_stream):
+    for (_, broker), every in sorted(taken.items(), key=_by_stream):
+        events = bench.innocent(every)
         steps = [
             # The line that says "ready" repeats the epoch of the election before it.
             Step(event.controller_epoch, event, strict=event.kind == "controller_elected")

@@ -27,6 +27,7 @@ def check(bench: Bench) -> None:
         _leader_in_isr(bench, event)
         _writers_epoch(bench, event)
     _epochs_grow(bench)
+    _leaders_are_the_elected(bench)
 
 
 def _leader_in_isr(bench: Bench, event: Event) -> None:
@@ -123,6 +124,44 @@ def _one_leader(bench: Bench, events: list[Event]) -> None:
                     f"leader {last.leader} in leader epoch {event.leader_epoch}, or a higher epoch",
                 )
         last = event
+
+
+def _leaders_are_the_elected(bench: Bench) -> None:
+    """Who starts as leader in an epoch is whom the controller wrote for it.
+
+    Compared across brokers by epoch, where the whole logs of both are here, and only within one
+    life of the topic.
+    """
+    history = bench.history
+    written: dict[tuple[int | None, str, int, int], list[Event]] = defaultdict(list)
+    for event in bench.innocent(history.events):
+        if event.kind in _STATES and event.tp is not None and event.leader_epoch is not None:
+            written[(history.age(event), *event.tp, event.leader_epoch)].append(event)
+    for event in bench.innocent(history.events):
+        if event.kind != "leader_started" or event.tp is None or event.leader_epoch is None:
+            continue
+        states = [
+            state
+            for state in written.get((history.age(event), *event.tp, event.leader_epoch), ())
+            if state.leader != -2
+            and history.complete(state)
+            and history.topic_began(state, event) is None
+            and history.topic_began(event, state) is None
+        ]
+        if not states or not history.complete(event) or history.age(event) is None:
+            continue
+        bench.looked(ONE_LEADER)
+        if all(state.leader != event.broker for state in states):
+            state = states[0]
+            bench.report(
+                Kind.VIOLATION,
+                ONE_LEADER,
+                event,
+                f"{_name(event)}: broker {event.broker} starts as leader in leader epoch "
+                f"{event.leader_epoch}, for which leader {state.leader} was written at "
+                f"{state.where}",
+                f"leader {state.leader} in leader epoch {event.leader_epoch}",
+            )
 
 
 def _joined(bench: Bench) -> Callable[[Event, Event], bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -64,12 +65,22 @@ def _start(master: str) -> SparkSession:
         try:
             session = _build(master, home)
         except Exception as error:
-            shutil.rmtree(home, ignore_errors=True) if not said.exists() else None
-            last = said.read_text(errors="replace").strip().splitlines()[-1:]
-            reason = last[0] if last else str(error).splitlines()[0]
+            reason = _reason(said.read_text(errors="replace"), str(error))
+            shutil.rmtree(home, ignore_errors=True)
             raise SparkFailedError(f"Spark did not start on {master}: {reason}") from error
     atexit.register(_end, session, home)
     return session
+
+
+def _reason(said: str, error: str) -> str:
+    """The first line in which an exception says what was wrong, without its class."""
+    for line in (error + "\n" + said).splitlines():
+        found = re.search(
+            r"(?:Exception|Error)(?: in thread \S+)?: (?!An error occurred)(.+)", line
+        )
+        if found is not None:
+            return re.sub(r"^(?:[\w.]+(?:Exception|Error): )+", "", found[1])
+    return error.splitlines()[0] if error else "it said nothing"
 
 
 def _build(master: str, home: Path) -> SparkSession:

@@ -63,7 +63,12 @@ def write(
     part.mkdir()
     try:
         save(corpus, str(part))
-        index = {"logs": corpus.logs, "files": corpus.files, "figures": asdict(corpus.figures)}
+        said = {
+            "kinds": dict(corpus.figures.kinds),
+            "distinct": corpus.figures.distinct,
+            "unknown": [asdict(each) for each in corpus.figures.unknown],
+        }
+        index = {"logs": corpus.logs, "files": corpus.files, "figures": said}
         _write(part / _INDEX, index)
         _write(part / SUMMARY, {"format": FORMAT} | summary)
         old = target.with_name(f".{target.name}.{os.getpid()}.old")

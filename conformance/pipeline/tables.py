@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
 from typing import Any
 
+from conformance.pipeline.findings import Kind
+
 Say = Callable[[str], None]
 _SHOWN = 20
 
@@ -72,10 +74,10 @@ def show_check(result: dict[str, Any], say: Say) -> None:
     say("")
     _table(say, "Rules", ("rule", "times compared"), result["coverage"]["rules"].items())
     findings: Sequence[dict[str, Any]] = result["findings"]
-    for kind in ("violation", "incomplete", "explained"):
-        some = [finding for finding in findings if finding["kind"] == kind]
+    for kind in Kind:
+        some = [finding for finding in findings if finding["kind"] == kind.value]
         for finding in some[:_SHOWN]:
-            say(f"{kind}: {finding['rule']}")
+            say(f"{kind.value}: {finding['rule']}")
             say(f"  {finding['file']}:{finding['line']}")
             say(f"  why:     {finding['why']}")
             say(f"  allowed: {finding['allowed']}")

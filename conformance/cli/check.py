@@ -1,0 +1,99 @@
+"""`insync check`: did these brokers obey the protocol, and if not, which line broke it and why?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
+from conformance.cli.ingest import check_release, find, start, started
+from specs.verdict import Verdict
+
+if TYPE_CHECKING:
+    from conformance.pipeline.corpus import Corpus, Engine, Judged
+    from conformance.pipeline.report import TraceResult
+
+_EXAMPLE = """
+\b
+Example:
+  insync check /var/log/kafka
+  insync check run-17.ndjson --json -
+"""
+
+
+@click.command(epilog=_EXAMPLE)
+@click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
+@click.option("--version", "release", metavar="V", help="The release that wrote the lines.")
+@click.option("--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True)
+@click.option("--master", metavar="URL", help="The Spark master; local[2] when none is given.")
+@json_option
+def check(
+    paths: tuple[str, ...],
+    release: str | None,
+    engine: str,
+    master: str | None,
+    json_target: str | None,
+) -> None:
+    """Check broker logs, the output of `insync ingest`, or recorded traces against the protocol.
+
+    A finding is a violation (no run of the protocol writes these lines), incomplete (a value
+    went back, and lines that could say why may be missing) or explained. Exits 0 when all holds,
+    1 when broken, 2 when only incomplete findings stand in the way, and 3 when nothing was
+    compared or a file could not be read.
+    """
+    from conformance.pipeline.report import check_result
+    from conformance.pipeline.tables import show_check
+
+    ingested, others = _sorted_out(paths)
+    found = find(others) if others else None
+    logs = found.logs if found is not None else ()
+    traces = [_trace(path) for path in (found.traces if found is not None else ())]
+    if logs:
+        check_release(release)
+    corpora: list[Corpus] = []
+    judged = _nothing()
+    if logs or ingested:
+        runner = start(engine, master)
+        with started(engine):
+            corpora = [runner.load(folder) for folder in ingested]
+            if logs:
+                corpora.append(runner.ingest(logs, release))
+            judged = _judge(runner, corpora)
+    result = check_result(corpora, judged, traces, found.skipped if found is not None else ())
+    show_check(result, lambda text: say(text, json_target))
+    emit_json(json_target, result)
+    finish(Verdict(result["verdict"]))
+
+
+def _sorted_out(paths: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]]:
+    """Outputs of an ingestion, and the rest."""
+    from conformance.pipeline import store
+
+    try:
+        ingested = [path for path in paths if store.is_ours(path)]
+    except store.NotOursError as error:
+        raise WrongUse(str(error)) from error
+    return ingested, tuple(path for path in paths if path not in ingested)
+
+
+def _nothing() -> Judged:
+    from conformance.pipeline.corpus import Judged
+
+    return Judged()
+
+
+def _judge(runner: Engine, corpora: list[Corpus]) -> Judged:
+    together = _nothing()
+    for corpus in corpora:
+        judged = runner.judge(corpus)
+        together.findings += judged.findings
+        together.checked += judged.checked
+        together.sequences += judged.sequences
+    return together
+
+
+def _trace(path: str) -> TraceResult:
+    from conformance.pipeline.traces import replayed
+
+    return replayed(path)

@@ -1,0 +1,120 @@
+"""`insync ingest`: the logs of real brokers become typed events and rejected lines with reasons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
+from specs.verdict import Verdict
+
+if TYPE_CHECKING:
+    from conformance.ingest.files import Found
+    from conformance.pipeline.corpus import Engine
+
+_EXAMPLE = """
+\b
+Example:
+  insync ingest /var/log/kafka --out events
+  insync check events
+"""
+
+
+@click.command(epilog=_EXAMPLE)
+@click.argument("logs", nargs=-1, required=True, metavar="LOGS...")
+@click.option("--out", required=True, metavar="DIR", help="Where to write the Parquet tables.")
+@click.option("--force", is_flag=True, help="Replace DIR even when it holds something else.")
+@click.option("--version", "release", metavar="V", help="The release that wrote the lines.")
+@click.option("--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True)
+@click.option("--master", metavar="URL", help="The Spark master; local[2] when none is given.")
+@json_option
+def ingest(
+    logs: tuple[str, ...],
+    out: str,
+    force: bool,
+    release: str | None,
+    engine: str,
+    master: str | None,
+    json_target: str | None,
+) -> None:
+    """Read broker logs, plain or gzip, into DIR: events, rejected lines, and summary.json.
+
+    LOGS are files or folders; a folder is a cluster, or holds one folder a cluster. Every line
+    is an event, a continuation of one, or rejected with a reason. Exits 3 when a file could not
+    be read (to its end), or when nothing was recognised.
+    """
+    from conformance.pipeline import store
+    from conformance.pipeline.report import ingest_summary
+    from conformance.pipeline.tables import show_ingest
+
+    found = find(logs)
+    check_release(release)
+    if found.traces and not found.logs:
+        raise WrongUse(f"{found.traces[0]} is a recorded trace, no log; insync check reads it")
+    try:
+        store.refuse(out, [log.path for log in found.logs], force)
+    except store.NotOursError as error:
+        raise WrongUse(str(error)) from error
+    runner = start(engine, master)
+    with started(engine):
+        corpus = runner.ingest(found.logs, release)
+        summary = ingest_summary([corpus], found.skipped)
+        store.write(out, corpus, summary, runner.save)
+    show_ingest(summary, lambda text: say(text, json_target))
+    say(f"written to {out}", json_target)
+    emit_json(json_target, summary)
+    complete = summary["lines"]["events"] > 0 and not summary["unreadable"]
+    finish(Verdict.HOLDS if complete else Verdict.NOT_CHECKED)
+
+
+def find(paths: tuple[str, ...]) -> Found:
+    """The logs and traces under `paths`. Raises WrongUse for a path that does not exist."""
+    from conformance.ingest.files import discover
+
+    try:
+        return discover(paths)
+    except FileNotFoundError as error:
+        raise WrongUse(f"{error.args[0]} does not exist; name a log file or a folder") from error
+
+
+def check_release(release: str | None) -> None:
+    """Raise WrongUse when no dialect is known for the release."""
+    from conformance.ingest.dialects import dialect_for
+
+    try:
+        dialect_for(release)
+    except KeyError as error:
+        raise WrongUse(f"--version {release}: {error.args[0]}") from error
+
+
+def start(engine: str, master: str | None) -> Engine:
+    """The engine by name. Raises WrongUse for a master without Spark."""
+    if engine == "local":
+        if master is not None:
+            raise WrongUse("--master is for --engine spark; leave one of the two out")
+        from conformance.pipeline.local import LocalEngine
+
+        return LocalEngine()
+    from conformance.pipeline.spark import SparkEngine
+
+    return SparkEngine(master)
+
+
+class started:
+    """Turn a failure to start Spark or Java into one line that says what to do."""
+
+    def __init__(self, engine: str) -> None:
+        self._engine = engine
+
+    def __enter__(self) -> None:
+        """Nothing to prepare: Spark starts when it is first needed."""
+
+    def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
+        if error is None or self._engine == "local":
+            return
+        from conformance.pipeline.java import NoJavaError
+        from conformance.pipeline.session import SparkFailedError
+
+        if isinstance(error, NoJavaError | SparkFailedError):
+            raise WrongUse(f"{error} (--engine local does without)") from error

@@ -1,0 +1,234 @@
+"""`insync ingest` and `insync check`: what they print, write, refuse, and exit with."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.cli.ingest import ingest
+from tests.pipeline.written import changed, json_of, obeys, run_check, write
+
+SHIPPED = Path(__file__).parents[1] / "data" / "logs"
+
+
+def run_ingest(*arguments: str) -> Result:
+    return CliRunner().invoke(ingest, [*arguments, "--engine", "local"])
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    return write(
+        tmp_path / "cluster",
+        {"state-change.log": [changed(1, (1, 4), 1, 5, "1,2"), changed(2, (1, 4), 2, 6, "1,2")]},
+    )
+
+
+# --- the pair that our own simulator wrote
+
+
+def test_the_shipped_correct_logs_hold():
+    result = run_check(str(SHIPPED / "correct"), "--json", "-")
+
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["verdict"], found["findings"]) == (0, "holds", [])
+    assert found["rejected_by_reason"] == {}
+
+
+def test_the_shipped_planted_logs_are_broken_where_their_readme_says():
+    result = run_check(str(SHIPPED / "planted"), "--json", "-")
+
+    found = json.loads(result.stdout)
+    readme = (SHIPPED / "planted" / "README.txt").read_text(encoding="utf-8")
+    places = [
+        f"{Path(finding['file']).relative_to(SHIPPED / 'planted')}:{finding['line']}"
+        for finding in found["findings"]
+    ]
+    assert (result.exit_code, found["verdict"]) == (1, "broken")
+    assert len(places) == 2
+    assert all(f"{place} " in readme for place in places)
+    assert [Path(each["name"]).name for each in found["skipped"]] == ["README.txt"]
+
+
+# --- check
+
+
+def test_the_json_has_the_keys_of_the_contract(good: Path):
+    found = json.loads(run_check(str(good), "--json", "-").stdout)
+
+    assert {"verdict", "lines", "traces", "findings", "coverage"} <= found.keys()
+    assert found["lines"] == {"read": 2, "events": 2, "continuation": 0, "rejected": 0}
+    assert found["coverage"]["rules"]["leader_epochs_never_go_back"] == 1
+
+
+def test_a_finding_has_a_kind_a_place_a_rule_a_reason_and_what_was_allowed(tmp_path: Path):
+    write(tmp_path, {"state-change.log": [changed(1, (1, 4), 7, 5, "1,2")]})
+
+    result = run_check(str(tmp_path), "--json", "-")
+
+    (finding,) = json.loads(result.stdout)["findings"]
+    assert {"kind", "file", "line", "rule", "why", "allowed"} <= finding.keys()
+    assert result.exit_code == 1
+
+
+def test_the_report_in_words_names_file_line_rule_and_reason(tmp_path: Path):
+    write(tmp_path, {"state-change.log": [changed(1, (1, 4), 7, 5, "1,2")]})
+
+    said = run_check(str(tmp_path)).stdout
+
+    assert f"{tmp_path / 'state-change.log'}:1" in said
+    assert "why:     orders-0: leader 7 is not in the ISR {1,2}" in said
+    assert "verdict: broken" in said
+
+
+@pytest.mark.parametrize(
+    "data, reason",
+    [
+        (b"", "is empty"),
+        (b"\0\1\2\3", "is binary"),
+        (gzip.compress(b"[2024-03-01 10:00:00,000] INFO x (kafka.A)\n" * 99)[:-9], "gzip ends"),
+        (b"once upon a time\n", "has no line in the layout"),
+    ],
+    ids=["empty", "binary", "truncated gzip", "no log"],
+)
+def test_a_bad_log_is_named_and_the_others_are_still_judged(good: Path, data: bytes, reason: str):
+    (good / "server.log").write_bytes(data)
+
+    result = run_check(str(good), "--json", "-")
+
+    found = json.loads(result.stdout)
+    assert result.exit_code == 3
+    assert [Path(each["file"]).name for each in found["unreadable"]] == ["server.log"]
+    assert reason in found["unreadable"][0]["reason"]
+    assert found["coverage"]["rules"]["leader_epochs_never_go_back"] == 1
+
+
+def test_broken_outweighs_a_bad_file(good: Path):
+    (good / "server.log").write_bytes(b"")
+    write(good, {"state-change.log.1": [changed(0, (1, 4), 7, 4, "1,2")]})
+
+    assert run_check(str(good)).exit_code == 1
+
+
+def test_a_folder_without_logs_was_not_checked(tmp_path: Path):
+    write(tmp_path, {"README.md": ["nothing here"]})
+
+    result = run_check(str(tmp_path))
+
+    assert result.exit_code == 3
+    assert "verdict: not checked" in result.stdout
+
+
+def test_logs_in_which_nothing_can_be_compared_were_not_checked(tmp_path: Path):
+    write(tmp_path, {"controller.log": ["[2024-03-01 10:00:00,000] INFO hi (kafka.utils.X)"]})
+
+    assert run_check(str(tmp_path)).exit_code == 3
+
+
+def test_a_path_that_does_not_exist_is_wrong_use(tmp_path: Path):
+    result = run_check(str(tmp_path / "nowhere"))
+
+    assert result.exit_code == 64
+    assert result.stderr.count("\n") == 1
+    assert "nowhere does not exist; name a log file or a folder" in result.stderr
+
+
+def test_a_release_without_a_dialect_is_wrong_use(good: Path):
+    result = run_check(str(good), "--version", "0.8")
+
+    assert result.exit_code == 64
+    assert "there is one of: 2.0, 2.1" in result.stderr
+
+
+def test_a_master_without_spark_is_wrong_use(good: Path):
+    result = run_check(str(good), "--master", "local[4]")
+
+    assert result.exit_code == 64
+
+
+def test_a_dialect_that_is_mostly_unknown_gives_no_green(good: Path):
+    write(good, {"controller.log": [obeys(1, 1, 1, 4).replace("Add", "Frob")] * 5})
+
+    result = run_check(str(good))
+
+    assert result.exit_code == 2
+    assert "protocol_lines_are_understood" in result.stdout
+
+
+# --- ingest
+
+
+def test_ingest_writes_events_rejected_lines_and_a_summary(good: Path, tmp_path: Path):
+    write(good, {"controller.log": [obeys(1, 1, 1, 4).replace("Add", "Frob")]})
+    out = tmp_path / "out"
+
+    result = run_ingest(str(good), "--out", str(out), "--json", str(tmp_path / "s.json"))
+
+    assert result.exit_code == 0
+    assert pq.read_table(out / "events").num_rows == 2
+    assert pq.read_table(out / "rejected")["reason"].to_pylist() == ["unknown template"]
+    summary = json_of(out / "summary.json")
+    assert summary.pop("format") == "insync.ingest/1"
+    assert summary == json_of(tmp_path / "s.json")
+
+
+def test_an_output_folder_is_checked_like_the_logs_it_came_from(good: Path, tmp_path: Path):
+    write(good, {"state-change.log.1": [changed(0, (1, 4), 7, 4, "1,2")]})
+    out = tmp_path / "out"
+    run_ingest(str(good), "--out", str(out))
+
+    raw = json.loads(run_check(str(good), "--json", "-").stdout)
+    kept = json.loads(run_check(str(out), "--json", "-").stdout)
+
+    raw.pop("skipped"), kept.pop("skipped")
+    assert kept == raw
+
+
+def test_ingesting_again_replaces_our_own_output_only(good: Path, tmp_path: Path):
+    out, other = tmp_path / "out", tmp_path / "other"
+    write(other, {"thesis.txt": ["years of work"]})
+
+    codes = [run_ingest(str(good), "--out", str(folder)).exit_code for folder in (out, out, other)]
+
+    assert codes == [0, 0, 64]
+    assert (other / "thesis.txt").exists()
+    assert run_ingest(str(good), "--out", str(other), "--force").exit_code == 0
+
+
+def test_the_logs_themselves_are_never_replaced(good: Path):
+    result = run_ingest(str(good), "--out", str(good), "--force")
+
+    assert result.exit_code == 64
+    assert (good / "state-change.log").exists()
+
+
+def test_nothing_half_written_stays_behind(good: Path, tmp_path: Path, monkeypatch):
+    def fails(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("conformance.pipeline.local.pq.write_table", fails)
+    before = sorted(tmp_path.iterdir())
+
+    result = run_ingest(str(good), "--out", str(tmp_path / "out"))
+
+    assert isinstance(result.exception, OSError)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_ingest_with_a_bad_file_is_not_green(good: Path, tmp_path: Path):
+    (good / "server.log").write_bytes(b"")
+
+    assert run_ingest(str(good), "--out", str(tmp_path / "out")).exit_code == 3
+
+
+def test_an_output_of_another_version_is_refused_by_name(tmp_path: Path):
+    (tmp_path / "summary.json").write_text('{"format": "insync.ingest/9"}')
+
+    result = run_check(str(tmp_path))
+
+    assert result.exit_code == 64
+    assert "insync.ingest/9" in result.stderr

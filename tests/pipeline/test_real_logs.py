@@ -1,0 +1,135 @@
+"""A real cluster's logs: every line accounted for, nothing wrong, and what is planted is found."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pipeline.written import REALLOGS, checked, incomplete, violations
+
+CLUSTERS = ["kafka-0.10.2.1-a", "kafka-1.0.0-a", "kafka-2.5.0-a", "kafka-2.7.0-a", "kafka-2.7.0-b"]
+
+
+def cluster(name: str) -> Path:
+    folder = REALLOGS / name
+    if not folder.is_dir():
+        pytest.skip("the real logs are not beside this repository")
+    return folder
+
+
+@cache
+def judged(name: str) -> dict[str, Any]:
+    return checked(cluster(name))
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_lines_read_are_events_and_continuation_and_rejected_lines(name: str):
+    folder = cluster(name)
+    lines = sum(gzip.decompress(path.read_bytes()).count(b"\n") for path in folder.rglob("*.gz"))
+
+    found = judged(name)["lines"]
+
+    assert found["read"] == lines
+    assert found["read"] == found["events"] + found["continuation"] + found["rejected"]
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_no_real_cluster_is_said_to_have_broken_the_protocol(name: str):
+    assert violations(judged(name)) == []
+
+
+@pytest.mark.parametrize("name", ["kafka-2.5.0-a", "kafka-2.7.0-a", "kafka-2.7.0-b"])
+def test_every_line_of_release_2_is_understood(name: str):
+    result = judged(name)
+
+    assert result["rejected_by_reason"] == {}
+    assert incomplete(result) == []
+    assert result["verdict"] == "holds"
+
+
+def test_a_cluster_whose_zookeeper_was_wiped_four_times_is_explained():
+    result = judged("kafka-2.7.0-a")
+
+    assert [finding["kind"] for finding in result["findings"]] == ["explained"] * 4
+
+
+def planted(
+    folder: Path, into: Path, file: str, pattern: str, change: Callable[[re.Match[str]], str]
+) -> tuple[Path, int]:
+    """A copy with the last line that fits the pattern changed, and that line's number."""
+    copy = into / "copy"
+    shutil.copytree(folder, copy)
+    path = copy / file
+    lines = gzip.decompress(path.read_bytes()).decode().split("\n")
+    number = max(n for n, each in enumerate(lines) if re.search(pattern, each))
+    lines[number] = re.sub(pattern, change, lines[number], count=1)
+    path.chmod(0o644)
+    path.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
+    return copy, number + 1
+
+
+@pytest.mark.parametrize(
+    "file, pattern, text, rule",
+    [
+        (
+            "broker1/logs/state-change.log.gz",
+            r"LeaderEpoch:3,ControllerEpoch:9",
+            "LeaderEpoch:0,ControllerEpoch:9",
+            "leader_epochs_never_go_back",
+        ),
+        (
+            "broker1/logs/state-change.log.gz",
+            r"LeaderAndIsr\(leader=\d+",
+            "LeaderAndIsr(leader=8",
+            "leader_is_in_its_isr",
+        ),
+        (
+            "broker1/logs/state-change.log.gz",
+            r"id=1 epoch=9\] Partition",
+            "id=1 epoch=8] Partition",
+            "controller_epochs_strictly_grow",
+        ),
+        (
+            "broker1/logs/state-change.log.gz",
+            r"ControllerEpoch:9",
+            "ControllerEpoch:10",
+            "state_carries_its_writers_epoch",
+        ),
+        (
+            "broker3/logs/state-change.log.gz",
+            r"sent by controller 1 epoch 9",
+            "sent by controller 2 epoch 9",
+            "one_owner_per_controller_epoch",
+        ),
+        (
+            "broker2/logs/state-change.log.gz",
+            r"sent by controller 1 epoch 9",
+            "sent by controller 1 epoch 8",
+            "no_older_controller_is_obeyed",
+        ),
+        (
+            "broker2/logs/state-change.log.gz",
+            r"Previous leader epoch was -1",
+            "Previous leader epoch was 1",
+            "no_older_leader_epoch_is_applied",
+        ),
+    ],
+)
+def test_a_violation_planted_into_a_copy_is_found_at_its_line(
+    real_2_7: Path, tmp_path: Path, file: str, pattern: str, text: str, rule: str
+):
+    copy, number = planted(real_2_7, tmp_path, file, pattern, lambda _: text)
+
+    result = checked(copy)
+
+    found = violations(result)
+    assert {(name, where) for _, name, where in found} == {(Path(file).name, number)}
+    assert rule in {name for name, _, _ in found}
+    assert result["verdict"] == "broken"
