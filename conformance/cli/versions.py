@@ -1,0 +1,143 @@
+"""`insync versions`: releases and what they switch on, and what each system can be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from conformance.cli.common import emit_json, json_option, say
+from conformance.cli.tables import show_table
+from model.language import System, Version
+from model.systems import SYSTEMS
+from model.versions import RELEASES, SWITCHES
+
+
+@click.command()
+@json_option
+def versions(json_target: str | None) -> None:
+    """List releases and switches with their KIP or JIRA, and every system's versions and bounds.
+
+    What stands here is what --version, --set, --without, --brokers and --bound accept.
+
+    \b
+    Example:
+      insync versions
+      insync versions --json -
+    """
+    _show_releases(json_target)
+    _show_switches(json_target)
+    for system in SYSTEMS.values():
+        _show_system(system, json_target)
+    emit_json(
+        json_target,
+        {
+            "releases": [
+                {"name": name, "about": about, "switches": switches}
+                for name, (about, switches) in RELEASES.items()
+            ],
+            "switches": [
+                {
+                    "name": switch.name,
+                    "values": list(switch.values),
+                    "before": switch.values[0],
+                    "about": switch.about,
+                    "source": switch.source,
+                    "systems": _users(switch.name),
+                }
+                for switch in SWITCHES.values()
+            ],
+            "systems": [_system_as_json(system) for system in SYSTEMS.values()],
+        },
+    )
+
+
+def _users(switch: str) -> list[str]:
+    return [system.name for system in SYSTEMS.values() if switch in system.switches]
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _show_releases(json_target: str | None) -> None:
+    # A release is a column: there are more switches than releases that a reader compares.
+    say("releases", json_target)
+    show_table(
+        ["switch", *RELEASES],
+        [
+            (name, *(_word(switches[name]) for _, switches in RELEASES.values()))
+            for name in SWITCHES
+        ],
+        json_target,
+    )
+    for name, (about, _) in RELEASES.items():
+        say(f"{name:<5} {about}", json_target)
+
+
+def _show_switches(json_target: str | None) -> None:
+    say("\nswitches (the value before the fix first)", json_target)
+    show_table(
+        ["switch", "values", "source", "systems"],
+        [
+            (
+                switch.name,
+                " ".join(_word(value) for value in switch.values),
+                switch.source,
+                " ".join(_users(switch.name)) or "none yet",
+            )
+            for switch in SWITCHES.values()
+        ],
+        json_target,
+        prose=["source"],
+    )
+    for switch in SWITCHES.values():
+        say(f"{switch.name}: {switch.about}", json_target)
+    say("", json_target)
+
+
+def _show_system(system: System, json_target: str | None) -> None:
+    say(f"system {system.name}: {system.about}", json_target)
+    show_table(
+        ["bound", "default", "least", "what it limits"],
+        [
+            (name, "no limit" if bound.default is None else bound.default, bound.least, bound.what)
+            for name, bound in system.bounds.items()
+        ],
+        json_target,
+        right=["default", "least"],
+        prose=["what it limits"],
+    )
+    if _follows_releases(system):
+        say(f"versions: the releases (default {system.default_version})", json_target)
+    else:
+        for version in system.versions.values():
+            default = " (default)" if version.name == system.default_version else ""
+            say(f"version {version.name}{default}: {version.about}", json_target)
+    say(f"claims: {', '.join(claim.name for claim in system.claims)}\n", json_target)
+
+
+def _follows_releases(system: System) -> bool:
+    return set(system.versions) == set(RELEASES)
+
+
+def _system_as_json(system: System) -> dict[str, Any]:
+    return {
+        "name": system.name,
+        "about": system.about,
+        "default_version": system.default_version,
+        "versions": [_version_as_json(version) for version in system.versions.values()],
+        "switches": dict(system.switches),
+        "bounds": [
+            {"name": name, "default": bound.default, "least": bound.least, "what": bound.what}
+            for name, bound in system.bounds.items()
+        ],
+        "claims": [
+            {"name": claim.name, "kind": claim.kind, "sentence": claim.sentence}
+            for claim in system.claims
+        ],
+    }
+
+
+def _version_as_json(version: Version) -> dict[str, Any]:
+    return {"name": version.name, "about": version.about, "switches": dict(version.switches)}

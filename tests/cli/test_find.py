@@ -1,0 +1,138 @@
+"""`insync find`: shortest runs, and what is said where there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from model.election import SYSTEM as ELECTION
+from model.language import eventually, sometimes
+from model.systems import SYSTEMS
+
+CONTRACT = [
+    "claim", "system", "version", "without", "bounds", "verdict", "steps", "loop", "replay",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "depth"), [("hw_truncation", 9), ("kip_101", 12)])
+def test_a_broken_design_is_shown_by_its_shortest_run(answer, version, depth):
+    code, run = answer(f"find strong_isr classic --version {version}")
+
+    assert (code, run["verdict"], run["depth"]) == (1, "broken", depth)
+    assert len(run["steps"]) == depth - 1
+    assert [key for key in CONTRACT if key not in run] == []
+    assert run["loop"] is None
+
+
+def test_the_first_try_of_kip_320_breaks_one_epoch_later(answer):
+    code, run = answer("find strong_isr classic --version kip_320_first_try --bound epoch=2")
+
+    assert (code, run["verdict"], run["depth"]) == (1, "broken", 13)
+
+
+def test_a_run_is_told_in_english_step_by_step_and_can_be_replayed(insync):
+    told = insync("find single_writer election --without zk_writes_fenced")
+
+    lines = told.stdout.splitlines()
+    assert told.exit_code == 1
+    assert lines[0] == "single_writer of election 2.3 without zk_writes_fenced"
+    assert lines[1] == "  ZooKeeper accepts no controller write from an older controller epoch"
+    assert lines[2] == "broken after 10 steps (brokers=2, epoch=2, writes=1)"
+    assert "10  write_is_applied(broker=1)" in lines
+    assert "        stale_write: false → true" in lines
+    assert lines[-1] == (
+        "again: insync find single_writer election --version 2.3 --without zk_writes_fenced "
+        "--brokers 2 --bound epoch=2 --bound writes=1"
+    )
+
+
+def test_the_line_under_a_run_tells_the_same_run_again(insync):
+    first = insync("find zombies_overlap election").stdout
+
+    again = insync(first.splitlines()[-1].removeprefix("again: insync ")).stdout
+
+    def without_seconds(text: str) -> list[str]:
+        return [line for line in text.splitlines() if not line.startswith("no run is shorter")]
+
+    assert without_seconds(again) == without_seconds(first)
+
+
+def test_a_claim_that_holds_says_within_what_and_after_how_many_states(insync, answer):
+    told = insync("find strong_isr classic")
+    code, found = answer("find strong_isr classic")
+
+    assert "holds (brokers=3, log=2, records=2, epoch=1): all 39,619 states" in told.stdout
+    assert (code, found["verdict"], found["steps"], found["depth"]) == (0, "holds", [], None)
+    assert found["complete"]
+    assert [key for key in CONTRACT if key not in found] == []
+
+
+def test_what_can_happen_is_reached_by_a_run(insync, answer):
+    told = insync("find zombies_overlap election")
+    code, found = answer("find zombies_overlap election")
+
+    assert "holds: reached after 9 steps" in told.stdout
+    assert (code, found["verdict"], len(found["steps"])) == (0, "holds", 9)
+
+
+def test_what_can_not_happen_within_the_bounds_is_broken(insync, answer):
+    told = insync("find zombies_overlap election --brokers 1")
+    code, found = answer("find zombies_overlap election --brokers 1")
+
+    assert "broken (no reachable state within the bounds; brokers=1" in told.stdout
+    assert (code, found["verdict"], found["steps"]) == (1, "broken", [])
+
+
+def test_a_state_reached_at_once_needs_no_step(insync, monkeypatch):
+    @sometimes("nobody is the controller")
+    def nobody_is(now):
+        return now.zk.epoch == 0
+
+    more = replace(ELECTION, claims=(*ELECTION.claims, nobody_is))
+    monkeypatch.setitem(SYSTEMS, "election", more)
+
+    told = insync("find nobody_is election")
+
+    assert told.exit_code == 0
+    assert "reached after 0 steps" in told.stdout
+    assert "in the initial state" in told.stdout
+
+
+def test_a_vacuous_claim_is_unknown(answer):
+    code, found = answer("find single_writer election --brokers 1")
+
+    assert (code, found["verdict"]) == (2, "unknown")
+    assert found["why"] == "vacuous: a_zombie_has_a_write_under_way is never reached"
+
+
+def test_giving_up_is_unknown_and_the_line_to_repeat_gives_up_at_the_same_place(answer):
+    code, found = answer("find strong_isr classic --max-states 10")
+
+    assert (code, found["verdict"], found["distinct"]) == (2, "unknown", 10)
+    assert found["replay"].endswith(" --max-states 10")
+
+
+def test_an_eventually_is_not_checked_and_says_why(insync, answer, monkeypatch):
+    @eventually("somebody is the controller in the end", fair=("broker_wins_election",))
+    def somebody_wins(now):
+        return now.zk.epoch > 0
+
+    more = replace(ELECTION, claims=(*ELECTION.claims, somebody_wins))
+    monkeypatch.setitem(SYSTEMS, "election", more)
+
+    told = insync("find somebody_wins election")
+    code, found = answer("find somebody_wins election")
+
+    assert (
+        "not checked: what happens in the end needs an engine that looks for loops" in told.stdout
+    )
+    assert (code, found["verdict"], found["steps"]) == (3, "not checked", [])
+    assert [key for key in CONTRACT if key not in found] == []
+
+
+def test_claim_and_system_in_the_wrong_order_are_put_right(insync):
+    result = insync("find classic strong_isr")
+
+    assert result.exit_code == 64
+    assert result.stderr == "insync: the claim comes first; write: insync find strong_isr classic\n"

@@ -1,0 +1,123 @@
+"""`insync prove`: proofs without bounds, and open obligations that are never called broken."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.cli.prove import PROOFS
+
+
+def test_a_single_controller_is_proved_for_any_number_of_brokers(insync, answer):
+    told = insync("prove single_controller")
+    code, found = answer("prove single_controller")
+
+    claim = found["claims"][0]
+    assert (code, found["verdict"]) == (0, "holds")
+    assert (claim["claim"], claim["verdict"], claim["brokers"]) == (
+        "single_controller", "holds", "any",
+    )  # fmt: skip
+    assert "any number of brokers, epochs without bound" in told.stdout
+    assert "ZooKeeper is linearizable" in told.stdout
+
+
+def test_the_json_keeps_the_contract_and_counts_what_it_lists(answer):
+    _, found = answer("prove single_controller")
+
+    claim, obligations = found["claims"][0], found["obligations"]
+    keys = {"claim", "verdict", "brokers", "obligations", "solver_calls", "seconds", "assumes"}
+    assert set(claim) >= {*keys, "counterexample"}
+    assert claim["counterexample"] is None
+    assert claim["obligations"] == len(obligations)
+    assert claim["solver_calls"] == sum("z3" in one["result"] for one in obligations)
+    assert {"step", "invariant", "result", "seconds"} <= set(obligations[0])
+    assert {answer for one in obligations for answer in one["result"].values()} == {"proved"}
+
+
+def test_every_step_has_an_obligation_for_every_invariant(answer):
+    _, found = answer("prove single_controller")
+
+    invariants = {one.name for one in PROOFS["single_controller"].invariants}
+    steps = {one["step"] for one in found["obligations"]} - {"initially", "implies the claim"}
+    asked = {(one["step"], one["invariant"]) for one in found["obligations"]}
+    assert {(step, name) for step in steps for name in invariants} <= asked
+    assert len(steps) == 12
+
+
+def test_no_name_and_all_prove_whatever_has_a_proof(answer):
+    _, bare = answer("prove")
+    _, every = answer("prove --all")
+
+    assert [one["claim"] for one in bare["claims"]] == list(PROOFS)
+    assert [one["claim"] for one in every["claims"]] == list(PROOFS)
+
+
+def test_a_given_number_of_brokers_is_proved_as_well(answer):
+    code, found = answer("prove single_controller --brokers 3")
+
+    assert (code, found["claims"][0]["brokers"]) == (0, 3)
+
+
+def test_without_the_fence_the_obligation_is_named_and_a_counterexample_shown(insync, answer):
+    told = insync("prove single_controller --without zk_writes_fenced")
+    code, found = answer("prove single_controller --without zk_writes_fenced")
+
+    claim = found["claims"][0]
+    assert (told.exit_code, code, found["verdict"]) == (2, 2, "unknown")
+    assert claim["open"] == [{"step": "write_is_applied", "invariant": "nothing_stale_got_through"}]
+    assert claim["counterexample"]["step"] == "write_is_applied"
+    assert claim["counterexample"]["changes"]["stale_write"] == [False, True]
+    assert "write_is_applied · nothing_stale_got_through: refuted by z3" in told.stdout
+    assert "stale_write: false → true" in told.stdout
+    assert "This alone means unknown (not inductive)" in told.stdout
+
+
+def test_the_command_under_an_open_proof_finds_the_run(insync, answer):
+    told = insync("prove single_controller --without zk_writes_fenced").stdout
+
+    command = told.splitlines()[-1].partition("insync ")[2]
+    code, found = answer(command)
+
+    assert command.startswith("find single_controller election")
+    assert (code, found["verdict"]) == (1, "broken")
+
+
+@pytest.mark.parametrize("switch", ["requests_fenced", "broker_epoch"])
+def test_every_other_fence_is_needed_too(answer, switch):
+    code, found = answer(f"prove single_controller --without {switch}")
+
+    assert (code, found["claims"][0]["verdict"]) == (2, "unknown")
+    assert found["claims"][0]["counterexample"] is not None
+
+
+def test_each_shows_one_row_an_obligation(insync, answer):
+    _, found = answer("prove single_controller")
+    brief = insync("prove single_controller").stdout.splitlines()
+    each = insync("prove single_controller --each").stdout.splitlines()
+
+    rows = [line for line in each if " proved " in line]
+    assert len(rows) == len(found["obligations"])
+    assert [line for line in brief if " proved " in line] == []
+    assert any(line.startswith("write_is_applied") and " z3 " in line for line in rows)
+    assert any(line.startswith("broker_connects") and " frame rule " in line for line in rows)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("single_controler", ["did you mean 'single_controller'?"]),
+        ("single_writer", ["no proof yet", "single_controller", "insync find single_writer elec"]),
+        ("--all single_controller", ["write either --all or names"]),
+        ("--brokers 0", ["brokers=0 is too small", "brokers=1"]),
+        ("--brokers few", ["write a number, or 'any'"]),
+        ("--version 9.9", ["version of election '9.9'"]),
+        ("--without truncation", ["truncation is a switch of replication"]),
+        ("--solver cvc5", ["'cvc5' is not 'z3'"]),
+    ],
+)
+def test_a_wrong_line_is_refused_with_what_is_right(insync, line, words):
+    result = insync(f"prove {line}")
+
+    assert result.exit_code == 64
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert [word for word in words if word not in result.stderr] == []
