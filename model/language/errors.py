@@ -40,6 +40,7 @@ def author_line() -> str:
 def instead(line: str) -> str:
     """What to write instead of a line that takes the truth value of an expression."""
     text = line.split("`")[1] if "`" in line else line
+    text = re.sub(r"\"[^\"]*\"|'[^']*'", '""', text)  # the words of a reason are no operators
     if re.match(r"(el)?if\b|while\b", text):
         return "write require(condition, reason), or when(condition, then, otherwise) for a value"
     if " if " in text and " else " in text:
@@ -56,6 +57,8 @@ def instead(line: str) -> str:
         return "write members.has(x) instead of `x in members`"
     if re.search(r"\b(any|all|min|max|sum|sorted)\(", text):
         return "write some / every / smaller / larger / how_many over the sort"
+    if re.search(r"\bis\b", text):
+        return "write is_none(x) instead of `x is None`"
     if len(re.findall(r"<=|>=|<|>|==", text)) > 1:
         return "write all_of(a < b, b < c) instead of `a < b < c`"
     return "write require(condition, reason), when(...), all_of, any_of or not_"
@@ -68,6 +71,11 @@ def no_truth_value() -> ProtocolError:
         f"{line}: an expression has no truth value while the protocol is being read; "
         f"{instead(line)}"
     )
+
+
+def a(noun: str) -> str:
+    """`a broker`, `an epoch`."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from model.language import terms as t
-from model.language.errors import ProtocolError, author_line, no_truth_value, unknown_name
+from model.language.errors import ProtocolError, a, author_line, no_truth_value, unknown_name
 from model.language.schema import (
     Field,
     Ghost,
@@ -38,7 +38,10 @@ class Value:
         raise no_truth_value()
 
     def __iter__(self) -> Iterator[Any]:
-        raise no_truth_value()
+        raise ProtocolError(
+            f"{author_line()}: nothing can be looped over while the protocol is being read; "
+            "write every(sort, rule), some(sort, rule) or lam(sort, rule)"
+        )
 
 
 class Scalar(Value):
@@ -92,10 +95,24 @@ def _same_family(left: Scalar, right: object) -> tuple[Term, Term]:
     other = scalar(right, left.term.sort).term
     if left.term.sort.family != other.sort.family:
         raise ProtocolError(
-            f"{author_line()}: a {left.term.sort.name} is compared with a {other.sort.name}; "
+            f"{author_line()}: {a(left.term.sort.name)} is compared with {a(other.sort.name)}; "
             "compare values of one kind"
         )
+    _one_none(left.term.sort, other.sort)
     return left.term, other
+
+
+def _one_none(one: Sort, other: Sort) -> None:
+    """None is the number below a sort's least: it must not be a number of the other sort."""
+    if not (isinstance(one, Numbers) and isinstance(other, Numbers)):
+        return
+    for mine, theirs in ((one, other), (other, one)):
+        if mine.none_allowed and mine.none_code >= theirs.bottom and mine.low != theirs.low:
+            raise ProtocolError(
+                f"{author_line()}: {a(mine.name)} starts at {mine.low} and {a(theirs.name)} at "
+                f"{theirs.low}, so that none of the one is a value of the other; let both start "
+                "alike where one may be none"
+            )
 
 
 def _numbers(left: Scalar, right: object) -> tuple[Term, Term]:
@@ -113,21 +130,21 @@ def scalar(raw: object, sort: Sort) -> Scalar:
         return raw
     if isinstance(raw, bool):
         if sort is not BOOL:
-            raise ProtocolError(f"{author_line()}: {raw} is not a {sort.name}")
+            raise ProtocolError(f"{author_line()}: {raw} is not {a(sort.name)}")
         return Scalar(t.const(raw))
     if raw is None:
         if isinstance(sort, Numbers) and sort.none_allowed:
             return Scalar(t.const(sort.none_code, sort))
         if isinstance(sort, Enumeration):
             return Scalar(t.const(0, sort.or_none))
-        raise ProtocolError(f"{author_line()}: a {sort.name} is never none; declare it .or_none")
+        raise ProtocolError(f"{author_line()}: {a(sort.name)} is never none; declare it .or_none")
     if isinstance(raw, int):
         if sort is BOOL or isinstance(sort, Names):
-            raise ProtocolError(f"{author_line()}: {raw} is not a {sort.name}")
+            raise ProtocolError(f"{author_line()}: {raw} is not {a(sort.name)}")
         return Scalar(t.const(raw, sort))
     if isinstance(raw, str) and isinstance(sort, Names):
         return Scalar(t.const(sort.code(raw), sort))
-    raise ProtocolError(f"{author_line()}: {raw!r} is not a {sort.name}")
+    raise ProtocolError(f"{author_line()}: {raw!r} is not {a(sort.name)}")
 
 
 class RecordValue(Value):
@@ -332,7 +349,7 @@ def index_term(sort: Sort, index: object) -> Term:
     value = scalar(index, sort)
     if value.term.sort.family != sort.family:
         raise ProtocolError(
-            f"{author_line()}: indexed by a {value.term.sort.name}; this place is per {sort.name}"
+            f"{author_line()}: indexed by {a(value.term.sort.name)}; this place is per {sort.name}"
         )
     return value.term
 
@@ -402,9 +419,10 @@ def coerce(schema: Schema, raw: object) -> Value:
         value = scalar(raw, schema.sort)
         if value.term.sort.family != schema.sort.family:
             raise ProtocolError(
-                f"{author_line()}: a {value.term.sort.name} is written where a "
-                f"{schema.sort.name} is kept"
+                f"{author_line()}: {a(value.term.sort.name)} is written where "
+                f"{a(schema.sort.name)} is kept"
             )
+        _one_none(value.term.sort, schema.sort)
         return value
     if isinstance(schema, SetOf):
         return as_set((schema.element,), raw)

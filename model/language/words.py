@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from model.language import terms as t
-from model.language.errors import ProtocolError, author_line
+from model.language.errors import ProtocolError, author_line, instead
 from model.language.sorts import BOOL, Enumeration, Numbers, Sort
 from model.language.values import (
     LogValue,
@@ -44,9 +44,10 @@ def below(sort: Sort, high: object, low: object = 0) -> Below:
 def condition_term(condition: object) -> t.Term:
     """A condition's term; a plain Python bool is refused: it would be a check that cannot fail."""
     if isinstance(condition, bool):
+        line = author_line()
         raise ProtocolError(
-            f"{author_line()}: the condition is the plain Python value {condition}; "
-            "compare fields or parameters of the protocol"
+            f"{line}: the condition is the plain Python value {condition}; "
+            f"compare fields or parameters of the protocol; {instead(line)}"
         )
     if not isinstance(condition, Scalar) or condition.term.sort is not BOOL:
         raise ProtocolError(f"{author_line()}: {condition!r} is not a condition")
