@@ -70,10 +70,12 @@ def ingest(
 
 def find(paths: tuple[str, ...]) -> Found:
     """The logs and traces under `paths`. Raises WrongUse for a path that does not exist."""
-    from conformance.ingest.files import discover
+    from conformance.ingest.files import NotAFileError, discover
 
     try:
         return discover(paths)
+    except NotAFileError as error:
+        raise WrongUse(f"{error.args[0]} is a pipe or a device; name a file or a folder") from error
     except FileNotFoundError as error:
         raise WrongUse(f"{error.args[0]} does not exist; name a log file or a folder") from error
 

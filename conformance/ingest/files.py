@@ -53,6 +53,10 @@ class Skipped:
     reason: str
 
 
+class NotAFileError(Exception):
+    """A path that is neither a file nor a folder."""
+
+
 @dataclass(frozen=True)
 class Found:
     """What the given paths hold."""
@@ -66,7 +70,8 @@ def discover(paths: Sequence[str]) -> Found:
     """Sort the files under `paths` into logs, traces and the rest.
 
     A file that is named is always read; in a folder, files that are no logs are skipped. Raises
-    FileNotFoundError, naming the path, when one does not exist.
+    FileNotFoundError, naming the path, when one does not exist, NotAFileError for a pipe or a
+    device, which cannot be read twice.
     """
     logs: list[LogFile] = []
     traces: list[str] = []
@@ -74,6 +79,8 @@ def discover(paths: Sequence[str]) -> Found:
     for path in paths:
         if not os.path.exists(path):
             raise FileNotFoundError(path)
+        if not os.path.isdir(path) and not os.path.isfile(path):
+            raise NotAFileError(path)
     paths = list({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
     named = [path for path in paths if not os.path.isdir(path)]
     for path in named:
@@ -109,10 +116,10 @@ def _inside(folder: str, traces: list[str], skipped: list[Skipped]) -> Iterator[
         for name in sorted(names):
             path = os.path.join(root, name)
             reason = _not_a_log(path, name)
-            if is_trace(path):
-                traces.append(path)
-            elif reason is None:
+            if reason is None:
                 yield path
+            elif os.path.isfile(path) and is_trace(path):
+                traces.append(path)
             else:
                 skipped.append(Skipped(path, reason))
 
@@ -120,6 +127,8 @@ def _inside(folder: str, traces: list[str], skipped: list[Skipped]) -> Iterator[
 def _not_a_log(path: str, name: str) -> str | None:
     if name.startswith("."):
         return "is hidden"
+    if not os.path.isfile(path):
+        return "is no regular file"
     for pattern, reason in _OTHER_LOGS:
         if pattern.fullmatch(name):
             return reason
@@ -148,7 +157,8 @@ def _ordered(cluster: str, paths: Iterable[str]) -> list[LogFile]:
         suffix = (found["suffix"] or "") if found else ""
         number = int(suffix) if suffix.isdigit() and len(suffix) < 6 else None
         age = (2, "", 0) if not suffix else (0, suffix, 0) if number is None else (1, "", -number)
-        file = LogFile(cluster, path, path, folder, os.path.join(folder, base))
+        whole = os.path.abspath(path)  # where Spark's workers find it, wherever they stand
+        file = LogFile(cluster, path, whole, folder, os.path.join(folder, base))
         placed.append((file.stream, age, number, file))
     placed.sort(key=lambda each: (each[0], each[1], each[3].name))
     ordered: list[LogFile] = []

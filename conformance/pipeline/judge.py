@@ -21,6 +21,7 @@ class Bench:
     checked: dict[str, int] = field(default_factory=dict)
     sequences: int = 0
     blamed: set[int] = field(default_factory=set)
+    _told: set[tuple[str, int]] = field(default_factory=set)
 
     def looked(self, rule: Rule, times: int = 1) -> None:
         """Count a comparison: a rule that never looked has not held."""
@@ -29,7 +30,10 @@ class Bench:
     def report(
         self, kind: Kind, rule: Rule, event: Event, why: str, allowed: str | None = None
     ) -> None:
-        """Report a line. A line that broke one rule is not evidence for another."""
+        """Report a line, once a rule. A line that broke one is no evidence for another."""
+        if (rule.name, id(event)) in self._told:
+            return
+        self._told.add((rule.name, id(event)))
         if kind is Kind.VIOLATION:
             self.blamed.add(id(event))
         self.findings.append(

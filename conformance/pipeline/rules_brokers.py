@@ -116,7 +116,7 @@ def _replicas(bench: Bench) -> None:
         for line in events:
             _applied_above_held(bench, line, name)
         for kinds in (_STARTED, _APPLYING):
-            steps = _steps([each for each in bench.innocent(events) if each.kind in kinds])
+            steps = _steps([each for each in events if each.kind in kinds], bench.blamed)
             bench.never_falls(NO_OLDER_LEADER_EPOCH, name, steps, excuse, history.contiguous)
 
 
@@ -135,25 +135,35 @@ def _applied_above_held(bench: Bench, event: Event, name: str) -> None:
         )
 
 
-def _steps(events: list[Event]) -> list[Step]:
-    """Epochs in the order in which they were held, applied, or received and then applied."""
+def _steps(events: list[Event], blamed: set[int]) -> list[Step]:
+    """Epochs in the order in which they were held, applied, or received and then applied.
+
+    What follows a blamed line follows from it, and is not blamed again.
+    """
     steps: list[Step] = []
     received: dict[tuple[object, ...], Event] = {}
+    after_blame = False
     for event in events:
+        if id(event) in blamed:
+            after_blame = True
+            continue
         request = (event.controller, event.controller_epoch, event.correlation)
         if event.kind == "leader_and_isr_received":
             received[request] = event
         elif event.kind == "leader_and_isr_handling":
             asked = received.get(request)
             if asked is not None and asked.leader_epoch is not None:
-                fresh = asked.is_new is True and asked.leader_epoch == 0
+                fresh = after_blame or (asked.is_new is True and asked.leader_epoch == 0)
                 # Equal is right where the first request could not be followed to its end.
                 steps.append(Step(asked.leader_epoch, event, fresh=fresh))
+                after_blame = False
         elif event.leader_epoch is not None:
             held = event.previous_epoch
             known = held is not None and held >= 0
             if known:
-                steps.append(Step(held or 0, event))
+                steps.append(Step(held or 0, event, fresh=after_blame))
             # A replica that held none was just loaded: it may be told its old epoch again.
-            steps.append(Step(event.leader_epoch, event, strict=known))
+            fresh = after_blame and not known
+            steps.append(Step(event.leader_epoch, event, strict=known, fresh=fresh))
+            after_blame = False
     return steps

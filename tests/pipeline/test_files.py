@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from conformance.ingest.files import discover
+from conformance.ingest.files import NotAFileError, discover
 from tests.pipeline.written import line, obeys, write
 
 
@@ -123,3 +124,14 @@ def test_a_recorded_trace_is_no_log(tmp_path: Path):
 def test_a_path_that_does_not_exist_is_named(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         discover([str(tmp_path / "nowhere")])
+
+
+def test_a_pipe_is_refused_by_name_and_skipped_in_a_folder(tmp_path: Path):
+    write(tmp_path, {"server.log": [obeys(1, 1, 1, 1)]})
+    os.mkfifo(tmp_path / "pipe.log")
+
+    found = discover([str(tmp_path)])
+
+    assert [each.reason for each in found.skipped] == ["is no regular file"]
+    with pytest.raises(NotAFileError, match=r"pipe\.log"):
+        discover([str(tmp_path / "pipe.log")])

@@ -71,7 +71,13 @@ def test_a_line_of_a_protocol_logger_that_no_template_knows_is_not_read(logger: 
 
 @pytest.mark.parametrize("name", sorted(NOTES))
 def test_notes_belong_to_loggers_that_must_be_understood(name: str):
-    packages = "kafka.controller", "kafka.cluster", "kafka.log", "kafka.server", "kafka.server.epoch"
+    packages = (
+        "kafka.controller",
+        "kafka.cluster",
+        "kafka.log",
+        "kafka.server",
+        "kafka.server.epoch",
+    )
 
     assert any(is_protocol(f"{package}.{name}") for package in packages) or name == "controller"
 
