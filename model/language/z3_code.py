@@ -216,6 +216,7 @@ class Z3Code:
         return self._term(term, state, dict(environment), memo)
 
     def _term(self, term: Term, state: State, env: dict[str, Any], memo: dict[Any, Any]) -> Any:
+        # An id stays its value's: the memo keeps every variable's value as that variable's result.
         key = (term, tuple((v, id(env[v])) for v in sorted(term.free) if v in env))
         if key not in memo:
             memo[key] = self._lower(term, state, env, memo)
@@ -241,6 +242,12 @@ class Z3Code:
             if args[0].startswith("$"):
                 return env[args[0]](go(args[1]))
             return state[args[0]](*(go(index) for index in args[1:]))
+        if op in ("count", "least"):
+            word = "how_many" if op == "count" else op
+            raise ProtocolError(
+                f"{word} has no unbounded form: enumerate the system first, or say what is needed "
+                "with every(...) and some(...)"
+            )
         if op in ("every", "some"):
             return self._quantify(term, state, env, memo)
         return connect(op, [go(arg) for arg in args])

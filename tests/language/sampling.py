@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from model.language import ImpossibleValue, System
 from model.language.evaluate import Evaluator, SparseState, blank_code
-from model.language.grounding import Grounded, Instance
+from model.language.grounding import Cell, Grounded, Instance
 from model.language.python_code import PythonCode
 from model.language.sorts import BOOL
+from model.language.terms import Term
 
 
 class Small:
@@ -51,9 +52,8 @@ class Small:
         """States of seeded random walks: up to `each` for every step that is possible there, and
         for every reason that is the first to refuse there.
 
-        A walk prefers transitions that are rare so far. `twists` states more (up to ten times as
-        many, while something has not come up) are made by changing a few cells of one of them:
-        they need not be reachable, and lowerings agree on them too.
+        A walk prefers transitions that are rare so far. `twists` states more are made by changing
+        a few cells of one of them: they need not be reachable, and lowerings agree on them too.
         """
         chance = random.Random(seed)
         shows: Counter[Any] = Counter()
@@ -76,13 +76,14 @@ class Small:
                 weights = [1 / (1 + taken[self._step(number)]) for number, _ in nexts]
                 number, state = chance.choices(nexts, weights)[0]
                 taken[self._step(number)] += 1
-        wanted = self._everything()
-        for number in range(10 * twists):
-            if number >= twists and wanted <= set(shows):
-                break
-            state = self._twisted(chance.choice(list(sample)), chance)
+        for _ in range(twists):
+            state = self._twisted(chance.choice(list(sample)), self.grounded.cells, chance)
             with suppress(ImpossibleValue):
                 consider(state)
+        for reason in sorted(n for n in self._everything() - set(shows) if isinstance(n, int)):
+            for state in self._nearly_refused(reason, list(sample), chance):
+                with suppress(ImpossibleValue):
+                    consider(state)
         return list(sample)
 
     def _everything(self) -> set[Any]:
@@ -90,10 +91,22 @@ class Small:
         numbers = set(range(len(self.grounded.reasons))) - self.grounded.refused_by_parameters
         return {step.transition.name for step in self.recorded.steps} | numbers
 
-    def _twisted(self, state: Any, chance: random.Random) -> Any:
+    def _nearly_refused(
+        self, reason: int, states: list[Any], chance: random.Random
+    ) -> Iterator[Any]:
+        """Where a step is possible, what one of its requirements looks at is changed."""
+        for instance in self.grounded.instances:
+            conditions = [condition for condition, number in instance.requires if number == reason]
+            cells = [self.grounded.cells[n] for c in conditions for n in sorted(cells_read(c))]
+            for state in states if cells else []:
+                if self.code.first_refusal(instance, state) is None:
+                    for _ in range(20):
+                        yield self._twisted(state, cells, chance)
+
+    def _twisted(self, state: Any, among: list[Cell], chance: random.Random) -> Any:
         """The state with a few cells changed within their domains; logs keep no junk."""
         codes = list(self.code.decode(state))
-        for cell in chance.sample(self.grounded.cells, chance.randint(1, 4)):
+        for cell in chance.sample(among, min(len(among), chance.randint(1, 4))):
             codes[cell.number] = chance.choice(cell.domain)
         for cell in self.grounded.cells:
             if cell.field.log is not None:
@@ -145,3 +158,11 @@ class Small:
     def arguments(instance: Instance) -> dict[str, int | frozenset[int]]:
         """The arguments of an instance as the twin takes them."""
         return dict(zip(instance.step.parameters, instance.arguments, strict=True))
+
+
+def cells_read(term: Term) -> set[int]:
+    """The numbers of the cells that a grounded term reads."""
+    if term.op == "cell":
+        return {term.args[0]}
+    parts = [arg for arg in term.args if isinstance(arg, Term)]
+    return set().union(*(cells_read(part) for part in parts))
