@@ -1,0 +1,234 @@
+"""`insync simulate`: seeded runs of the implementation, recorded as traces and judged."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    unknown,
+)
+from conformance.cli.tables import show_table
+from impl import KINDS, PROFILES, Trace, write_trace
+from impl import simulate as run
+from impl.world.kafka_log import KafkaLogs
+from impl.world.simulator import FIRST_INSTANT_MS
+from impl.world.world import MOST_BROKERS
+from model.replication import SYSTEM as REPLICATION
+from specs.verdict import combine
+
+if TYPE_CHECKING:
+    from conformance.replay import TraceReport
+
+FIRST_SEED = 1
+STEPS = 500
+COLUMNS = (
+    "seed",
+    "verdict",
+    "steps",
+    "committed",
+    "elections",
+    "controllers",
+    "crashes",
+    "expiries",
+)
+LEFT_BY_US = re.compile(r"seed-[0-9]+(\.ndjson|-logs)")
+
+
+@click.command()
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(min=0), help=f"One run; {FIRST_SEED} by default."
+)
+@click.option("--seeds", metavar="A..B", help="One run for each seed from A to B, both included.")
+@click.option(
+    "--steps",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=STEPS,
+    show_default=True,
+    help="Steps of each run.",
+)
+@click.option(
+    "--faults",
+    metavar="PROFILE",
+    default="everything",
+    show_default=True,
+    help=f"What goes wrong: {', '.join(PROFILES)}.",
+)
+@click.option(
+    "--brokers",
+    metavar="N",
+    type=click.IntRange(REPLICATION.bounds["brokers"].least, MOST_BROKERS),
+    default=3,
+    show_default=True,
+    help="Replicas of the one partition.",
+)
+@click.option("--out", metavar="DIR", help="Keep the traces here, as seed-N.ndjson.")
+@click.option("--logs", is_flag=True, help="Also write what Kafka would log: DIR/seed-N-logs.")
+@json_option
+def simulate(
+    seed: int | None,
+    seeds: str | None,
+    steps: int,
+    faults: str,
+    brokers: int,
+    out: str | None,
+    logs: bool,
+    json_target: str | None,
+) -> None:
+    """Run the implementation under faults, record every step, and judge each run by the model.
+
+    The same seed, steps, faults and brokers give the same run anywhere. Exit code: the verdict of
+    all runs together.
+
+    \b
+    Example:
+      insync simulate --seed 7 --steps 1000
+      insync simulate --seeds 1..20 --faults crashes --out runs --logs
+    """
+    chosen = _seeds(seed, seeds)
+    if faults not in PROFILES:
+        raise unknown("fault profile", faults, PROFILES)
+    if logs and out is None:
+        raise WrongUse("--logs are files to keep; say where: --out DIR --logs")
+    began, taken = time.monotonic(), Counter[str]()
+    rows: list[dict[str, Any]] = []
+    with Progress() as progress, _folder(out, chosen) as folder:
+        for number in chosen:
+            progress(f"seed {number}, {len(rows)} of {len(chosen)} runs done")
+            journal = KafkaLogs(brokers, FIRST_INSTANT_MS) if logs else None
+            trace = run(number, steps, faults, brokers, journal=journal)
+            taken.update(event.step for event in trace.events)
+            rows.append(_row(trace, folder, journal, out is not None))
+    again = f"--steps {steps} --faults {faults} --brokers {brokers}"
+    result = {
+        "verdict": combine(row["verdict"] for row in rows),
+        "steps": steps,
+        "faults": faults,
+        "brokers": brokers,
+        "runs": rows,
+        "never_taken": [name for name in KINDS if not taken[name]],
+        "seconds": round(time.monotonic() - began, 3),
+    }
+    _show(result, again, json_target)
+    emit_json(json_target, result)
+    finish(combine(row["verdict"] for row in rows))
+
+
+def _seeds(seed: int | None, seeds: str | None) -> range:
+    if seeds is None:
+        first = FIRST_SEED if seed is None else seed
+        return range(first, first + 1)
+    if seed is not None:
+        raise WrongUse("--seed is one run and --seeds A..B are many; write one of them")
+    found = re.fullmatch(r"([0-9]{1,18})\.\.([0-9]{1,18})", seeds)
+    if found is None:
+        raise WrongUse(f"--seeds {seeds}: write A..B, two whole numbers, such as --seeds 1..20")
+    first, last = int(found[1]), int(found[2])
+    if first > last:
+        raise WrongUse(f"--seeds {seeds}: that is no seed at all; write --seeds {last}..{first}")
+    return range(first, last + 1)
+
+
+@contextlib.contextmanager
+def _folder(out: str | None, seeds: range) -> Iterator[Path]:
+    """Where traces go: DIR, made if need be, or a temporary folder that is gone afterwards."""
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="insync-") as temporary:
+            yield Path(temporary)
+        return
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = sorted(entry.name for entry in folder.iterdir())
+    except FileExistsError as error:
+        raise WrongUse(f"--out {out}: is a file; name a folder") from error
+    except OSError as error:
+        raise WrongUse(f"--out {out}: {error.strerror}; name a folder you may write") from error
+    other = [name for name in held if not LEFT_BY_US.fullmatch(name)]
+    # Logs of an earlier run would stand beside a trace that they do not belong to.
+    other += [f"seed-{seed}-logs" for seed in seeds if f"seed-{seed}-logs" in set(held)]
+    if other:
+        raise WrongUse(f"--out {out}: already holds {other[0]}; name a new or an empty folder")
+    try:
+        yield folder
+    except OSError as error:
+        raise WrongUse(f"--out {out}: {error.strerror}; name a folder you may write") from error
+
+
+def _row(trace: Trace, folder: Path, journal: KafkaLogs | None, kept: bool) -> dict[str, Any]:
+    """Record one run and judge what was recorded; an entry of `runs`."""
+    from conformance.replay import check_trace
+
+    seed = trace.header.seed
+    path = folder / f"seed-{seed}.ndjson"
+    write_trace(path, trace)
+    if journal is not None:
+        journal.write(folder / f"seed-{seed}-logs")
+    report: TraceReport = check_trace(path)
+    times = Counter(event.step for event in trace.events)
+    return {
+        "seed": seed,
+        "verdict": report.verdict,
+        "steps": len(trace.events),
+        "committed": _highest(trace, ".hw"),
+        "elections": times["controller_elects_leader"],
+        "controllers": _highest(trace, "zookeeper.controller_epoch"),
+        "crashes": times["broker_crashes"],
+        "expiries": times["session_expires"],
+        "file": str(path) if kept else None,
+        "findings": [
+            # A temporary folder's name would mean nothing to anybody.
+            {**finding.as_json(), "file": str(path) if kept else path.name}
+            for finding in report.findings
+        ],
+    }
+
+
+def _highest(trace: Trace, leaf: str) -> int:
+    """The highest value that a leaf was ever seen with, on any broker.
+
+    For the high watermark, an exclusive end, that is the number of committed records.
+    """
+    seen = [trace.header.initial, *(event.observed for event in trace.events)]
+    return max(
+        (value for facts in seen for path, value in facts.items() if path.endswith(leaf)), default=0
+    )
+
+
+def _show(result: dict[str, Any], again: str, json_target: str | None) -> None:
+    kept = ["file"] if any(row["file"] for row in result["runs"]) else []
+    columns = [*COLUMNS, *kept]
+    show_table(
+        columns,
+        [[row[column] for column in columns] for row in result["runs"]],
+        json_target,
+        right=set(COLUMNS) - {"verdict"},
+    )
+    for row in result["runs"]:
+        for one in row["findings"]:
+            say(f"{one['file']}:{one['line']}: {one['rule']}: {one['why']}", json_target)
+        if row["findings"] and row["file"] is None:
+            say(f"keep it: insync simulate --seed {row['seed']} {again} --out DIR", json_target)
+    if result["never_taken"]:
+        say(f"steps that no run took: {', '.join(result['never_taken'])}", json_target)
+    runs = len(result["runs"])
+    say(
+        f"{result['verdict']} ({runs} run{'' if runs == 1 else 's'}, {again}), "
+        f"{result['seconds']:.1f} s",
+        json_target,
+    )

@@ -1,0 +1,171 @@
+"""`insync simulate`: runs that repeat, traces that stay whole, and a verdict for each."""
+
+from __future__ import annotations
+
+import pytest
+
+import conformance.replay
+from conformance.replay import Misfit, TraceReport
+from impl import KINDS, read_trace
+from specs.verdict import Verdict
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A judge that finds line 12 of seed 2 impossible, and all else right."""
+
+    def check_trace(path):
+        if path.name != "seed-2.ndjson":
+            return TraceReport(str(path), Verdict.HOLDS)
+        misfit = Misfit("impossible", str(path), 12, "follower_appends is possible", "no", "less")
+        return TraceReport(str(path), Verdict.BROKEN, findings=[misfit])
+
+    monkeypatch.setattr(conformance.replay, "check_trace", check_trace)
+
+
+def test_a_run_is_recorded_judged_and_counted(answer, tmp_path):
+    code, found = answer(f"simulate --seed 7 --steps 200 --out {tmp_path}")
+
+    run = found["runs"][0]
+    trace = read_trace(tmp_path / "seed-7.ndjson")
+    assert (code, found["verdict"], run["verdict"]) == (0, "holds", "holds")
+    assert (run["seed"], run["steps"], len(trace.events)) == (7, 200, 200)
+    assert run["file"] == str(tmp_path / "seed-7.ndjson")
+    assert run["crashes"] == sum(event.step == "broker_crashes" for event in trace.events)
+    last = list(trace.observations())[-1]
+    assert run["committed"] >= max(broker["hw"] for broker in last["brokers"].values()) > 0
+    assert run["controllers"] == last["zookeeper"]["controller_epoch"]
+
+
+def test_the_same_seed_is_the_same_run_anywhere(insync, tmp_path):
+    insync(f"simulate --seed 3 --steps 100 --out {tmp_path / 'one'}")
+    insync(f"simulate --seeds 2..4 --steps 100 --out {tmp_path / 'two'}")
+
+    one, two = (tmp_path / folder / "seed-3.ndjson" for folder in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_a_range_of_seeds_includes_both_ends_and_has_a_row_each(insync, answer):
+    told = insync("simulate --seeds 0..2 --steps 60").stdout
+    _, found = answer("simulate --seeds 0..2 --steps 60")
+
+    assert [run["seed"] for run in found["runs"]] == [0, 1, 2]
+    assert [line.split()[:3] for line in told.splitlines() if line[:1].isdigit()] == [
+        ["0", "holds", "60"],
+        ["1", "holds", "60"],
+        ["2", "holds", "60"],
+    ]
+
+
+def test_without_a_fault_nothing_crashes_and_what_was_never_taken_is_said(answer):
+    _, found = answer("simulate --seeds 1..3 --steps 150 --faults none")
+
+    assert [(run["crashes"], run["expiries"]) for run in found["runs"]] == [(0, 0)] * 3
+    assert "broker_crashes" in found["never_taken"]
+    assert set(found["never_taken"]) < set(KINDS)
+
+
+def test_without_a_folder_nothing_is_left_behind(insync, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+    result = insync("simulate --steps 50")
+
+    assert result.exit_code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_logs_are_written_beside_the_trace_as_kafka_names_them(insync, tmp_path):
+    result = insync(f"simulate --seed 5 --steps 100 --brokers 2 --out {tmp_path} --logs")
+
+    logs = sorted(path.relative_to(tmp_path) for path in tmp_path.glob("*/*/*"))
+    assert result.exit_code == 0
+    assert [str(path) for path in logs] == [
+        f"seed-5-logs/broker{broker}/{name}.log"
+        for broker in (1, 2)
+        for name in ("controller", "server", "state-change")
+    ]
+
+
+def test_a_second_campaign_may_join_the_first(insync, tmp_path):
+    insync(f"simulate --seed 1 --steps 50 --out {tmp_path}")
+
+    result = insync(f"simulate --seeds 1..2 --steps 50 --out {tmp_path}")
+
+    assert result.exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["seed-1.ndjson", "seed-2.ndjson"]
+
+
+def test_a_folder_of_other_things_is_left_alone(insync, tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+
+    result = insync(f"simulate --steps 50 --out {tmp_path}")
+
+    assert result.exit_code == 64
+    assert "already holds thesis.tex; name a new or an empty folder" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_logs_of_an_earlier_run_never_stand_beside_another_trace(insync, tmp_path):
+    insync(f"simulate --seed 1 --steps 50 --out {tmp_path} --logs")
+
+    result = insync(f"simulate --seed 1 --steps 60 --out {tmp_path}")
+
+    assert result.exit_code == 64
+    assert "already holds seed-1-logs" in result.stderr
+
+
+@pytest.mark.usefixtures("broken")
+def test_one_broken_run_breaks_the_campaign_and_names_its_line(insync, answer, tmp_path):
+    told = insync(f"simulate --seeds 1..3 --steps 50 --out {tmp_path}")
+    code, found = answer("simulate --seeds 1..3 --steps 50")
+
+    assert (told.exit_code, code, found["verdict"]) == (1, 1, "broken")
+    assert f"{tmp_path}/seed-2.ndjson:12: follower_appends is possible: no" in told.stdout
+    assert [run["verdict"] for run in found["runs"]] == ["holds", "broken", "holds"]
+    assert found["runs"][1]["findings"][0]["line"] == 12
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_broken_run_that_was_not_kept_comes_with_the_command_that_keeps_it(insync, tmp_path):
+    told = insync("simulate --seeds 1..3 --steps 50 --faults lossy").stdout
+
+    line = next(line for line in told.splitlines() if line.startswith("keep it: "))
+    again = insync(line.removeprefix("keep it: insync ").replace("DIR", str(tmp_path)))
+    assert "seed-2.ndjson:12: " in told
+    assert again.exit_code == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["seed-2.ndjson"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("--seeds 5..1", "write --seeds 1..5"),
+        ("--seeds 1-5", "write A..B"),
+        ("--seeds 1..", "write A..B"),
+        ("--seed -1", "-1 is not in the range x>=0"),
+        ("--seed 1 --seeds 1..2", "write one of them"),
+        ("--steps 0", "0 is not in the range x>=1"),
+        ("--faults crash", "did you mean 'crashes'? one of: crashes, everything"),
+        ("--brokers 1", "1 is not in the range 2<=x<=9"),
+        ("--brokers 10", "10 is not in the range 2<=x<=9"),
+        ("--logs", "say where: --out DIR --logs"),
+    ],
+)
+def test_a_wrong_line_is_refused_with_what_is_right(insync, line, words):
+    result = insync(f"simulate {line}")
+
+    assert result.exit_code == 64
+    assert result.stdout == ""
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_file_is_not_a_folder(insync, tmp_path):
+    (tmp_path / "file").write_text("mine")
+
+    result = insync(f"simulate --steps 50 --out {tmp_path / 'file'}")
+
+    assert result.exit_code == 64
+    assert "is a file; name a folder" in result.stderr
+    assert (tmp_path / "file").read_text() == "mine"
