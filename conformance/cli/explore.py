@@ -91,8 +91,8 @@ def _show(
     say(f"bounds: {bounds}", json_target)
     results = found.claims.values()
     show_table(
-        ["claim", "kind", "sentence", "verdict", "depth"],
-        [(one.name, one.kind, one.sentence, one.verdict, one.depth) for one in results],
+        ["claim", "sentence", "verdict", "depth"],
+        [(one.name, f"{one.kind}: {one.sentence}", one.verdict, one.depth) for one in results],
         json_target,
         right=["depth"],
         prose=["sentence"],

@@ -7,12 +7,16 @@ from collections.abc import Iterable, Sequence
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from conformance.cli.common import STDOUT, say
 
 WIDTH_IN_A_PIPE = 100
+LEAST_WIDTH = 80
+"""A narrower terminal breaks the lines; squeezing sentences into five letters reads worse."""
+UNBOUNDED = 10_000
 
 _COLOURS = {"holds": "green", "broken": "red", "unknown": "yellow", "not checked": "yellow"}
 
@@ -44,8 +48,9 @@ def show_table(
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
     console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = WIDTH_IN_A_PIPE
+    width = max(console.width, LEAST_WIDTH) if console.is_terminal else WIDTH_IN_A_PIPE
+    needed = Measurement.get(console, console.options.update(width=UNBOUNDED), table)
+    console.width = max(width, needed.minimum if sentences else needed.maximum)
     with console.capture() as drawn:
         console.print(table)
     lines = [line.rstrip() for line in drawn.get().splitlines()]
