@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from conformance.ingest import heads, notes, templates_broker, templates_controller
+from conformance.ingest import (
+    heads,
+    notes,
+    templates_broker,
+    templates_controller,
+    templates_requests,
+)
 from conformance.ingest.notation import Template
 
 NOTE = "note"
@@ -51,7 +57,7 @@ class Dialect:
 KAFKA_2 = Dialect(
     "2.x",
     tuple(f"2.{minor}" for minor in range(9)),
-    templates_controller.TEMPLATES + templates_broker.TEMPLATES,
+    templates_controller.TEMPLATES + templates_requests.TEMPLATES + templates_broker.TEMPLATES,
 )
 DIALECTS: dict[str, Dialect] = {KAFKA_2.name: KAFKA_2}
 

@@ -10,13 +10,12 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.places import Place
+from conformance.pipeline.resets import Registration, Reset, find_resets, registrations
 
-_EPOCH_PAIR = re.compile(r"(\d+) -> (-?\d+)")
 _NAMELESS = frozenset(("process_starting", "cluster_id", "zookeeper_is_new", "release"))
 _NAMING = frozenset(("configuration", "process_started", "broker_registered"))
 _PROCESS = frozenset(
@@ -28,19 +27,8 @@ _PROCESS = frozenset(
         "process_controller_thread",
     )
 )
-_SOON = 60_000  # milliseconds within which a broker makes the first znodes of a new ZooKeeper
 _TOPIC_BEGINS = frozenset(("topics_changed", "partitions_created", "topic_deleted"))
 _REPLICA_BEGINS = frozenset(("log_created", "log_removed"))
-
-
-@dataclass(frozen=True)
-class Reset:
-    """A new ZooKeeper (so a new cluster under old names) began after `low`, by `high`."""
-
-    low: int
-    high: int
-    why: str
-    event: Event
 
 
 class History:
@@ -165,104 +153,18 @@ class History:
 
         So it is when brokers' registrations (czxids, which never fall) are seen before and after.
         """
-        times = [at for at, _, _, _ in self._registrations]
+        times = [each.event.at for each in self._registrations]
         low, high = _between(a, b)
         return bool(times) and times[0] <= low and times[-1] >= high
 
     @cached_property
     def resets(self) -> tuple[Reset, ...]:
         """Every new beginning that the lines give evidence of, in order of time."""
-        found = sorted(
-            [*self._new_ids(), *self._new_registrations(), *self._new_znodes()],
-            key=lambda reset: (reset.high, reset.low),
-        )
-        merged: list[Reset] = []
-        for reset in found:
-            last = merged[-1] if merged else None
-            if last is not None and reset.low < last.high:
-                low, high = max(last.low, reset.low), min(last.high, reset.high)
-                why = last.why if reset.why in last.why else f"{last.why}; {reset.why}"
-                merged[-1] = Reset(low, high, why, last.event)
-            else:
-                merged.append(reset)
-        first = min((event.at for event in self.events), default=0)
-        return tuple(self._narrowed(reset) for reset in merged if reset.low >= first)
-
-    def _new_ids(self) -> Iterable[Reset]:
-        before: Event | None = None
-        for event in self._by_time("cluster_id"):
-            if before is not None and before.detail != event.detail:
-                why = f"the cluster id changes from {before.detail} to {event.detail}"
-                yield Reset(before.at, event.at, why, event)
-            before = event
+        return find_resets(self.events)
 
     @cached_property
-    def _registrations(self) -> list[tuple[int, int, int, Event]]:
-        """Time, broker, czxid of its registration, line."""
-        found = []
-        for event in self._by_time("broker_registered", "broker_epochs"):
-            if event.kind == "broker_registered":
-                if event.broker is not None and event.offset is not None:
-                    found.append((event.at, event.broker, event.offset, event))
-            else:
-                for broker, czxid in _EPOCH_PAIR.findall(event.detail or ""):
-                    found.append((event.at, int(broker), int(czxid), event))
-        return found
-
-    def _new_registrations(self) -> Iterable[Reset]:
-        """The czxid of a registration grows as long as ZooKeeper keeps its data."""
-        newest, before = -1, -(1 << 62)
-        of: dict[int, tuple[int, Event]] = {}
-        for at, broker, czxid, event in self._registrations:
-            known = of.get(broker)
-            why, low = None, before
-            if known is not None and known[0] == czxid:
-                mark = self._began_again(broker, known[1], event)
-                if mark is not None:
-                    why = f"broker {broker} registers again with czxid {czxid}"
-                    low = max(low, mark.at)
-            elif czxid < newest:
-                why = f"broker {broker} registers with czxid {czxid} after {newest} was seen"
-            if why is not None:
-                yield Reset(low, at, why, event)
-                of, newest = {}, -1
-            of[broker] = czxid, event
-            newest, before = max(newest, czxid), at
-
-    def _began_again(self, broker: int, a: Event, b: Event) -> Event | None:
-        """The end of a process, when that of `broker` ended and another began from `a` to `b`.
-
-        The controller's thread tells: a second process under the same id fails before it.
-        """
-        ended: Event | None = None
-        times, marks = self._marks.get((broker, ""), ([], []))
-        for at, mark in zip(times, marks, strict=True):
-            if a.at < at < b.at and mark.kind == "process_controller_thread":
-                if mark.to_state == "Stopped":
-                    ended = mark
-                elif ended is not None:
-                    return ended
-        return None
-
-    def _new_znodes(self) -> Iterable[Reset]:
-        for event in self._by_time("zookeeper_is_new"):
-            why = f"{event.template} says that ZooKeeper is new"
-            yield Reset(event.at - _SOON, event.at, why, event)
-
-    def _narrowed(self, reset: Reset) -> Reset:
-        """The election that takes an older epoch is the first thing done in a new ZooKeeper."""
-        before: Event | None = None
-        for event in self._by_time("controller_elected"):
-            if (
-                before is not None
-                and (event.controller_epoch or 0) <= (before.controller_epoch or 0)
-                and max(reset.low, before.at) < min(reset.high, event.at)
-            ):
-                return Reset(
-                    max(reset.low, before.at), min(reset.high, event.at), reset.why, reset.event
-                )
-            before = event
-        return reset
+    def _registrations(self) -> list[Registration]:
+        return registrations(self.events)
 
     # --- did a topic, or a replica of it, begin anew between two lines?
 
@@ -293,10 +195,6 @@ class History:
             if event.kind in _REPLICA_BEGINS:
                 found[event.broker, event.topic, event.partition].append(event)
         return found
-
-    def _by_time(self, *kinds: str) -> list[Event]:
-        chosen = [event for event in self.events if event.kind in kinds]
-        return sorted(chosen, key=lambda event: event.at)
 
 
 def _between(a: Event, b: Event) -> tuple[int, int]:

@@ -64,10 +64,13 @@ def _ready_with_what_was_taken(bench: Bench) -> None:
     )
     taken = history.streams(lambda event: event.kind in _ELECTIONS)
     for (_, broker), events in sorted(taken.items(), key=_by_stream):
+        before = 0
         for elected, ready in pairwise(events):
             if elected.kind != "controller_elected" or ready.kind != "controller_ready":
                 continue
-            if not history.contiguous(elected, ready):
+            grows, before = (elected.controller_epoch or 0) > before, elected.controller_epoch or 0
+            # An epoch that went back is judged as such, by `_elections_grow`.
+            if not grows or not history.contiguous(elected, ready):
                 continue
             bench.looked(CONTROLLER_EPOCHS_GROW)
             if elected.controller_epoch == ready.controller_epoch:

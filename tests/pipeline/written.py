@@ -101,6 +101,13 @@ def checked(*paths: Path) -> dict[str, Any]:
     return check_result([corpus], engine.judge(corpus), (), found.skipped)
 
 
+def state(tmp_path: Path, *lines: str, **others: list[str]) -> dict[str, Any]:
+    """The check of one broker's state-change.log, and of files named like `b1__controller`."""
+    files = {"b1/state-change.log": list(lines)}
+    files |= {f"{name.replace('__', '/')}.log": more for name, more in others.items()}
+    return checked(write(tmp_path, files))
+
+
 def violations(result: dict[str, Any]) -> list[tuple[str, str, int]]:
     """Rule, file name and line of every violation."""
     return _of(result, "violation")

@@ -1,0 +1,160 @@
+"""Evidence that a cluster began anew: its ZooKeeper was wiped, or replaced by another.
+
+Controller epochs and leader epochs then start again, rightly. Four signs are trusted, each
+compared within the lines of one broker, so that no two clocks are: a cluster id never seen
+before; a registration (czxid) older than one seen before; the same registration after the
+process began again; and the lines that a broker writes when it makes znodes for the first time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from conformance.ingest.schema import Event
+
+_PAIR = re.compile(r"(\d+) -> (-?\d+)")
+_SOON = 60_000  # milliseconds within which a broker makes the first znodes of a new ZooKeeper
+
+
+@dataclass(frozen=True)
+class Reset:
+    """A new ZooKeeper began after `low`, by `high`, in milliseconds."""
+
+    low: int
+    high: int
+    why: str
+    event: Event
+
+
+@dataclass(frozen=True)
+class Registration:
+    """`event` shows that `broker` is registered with this czxid, its broker epoch (KIP-380)."""
+
+    broker: int
+    czxid: int
+    event: Event
+
+
+def find_resets(events: Sequence[Event]) -> tuple[Reset, ...]:
+    """Every new beginning that the lines give evidence of, in order of time.
+
+    What begins with the first line of all is no new beginning.
+    """
+    found = sorted(
+        [*_new_ids(events), *_new_registrations(events), *_new_znodes(events)],
+        key=lambda reset: (reset.high, reset.low),
+    )
+    merged: list[Reset] = []
+    for reset in found:
+        last = merged[-1] if merged else None
+        if last is not None and reset.low < last.high:
+            low, high = max(last.low, reset.low), min(last.high, reset.high)
+            why = last.why if reset.why in last.why else f"{last.why}; {reset.why}"
+            merged[-1] = Reset(low, high, why, last.event)
+        else:
+            merged.append(reset)
+    first = min((event.at for event in events), default=0)
+    elections = _by_time(events, "controller_elected")
+    return tuple(_narrowed(reset, elections) for reset in merged if reset.low >= first)
+
+
+def registrations(events: Iterable[Event]) -> list[Registration]:
+    """Every sighting of a broker's registration, in order of time."""
+    found = []
+    for event in _by_time(events, "broker_registered", "broker_epochs"):
+        if event.kind == "broker_registered":
+            if event.broker is not None and event.offset is not None:
+                found.append(Registration(event.broker, event.offset, event))
+        else:
+            for broker, czxid in _PAIR.findall(event.detail or ""):
+                found.append(Registration(int(broker), int(czxid), event))
+    return found
+
+
+def _new_ids(events: Iterable[Event]) -> Iterable[Reset]:
+    known: set[str | None] = set()
+    before: Event | None = None
+    for event in _by_time(events, "cluster_id"):
+        if before is not None and event.detail not in known:
+            why = f"the cluster id changes from {before.detail} to {event.detail}"
+            yield Reset(before.at, event.at, why, event)
+        known.add(event.detail)
+        before = event
+
+
+def _new_registrations(events: Iterable[Event]) -> Iterable[Reset]:
+    """What one broker sees of czxids only grows, as long as ZooKeeper keeps its data."""
+    threads: dict[int | None, list[Event]] = defaultdict(list)
+    for event in _by_time(events, "process_controller_thread"):
+        threads[event.broker].append(event)
+    seen: dict[int | None, list[Registration]] = defaultdict(list)
+    for sighting in registrations(events):
+        seen[sighting.event.broker].append(sighting)
+    for _, sightings in sorted(seen.items(), key=lambda item: str(item[0])):
+        before: list[Registration] = []
+        of: dict[int, Registration] = {}
+        for sighting in sightings:
+            broker, czxid, event = sighting.broker, sighting.czxid, sighting.event
+            known = of.get(broker)
+            reset: Reset | None = None
+            if known is not None and known.czxid == czxid:
+                ended = _began_again(threads[broker], known.event, event)
+                if ended is not None:
+                    why = f"broker {broker} registers again with czxid {czxid}"
+                    reset = Reset(ended.at, event.at, why, event)
+            elif known is not None or event.kind == "broker_registered":
+                # Another broker that is seen for the first time may have registered long ago.
+                newer = [each for each in before if each.czxid > czxid]
+                if newer:
+                    newest = max(each.czxid for each in newer)
+                    why = f"broker {broker} registers with czxid {czxid} after {newest} was seen"
+                    reset = Reset(newer[-1].event.at, event.at, why, event)
+            if reset is not None:
+                yield reset
+                before, of = [], {}
+            if known is None or known.czxid != czxid or reset is not None:
+                before.append(sighting)
+            of[broker] = sighting
+
+
+def _began_again(threads: Iterable[Event], a: Event, b: Event) -> Event | None:
+    """The end of a process, when it ended and another began between two lines.
+
+    The controller's thread tells: a second process under the same id fails before it starts.
+    """
+    ended: Event | None = None
+    for mark in threads:
+        if a.at < mark.at < b.at:
+            if mark.to_state == "Stopped":
+                ended = mark
+            elif ended is not None:
+                return ended
+    return None
+
+
+def _new_znodes(events: Iterable[Event]) -> Iterable[Reset]:
+    for event in _by_time(events, "zookeeper_is_new"):
+        why = f"{event.template} says that ZooKeeper is new"
+        yield Reset(event.at - _SOON, event.at, why, event)
+
+
+def _narrowed(reset: Reset, elections: Iterable[Event]) -> Reset:
+    """The election that takes an older epoch is among the first things in a new ZooKeeper."""
+    before: Event | None = None
+    for event in elections:
+        if (
+            before is not None
+            and (event.controller_epoch or 0) <= (before.controller_epoch or 0)
+            and max(reset.low, before.at) < min(reset.high, event.at)
+        ):
+            low, high = max(reset.low, before.at), min(reset.high, event.at)
+            return Reset(low, high, reset.why, reset.event)
+        before = event
+    return reset
+
+
+def _by_time(events: Iterable[Event], *kinds: str) -> list[Event]:
+    return sorted((event for event in events if event.kind in kinds), key=lambda event: event.at)

@@ -1,0 +1,112 @@
+"""What brokers obey and apply: a line that breaks a rule, and its twin that does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.written import (
+    checked,
+    incomplete,
+    leads,
+    line,
+    obeys,
+    starting,
+    state,
+    violations,
+    write,
+)
+
+
+def test_a_broker_obeys_no_older_controller(tmp_path: Path):
+    server = starting(0, 2)
+
+    wrong = checked(
+        write(
+            tmp_path / "a",
+            {"server.log": server, "state-change.log": [obeys(1, 2, 1, 5), obeys(2, 2, 1, 4)]},
+        )
+    )
+    right = checked(
+        write(
+            tmp_path / "b",
+            {
+                "server.log": [*server, *starting(2, 2)],
+                "state-change.log": [obeys(1, 2, 1, 5), obeys(3, 2, 1, 4)],
+            },
+        )
+    )
+
+    assert violations(wrong) == [("no_older_controller_is_obeyed", "state-change.log", 2)]
+    assert right["findings"] == []
+
+
+def test_a_restart_that_cannot_be_seen_may_have_been_one(tmp_path: Path):
+    result = checked(write(tmp_path, {"state-change.log": [obeys(1, 2, 1, 5), obeys(2, 2, 1, 4)]}))
+
+    assert incomplete(result) == [("no_older_controller_is_obeyed", "state-change.log", 2)]
+
+
+def test_an_older_controller_that_is_refused_is_as_it_should_be(tmp_path: Path):
+    refused = (
+        "[Broker id=2] Ignoring LeaderAndIsr request from controller 1 with correlation id 3 since "
+        "its controller epoch {} is old. Latest known controller epoch is 5"
+    )
+
+    right = state(tmp_path / "a", obeys(1, 2, 1, 5), line(2, refused.format(4)))
+    wrong = state(tmp_path / "b", obeys(1, 2, 1, 5), line(2, refused.format(6)))
+
+    assert right["findings"] == []
+    assert ("only_the_old_is_refused", "state-change.log", 2) in violations(wrong)
+
+
+@pytest.mark.parametrize("epoch, broken", [(6, False), (5, True), (4, True)])
+def test_a_replica_applies_a_leader_epoch_above_the_one_it_held(
+    tmp_path: Path, epoch: int, broken: bool
+):
+    result = state(tmp_path, leads(1, 2, epoch, before=5))
+
+    found = [("no_older_leader_epoch_is_applied", "state-change.log", 1)]
+    assert violations(result) == (found if broken else [])
+
+
+def test_a_replica_that_was_loaded_again_still_applies_no_older_epoch(tmp_path: Path):
+    server = [*starting(0, 2), *starting(50, 2)]
+
+    wrong = checked(
+        write(
+            tmp_path / "a",
+            {"server.log": server, "state-change.log": [leads(1, 2, 5, 4), leads(60, 2, 3, -1)]},
+        )
+    )
+    right = checked(
+        write(
+            tmp_path / "b",
+            {"server.log": server, "state-change.log": [leads(1, 2, 5, 4), leads(60, 2, 5, -1)]},
+        )
+    )
+
+    assert violations(wrong) == [("no_older_leader_epoch_is_applied", "state-change.log", 2)]
+    assert right["findings"] == []
+
+
+def test_a_replica_whose_log_was_removed_begins_anew(tmp_path: Path):
+    removed = line(
+        30,
+        "Log for partition orders-0 is renamed to /d/orders-0.1-delete and is scheduled for "
+        "deletion",
+        "kafka.log.LogManager",
+    )
+
+    result = checked(
+        write(
+            tmp_path,
+            {
+                "server.log": [*starting(0, 2), removed],
+                "state-change.log": [leads(1, 2, 5, 4), leads(60, 2, 0, -1)],
+            },
+        )
+    )
+
+    assert result["findings"] == []

@@ -1,0 +1,185 @@
+"""Controllers and new ZooKeepers: a line that breaks a rule, and its twin that does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pipeline.written import (
+    CONTROLLER,
+    SERVER,
+    THREAD,
+    ZK,
+    changed,
+    checked,
+    elected,
+    incomplete,
+    line,
+    obeys,
+    state,
+    violations,
+    write,
+)
+
+
+def test_a_controller_epoch_has_one_owner(tmp_path: Path):
+    files = {
+        "b1/controller.log": [elected(1, 1, 4)],
+        "b1/state-change.log": [changed(2, (1, 4), 1, 5, "1,2")],
+    }
+
+    wrong = checked(write(tmp_path / "a", files | {"b2/controller.log": [elected(9, 2, 4)]}))
+    right = checked(write(tmp_path / "b", files | {"b2/controller.log": [elected(9, 2, 5)]}))
+
+    assert violations(wrong) == [("one_owner_per_controller_epoch", "controller.log", 1)]
+    assert "b2" in wrong["findings"][0]["file"]
+    assert right["findings"] == []
+
+
+def test_controller_epochs_strictly_grow(tmp_path: Path):
+    wrong = checked(write(tmp_path / "a", {"controller.log": [elected(1, 1, 4), elected(2, 1, 4)]}))
+    right = checked(write(tmp_path / "b", {"controller.log": [elected(1, 1, 4), elected(2, 1, 6)]}))
+
+    assert violations(wrong) == [("controller_epochs_strictly_grow", "controller.log", 2)]
+    assert right["verdict"] == "holds"
+
+
+def test_a_controller_is_ready_with_the_epoch_that_it_took(tmp_path: Path):
+    ready = line(
+        2, "[Controller id=1] Ready to serve as the new controller with epoch 4", CONTROLLER
+    )
+    writes = {"state-change.log": [changed(3, (1, 4), 1, 5, "1,2")]}
+
+    result = checked(write(tmp_path, {"controller.log": [elected(1, 1, 3), ready]} | writes))
+
+    assert violations(result) == [("controller_epochs_strictly_grow", "controller.log", 1)]
+
+
+def test_a_writer_goes_on_with_its_own_epoch(tmp_path: Path):
+    result = state(tmp_path, changed(1, (1, 4), 1, 5, "1,2"), changed(2, (1, 3), 2, 6, "1,2"))
+
+    assert violations(result) == [("controller_epochs_strictly_grow", "state-change.log", 2)]
+
+
+@pytest.mark.parametrize("inside, broken", [(4, False), (3, True), (5, True)])
+def test_a_state_carries_the_epoch_of_its_writer(tmp_path: Path, inside: int, broken: bool):
+    removed = line(
+        1,
+        "[Controller id=1 epoch=4] Partition orders-0 state changed to (Leader:1,ISR:1,LeaderEpoch"
+        f":3,ControllerEpoch:{inside}) after removing replica 2 from the ISR as part of transition "
+        "to OfflineReplica",
+    )
+
+    result = state(tmp_path, removed)
+
+    found = [("state_carries_its_writers_epoch", "state-change.log", 1)]
+    assert violations(result) == (found if broken else [])
+
+
+# --- a new ZooKeeper
+
+
+def lower_epoch(tmp_path: Path, *between: str) -> dict[str, Any]:
+    lines = [elected(1, 1, 4), *between, elected(500, 1, 1)]
+    return checked(write(tmp_path, {"b1/controller.log": lines}))
+
+
+def test_the_first_epoch_again_without_any_evidence_is_unknown(tmp_path: Path):
+    result = lower_epoch(tmp_path)
+
+    assert incomplete(result) == [("controller_epochs_strictly_grow", "controller.log", 2)]
+    assert result["verdict"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        [
+            line(2, "Cluster ID = aaaaaaaaaaaaaaaaaaaaaa", SERVER),
+            line(499, "Cluster ID = bbbbbbbbbbbbbbbbbbbbbb", SERVER),
+        ],
+        [
+            line(499, "Successfully created /controller_epoch with initial epoch 0", ZK),
+        ],
+        [
+            line(2, "[Controller id=1] Initialized broker epochs cache: Map(1 -> 99)", CONTROLLER),
+            line(499, "[Controller id=1] Updated broker epochs cache: Map(1 -> 24)", CONTROLLER),
+        ],
+        [
+            line(2, "[Controller id=1] Updated broker epochs cache: Map(1 -> 24)", CONTROLLER),
+            line(3, "[ControllerEventThread controllerId=1] Stopped", THREAD),
+            line(498, "[ControllerEventThread controllerId=1] Starting", THREAD),
+            line(499, "[Controller id=1] Updated broker epochs cache: Map(1 -> 24)", CONTROLLER),
+        ],
+    ],
+    ids=["cluster id", "znode created", "older czxid", "same czxid after a restart"],
+)
+def test_evidence_of_a_new_zookeeper_explains_the_first_epoch(tmp_path: Path, evidence: list[str]):
+    result = lower_epoch(tmp_path, *evidence)
+
+    kinds = [finding["kind"] for finding in result["findings"]]
+    assert kinds == ["explained"]
+    assert result["verdict"] == "holds"
+
+
+def test_registrations_that_go_on_growing_deny_a_new_zookeeper(tmp_path: Path):
+    epochs = "[Controller id=1] Updated broker epochs cache: Map(1 -> {})"
+    lines = [
+        line(0, epochs.format(24), CONTROLLER),
+        elected(1, 1, 4),
+        elected(500, 1, 1),
+        line(501, epochs.format(31), CONTROLLER),
+    ]
+
+    result = checked(write(tmp_path, {"controller.log": lines}))
+
+    assert violations(result) == [("controller_epochs_strictly_grow", "controller.log", 3)]
+
+
+def test_after_a_new_zookeeper_epochs_and_owners_start_again(tmp_path: Path):
+    new = [
+        line(400, "Cluster ID = bbbbbbbbbbbbbbbbbbbbbb", SERVER),
+    ]
+    result = checked(
+        write(
+            tmp_path,
+            {
+                "b1/server.log": [line(0, "Cluster ID = aaaaaaaaaaaaaaaaaaaaaa", SERVER), *new],
+                "b1/controller.log": [elected(1, 1, 1)],
+                "b1/state-change.log": [changed(2, (1, 1), 1, 5, "1,2"), obeys(3, 1, 1, 1)],
+                "b2/controller.log": [elected(410, 2, 1)],
+                "b2/state-change.log": [changed(411, (2, 1), 2, 0, "2"), obeys(412, 2, 2, 1)],
+            },
+        )
+    )
+
+    assert violations(result) == []
+    assert result["verdict"] == "holds"
+
+
+def test_brokers_whose_clocks_differ_show_no_new_zookeeper(tmp_path: Path):
+    registered = "Registered broker {} at path /brokers/ids/{}, czxid (broker epoch): {}"
+
+    result = checked(
+        write(
+            tmp_path,
+            {
+                "b1/server.log": [line(600, registered.format(1, 1, 50), ZK)],
+                "b1/controller.log": [
+                    elected(601, 1, 1),
+                    line(
+                        603,
+                        "[Controller id=1] Updated broker epochs cache: Map(1 -> 50, 2 -> 70)",
+                        CONTROLLER,
+                    ),
+                ],
+                # Its clock is ten minutes behind, and it registered second.
+                "b2/server.log": [line(2, registered.format(2, 2, 70), ZK)],
+                "b2/controller.log": [elected(30, 2, 2)],
+            },
+        )
+    )
+
+    assert result["findings"] == []

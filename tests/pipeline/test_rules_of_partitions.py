@@ -1,0 +1,241 @@
+"""What controllers write of partitions: a line that breaks a rule, and its twin that does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.pipeline.written import (
+    PARTITION,
+    changed,
+    checked,
+    incomplete,
+    leads,
+    line,
+    obeys,
+    state,
+    violations,
+    write,
+)
+
+GROWS = "leader_epochs_never_go_back"
+
+
+# --- leader epochs as controllers write them
+
+
+def test_a_leader_epoch_that_goes_back_is_found_at_its_line(tmp_path: Path):
+    result = state(
+        tmp_path,
+        changed(1, (1, 4), 1, 6, "1,2"),
+        changed(2, (1, 4), 2, 5, "1,2"),
+        changed(3, (1, 4), 1, 7, "1,2"),
+    )
+
+    assert violations(result) == [(GROWS, "state-change.log", 2)]
+    assert result["verdict"] == "broken"
+
+
+def test_leader_epochs_that_grow_hold(tmp_path: Path):
+    result = state(
+        tmp_path,
+        changed(1, (1, 4), 1, 5, "1,2"),
+        changed(2, (1, 4), 2, 6, "1,2"),
+        changed(3, (1, 4), 1, 7, "1,2"),
+    )
+
+    assert result["findings"] == []
+    assert result["verdict"] == "holds"
+
+
+def test_an_election_that_leaves_the_epoch_as_it_was_is_found(tmp_path: Path):
+    result = state(tmp_path, changed(1, (1, 4), 1, 5, "1,2"), changed(2, (1, 4), 1, 5, "1"))
+
+    assert violations(result) == [(GROWS, "state-change.log", 2)]
+
+
+def test_a_topic_that_is_created_anew_starts_at_zero(tmp_path: Path):
+    result = state(
+        tmp_path,
+        changed(1, (1, 4), 1, 5, "1,2"),
+        line(
+            2,
+            "[Controller id=1 epoch=4] Changed partition orders-0 state from NonExistentPartition "
+            "to NewPartition with assigned replicas 1,2",
+        ),
+        changed(3, (1, 4), 1, 0, "1,2", frm="NewPartition"),
+    )
+
+    assert result["findings"] == []
+
+
+def test_starting_a_deletion_is_no_excuse_for_an_older_epoch(tmp_path: Path):
+    result = state(
+        tmp_path,
+        changed(1, (1, 4), 1, 5, "1,2"),
+        changed(3, (1, 4), 1, 4, "1,2"),
+        b1__controller=[
+            line(
+                2,
+                "[Topic Deletion Manager 1] Handling deletion for topics orders",
+                "kafka.controller.TopicDeletionManager",
+            )
+        ],
+    )
+
+    assert violations(result) == [(GROWS, "state-change.log", 2)]
+
+
+def test_removals_from_the_isr_count_as_writes(tmp_path: Path):
+    removal = (
+        "[Controller id=1 epoch=4] Partition orders-0 state changed to (Leader:1,ISR:1,LeaderEpoch:"
+        "{},ControllerEpoch:4) after removing replica 2 from the ISR as part of transition to "
+        "OfflineReplica"
+    )
+
+    result = state(
+        tmp_path, changed(1, (1, 4), 1, 5, "1,2"), line(2, removal.format(3)), obeys(3, 1, 1, 4)
+    )
+
+    assert violations(result) == [(GROWS, "state-change.log", 2)]
+
+
+def test_the_next_controller_continues_where_the_last_one_stopped(tmp_path: Path):
+    first, second = changed(9, (1, 4), 1, 6, "1,2"), changed(2, (2, 5), 2, 5, "2")
+
+    result = checked(
+        write(tmp_path, {"b1/state-change.log": [first], "b2/state-change.log": [second]})
+    )
+
+    # Ordered by controller epochs: the clock of the second broker is behind.
+    assert violations(result) == [(GROWS, "state-change.log", 1)]
+    assert "b2" in result["findings"][0]["file"]
+
+
+def test_what_an_absent_controller_wrote_in_between_is_unknown(tmp_path: Path):
+    first, second = changed(1, (1, 4), 1, 6, "1,2"), changed(2, (2, 6), 2, 5, "2")
+
+    result = checked(
+        write(tmp_path, {"b1/state-change.log": [first], "b2/state-change.log": [second]})
+    )
+
+    assert violations(result) == []
+    assert incomplete(result) == [(GROWS, "state-change.log", 1)]
+    assert result["verdict"] == "unknown"
+
+
+def test_across_a_missing_rolled_file_an_older_epoch_is_unknown(tmp_path: Path):
+    result = checked(
+        write(
+            tmp_path,
+            {
+                "b1/state-change.log.3": [changed(1, (1, 4), 1, 9, "1,2")],
+                "b1/state-change.log.1": [changed(5, (1, 4), 1, 3, "1,2")],
+            },
+        )
+    )
+
+    assert violations(result) == []
+    assert incomplete(result) == [(GROWS, "state-change.log.1", 1)]
+
+
+def test_a_value_that_returns_in_one_stride_never_left(tmp_path: Path):
+    result = checked(
+        write(
+            tmp_path,
+            {
+                "b1/state-change.log.3": [changed(1, (1, 4), 1, 9, "1,2")],
+                "b1/state-change.log.1": [
+                    changed(5, (1, 4), 1, 3, "1,2"),
+                    changed(6, (1, 4), 1, 10, "1,2"),
+                ],
+            },
+        )
+    )
+
+    assert violations(result) == [(GROWS, "state-change.log.1", 1)]
+
+
+def test_brokers_that_share_a_log_lose_rolled_files_but_no_lines_within_one(tmp_path: Path):
+    shared = [obeys(0, 2, 1, 4)]
+    across = checked(
+        write(
+            tmp_path / "across",
+            {
+                "state-change.log.1": [*shared, changed(1, (1, 4), 1, 9, "1,2")],
+                "state-change.log": [changed(5, (1, 4), 1, 8, "1,2")],
+            },
+        )
+    )
+    within = checked(
+        write(
+            tmp_path / "within",
+            {
+                "state-change.log": [
+                    *shared,
+                    changed(1, (1, 4), 1, 9, "1,2"),
+                    changed(5, (1, 4), 1, 8, "1,2"),
+                ]
+            },
+        )
+    )
+
+    assert (violations(across), len(incomplete(across))) == ([], 1)
+    assert violations(within) == [(GROWS, "state-change.log", 3)]
+
+
+# --- leaders and their in-sync sets
+
+
+def test_a_leader_outside_its_isr_is_found(tmp_path: Path):
+    wrong = state(tmp_path / "a", changed(1, (1, 4), 3, 5, "1,2"))
+    right = state(tmp_path / "b", changed(1, (1, 4), 2, 5, "1,2"))
+
+    assert violations(wrong) == [("leader_is_in_its_isr", "state-change.log", 1)]
+    assert right["verdict"] == "holds"
+
+
+def test_a_partition_without_a_leader_keeps_its_isr(tmp_path: Path):
+    removed = line(
+        1,
+        "[Controller id=1 epoch=4] Partition orders-0 state changed to (Leader:-1,ISR:2,LeaderEpoch"
+        ":3,ControllerEpoch:4) after removing replica 2 from the ISR as part of transition to "
+        "OfflineReplica",
+    )
+
+    assert state(tmp_path, removed)["findings"] == []
+
+
+def test_a_leader_never_drops_itself(tmp_path: Path):
+    def shrinks(to: str) -> str:
+        return line(1, f"[Partition orders-0 broker=2] Shrinking ISR from 2,1 to {to}", PARTITION)
+
+    wrong = checked(write(tmp_path / "a", {"server.log": [shrinks("1")]}))
+    right = checked(write(tmp_path / "b", {"server.log": [shrinks("2")]}))
+
+    assert violations(wrong) == [("leader_is_in_its_isr", "server.log", 1)]
+    assert right["verdict"] == "holds"
+
+
+def test_one_leader_epoch_has_one_leader(tmp_path: Path):
+    removal = (
+        "[Controller id=1 epoch=4] Partition orders-0 state changed to (Leader:{},ISR:1,2,"
+        "LeaderEpoch:5,ControllerEpoch:4) after removing replica 3 from the ISR as part of "
+        "transition to OfflineReplica"
+    )
+    before = changed(1, (1, 4), 1, 5, "1,2")
+
+    wrong = state(tmp_path / "a", before, line(2, removal.format(2)))
+    right = state(tmp_path / "b", before, line(2, removal.format(1)))
+
+    assert violations(wrong) == [("one_leader_per_leader_epoch", "state-change.log", 2)]
+    assert right["findings"] == []
+
+
+def test_who_starts_as_leader_is_whom_the_controller_wrote(tmp_path: Path):
+    wrote = changed(1, (1, 4), 1, 5, "1,2")
+
+    wrong = state(tmp_path / "a", wrote, **{"b2__state-change": [leads(2, 2, 5, 4)]})
+    right = state(tmp_path / "b", wrote, leads(2, 1, 5, 4))
+
+    assert violations(wrong) == [("one_leader_per_leader_epoch", "state-change.log", 1)]
+    assert right["findings"] == []
