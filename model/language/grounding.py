@@ -249,8 +249,11 @@ class Grounded:
         candidates = [i for i in self._domain(leaf.dims[len(fixed)]) if low <= i <= high]
         if not candidates:
             return blank_term(leaf.sort)
-        value = self._choose(leaf, indices, (*fixed, candidates[-1]))
-        for i in reversed(candidates[:-1]):
+        if candidates[0] <= low and high <= candidates[-1]:
+            value, rest = self._choose(leaf, indices, (*fixed, candidates[-1])), candidates[:-1]
+        else:  # outside the domain there is nothing but blank
+            value, rest = blank_term(leaf.sort), candidates
+        for i in reversed(rest):
             value = t.ite(t.eq(index, t.const(i)), self._choose(leaf, indices, (*fixed, i)), value)
         return value
 
@@ -280,7 +283,9 @@ class Grounded:
         if term.op == "some":
             return t.or_(*(case for _, case in cases))
         if term.op == "count":
-            return t.make("total", tuple(case for _, case in cases), term.sort)
+            sure = sum(case is t.TRUE for _, case in cases)
+            open_ = tuple(case for _, case in cases if case.op != "const")
+            return t.add(t.make("total", open_, term.sort) if open_ else t.const(0), t.const(sure))
         value_term = self.ground(rest[0], environment)
         for value, case in reversed(cases):
             value_term = t.ite(case, t.const(value), value_term)

@@ -8,6 +8,7 @@ taken marks the reason that refused. So one call gives successors, coverage and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -76,8 +77,7 @@ class _Emitter:
         if op in ("and", "or"):
             return "(" + f" {op} ".join(self.expression(arg) for arg in args) + ")"
         if op == "ite":
-            condition, then, other = map(self.expression, args)
-            return f"({then} if {condition} else {other})"
+            return f"({self._choice(term)})"
         if op == "add":
             return f"({self.expression(args[0])}{args[1].args[0]:+d})"
         if op == "total":
@@ -91,6 +91,15 @@ class _Emitter:
         if left.sort is BOOL:
             return f"(bool({self.expression(left)}) == bool({self.expression(right)}))"
         return f"{self.expression(left)} {symbol} {self.expression(right)}"
+
+    def _choice(self, term: Term) -> str:
+        """A chain of if-then-else in one pair of brackets: an index may have hundreds of values."""
+        parts: list[str] = []
+        while term.op == "ite" and (not parts or term not in self.names):
+            condition, then, other = term.args
+            parts.append(f"{self.expression(then)} if {self.expression(condition)} else ")
+            term = other
+        return "".join(parts) + self.expression(term)
 
     def code(self, number: int, value: Term) -> str:
         """The value that a cell stores for a term."""
@@ -190,6 +199,7 @@ class PythonCode:
         self.claims: dict[str, Callable[[State], bool]] = {
             name: self._condition(name, term) for name, term in grounded.claims.items()
         }
+        self._guards: dict[int, Callable[[State], int | None]] = {}
         self._single: dict[int, Callable[[State], Any]] = {}
 
     # -- states -----------------------------------------------------------------------------
@@ -292,8 +302,24 @@ class PythonCode:
 
     def first_refusal(self, instance: Instance, state: State) -> int | None:
         """The position among the instance's requirements of the first that fails, or None."""
-        position: int | None = self._one(instance)(state)[0]
+        guard = self._guards.get(instance.number)
+        if guard is None:
+            guard = self._guards[instance.number] = self._compile(
+                self._guard_source(instance), "guard"
+            )
+        position: int | None = guard(state)
         return position
+
+    def _guard_source(self, instance: Instance) -> str:
+        """Only the guard: asked more often than the step is taken, so it unpacks nothing else."""
+        emitter = _Emitter(self.grounded)
+        body = [
+            f"    if not ({emitter.expression(condition)}): return {position}"
+            for position, (condition, _) in enumerate(instance.requires)
+        ]
+        read = sorted({int(number) for number in re.findall(r"\bc(\d+)\b", "".join(body))})
+        unpack = [f"    c{number} = s[{number}]" for number in read]
+        return "\n".join(["def guard(s):", *unpack, *body, "    return None"]) + "\n"
 
     def _one(self, instance: Instance) -> Callable[[State], Any]:
         found = self._single.get(instance.number)
