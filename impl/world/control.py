@@ -195,7 +195,7 @@ def _deleted_refusal(world: World) -> str | None:
 def controller_node_is_deleted(world: World) -> None:
     """An operator deletes /controller to force an election; its owner has not noticed yet.
 
-    This is how a controller with a live session comes to write after it was deposed (semantics b.6).
+    So a controller with a live session comes to write after it was deposed (semantics b.6).
     """
     world.client.delete_controller()
 

@@ -21,6 +21,7 @@ from model.replication.controller import (
     controller_removal_is_fenced,
     controller_removes_replica,
     controller_resigns,
+    reply_is_lost,
     request_is_lost,
 )
 from model.replication.fetching import (
@@ -80,7 +81,7 @@ SYSTEM = System(
     initial=initial,
     transitions=(
         broker_crashes, session_expires, broker_starts, broker_reconnects, broker_checkpoints_hw,
-        broker_becomes_controller, broker_learns_it_won, broker_finds_it_moved,
+        broker_becomes_controller, reply_is_lost, broker_learns_it_won, broker_finds_it_moved,
         controller_resigns, controller_node_is_deleted, controller_reads_partition,
         controller_elects_leader, controller_election_conflicts, controller_election_is_fenced,
         controller_removes_replica, controller_removal_conflicts, controller_removal_is_fenced,
@@ -103,9 +104,9 @@ SYSTEM = System(
         "epoch": Bound(2, 1, "greatest leader epoch; the first leader has 1"),
         "controllers": Bound(1, 1, "greatest controller epoch"),
         "versions": Bound(2, 1, "writes of the partition's state"),
-        "crashes": Bound(None, 0, "crashes in all; no limit unless given"),
-        "expiries": Bound(None, 0, "sessions that expire in all; no limit unless given"),
-        "losses": Bound(None, 0, "requests and answers lost in all; no limit unless given"),
+        "crashes": Bound(0, 0, "processes that crash, in all"),
+        "expiries": Bound(1, 0, "sessions that expire and /controller deletions, in all"),
+        "losses": Bound(0, 0, "requests and answers that are lost, in all"),
     },
     switches={name: SWITCHES[name].about for name in _SWITCHES},
 )

@@ -6,6 +6,7 @@ Every write is a multi that checks /controller_epoch, so only the newest control
 from model.language import (
     BLANK,
     all_of,
+    any_of,
     implies,
     is_none,
     lam,
@@ -45,23 +46,44 @@ def broker_becomes_controller(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def broker_learns_it_won(now, new, broker):
-    """The reply arrives, or the broker finds its own id and epoch in ZooKeeper: it takes office."""
+def reply_is_lost(now, new, broker):
+    """The connection breaks after ZooKeeper executed the multi: the winner must look for itself."""
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
+    require(not_(now.reply_lost[broker]),           "the reply is on its way")
 
-    new.belief[broker]   = now.campaign[broker]
-    new.campaign[broker] = 0
+    new.reply_lost[broker] = True
+    new.spent.losses       = now.spent.losses + 1
+
+
+def finds_itself(now, broker):
+    """checkControllerAndEpoch: /controller is its own, and the epoch is the one that it wrote."""
+    return all_of(now.zk.controller == broker, now.zk.epoch == now.campaign[broker])
+
+
+@transition(broker=BROKERS)
+def broker_learns_it_won(now, new, broker):
+    """The reply arrives, however late; or it was lost, and the broker finds itself in ZooKeeper.
+
+    Why: a late reply makes a controller of a broker that is deposed already; the fence stops it.
+    """
+    require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
+    require(any_of(not_(now.reply_lost[broker]), finds_itself(now, broker)),
+                                                    "the reply arrives, or the broker finds itself")
+
+    new.belief[broker]     = now.campaign[broker]
+    new.campaign[broker]   = 0
+    new.reply_lost[broker] = False
 
 
 @transition(broker=BROKERS)
 def broker_finds_it_moved(now, new, broker):
     """The reply was lost, and by now /controller or the epoch is not the broker's any more."""
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
-    require(not_(all_of(
-        now.zk.controller == broker, now.zk.epoch == now.campaign[broker])),
-                                                    "/controller or the epoch is another's by now")
+    require(now.reply_lost[broker],                 "its reply was lost")
+    require(not_(finds_itself(now, broker)),        "/controller or the epoch is another's by now")
 
-    new.campaign[broker] = 0
+    new.campaign[broker]   = 0
+    new.reply_lost[broker] = False
 
 
 @transition(broker=BROKERS)

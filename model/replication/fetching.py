@@ -153,5 +153,5 @@ def leader_advances_hw(now, new, broker):
     new.committed.end      = larger(was.end, slowest)
     new.committed.at       = lam(OFFSETS, lambda o: when(
         all_of(o >= was.end, o < slowest), log[o], was.at[o]))
-    new.committed_twice    = any_of(now.committed_twice, some(below(OFFSETS, slowest), lambda o: all_of(
-        o < was.end, log[o] != was.at[o])))
+    new.committed_twice    = any_of(now.committed_twice,
+        some(below(OFFSETS, slowest), lambda o: all_of(o < was.end, log[o] != was.at[o])))

@@ -36,9 +36,10 @@ def broker_crashes(now, new, broker):
 
 def leave_office(new, broker):
     """What a broker knows as a controller is forgotten."""
-    new.campaign[broker] = 0
-    new.belief[broker]   = 0
-    new.cache[broker]    = BLANK
+    new.campaign[broker]   = 0
+    new.reply_lost[broker] = False
+    new.belief[broker]     = 0
+    new.cache[broker]      = BLANK
 
 
 def is_asked(slot):
@@ -75,7 +76,7 @@ def broker_starts(now, new, broker):
 
 @transition(broker=BROKERS)
 def broker_reconnects(now, new, broker):
-    """A live process whose session expired opens a new one: it leaves office and registers again."""
+    """A live process whose session expired opens a new one, leaves office and registers again."""
     require(now.up.has(broker),                     "the process runs")
     require(not_(now.zk.registered.has(broker)),    "its session has expired")
 

@@ -38,8 +38,9 @@ STATE = Record(
         leader=BROKERS.or_none, leader_epoch=LEADER_EPOCHS, isr=SetOf(BROKERS),
         state_epoch=CONTROLLER_EPOCHS, version=ZK_VERSIONS),
     up=SetOf(BROKERS),                          # processes that run
-    # A broker's way into office: the epoch it wrote and has not heard of, and the one it believes in
+    # A broker's way into office: the epoch it wrote and has not heard of; the one it believes in
     campaign=per(BROKERS, CONTROLLER_EPOCHS),
+    reply_lost=per(BROKERS, BOOL),              # nobody will tell it; it must look for itself
     belief=per(BROKERS, CONTROLLER_EPOCHS),
     # What a controller read of the partition, to decide on; `reached` are the live brokers whose
     # registration is still the one that it read.
