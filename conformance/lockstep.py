@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from conformance.mapping import (
     ROWS,
@@ -21,15 +21,17 @@ from conformance.mapping import (
     implementation_arguments,
     model_arguments,
 )
-from impl import Snapshot, Step, World
+from impl import PROFILES, Snapshot, Step, World
+from impl.world.faults import weight
 from model.language import RecordedSystem
 from model.language.grounding import Grounded, Instance
 from model.language.python_code import PythonCode
+from model.language.values import blank_term
 from model.systems import system
 from specs.reading import Reading, text
 
 BOUNDS = {
-    "brokers": 3, "log": 4, "records": 5, "epoch": 5, "controllers": 3, "versions": 9,
+    "brokers": 3, "log": 4, "records": 6, "epoch": 6, "controllers": 4, "versions": 14,
 }  # fmt: skip
 """How far a lock-step run may go; a step beyond is left out on both sides."""
 
@@ -50,24 +52,34 @@ class Progress:
     fired: dict[str, int] = field(default_factory=dict)
 
 
+def _key(one: Instance) -> Key:
+    """Transition and arguments; no transition of the partner takes a set."""
+    return one.step.transition.name, tuple(int(cast("int", a)) for a in one.arguments)
+
+
 class Partner:
     """The model's side: `replication` compiled for a number of brokers."""
 
-    _kept: dict[tuple[tuple[str, int], ...], Partner] = {}  # noqa: RUF012  (compiled once)
+    _kept: dict[tuple[tuple[str, int], ...], Partner] = {}
 
     def __init__(self, bounds: Mapping[str, int]) -> None:
-        chosen = system("replication")
-        self.recorded: RecordedSystem = chosen.recorded()
-        self.grounded = Grounded(self.recorded, chosen.limits(dict(bounds)), [])
+        self.recorded: RecordedSystem = system("replication").recorded()
+        # No budget of faults is among these bounds: the walk's own weights keep faults rare.
+        self.grounded = Grounded(self.recorded, bounds, [])
         self.code = PythonCode(self.grounded)
         self.reading = Reading(self.grounded)
-        self.instances: dict[Key, Instance] = {
-            (one.step.transition.name, tuple(int(a) for a in one.arguments)): one  # type: ignore[call-overload]
-            for one in self.grounded.instances
-        }
+        self.instances: dict[Key, Instance] = {_key(one): one for one in self.grounded.instances}
         self.parameters = {
             step.transition.name: tuple(step.parameters) for step in self.recorded.steps
         }
+        self._number: dict[tuple[str, tuple[int, ...]], int] = {
+            (cell.field.name, cell.index): cell.number for cell in self.grounded.cells
+        }
+        self._blank = [int(blank_term(cell.field.sort).args[0]) for cell in self.grounded.cells]
+        self._unobserved = [
+            cell.number for cell in self.grounded.cells if cell.field.name in UNOBSERVED
+        ]
+        self._last: tuple[Any, dict[Key, Any]] | None = None
         self._fired = [0] * len(self.grounded.instances)
         self._refused = bytearray(len(self.grounded.reasons))
 
@@ -80,16 +92,22 @@ class Partner:
         return cls._kept[key]
 
     def enabled(self, state: Any) -> dict[Key, Any]:
-        """Transition and arguments -> the next state, for all that is possible within the bounds."""
+        """Transition and arguments -> the next state, for all that is possible within the bounds.
+
+        The last answer is kept: a step asks several times about one state.
+        """
+        if self._last is not None and self._last[0] == state:
+            return self._last[1]
         found = self.code.successors(state, self._fired, self._refused, {})
         keys: dict[Key, Any] = {}
         for number, after in found:
             one = self.grounded.instances[number]
-            keys[one.step.transition.name, tuple(one.arguments)] = after  # type: ignore[index]
+            keys[_key(one)] = after
+        self._last = state, keys
         return keys
 
     def possible_beyond_bounds(self, key: Key, state: Any) -> bool:
-        """Every requirement holds, and only a bound forbids the step; or no such instance exists."""
+        """Every requirement holds and only a bound forbids the step; or no such instance exists."""
         one = self.instances.get(key)
         if one is None:
             return True
@@ -102,32 +120,24 @@ class Partner:
     def differences(self, state: Any, facts: Facts) -> list[str]:
         """The leaves in which a model state and the implementation's facts differ, in words."""
         codes = self.code.decode(state)
-        theirs = list(codes)
-        known: set[tuple[str, tuple[int, ...]]] = set()
-        differs = False
-        for cell in self.grounded.cells:
-            if cell.field.name in UNOBSERVED:
-                continue
-            where = (cell.field.name, cell.index)
-            value = facts.get(where, self._blank(cell.number))
-            known.add(where)
-            if value != codes[cell.number]:
-                differs = True
-                theirs[cell.number] = value
-        lines = [f"{name}{list(index)} is beyond the bounds" for name, index in facts
-                 if (name, index) not in known and name not in UNOBSERVED]  # fmt: skip
-        if differs:
-            for path, (mine, other) in self.reading.changes(codes, tuple(theirs)).items():
-                is_set = self.reading.is_set(path)
-                lines.append(
-                    f"{path}: the model says {text(mine, is_set=is_set)}, "
-                    f"the implementation {text(other, is_set=is_set)}"
-                )
-        return lines
-
-    def _blank(self, number: int) -> int:
-        cell = self.grounded.cells[number]
-        return 0 if 0 in cell.domain and cell.domain[0] >= 0 else cell.domain[0]
+        theirs = list(self._blank)
+        beyond: list[str] = []
+        for place, value in facts.items():
+            number = self._number.get(place)
+            if number is None:
+                beyond.append(f"{place[0]}{list(place[1])} is beyond the bounds")
+            else:
+                theirs[number] = value
+        for number in self._unobserved:
+            theirs[number] = codes[number]
+        if tuple(theirs) == codes:
+            return beyond
+        changes = self.reading.changes(codes, tuple(theirs))
+        return beyond + [
+            f"{path}: the model says {text(mine, is_set=self.reading.is_set(path))}, "
+            f"the implementation {text(other, is_set=self.reading.is_set(path))}"
+            for path, (mine, other) in changes.items()
+        ]
 
     def why_not(self, key: Key, state: Any) -> str:
         """The first reason that refuses a transition, or that a bound does."""
@@ -343,41 +353,31 @@ def _shown(step: Step) -> str:
     return f"{step.name}({', '.join(f'{name}={value}' for name, value in pairs)})"
 
 
-@dataclass(frozen=True)
-class Weights:
-    """How a seeded walk chooses: common faults are rare, so that runs are lively."""
-
-    fault: float = 0.04
-    steps: tuple[str, ...] = (
-        "broker_crashes", "session_expires", "fetch_is_lost", "leader_and_isr_is_lost",
-    )  # fmt: skip
-
-    def of(self, step: Step) -> float:
-        """The weight of a step."""
-        return self.fault if step.name in self.steps else 1.0
-
-
 def walk(
     seed: int,
     steps: int,
     bounds: Mapping[str, int] | None = None,
     enabledness_every: int = 10,
-    world: World | None = None,
+    faults: str = "everything",
 ) -> Progress:
     """A seeded walk of the implementation with the model beside it.
 
-    Every `enabledness_every` steps the two sets of possible steps are compared in full. Raises
-    Mismatch with the diagnosis. The same seed gives the same walk on any machine.
+    The simulator's weights keep it lively. Every `enabledness_every` steps the two sets of possible
+    steps are compared in full (0: never). Raises Mismatch with the diagnosis. The same seed gives
+    the same walk on any machine.
     """
     chooser = random.Random(seed)
-    pair = Lockstep(bounds, world)
-    weights = Weights()
+    profile = PROFILES[faults]
+    pair = Lockstep(bounds)
     for number in range(steps):
         if enabledness_every and number % enabledness_every == 0:
             pair.compare_enabledness()
         choices = pair.choices()
         if not choices:
             break
-        step = chooser.choices(choices, [weights.of(choice) for choice in choices])[0]
+        shares = [weight(pair.world, choice, profile) for choice in choices]
+        if not any(shares):
+            break
+        step = chooser.choices(choices, shares)[0]
         pair.take(step)
     return pair.progress

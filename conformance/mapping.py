@@ -63,10 +63,7 @@ ROWS: dict[str, Row] = {
         _row("controller_reads_epoch", "broker", silent=_OWN_ELECTION),
         _row("controller_registers", "broker", "broker_becomes_controller", silent=_LOST),
         _row("controller_learns_outcome", "broker", "broker_learns_it_won", silent=_LOST),
-        _row(
-            "controller_reply_is_lost", "broker",
-            silent="the model lets a winner hear of it late or never; no step is needed",
-        ),
+        _row("controller_reply_is_lost", "broker", "reply_is_lost", silent=_LOST),
         _row(
             "controller_checks_outcome", "broker",
             "broker_learns_it_won", "broker_finds_it_moved", silent=_LOST,
@@ -229,6 +226,7 @@ def _office(facts: _Facts, broker: int, seen: Mapping[str, Any]) -> None:
     inside = seen["controller"]
     if inside["won"]:
         facts.put("campaign", (broker,), inside["read"][0] + 1)
+        facts.put("reply_lost", (broker,), inside["reply"] == "lost")
     facts.put("belief", (broker,), seen["believes"] or 0)
 
 
@@ -244,9 +242,7 @@ def _cache(
     facts.put("cache.version", at, cached["version"])
     facts.members("cache.live", at, cached["live"])
     current = {int(other): epoch for other, epoch in zookeeper["broker_epochs"].items()}
-    reached = [
-        other for other, epoch in cached["live"].items() if current.get(int(other)) == epoch
-    ]
+    reached = [other for other, epoch in cached["live"].items() if current.get(int(other)) == epoch]
     facts.members("cache.reached", at, reached)
 
 

@@ -126,9 +126,7 @@ class _Replay:
             refused = self.twin.possible(transition, self.state, values)
             name = transition.transition.name
             if refused is not None:
-                refusals.append(
-                    f"{name}: {self.twin.explain(transition, refused, self.state, values)}"
-                )
+                refusals.append(f"{name}: {self.twin.explain(refused, self.state, values)}")
                 continue
             successor = self.twin.successor(transition, self.state, values)
             differences = self._differences(successor, facts)
@@ -188,9 +186,7 @@ class _Replay:
         return found
 
 
-def _with(
-    state: SparseState, place: tuple[str, tuple[int, ...]], value: int | None
-) -> SparseState:
+def _with(state: SparseState, place: tuple[str, tuple[int, ...]], value: int | None) -> SparseState:
     """The state with one place as it was observed; None is the blank value."""
     name, index = place
     cells = {at: code for at, code in state.get(name, {}).items() if at != index}

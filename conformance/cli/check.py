@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -42,8 +43,22 @@ def check(
     1 when broken, 2 when only incomplete findings stand in the way, and 3 when nothing was
     compared or a file could not be read.
     """
-    from conformance.pipeline.report import check_result
     from conformance.pipeline.tables import show_check
+
+    result = checked(paths, release, engine, master)
+    show_check(result, lambda text: say(text, json_target))
+    emit_json(json_target, result)
+    finish(Verdict(result["verdict"]))
+
+
+def checked(
+    paths: Sequence[str],
+    release: str | None = None,
+    engine: str = "spark",
+    master: str | None = None,
+) -> dict[str, Any]:
+    """What `insync check` says, as plain data. Raises WrongUse for paths that make no sense."""
+    from conformance.pipeline.report import check_result
 
     ingested, others = _sorted_out(paths)
     found = find(others) if others else None
@@ -60,13 +75,10 @@ def check(
             if logs:
                 corpora.append(runner.ingest(logs, release))
             judged = _judge(runner, corpora)
-    result = check_result(corpora, judged, traces, found.skipped if found is not None else ())
-    show_check(result, lambda text: say(text, json_target))
-    emit_json(json_target, result)
-    finish(Verdict(result["verdict"]))
+    return check_result(corpora, judged, traces, found.skipped if found is not None else ())
 
 
-def _sorted_out(paths: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]]:
+def _sorted_out(paths: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """Outputs of an ingestion, and the rest."""
     from conformance.pipeline import store
 

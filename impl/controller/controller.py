@@ -12,9 +12,7 @@ from impl.journal import Journal
 from impl.requests import LeaderAndIsrRequest
 from impl.zookeeper import NO_LEADER, BadVersion, ControllerMoved, KafkaZkClient, PartitionState
 
-SavedController = tuple[
-    EpochRead | None, Reply | None, bool, Belief | None, CachedPartition | None
-]
+SavedController = tuple[EpochRead | None, Reply | None, bool, Belief | None, CachedPartition | None]
 
 
 class KafkaController:
@@ -39,9 +37,7 @@ class KafkaController:
     def register(self, session: int) -> None:
         """Have ZooKeeper execute the registration; its reply is on the way."""
         read = self._read()
-        self.won = self.client.register_controller(
-            self.broker, session, read.epoch, read.version
-        )
+        self.won = self.client.register_controller(self.broker, session, read.epoch, read.version)
         self.reply = Reply.ELECTED if self.won else Reply.FAILED
 
     def learn_outcome(self) -> None:

@@ -1,0 +1,328 @@
+"""The main job: prove, explore, find the known bugs, hold the two sides in step, check real lines.
+
+Each row is one claim with what is expected of it; the rows that history says are broken must be
+broken. Small bounds by default, larger ones with `deep`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from conformance.lockstep import BOUNDS, Mismatch, walk
+from conformance.replay import judge
+from impl import simulate
+from impl.world.sample_logs import write_pair
+from model.systems import system
+from specs.explorer import explore, find, with_companions
+from specs.proofs.single_controller import PROOF
+from specs.prover import prove
+from specs.runs import replay_command
+from specs.verdict import Verdict, combine
+
+Report = Callable[[str], None]
+HISTORY = "as history says"
+
+
+@dataclass
+class Row:
+    """One claim, and what became of it."""
+
+    claim: str
+    words: str
+    system: str
+    version: str
+    expected: Verdict
+    bounds: dict[str, int | str]
+    verdict: Verdict = Verdict.NOT_CHECKED
+    distinct: int | None = None
+    counts: str = ""
+    seconds: float = 0.0
+    note: str = ""
+    show: str = ""
+    without: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def as_expected(self) -> bool:
+        """A row that should be broken and is not is as bad as the reverse."""
+        return self.verdict is self.expected
+
+    def as_json(self) -> dict[str, Any]:
+        """The contract's keys, and more."""
+        return {
+            "claim": self.claim, "words": self.words, "system": self.system,
+            "version": self.version, "without": self.without, "verdict": self.verdict.value,
+            "expected": self.expected.value, "as_expected": self.as_expected,
+            "bounds": self.bounds, "distinct": self.distinct, "counts": self.counts,
+            "seconds": round(self.seconds, 3), "note": self.note, "show": self.show,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Exploring:
+    """Rows that one exploration answers: claims of a system; all hold but those in `broken`."""
+
+    system: str
+    version: str
+    bounds: Mapping[str, int]
+    claims: tuple[str, ...]
+    broken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A bug of history that must be found: a claim, and the version or switch that has it."""
+
+    claim: str
+    system: str
+    version: str
+    bounds: Mapping[str, int]
+    without: tuple[str, ...] = ()
+
+
+_DESIGNS = ("hw_truncation", "kip_101", "kip_279", "kip_320_first_try", "kip_320")
+_LOST_IN = ("hw_truncation", "kip_101", "kip_279")
+_REPLICATION = (
+    "no_message_loss", "isr_holds_committed", "log_matching", "leader_unique", "clean_election",
+)  # fmt: skip
+
+EXPLORATIONS: tuple[Exploring, ...] = (
+    *(
+        Exploring(
+            "classic", design, {"log": 2, "records": 2, "epoch": 1}, ("strong_isr",),
+            broken=("strong_isr",) if design in _LOST_IN else (),
+        )
+        for design in _DESIGNS
+    ),
+    Exploring("election", "2.3", {}, ("single_controller", "single_writer", "single_master")),
+    Exploring("replication", "2.3", {}, _REPLICATION),
+)  # fmt: skip
+
+FINDINGS: tuple[Finding, ...] = (
+    Finding("strong_isr", "classic", "kip_320_first_try", {"epoch": 2}),
+    Finding("single_writer", "election", "2.3", {}, ("zk_writes_fenced",)),
+    Finding("single_master", "election", "2.3", {}, ("broker_epoch",)),
+)
+
+DEEP_EXPLORATIONS: tuple[Exploring, ...] = (
+    Exploring("classic", "kip_320", {"epoch": 2}, ("strong_isr", "weak_isr", "leader_in_isr")),
+    Exploring("election", "2.3", {"brokers": 3}, ("single_controller",)),
+    Exploring("replication", "2.3", {"crashes": 1, "losses": 1}, _REPLICATION),
+)
+
+DEEP_FINDINGS: tuple[Finding, ...] = (
+    Finding("no_message_loss", "replication", "0.10", {"crashes": 1}),
+)
+
+
+def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[Row]:
+    """Every row, as soon as it is known. Spark works in a process of its own meanwhile."""
+    with (
+        tempfile.TemporaryDirectory(prefix="insync-verify-") as folder,
+        _Logs(Path(folder)) as logs,
+    ):
+        explorations = EXPLORATIONS + (DEEP_EXPLORATIONS if deep else ())
+        findings = FINDINGS + (DEEP_FINDINGS if deep else ())
+        yield _proved(report)
+        for exploration in explorations:
+            yield from _explored(exploration, report)
+        for finding in findings:
+            yield _found(finding, report)
+        yield _in_step(200 if deep else 24, report)
+        yield _replayed(60 if deep else 10, report)
+        yield from logs.rows(report)
+
+
+def overall(rows: list[Row]) -> Verdict:
+    """Holds if every row is as expected; else the worst of what is not."""
+    if not rows:
+        return Verdict.NOT_CHECKED
+    wrong = [
+        # What should be broken and holds means that a check has lost its teeth.
+        Verdict.BROKEN if row.expected is Verdict.BROKEN and row.verdict is Verdict.HOLDS
+        else row.verdict
+        for row in rows
+        if not row.as_expected
+    ]  # fmt: skip
+    return combine(wrong) if wrong else Verdict.HOLDS
+
+
+def _proved(report: Report) -> Row:
+    recorded = system(PROOF.system).recorded()
+    claim = recorded.claim(PROOF.claim)[0]
+    row = Row(
+        claim.name, claim.sentence, PROOF.system, recorded.version, Verdict.HOLDS,
+        {"brokers": "any", "epoch": "any"}, show=f"insync prove {claim.name} --each",
+    )  # fmt: skip
+    report(f"proving {claim.name}")
+    started = time.perf_counter()
+    result = prove(PROOF, recorded)
+    row.seconds = time.perf_counter() - started
+    row.verdict = result.verdict
+    row.counts = f"{len(result.obligations)} obligations, {result.solver_calls} by Z3"
+    row.note = "proved" if result.verdict is Verdict.HOLDS else f"{len(result.open)} open"
+    return row
+
+
+def _explored(one: Exploring, report: Report) -> Iterator[Row]:
+    chosen = system(one.system)
+    recorded = chosen.recorded(one.version)
+    bounds = chosen.limits(one.bounds)
+    where = f"{one.system} {one.version}"
+    result = explore(
+        recorded, bounds, with_companions(recorded, one.claims),
+        report=lambda line: report(f"exploring {where}: {line}"),
+    )  # fmt: skip
+    for position, name in enumerate(one.claims):
+        claim = result.claims[name]
+        broken = name in one.broken
+        row = Row(
+            name, claim.sentence, one.system, one.version,
+            Verdict.BROKEN if broken else Verdict.HOLDS, dict(bounds),
+            claim.verdict, result.distinct,
+            # One exploration answers all of its claims: its counts and time are told once.
+            f"{result.distinct:,} states, depth {result.depth}" if position == 0 else "",
+            result.seconds if position == 0 else 0.0,
+        )  # fmt: skip
+        if claim.verdict is Verdict.HOLDS and not result.complete:
+            row.verdict = Verdict.UNKNOWN
+        if claim.verdict is Verdict.BROKEN:
+            row.note = f"{HISTORY} (depth {claim.depth})" if broken else f"depth {claim.depth}"
+            row.show = replay_command("find", one.system, one.version, {}, bounds, name)
+        yield row
+
+
+def _found(one: Finding, report: Report) -> Row:
+    chosen = system(one.system)
+    without: dict[str, object] = dict.fromkeys(one.without, False)
+    recorded = chosen.recorded(one.version, without)
+    bounds = chosen.limits(one.bounds)
+    claim = recorded.claim(one.claim)[0]
+    report(f"finding {one.claim} in {one.system} {one.version}")
+    result, run = find(recorded, bounds, one.claim)
+    row = Row(
+        one.claim, claim.sentence, one.system, one.version, Verdict.BROKEN, dict(bounds),
+        result.claims[one.claim].verdict, result.distinct, f"{result.distinct:,} states",
+        result.seconds, without=without,
+    )  # fmt: skip
+    if run is not None:
+        row.note, row.show = f"{HISTORY} (depth {run.depth})", run.replay
+    return row
+
+
+def _in_step(seeds: int, report: Report) -> Row:
+    row = Row(
+        "lock_step", "every step of the implementation is the model's, and the reverse",
+        "replication", "2.3", Verdict.HOLDS, dict(BOUNDS),
+    )  # fmt: skip
+    started = time.perf_counter()
+    steps = 0
+    row.verdict = Verdict.HOLDS
+    for seed in range(seeds):
+        report(f"lock-step, seed {seed} of {seeds}: {steps:,} steps")
+        try:
+            progress = walk(seed, steps=250, enabledness_every=10)
+        except Mismatch as mismatch:
+            row.verdict, row.note = Verdict.BROKEN, f"seed {seed}: {str(mismatch).splitlines()[0]}"
+            break
+        steps += progress.steps
+    if not steps and row.verdict is Verdict.HOLDS:
+        row.verdict = Verdict.NOT_CHECKED
+    row.seconds = time.perf_counter() - started
+    row.counts = f"{seeds} seeds, {steps:,} steps"
+    return row
+
+
+def _replayed(seeds: int, report: Report) -> Row:
+    row = Row(
+        "trace_equivalence", "recorded runs of the implementation are runs of the model",
+        "replication", "2.3", Verdict.HOLDS, {"brokers": 3},
+        show="insync simulate --seeds 0..9",
+    )  # fmt: skip
+    started = time.perf_counter()
+    lines, verdicts = 0, []
+    for seed in range(seeds):
+        report(f"replaying traces, seed {seed} of {seeds}")
+        result = judge(simulate(seed, 400, "everything", 3), f"seed {seed}")
+        lines += result.accepted
+        verdicts.append(result.verdict)
+        if result.findings:
+            row.note = f"seed {seed}, line {result.findings[0].line}: {result.findings[0].rule}"
+            break
+    row.verdict = combine(verdicts)
+    row.seconds = time.perf_counter() - started
+    row.counts = f"{len(verdicts)} runs, {lines:,} lines"
+    return row
+
+
+class _Logs:
+    """The small pair of logs that our own simulator writes, checked by Spark in the background."""
+
+    _ABOUT = {
+        "correct": ("broker logs of a correct run obey the protocol", Verdict.HOLDS),
+        "planted": ("a broker that applies an older leader epoch is caught", Verdict.BROKEN),
+    }
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._running: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> _Logs:
+        write_pair(self._folder)
+        script = "import sys; from conformance.verify import check_pair; check_pair(sys.argv[1])"
+        self._running = subprocess.Popen(
+            [sys.executable, "-c", script, str(self._folder)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        if self._running is not None and self._running.poll() is None:
+            self._running.terminate()
+            self._running.wait()
+
+    def rows(self, report: Report) -> Iterator[Row]:
+        """One row a log folder, once Spark is done."""
+        assert self._running is not None
+        report("checking broker logs on Spark")
+        _, errors = self._running.communicate()
+        for name, (words, expected) in self._ABOUT.items():
+            row = Row(
+                "control_plane", words, "logs", "2.3", expected, {"brokers": 3},
+                show="insync check tests/data/logs/" + name,
+            )  # fmt: skip
+            outcome = self._folder / f"{name}.json"
+            if not outcome.exists():
+                last = errors.decode(errors="replace").strip().splitlines()
+                row.note = f"the check itself failed: {last[-1] if last else 'no output'}"
+                yield row
+                continue
+            said = json.loads(outcome.read_text(encoding="utf-8"))
+            row.verdict = Verdict(said["verdict"])
+            row.seconds = said["seconds"]
+            row.counts = f"{said['lines']['read']:,} lines, {said['lines']['events']:,} events"
+            if said["findings"]:
+                first = said["findings"][0]
+                where = Path(first["file"]).relative_to(self._folder)
+                row.note = f"as planted, {where}:{first['line']}"
+            yield row
+
+
+def check_pair(folder: str) -> None:
+    """Checks both log folders with one Spark session; leaves a JSON file beside each."""
+    from conformance.cli.check import checked
+
+    for name in _Logs._ABOUT:
+        started = time.perf_counter()
+        result = checked([str(Path(folder) / name)])
+        result["seconds"] = time.perf_counter() - started
+        part = Path(folder) / f"{name}.part"
+        part.write_text(json.dumps(result), encoding="utf-8")
+        part.replace(part.with_suffix(".json"))
