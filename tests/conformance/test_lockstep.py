@@ -1,0 +1,153 @@
+"""Model and implementation move together: same state after every step, same steps possible."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from conformance.lockstep import BOUNDS, Lockstep, Mismatch, Partner, walk
+from conformance.mapping import ROWS, STEPS_OF, UNOBSERVED
+from impl import KINDS, Step, World
+from impl.broker import Partition, ReplicaFetcher, ReplicaManager
+from model.systems import system
+
+
+class InStep(RuleBasedStateMachine):
+    """Either side moves first; the other must be able to follow, to the same full state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pair = Lockstep()
+
+    @rule(data=st.data())
+    @precondition(lambda self: self.pair.choices())
+    def the_implementation_moves(self, data: st.DataObject) -> None:
+        step = data.draw(st.sampled_from(self.pair.choices()))
+        self.pair.take(step)
+
+    @rule(data=st.data())
+    @precondition(lambda self: self.pair.partner.enabled(self.pair.state))
+    def the_model_moves(self, data: st.DataObject) -> None:
+        allowed = sorted(self.pair.partner.enabled(self.pair.state))
+        self.pair.drive(data.draw(st.sampled_from(allowed)))
+
+    @invariant()
+    def the_same_steps_are_possible(self) -> None:
+        self.pair.compare_enabledness()
+
+
+InStep.TestCase.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)
+TestInStep = InStep.TestCase
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_seeded_walk_stays_in_step(seed: int) -> None:
+    progress = walk(seed, steps=150)
+
+    assert progress.steps == 150
+
+
+def test_walks_are_the_same_for_the_same_seed() -> None:
+    one, other = walk(3, steps=80), walk(3, steps=80)
+
+    assert one == other
+
+
+def test_every_transition_of_the_model_is_taken_in_some_walk() -> None:
+    fired: set[str] = set()
+
+    for seed in range(60):
+        fired |= set(walk(seed, steps=200, enabledness_every=0).fired)
+        if fired == set(STEPS_OF):
+            break
+
+    assert fired == set(STEPS_OF)
+
+
+def test_every_step_has_a_row_and_every_transition_an_implementation() -> None:
+    recorded = system("replication").recorded()
+
+    assert set(ROWS) == set(KINDS)
+    assert set(STEPS_OF) == {step.transition.name for step in recorded.steps}
+    assert all(row.parameters == KINDS[name].parameters for name, row in ROWS.items())
+
+
+def test_what_no_observation_shows_is_a_field_of_the_model_with_a_reason() -> None:
+    fields = system("replication").recorded().fields
+
+    assert set(UNOBSERVED) <= set(fields)
+    assert {name for name, leaf in fields.items() if leaf.ghost} <= set(UNOBSERVED)
+
+
+def first_mismatch(seeds: int, steps: int = 150) -> str:
+    for seed in range(seeds):
+        try:
+            walk(seed, steps, enabledness_every=5)
+        except Mismatch as mismatch:
+            return str(mismatch)
+    return ""
+
+
+def test_a_follower_that_truncates_to_its_high_watermark_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        ReplicaFetcher, "truncation_offset", lambda self, *_: (self.partition.hw, True)
+    )
+
+    diagnosis = first_mismatch(seeds=60, steps=220)
+
+    assert "after follower_truncates" in diagnosis
+    assert "the model says" in diagnosis
+
+
+def test_a_broker_that_obeys_an_older_controller_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ReplicaManager, "controller_epoch_is_stale", lambda self, request: False)
+
+    diagnosis = first_mismatch(seeds=60)
+
+    assert "leader_and_isr_arrives" in diagnosis
+
+
+def test_a_leader_that_ignores_its_slowest_isr_member_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Partition, "high_watermark_candidate", lambda self: self.log.end)
+
+    diagnosis = first_mismatch(seeds=30)
+
+    assert "leader_advances_hw" in diagnosis
+
+
+def test_a_mismatch_tells_the_reason_the_values_and_the_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Partition, "high_watermark_candidate", lambda self: self.log.end)
+
+    diagnosis = first_mismatch(seeds=30)
+
+    assert "the steps so far:" in diagnosis
+    assert "controller_elects_leader(" in diagnosis
+
+
+def test_a_bound_of_the_partner_leaves_the_step_out_on_both_sides() -> None:
+    pair = Lockstep({**BOUNDS, "epoch": 1})
+    elect = ("controller_reads_epoch", "controller_registers", "controller_learns_outcome")
+    for name in elect:
+        pair.take(Step(name, (1,)))
+    pair.take(Step("controller_reads_partition", (1,)))
+    pair.take(Step("controller_elects_leader", (1, 1)))
+
+    offered = pair.choices()
+
+    assert Step("controller_elects_leader", (1, 1)) in World(3).enabled() or not any(
+        step.name == "controller_elects_leader" for step in offered
+    )
+
+
+def test_the_partner_is_compiled_once() -> None:
+    assert Partner.of(BOUNDS) is Partner.of(dict(BOUNDS))
