@@ -110,8 +110,8 @@ def explanation(fault: PlantedFault) -> str:
     )
 
 
-def write_pair(out: Path) -> None:
-    """Write both runs below ``out``."""
+def write_pair(out: Path) -> PlantedFault:
+    """Write both runs below ``out``; returns what was planted, and in which lines."""
     correct_run().write(out / "correct")
     logs, fault = planted_run()
     logs.write(out / "planted")
@@ -119,6 +119,7 @@ def write_pair(out: Path) -> None:
     unfinished = readme.with_name("README.txt.unfinished")
     unfinished.write_text(explanation(fault), encoding="utf-8")
     unfinished.replace(readme)
+    return fault
 
 
 def main(arguments: list[str]) -> int:

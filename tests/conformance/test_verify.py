@@ -1,0 +1,97 @@
+"""The table of verdicts: true, complete, and red as soon as one row is not what it should be."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import conformance.verify as verifying
+from conformance.verify import EXPLORATIONS, FINDINGS, Exploring, Finding, Row, overall
+from impl.broker import Partition
+from specs.verdict import Verdict
+
+
+def quiet(_line: str) -> None:
+    """No progress."""
+
+
+def row(verdict: Verdict, expected: Verdict) -> Row:
+    return Row("claim", "words", "classic", "kip_101", expected, {}, verdict)
+
+
+def test_a_row_that_history_says_is_broken_is_as_expected() -> None:
+    assert overall([row(Verdict.BROKEN, Verdict.BROKEN)]) is Verdict.HOLDS
+
+
+def test_a_row_that_should_be_broken_and_holds_is_red() -> None:
+    assert overall([row(Verdict.HOLDS, Verdict.BROKEN)]) is Verdict.BROKEN
+
+
+@pytest.mark.parametrize("verdict", [Verdict.BROKEN, Verdict.UNKNOWN, Verdict.NOT_CHECKED])
+def test_the_table_is_as_bad_as_its_worst_row(verdict: Verdict) -> None:
+    rows = [row(Verdict.HOLDS, Verdict.HOLDS), row(verdict, Verdict.HOLDS)]
+
+    assert overall(rows) is verdict
+
+
+def test_an_empty_table_is_not_checked() -> None:
+    assert overall([]) is Verdict.NOT_CHECKED
+
+
+def test_an_exploration_answers_all_its_claims_and_counts_its_states_once() -> None:
+    one = Exploring("classic", "kip_101", {"log": 2, "records": 2, "epoch": 1},
+                    ("strong_isr", "leader_in_isr"), broken=("strong_isr",))  # fmt: skip
+
+    broken, holds = verifying._explored(one, quiet)
+
+    assert (broken.verdict, broken.as_expected) == (Verdict.BROKEN, True)
+    assert "insync find strong_isr classic --version kip_101" in broken.show
+    assert (holds.verdict, holds.counts) == (Verdict.HOLDS, "")
+    assert broken.distinct == holds.distinct == 59788
+
+
+def test_a_finding_that_is_not_there_is_not_as_expected() -> None:
+    found = verifying._found(Finding("strong_isr", "classic", "kip_320", {"epoch": 1}), quiet)
+
+    assert found.verdict is not Verdict.BROKEN
+    assert not found.as_expected
+
+
+def test_lock_step_and_replay_are_red_for_a_faulty_implementation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Partition, "high_watermark_candidate", lambda self: self.log.end)
+
+    in_step, replayed = verifying._in_step(30, quiet), verifying._replayed(10, quiet)
+
+    assert in_step.verdict is replayed.verdict is Verdict.BROKEN
+    assert "leader_advances_hw" in in_step.note
+
+
+def test_no_seed_is_no_check() -> None:
+    assert verifying._in_step(0, quiet).verdict is Verdict.NOT_CHECKED
+    assert verifying._replayed(0, quiet).verdict is Verdict.NOT_CHECKED
+
+
+def test_the_whole_table_is_as_expected(tmp_path: Path) -> None:
+    target = tmp_path / "verdicts.json"
+
+    told = subprocess.run(
+        [sys.executable, "-m", "conformance.cli", "verify", "--json", str(target)],
+        capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+
+    said = json.loads(target.read_text(encoding="utf-8"))
+    rows = {(r["claim"], r["system"], r["version"], bool(r["without"])): r for r in said["rows"]}
+    expected = sum(len(one.claims) for one in EXPLORATIONS) + len(FINDINGS)
+    assert (told.returncode, said["verdict"]) == (0, "holds"), told.stderr
+    assert len(said["rows"]) == expected + 5  # the proof, lock-step, replay, two log folders
+    assert all(r["as_expected"] and r["seconds"] >= 0 and r["words"] for r in said["rows"])
+    assert [d for (c, s, d, _), r in rows.items() if s == "classic" and r["verdict"] == "holds"
+            and c == "strong_isr"] == ["kip_320"]  # fmt: skip
+    assert "as planted, planted/broker1/" in said["rows"][-1]["note"]
+    assert "every row is as expected" in told.stdout
