@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from model.language import RecordedSystem
+from model.language import ProtocolError, RecordedSystem
 from model.language.grounding import Grounded
 from model.language.python_code import PythonCode
 from specs.runs import Run, build_run, replay_command
@@ -142,11 +142,19 @@ def explore(
 ) -> Exploration:
     """Visits every reachable state within the bounds; `claims` None means all of the system's.
 
+    Each `always` brings its companion with it, so that none is vacuous unnoticed.
     `max_states` ends the exploration early (`complete` is then False and nothing is green).
     `stop_at` names a claim whose first settling state ends it (used by `find`).
     """
+    if max_states is not None and max_states < 1:
+        raise ProtocolError(
+            f"max_states={max_states} is too small: the smallest that makes sense is 1 "
+            "(the initial state)"
+        )
     started = time.perf_counter()
-    grounded = Grounded(recorded, bounds, claims)
+    names = list(recorded.claims) if claims is None else list(claims)
+    names += [name for name in with_companions(recorded, names) if name not in names]
+    grounded = Grounded(recorded, bounds, names)
     code = PythonCode(grounded)
     search = _Search(grounded, code, max_states, report, stop_at)
     set_up = time.perf_counter()
@@ -214,7 +222,7 @@ class _Search:
             found: list[Any] = []
             for offset, state in enumerate(frontier):
                 nexts = successors(state, fired, refused, pruned)
-                if not nexts:
+                if not nexts and not self._is_cut_off(state):
                     self.dead_ends += 1
                 self.generated += len(nexts)
                 for number, after in nexts:
@@ -245,6 +253,13 @@ class _Search:
                 return
             first += len(frontier)
             frontier = found
+
+    def _is_cut_off(self, state: Any) -> bool:
+        """Does a state without successors have some beyond a bound? Then it is no dead end."""
+        beyond: dict[str, int] = {}
+        spare = [0] * len(self.fired), bytearray(len(self.refused))
+        self.code.successors(state, *spare, beyond)
+        return bool(beyond)
 
     def result(self, seconds: float, setup: float, megabytes: float) -> Exploration:
         grounded = self.grounded
@@ -291,9 +306,8 @@ class _Search:
             verdict, why = Verdict.BROKEN, "no reachable state within the bounds"
         else:
             verdict = Verdict.HOLDS
-            companion = claim.companion
-            if companion in self.grounded.claims and companion not in self.settled:
-                verdict, why = Verdict.UNKNOWN, f"vacuous: {companion} is never reached"
+            if claim.companion not in self.settled:
+                verdict, why = Verdict.UNKNOWN, f"vacuous: {claim.companion} is never reached"
         return ClaimResult(name, claim.kind, claim.sentence, verdict, depth, index, why)
 
 
@@ -316,6 +330,5 @@ def find(
     report: Report = lambda line: None,
 ) -> tuple[Exploration, Run | None]:
     """The shortest run that breaks an `always`, or reaches a `sometimes`; None if there is none."""
-    names = with_companions(recorded, [claim])
-    exploration = explore(recorded, bounds, names, max_states, report, stop_at=claim)
+    exploration = explore(recorded, bounds, [claim], max_states, report, stop_at=claim)
     return exploration, exploration.run(claim)

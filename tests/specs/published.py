@@ -218,3 +218,14 @@ def kip_320(state: State) -> Iterator[State]:
         assert told.leader is not None
         if state.presumes(told.leader) and state.view(told.leader).epoch == told.epoch:
             yield from follow(state, follower, told, cut(told.leader, follower))
+
+
+def strong_isr(state: State) -> bool:
+    """What a presumed leader calls committed is in the log of every registered ISR member."""
+    return all(
+        state.log(member)[: state.view(one).hw] == state.log(one)[: state.view(one).hw]
+        and state.view(one).hw <= len(state.log(one))
+        for one in REPLICAS
+        if state.presumes(one)
+        for member in state.quorum.isr
+    )

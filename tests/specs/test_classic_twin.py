@@ -23,6 +23,7 @@ from tests.specs.published import (
     kip_101,
     kip_320,
     shared,
+    strong_isr,
 )
 
 
@@ -49,22 +50,31 @@ def as_code(state: State, cell: Cell) -> int:
     return 0 if value is None else int(value)
 
 
-@pytest.mark.parametrize("design", [kip_101, kip_320], ids=["kip_101", "kip_320"])
-def test_every_level_has_the_states_that_the_published_rules_give(design):
+@pytest.mark.parametrize(
+    ("design", "distinct", "broken"),
+    [(kip_101, 59788, 12), (kip_320, 39619, None)],
+    ids=["kip_101", "kip_320"],
+)
+def test_every_level_has_the_states_that_the_published_rules_give(design, distinct, broken):
     bounds = {"brokers": 3, "log": LOG, "records": RECORDS, "epoch": LAST_EPOCH}
     grounded = Grounded(CLASSIC.recorded(design.__name__), bounds)
     code = PythonCode(grounded)
     fired, refused = [0] * len(grounded.instances), bytearray(len(grounded.reasons))
     plain, seen = {START}, {START}
     packed, known = {code.initial}, {code.initial}
+    depth, broken_at = 0, None
 
     while plain or packed:
         mapped = {code.encode([as_code(state, cell) for cell in grounded.cells]) for state in plain}
         assert mapped == packed
+        depth += 1
+        if broken_at is None and not all(map(strong_isr, plain)):
+            broken_at = depth
         plain = {after for state in plain for after in chain(shared(state), design(state))} - seen
         seen |= plain
         nexts = (code.successors(state, fired, refused, {}) for state in packed)
         packed = {after for found in nexts for _, after in found} - known
         known |= packed
 
-    assert len(seen) == len(known) == {"kip_101": 59788, "kip_320": 39619}[design.__name__]
+    assert len(seen) == len(known) == distinct
+    assert broken_at == broken

@@ -1,0 +1,88 @@
+"""Runs and states as people read them, taken back to the dumb twin and checked there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from model.language import RecordedSystem
+from model.language.evaluate import Evaluator, SparseState, blank_code
+from model.language.recording import Recorded
+from model.language.sorts import Names, Numbers, Sort
+from specs.explorer import Exploration
+from specs.reading import Reading
+from specs.runs import Run
+
+
+def code_of(sort: Sort, value: Any) -> int:
+    """Plain data as the code that it stands for."""
+    if value is None:
+        return sort.none_code if isinstance(sort, Numbers) else 0
+    if isinstance(sort, Names):
+        return sort.code(value)
+    assert isinstance(value, int)
+    return value
+
+
+def sparse(recorded: RecordedSystem, leaves: Mapping[str, Any]) -> SparseState:
+    """Leaves by path (`view[1].isr`: a list of members) as the twin reads them."""
+    found: SparseState = {}
+
+    def put(name: str, index: tuple[int, ...], value: Any) -> None:
+        sort = recorded.fields[name].sort
+        if code_of(sort, value) != blank_code(sort):
+            found.setdefault(name, {})[index] = code_of(sort, value)
+
+    for path, value in leaves.items():
+        match = re.fullmatch(r"(\w+)((?:\[\d+\])*)(\.[\w.]+)?", path)
+        assert match is not None, path
+        name = match[1] + (match[3] or "")
+        keys = tuple(int(key) for key in re.findall(r"\d+", match[2]))
+        if f"{name}.end" in recorded.fields and isinstance(value, list):
+            put(f"{name}.end", keys, len(value))
+            for offset, record in enumerate(value):
+                for part, cell in record.items():
+                    put(f"{name}.at.{part}", (*keys, offset), cell)
+        elif isinstance(value, list):
+            for member in value:
+                put(name, (*keys, *(member if isinstance(member, list) else [member])), True)
+        else:
+            put(name, keys, value)
+    return found
+
+
+def step_named(recorded: RecordedSystem, name: str) -> Recorded:
+    return next(step for step in recorded.steps if step.transition.name == name)
+
+
+def arguments(given: Mapping[str, Any]) -> dict[str, int | frozenset[int]]:
+    """The arguments of a run's step as the twin takes them."""
+    return {k: frozenset(v) if isinstance(v, list) else v for k, v in given.items()}
+
+
+def follow(exploration: Exploration, run: Run) -> list[SparseState]:
+    """The run's states by the twin: each step is possible and changes exactly what is told."""
+    grounded = exploration.grounded
+    recorded = grounded.recorded
+    twin = Evaluator(recorded, run.bounds)
+    leaves = Reading(grounded).leaves(grounded.initial)
+    states = [twin.initial()]
+    for step in run.steps:
+        taken, given = step_named(recorded, step.step), arguments(step.args)
+        assert twin.possible(taken, states[-1], given) is None, step.step
+        states.append(twin.successor(taken, states[-1], given))
+        for path, (before, after) in step.changes.items():
+            assert leaves[path] == before != after, path
+            leaves[path] = after
+        kept = {k: v for k, v in states[-1].items() if k not in grounded.dropped_ghosts}
+        assert sparse(recorded, leaves) == kept, step.step
+    return states
+
+
+def settles_in_its_last_state_only(exploration: Exploration, run: Run) -> bool:
+    """The claim is broken (a `sometimes`: reached) at the end of a run and nowhere before."""
+    twin = Evaluator(exploration.grounded.recorded, run.bounds)
+    told = [twin.holds(run.claim, state) for state in follow(exploration, run)]
+    last = exploration.claims[run.claim].kind == "sometimes"
+    return told == [not last] * len(run.steps) + [last]

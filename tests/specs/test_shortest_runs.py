@@ -1,0 +1,108 @@
+"""Runs are the shortest there are, and the dumb twin can follow each of them step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from model.classic import SYSTEM as CLASSIC
+from model.election import SYSTEM as ELECTION
+from model.language import sometimes
+from model.replication import SYSTEM as REPLICATION
+from specs.explorer import explore, find
+from specs.verdict import Verdict
+from tests.language.small import system
+from tests.specs.following import settles_in_its_last_state_only
+
+
+def epoch_grows(now, new):
+    """The epoch grows by one."""
+    new.epoch = now.epoch + 1
+
+
+SETTLED: list[Any] = [
+    (CLASSIC, "hw_truncation", {}, {}, "strong_isr", 9),
+    (CLASSIC, "hw_truncation", {}, {}, "weak_isr", 9),
+    (CLASSIC, "kip_101", {}, {}, "strong_isr", 12),
+    (CLASSIC, "kip_279", {}, {}, "strong_isr", 12),
+    pytest.param(
+        CLASSIC, "kip_320_first_try", {}, {"epoch": 2}, "strong_isr", 13, marks=pytest.mark.deep
+    ),
+    (CLASSIC, "kip_320", {}, {}, "zombies_overlap", 9),
+    (ELECTION, "2.3", {"zk_writes_fenced": False}, {}, "single_writer", 11),
+    (ELECTION, "2.3", {"requests_fenced": False}, {}, "single_controller", 13),
+    (ELECTION, "2.3", {"broker_epoch": False}, {}, "single_master", 14),
+    (ELECTION, "2.3", {}, {}, "a_win_is_unheard", 4),
+]
+"""System, version, switches changed, bounds, claim, and the depth of what settles it."""
+
+
+@pytest.mark.parametrize(
+    ("model", "version", "changed", "bounds", "claim", "depth"),
+    SETTLED,
+    ids=lambda value: getattr(value, "name", str(value)),
+)
+def test_find_is_as_short_as_the_whole_visit_and_the_twin_can_follow(
+    model, version, changed, bounds, claim, depth
+):
+    recorded, limits = model.recorded(version, changed), model.limits(bounds)
+
+    found, run = find(recorded, limits, claim)
+    whole = explore(recorded, limits)
+
+    assert run is not None
+    assert run.depth == found.claims[claim].depth == whole.claims[claim].depth == depth
+    assert settles_in_its_last_state_only(found, run)
+    same = whole.run(claim)
+    assert same is not None
+    assert settles_in_its_last_state_only(whole, same)
+
+
+@pytest.mark.parametrize(
+    ("claim", "depth"),
+    [("an_old_fetch_is_in_flight", 9), ("a_commit_survives_an_election", 11)],
+)
+def test_the_twin_can_follow_runs_of_replication(claim, depth):
+    found, run = find(REPLICATION.recorded(), REPLICATION.limits({}), claim)
+
+    assert run is not None
+    assert (run.verdict, run.depth) == (Verdict.HOLDS, depth)
+    assert settles_in_its_last_state_only(found, run)
+
+
+def test_there_is_no_run_where_the_claim_holds():
+    found, run = find(CLASSIC.recorded("kip_320"), CLASSIC.limits({}), "strong_isr")
+
+    assert (run, found.claims["strong_isr"].verdict) == (None, Verdict.HOLDS)
+    assert found.complete
+
+
+def test_what_holds_at_once_takes_no_step():
+    @sometimes("the epoch is zero")
+    def it_starts(now):
+        return now.epoch == 0
+
+    found, run = find(
+        system(epoch_grows, claims=(it_starts,)),
+        {"brokers": 2, "epoch": 2, "log": 1, "hottest": 1},
+        "it_starts",
+    )
+
+    assert run is not None
+    assert (run.depth, run.steps, found.distinct) == (1, [], 1)
+
+
+def test_a_twin_that_disagrees_is_noticed():
+    found, run = find(CLASSIC.recorded("kip_101"), CLASSIC.limits({}), "strong_isr")
+    assert run is not None
+
+    path, (before, _) = next(iter(run.steps[-1].changes.items()))
+    run.steps[-1].changes[path] = [before, before]
+    shorter = found.run("strong_isr")
+    assert shorter is not None
+    del shorter.steps[-1]
+
+    assert not settles_in_its_last_state_only(found, shorter)
+    with pytest.raises(AssertionError):
+        settles_in_its_last_state_only(found, run)
