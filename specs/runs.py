@@ -8,6 +8,7 @@ from typing import Any
 
 from model.language.grounding import Grounded
 from model.language.python_code import PythonCode
+from model.versions import SWITCHES
 from specs.reading import Reading, named
 from specs.verdict import Verdict
 
@@ -87,11 +88,19 @@ def replay_command(
         words.append(claim)
     words += [system, "--version", version]
     for name, value in sorted(without.items()):
-        words += ["--without", name] if value is False else ["--set", f"{name}={value}"]
+        words += _switched(name, value)
     for name, number in bounds.items():
         words += ["--brokers"] if name == "brokers" else ["--bound"]
         words.append(str(number) if name == "brokers" else f"{name}={number}")
     return " ".join(words)
+
+
+def _switched(name: str, value: object) -> list[str]:
+    """A switch thrown back to what it was before the fix has an option of its own."""
+    before = SWITCHES[name].values[0] if name in SWITCHES else False
+    if isinstance(value, bool) and value is before:
+        return ["--without", name]
+    return ["--set", f"{name}={value}"]
 
 
 def build_run(
