@@ -1,0 +1,101 @@
+"""For every claim of every system a bug that breaks it: history's, or one requirement dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from model.language import RecordedSystem
+from model.systems import SYSTEMS
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One thing wrong with a system, and how many states the shortest run to the damage has.
+
+    `version` and `without` are history's bugs. `dropped` are (step, reason) of requirements taken
+    out; `missing` are steps taken out, which is how a `sometimes` comes to be false (depth None).
+    """
+
+    depth: int | None
+    version: str | None = None
+    without: tuple[str, ...] = ()
+    dropped: tuple[tuple[str, str], ...] = ()
+    missing: tuple[str, ...] = ()
+    bounds: Mapping[str, int] = field(default_factory=dict)
+
+    def planted(self, system: str) -> RecordedSystem:
+        """The system with the bug in it; what is taken out must have been there."""
+        changed: dict[str, object] = dict.fromkeys(self.without, False)
+        recorded = SYSTEMS[system].recorded(self.version, changed)
+        for name, reason in self.dropped:
+            step = next(one for one in recorded.steps if one.transition.name == name)
+            kept = [one for one in step.requires if one.reason != reason]
+            assert len(kept) == len(step.requires) - 1, (name, reason)
+            recorded.steps[recorded.steps.index(step)] = replace(step, requires=kept)
+        names = {step.transition.name for step in recorded.steps}
+        assert set(self.missing) <= names, self.missing
+        recorded.steps = [s for s in recorded.steps if s.transition.name not in self.missing]
+        return recorded
+
+
+OUT_OF_THE_ISR = ("controller_elects_leader", "the candidate is in the ISR that it read")
+UNKNOWN_ENDS = ("leader_advances_hw", "it knows the end of every ISR member")
+ANOTHER_LEADS = ("broker_becomes_leader", "the request names the broker the leader")
+ONE_TERM = {"epoch": 1, "versions": 1}
+
+BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
+    ("classic", "strong_isr"): (
+        Bug(9, version="hw_truncation"),
+        Bug(12, version="kip_101"),
+        Bug(12, version="kip_279"),
+    ),
+    ("classic", "weak_isr"): (Bug(9, version="hw_truncation"),),
+    ("classic", "leader_in_isr"): (
+        Bug(3, dropped=(("controller_elects_leader", "the replica is in the registered ISR"),)),
+    ),
+    ("classic", "a_record_is_committed"): (Bug(None, missing=("fenced_leader_raises_hw",)),),
+    ("classic", "the_isr_has_shrunk"): (
+        Bug(None, missing=("controller_drops_replica", "fenced_leader_shrinks_isr")),
+    ),
+    ("classic", "zombies_overlap"): (Bug(None, bounds={"brokers": 1}),),
+    ("election", "single_controller"): (
+        Bug(11, without=("zk_writes_fenced",)),
+        Bug(13, without=("requests_fenced",)),
+        Bug(14, without=("broker_epoch",)),
+        Bug(8, dropped=(("broker_wins_election", "/controller_epoch is as it was read"),)),
+    ),
+    ("election", "single_writer"): (Bug(11, without=("zk_writes_fenced",)),),
+    ("election", "single_master"): (
+        Bug(13, without=("requests_fenced",)),
+        Bug(14, without=("broker_epoch",)),
+    ),
+    ("election", "zombies_overlap"): (Bug(None, bounds={"brokers": 1}),),
+    ("election", "a_zombie_has_a_write_under_way"): (Bug(None, missing=("session_expires",)),),
+    ("election", "a_deposed_request_is_in_flight"): (
+        Bug(None, missing=("controller_sends_request",)),
+    ),
+    ("election", "a_win_is_unheard"): (Bug(None, missing=("broker_wins_election",)),),
+    ("replication", "no_message_loss"): (
+        Bug(9, dropped=(UNKNOWN_ENDS,)),
+        Bug(12, dropped=(OUT_OF_THE_ISR,)),
+        Bug(20, version="0.10", bounds={"crashes": 1}),
+    ),
+    ("replication", "isr_holds_committed"): (
+        Bug(8, dropped=(UNKNOWN_ENDS,)),
+        Bug(15, dropped=(("leader_expands_isr", "the replica has reached the HW"),)),
+    ),
+    ("replication", "log_matching"): (Bug(12, dropped=(UNKNOWN_ENDS,), bounds={"records": 2}),),
+    ("replication", "leader_unique"): (Bug(7, dropped=(ANOTHER_LEADS,)),),
+    ("replication", "clean_election"): (Bug(9, dropped=(OUT_OF_THE_ISR,)),),
+    ("replication", "a_leader_is_elected"): (
+        Bug(None, missing=("controller_elects_leader",), bounds=ONE_TERM),
+    ),
+    ("replication", "a_commit_survives_an_election"): (Bug(None, bounds=ONE_TERM),),
+    ("replication", "two_replicas_have_a_high_watermark"): (
+        Bug(None, missing=("follower_appends",), bounds=ONE_TERM),
+    ),
+    ("replication", "zombies_overlap"): (Bug(None, bounds=ONE_TERM),),
+    ("replication", "an_old_fetch_is_in_flight"): (Bug(None, bounds=ONE_TERM),),
+}
+"""(system, claim) -> its bugs. A claim without one could not fail, for all that anybody knows."""

@@ -1,0 +1,80 @@
+"""Every claim can fail: each has a planted bug that breaks it, in a run that the twin follows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from model.election import SYSTEM as ELECTION
+from model.language import always
+from model.systems import SYSTEMS
+from specs.explorer import find
+from specs.verdict import Verdict
+from tests.specs.following import settles_in_its_last_state_only
+from tests.specs.planted import BUGS, Bug
+
+CLAIMS = [(name, one.name) for name, model in SYSTEMS.items() for one in model.claims]
+SLOW = 20
+"""Runs as long as this take more than a few seconds to find in replication."""
+
+
+def each_bug() -> list[Any]:
+    cases = []
+    for (system, claim), bugs in BUGS.items():
+        for number, bug in enumerate(bugs):
+            slow = system == "replication" and (bug.depth or 0) >= SLOW
+            cases.append(
+                pytest.param(
+                    system, claim, bug,
+                    id=f"{system}-{claim}-{number}", marks=[pytest.mark.deep] if slow else [],
+                )
+            )  # fmt: skip
+    return cases
+
+
+@pytest.mark.parametrize(("system", "claim"), CLAIMS)
+def test_every_claim_has_a_planted_bug(system, claim):
+    assert BUGS.get((system, claim)), (
+        f"{claim} of {system} is a check that cannot fail until tests/specs/planted.py has a bug "
+        "that breaks it: a switch thrown back, or one requirement dropped"
+    )
+
+
+def test_a_claim_that_is_added_without_a_bug_is_noticed():
+    @always("nothing much", companion="zombies_overlap")
+    def nothing_much(now):
+        return now.zk.epoch >= 0
+
+    more = replace(ELECTION, claims=(*ELECTION.claims, nothing_much))
+
+    assert [one.name for one in more.claims if not BUGS.get(("election", one.name))] == [
+        "nothing_much"
+    ]
+
+
+def test_no_bug_is_planted_for_a_claim_that_is_gone():
+    assert set(BUGS) == set(CLAIMS)
+
+
+@pytest.mark.parametrize(("system", "claim", "bug"), each_bug())
+def test_the_planted_bug_breaks_the_claim_by_a_run_that_the_twin_can_follow(system, claim, bug):
+    bounds = SYSTEMS[system].limits(bug.bounds)
+
+    found, run = find(bug.planted(system), bounds, claim)
+
+    assert found.claims[claim].verdict is Verdict.BROKEN
+    assert (None if run is None else run.depth) == bug.depth
+    assert run is None or settles_in_its_last_state_only(found, run)
+    assert healthy(system, claim, bug, found.distinct)
+
+
+def healthy(system: str, claim: str, bug: Bug, states: int) -> bool:
+    """Without the bug an `always` is not broken in as many states, a `sometimes` is reached."""
+    model = SYSTEMS[system]
+    if bug.depth is None:
+        found, _ = find(model.recorded(), model.limits({}), claim)
+        return found.claims[claim].verdict is Verdict.HOLDS
+    found, _ = find(model.recorded(), model.limits(bug.bounds), claim, states)
+    return found.claims[claim].verdict is not Verdict.BROKEN
