@@ -111,7 +111,12 @@ def prove(
     each: Callable[[Obligation], None] = lambda one: None,
     rlimit: int = RLIMIT,
 ) -> ProofResult:
-    """Discharges every obligation; `brokers` None is any number of them."""
+    """Discharges every obligation; `brokers` None is any number of them.
+
+    A number too small to mean anything is refused: of no brokers everything is true.
+    """
+    if brokers is not None:
+        recorded.system.limits({"brokers": brokers})
     return _Prover(proof, recorded, brokers, each, rlimit).go()
 
 
