@@ -9,10 +9,10 @@ taken marks the reason that refused. So one call gives successors, coverage and 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
+from model.language.decisions import Block, decision_tree, place_locals
 from model.language.errors import ImpossibleValue
 from model.language.grounding import Grounded, Instance
 from model.language.sorts import BOOL
@@ -20,34 +20,6 @@ from model.language.terms import FALSE, TRUE, Term
 
 State = Any
 """bytes, or a tuple of ints for wide domains."""
-
-
-def _is_cheap(term: Term) -> bool:
-    """Cheaper to compute again than to keep in a local."""
-    if term.op in ("const", "cell"):
-        return True
-    if term.op == "not":
-        return _is_cheap(term.args[0])
-    if term.op == "add":
-        return term.args[0].op == "cell"  # type: ignore[no-any-return]
-    return term.op in ("eq", "lt", "le") and all(a.op in ("const", "cell") for a in term.args)
-
-
-@dataclass
-class _Block:
-    """A node of the decision tree: what happens once its condition holds."""
-
-    path: tuple[int, ...] = ()
-    children: dict[Term, _Block] = field(default_factory=dict)
-    reasons: set[int] = field(default_factory=set)
-    done: list[Instance] = field(default_factory=list)
-    refused_here: set[int] = field(default_factory=set)
-    kept: list[Term] = field(default_factory=list)
-
-    def below(self) -> Iterator[_Block]:
-        yield self
-        for child in self.children.values():
-            yield from child.below()
 
 
 class _Emitter:
@@ -115,70 +87,6 @@ class _Emitter:
         return self.expression(value) if low == 0 else f"({self.expression(value)}{-low:+d})"
 
 
-def _tree(instances: list[Instance]) -> _Block:
-    root = _Block()
-    for instance in instances:
-        block = root
-        for position, (condition, reason) in enumerate(instance.requires):
-            if condition is FALSE:
-                if position:
-                    block.refused_here.add(reason)
-                break
-            child = block.children.get(condition)
-            if child is None:
-                child = _Block((*block.path, len(block.children)))
-                block.children[condition] = child
-            child.reasons.add(reason)
-            block = child
-        else:
-            block.done.append(instance)
-    return root
-
-
-def _common(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    same = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        same += 1
-    return one[:same]
-
-
-def _place_locals(root: _Block, extra: dict[tuple[int, ...], list[Term]] | None = None) -> None:
-    """Finds the terms worth a local, and the innermost block from which all their uses hang."""
-    uses: dict[Term, list[tuple[int, ...]]] = {}
-    by_path: dict[tuple[int, ...], _Block] = {}
-    for block in root.below():
-        by_path[block.path] = block
-        sites = list(block.children)
-        for instance in block.done:
-            sites += [check.fine for check in instance.checks]
-            sites += list(instance.writes.values())
-        sites += (extra or {}).get(block.path, [])
-        for term in sites:
-            uses.setdefault(term, []).append(block.path)
-    reachable: set[Term] = set()
-    todo = list(uses)
-    while todo:
-        term = todo.pop()
-        if term in reachable:
-            continue
-        reachable.add(term)
-        todo.extend(arg for arg in term.args if isinstance(arg, Term))
-    # A term is made after its parts, so descending order visits users before what they use.
-    for term in sorted(reachable, key=lambda made: -made.order):
-        places = uses[term]
-        home = places[0]
-        for place in places[1:]:
-            home = _common(home, place)
-        kept = len(places) > 1 and not _is_cheap(term)
-        if kept:
-            by_path[home].kept.append(term)
-        below = [home] if kept else places
-        for arg in {arg for arg in term.args if isinstance(arg, Term)}:
-            uses.setdefault(arg, []).extend(below)
-
-
 class PythonCode:
     """The compiled instance.
 
@@ -224,14 +132,16 @@ class PythonCode:
         return space[name]
 
     def _successors_source(self) -> str:
-        root = _tree(self.grounded.instances)
-        _place_locals(root)
+        root = decision_tree(self.grounded.instances)
+        place_locals(root)
         lines = ["def successors(s, fired, refused, pruned):", self._unpack(), "    out = []"]
         self._emit(root, 1, _Emitter(self.grounded), lines)
         lines.append("    return out")
         return "\n".join(lines) + "\n"
 
-    def _emit(self, block: _Block, depth: int, emitter: _Emitter, lines: list[str]) -> None:
+    def _emit(
+        self, block: Block[Instance], depth: int, emitter: _Emitter, lines: list[str]
+    ) -> None:
         pad = "    " * depth
         mine = dict(emitter.names)
         for term in sorted(block.kept, key=lambda made: made.order):
@@ -278,8 +188,8 @@ class PythonCode:
         lines.append(f"{pad}out.append(({instance.number}, {packed}))")
 
     def _condition(self, name: str, term: Term) -> Callable[[State], bool]:
-        root = _Block()
-        _place_locals(root, {(): [term]})
+        root: Block[Instance] = Block()
+        place_locals(root, {(): [term]})
         emitter = _Emitter(self.grounded)
         lines = ["def condition(s):", self._unpack()]
         for kept in sorted(root.kept, key=lambda made: made.order):

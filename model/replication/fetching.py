@@ -35,6 +35,8 @@ def leader_appends(now, new, broker):
 def follower_asks_records(now, new, broker, leader):
     """A follower asks for what comes at the end of its log."""
     mine = now.replica[broker]
+    # redundant because a follower's leader is another: it spares the slots that stay empty.
+    require(broker != leader,                             "a replica asks another, not itself")
     require(mine.role == "follower",                       "the broker follows")
     require(mine.leader == leader,                        "it follows this leader")
     require(not_(mine.truncating),                        "it knows that its log fits the leader's")

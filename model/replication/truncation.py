@@ -48,6 +48,8 @@ def leads_as_asked(now, follower, leader):
 def follower_asks_epoch(now, new, broker, leader):
     """A new follower asks its leader where the last epoch of its own log ends."""
     mine = now.replica[broker]
+    # redundant because a follower's leader is another: it spares the slots that stay empty.
+    require(broker != leader,                             "a replica asks another, not itself")
     require(mine.role == "follower",                       "the broker follows")
     require(mine.leader == leader,                        "it follows this leader")
     require(mine.truncating,                              "it does not know where to cut yet")

@@ -1,0 +1,139 @@
+"""The decision tree of all guards, shared by the lowerings that make code.
+
+Instances whose guards begin alike share the test; a node remembers which reasons refuse where its
+condition fails. Terms that several places need are kept once, in the innermost node from which all
+their uses hang.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from model.language.grounding import Check
+from model.language.terms import FALSE, Term
+
+Path = tuple[int, ...]
+
+
+class Guarded(Protocol):
+    """An instance, as grounded or simplified: conditions with their reasons, then writes."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def requires(self) -> list[tuple[Term, int]]: ...
+    @property
+    def writes(self) -> dict[int, Term]: ...
+    @property
+    def checks(self) -> list[Check]: ...
+
+
+One = TypeVar("One", bound=Guarded)
+
+
+def is_cheap(term: Term) -> bool:
+    """Cheaper to compute again than to keep in a local."""
+    if term.op in ("const", "cell"):
+        return True
+    if term.op == "not":
+        return is_cheap(term.args[0])
+    if term.op == "add":
+        return term.args[0].op == "cell"  # type: ignore[no-any-return]
+    return term.op in ("eq", "lt", "le") and all(a.op in ("const", "cell") for a in term.args)
+
+
+@dataclass
+class Block(Generic[One]):
+    """A node of the tree: what happens once its condition holds."""
+
+    path: Path = ()
+    children: dict[Term, Block[One]] = field(default_factory=dict)
+    reasons: set[int] = field(default_factory=set)
+    done: list[One] = field(default_factory=list)
+    refused_here: set[int] = field(default_factory=set)
+    kept: list[Term] = field(default_factory=list)
+
+    def below(self) -> Iterator[Block[One]]:
+        """This node and all under it, parents first."""
+        yield self
+        for child in self.children.values():
+            yield from child.below()
+
+
+def decision_tree(instances: Sequence[One], mark_first: bool = False) -> Block[One]:
+    """The tree of all guards, in the order of the instances.
+
+    A guard that is false from its first condition is the parameters' doing, unless `mark_first`.
+    """
+    root: Block[One] = Block()
+    for instance in instances:
+        block = root
+        for position, (condition, reason) in enumerate(instance.requires):
+            if condition is FALSE:
+                if position or mark_first:
+                    block.refused_here.add(reason)
+                break
+            child = block.children.get(condition)
+            if child is None:
+                child = Block((*block.path, len(block.children)))
+                block.children[condition] = child
+            child.reasons.add(reason)
+            block = child
+        else:
+            block.done.append(instance)
+    return root
+
+
+def _common(one: Path, other: Path) -> Path:
+    same = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        same += 1
+    return one[:same]
+
+
+def place_locals(
+    root: Block[One],
+    extra: Mapping[Path, Sequence[Term]] | None = None,
+    cheap: Callable[[Term], bool] = is_cheap,
+) -> None:
+    """Finds the terms worth a local, and the innermost block from which all their uses hang."""
+    uses: dict[Term, list[Path]] = {}
+    by_path: dict[Path, Block[One]] = {}
+    for block in root.below():
+        by_path[block.path] = block
+        sites = list(block.children)
+        for instance in block.done:
+            sites += [check.fine for check in instance.checks]
+            sites += list(instance.writes.values())
+        sites += list((extra or {}).get(block.path, ()))
+        for term in sites:
+            uses.setdefault(term, []).append(block.path)
+    reachable: set[Term] = set()
+    todo = list(uses)
+    while todo:
+        term = todo.pop()
+        if term in reachable:
+            continue
+        reachable.add(term)
+        todo.extend(arg for arg in term.args if isinstance(arg, Term))
+    # A term is made after its parts, so descending order visits users before what they use.
+    for term in sorted(reachable, key=lambda made: -made.order):
+        places = uses[term]
+        home = places[0]
+        for place in places[1:]:
+            home = _common(home, place)
+        kept = len(places) > 1 and not cheap(term)
+        if kept:
+            by_path[home].kept.append(term)
+        below = [home] if kept else places
+        for arg in {arg for arg in term.args if isinstance(arg, Term)}:
+            uses.setdefault(arg, []).extend(below)
+
+
+def order_of(root: Block[One]) -> list[int]:
+    """Instance numbers in the order in which generated code tries them."""
+    return [one.number for block in root.below() for one in block.done]

@@ -1,0 +1,305 @@
+"""The native lowering: recorded terms as LLVM IR, one text per system, version and bounds.
+
+Two functions over packed states (see `packing`), all pointers distinct:
+
+    expand(state, out, fired, refused, pruned) -> successors written to `out`, or -(check + 1)
+    judge(state)   -> bit i is the truth of claim i
+
+`fired` counts by instance, `refused` marks by reason, `pruned` counts by bound and, in its last
+place, over all bounds. A negative answer names the check (see `NativeCode.checks`) whose value
+would leave its field: nothing is ever written beyond a field's bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from model.language.decisions import Block, decision_tree, place_locals
+from model.language.frozen import Frozen, Kept
+from model.language.grounding import Check, Grounded
+from model.language.packing import Packing
+from model.language.sorts import BOOL
+from model.language.terms import FALSE, Term
+
+
+@dataclass(frozen=True)
+class Impossible:
+    """A check that a successor must pass: what the kernel's negative answers mean."""
+
+    label: str
+    check: Check
+
+
+def is_free(term: Term) -> bool:
+    """Literals are written where they are used; all else is worth keeping."""
+    return term.op == "const"
+
+
+class Writer:
+    """Instructions of one function, in order, and the names of the values computed so far."""
+
+    def __init__(self, packing: Packing) -> None:
+        self.packing = packing
+        self.lines: list[str] = []
+        self.names: dict[Term, str] = {}
+        self._next = 0
+        self.words = [f"%w{word}" for word in range(packing.words)]
+
+    def fresh(self) -> str:
+        """A new name; LLVM names every value once."""
+        self._next += 1
+        return f"%t{self._next}"
+
+    def emit(self, text: str) -> str:
+        """One instruction with a result; returns its name."""
+        name = self.fresh()
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def label(self, name: str) -> None:
+        """A new basic block."""
+        self.lines.append(f"{name}:")
+
+    def load_words(self) -> None:
+        """The state's words, read once."""
+        for word, name in enumerate(self.words):
+            at = self.emit(f"getelementptr inbounds i64, ptr %s, i64 {word}")
+            self.lines.append(f"  {name} = load i64, ptr {at}")
+
+    # -- terms ------------------------------------------------------------------------------
+
+    def value(self, term: Term) -> str:
+        """An operand: a literal, or the name of a value computed before or now."""
+        if term.op == "const":
+            return str(int(term.args[0]))
+        found = self.names.get(term)
+        if found is None:
+            found = self.names[term] = self._compute(term)
+        return found
+
+    def _compute(self, term: Term) -> str:
+        op, args = term.op, term.args
+        match op:
+            case "cell":
+                return self._cell(args[0], term.sort is BOOL)
+            case "not":
+                return self.emit(f"xor i1 {self.value(args[0])}, 1")
+            case "and" | "or":
+                return self._fold(op, [self.value(arg) for arg in args], "i1")
+            case "ite":
+                kind = "i1" if term.args[1].sort is BOOL else "i32"
+                condition, then, other = (self.value(arg) for arg in args)
+                return self.emit(f"select i1 {condition}, {kind} {then}, {kind} {other}")
+            case "add":
+                return self.emit(f"add i32 {self.value(args[0])}, {self.value(args[1])}")
+            case "total":
+                widened = [self.emit(f"zext i1 {self.value(arg)} to i32") for arg in args]
+                return self._fold("add", widened, "i32")
+        word = {"eq": "eq", "lt": "slt", "le": "sle"}[op]
+        kind = "i1" if args[0].sort is BOOL else "i32"
+        left, right = self.value(args[0]), self.value(args[1])
+        return self.emit(f"icmp {word} {kind} {left}, {right}")
+
+    def _fold(self, op: str, operands: list[str], kind: str) -> str:
+        """A balanced tree: short chains of dependence."""
+        while len(operands) > 1:
+            paired = [
+                self.emit(f"{op} {kind} {one}, {other}")
+                for one, other in zip(operands[::2], operands[1::2], strict=False)
+            ]
+            operands = paired + ([operands[-1]] if len(operands) % 2 else [])
+        return operands[0]
+
+    def _cell(self, number: int, is_bool: bool) -> str:
+        place = self.packing.places.get(number)
+        if place is None:  # a domain of one value
+            low = self.packing.grounded.cells[number].domain[0]
+            return str(low)
+        moved = self.words[place.word]
+        if place.shift:
+            moved = self.emit(f"lshr i64 {moved}, {place.shift}")
+        if is_bool:
+            return self.emit(f"trunc i64 {moved} to i1")
+        masked = self.emit(f"and i64 {moved}, {place.mask}")
+        small = self.emit(f"trunc i64 {masked} to i32")
+        return self.emit(f"add i32 {small}, {place.low}") if place.low else small
+
+    # -- successors -------------------------------------------------------------------------
+
+    def successor(self, writes: dict[int, Term]) -> list[str]:
+        """The words of the state after the writes."""
+        after = list(self.words)
+        for word in range(self.packing.words):
+            cleared, literal = 0, 0
+            parts: list[str] = []
+            for number, place in self.packing.in_word(word):
+                value = writes.get(number)
+                if value is None or (value.op == "cell" and value.args[0] == number):
+                    continue
+                cleared |= place.mask << place.shift
+                if value.op == "const":
+                    literal |= (int(value.args[0]) - place.low) << place.shift
+                else:
+                    parts.append(self._shifted(value, place.shift, place.low))
+            if not cleared:
+                continue
+            kept = self.emit(f"and i64 {self.words[word]}, {_signed(~cleared)}")
+            if literal:
+                kept = self.emit(f"or i64 {kept}, {_signed(literal)}")
+            after[word] = self._fold("or", [kept, *parts], "i64")
+        return after
+
+    def _shifted(self, value: Term, shift: int, low: int) -> str:
+        operand = self.value(value)
+        if value.sort is BOOL:
+            wide = self.emit(f"zext i1 {operand} to i64")
+        else:
+            if low:
+                operand = self.emit(f"sub i32 {operand}, {low}")
+            wide = self.emit(f"zext i32 {operand} to i64")
+        return self.emit(f"shl i64 {wide}, {shift}") if shift else wide
+
+
+def _signed(value: int) -> int:
+    value &= (1 << 64) - 1
+    return value - (1 << 64) if value >> 63 else value
+
+
+class NativeCode:
+    """The IR text of a grounded system, and how to read what it answers.
+
+    `claims` are in the order of `judge`'s bits (at most 64); `bounds` in the order of `pruned`.
+    """
+
+    def __init__(self, grounded: Grounded, frozen: Frozen, packing: Packing) -> None:
+        self.grounded, self.frozen, self.packing = grounded, frozen, packing
+        self.claims = list(grounded.claims)
+        self.bounds = sorted(
+            {c.bound for one in frozen.kept for c in one.checks if c.bound is not None}
+        )
+        self.checks: list[Impossible] = []
+        # A guard that no step can ever pass marks its reasons, but has no successor.
+        self.most_successors = sum(1 for one in frozen.kept if not _is_dead(one))
+        self.text = "\n".join([*self._expand(), "", *self._judge(), ""])
+
+    # -- expand -----------------------------------------------------------------------------
+
+    def _expand(self) -> list[str]:
+        root = decision_tree(self.frozen.kept, mark_first=True)
+        place_locals(root, cheap=is_free)
+        # Refused in every state: marked once by the driver, not in every call.
+        self.always_refused = sorted(root.refused_here)
+        root.refused_here.clear()
+        writer = Writer(self.packing)
+        writer.load_words()
+        self._block(root, writer, "b")
+        last = writer.emit("load i64, ptr %n")
+        tail = [f"  ret i64 {last}"]
+        for number in range(len(self.checks)):
+            tail += [f"broken{number}:", f"  ret i64 {-(number + 1)}"]
+        return [
+            "define i64 @expand(ptr noalias nocapture readonly %s, ptr noalias nocapture %out, "
+            "ptr noalias nocapture %fired, ptr noalias nocapture %refused, "
+            "ptr noalias nocapture %pruned) nounwind {",
+            "entry:",
+            "  %n = alloca i64",
+            "  store i64 0, ptr %n",
+            *writer.lines,
+            *tail,
+            "}",
+        ]
+
+    def _mark(self, writer: Writer, reason: int) -> None:
+        at = writer.emit(f"getelementptr inbounds i8, ptr %refused, i64 {reason}")
+        writer.lines.append(f"  store i8 1, ptr {at}")
+
+    def _count(self, writer: Writer, array: str, index: int) -> None:
+        at = writer.emit(f"getelementptr inbounds i64, ptr {array}, i64 {index}")
+        before = writer.emit(f"load i64, ptr {at}")
+        after = writer.emit(f"add i64 {before}, 1")
+        writer.lines.append(f"  store i64 {after}, ptr {at}")
+
+    def _block(self, block: Block[Kept], writer: Writer, name: str) -> None:
+        mine = dict(writer.names)
+        for term in sorted(block.kept, key=lambda made: made.order):
+            writer.value(term)
+        for reason in sorted(block.refused_here):
+            self._mark(writer, reason)
+        for position, one in enumerate(block.done):
+            self._instance(one, writer, f"{name}i{position}")
+        for position, (condition, child) in enumerate(block.children.items()):
+            below = f"{name}_{position}"
+            self._branch(condition, child, writer, below)
+        writer.names = mine
+
+    def _branch(self, condition: Term, child: Block[Kept], writer: Writer, name: str) -> None:
+        """Into the child if the condition holds, else mark what refused."""
+        holds = writer.value(condition)
+        outer = dict(writer.names)
+        writer.lines.append(f"  br i1 {holds}, label %{name}, label %{name}else")
+        writer.label(name)
+        self._block(child, writer, name)
+        writer.lines.append(f"  br label %{name}end")
+        writer.label(f"{name}else")
+        for reason in sorted(child.reasons):
+            self._mark(writer, reason)
+        writer.lines.append(f"  br label %{name}end")
+        writer.label(f"{name}end")
+        writer.names = outer  # what was computed inside is not known after
+
+    def _instance(self, one: Kept, writer: Writer, name: str) -> None:
+        outer = dict(writer.names)
+        for position, check in enumerate(one.checks):
+            fine = writer.value(check.fine)
+            ok = f"{name}c{position}"
+            if check.bound is None:
+                away = f"broken{len(self.checks)}"
+                self.checks.append(Impossible(one.label, check))
+                writer.lines.append(f"  br i1 {fine}, label %{ok}, label %{away}")
+            else:
+                writer.lines.append(f"  br i1 {fine}, label %{ok}, label %{ok}cut")
+                writer.label(f"{ok}cut")
+                self._count(writer, "%pruned", self.bounds.index(check.bound))
+                self._count(writer, "%pruned", len(self.bounds))
+                writer.lines.append(f"  br label %{name}end")
+            writer.label(ok)
+        after = writer.successor(one.writes)
+        number = writer.emit("load i64, ptr %n")
+        row = writer.emit(f"mul i64 {number}, {self.packing.words}")
+        base = writer.emit(f"getelementptr inbounds i64, ptr %out, i64 {row}")
+        for word, value in enumerate(after):
+            at = writer.emit(f"getelementptr inbounds i64, ptr {base}, i64 {word}")
+            writer.lines.append(f"  store i64 {value}, ptr {at}")
+        more = writer.emit(f"add i64 {number}, 1")
+        writer.lines.append(f"  store i64 {more}, ptr %n")
+        self._count(writer, "%fired", one.number)
+        writer.lines.append(f"  br label %{name}end")
+        writer.label(f"{name}end")
+        writer.names = outer
+
+    # -- judge ------------------------------------------------------------------------------
+
+    def _judge(self) -> list[str]:
+        root: Block[Kept] = Block()
+        terms = [self.frozen.claims[name] for name in self.claims]
+        place_locals(root, {(): terms}, cheap=is_free)
+        writer = Writer(self.packing)
+        writer.load_words()
+        for term in sorted(root.kept, key=lambda made: made.order):
+            writer.value(term)
+        bits: list[str] = []
+        for position, term in enumerate(terms):
+            wide = writer.emit(f"zext i1 {writer.value(term)} to i64")
+            bits.append(writer.emit(f"shl i64 {wide}, {position}"))
+        answer = writer._fold("or", bits, "i64") if bits else "0"
+        return [
+            "define i64 @judge(ptr noalias nocapture readonly %s) nounwind {",
+            "entry:",
+            *writer.lines,
+            f"  ret i64 {answer}",
+            "}",
+        ]
+
+
+def _is_dead(one: Kept) -> bool:
+    return bool(one.requires) and one.requires[-1][0] is FALSE

@@ -1,0 +1,268 @@
+"""Symmetry over brokers: one state stands for all that differ by the names of brokers only.
+
+Brokers are a scalarset: a text that never names one, never orders them and never takes the least
+of them cannot tell them apart, so exchanging their names maps runs to runs. `why_not_symmetric`
+looks for a place that breaks this; `canonical_text` is the IR that turns a packed state into the
+least of its orbit. Exact: the blocks of single brokers are sorted by what they hold, and only
+where two hold the same are all orders tried.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from model.language.grounding import Grounded
+from model.language.packing import Packing, is_broker_like
+from model.language.sorts import Enumeration
+from model.language.system import RecordedSystem
+from model.language.terms import Term
+
+MOST_BROKERS = 4
+"""With n brokers n! orders are compiled."""
+
+Permutation = dict[int, int]
+
+
+# -- soundness ------------------------------------------------------------------------------
+
+
+def why_not_symmetric(recorded: RecordedSystem, claims: Sequence[str]) -> str | None:
+    """The first place that tells brokers apart, in words; None if there is none."""
+    for step in recorded.steps:
+        where = step.transition.name
+        for requirement in step.requires:
+            found = _named(requirement.condition, recorded)
+            if found:
+                return f"{where} requires that {requirement.reason}: {found}"
+        for write in step.writes:
+            for part in (*write.keys, write.value):
+                found = _named(part, recorded)
+                if found:
+                    return f"{where} writes {write.field}: {found}"
+    for name in claims:
+        found = _named(recorded.claim(name)[1], recorded)
+        if found:
+            return f"the claim {name}: {found}"
+    families = {sort.family for leaf in recorded.fields.values()
+                for sort in (*leaf.dims, leaf.sort) if isinstance(sort, Enumeration)}  # fmt: skip
+    if len(families) > 1:
+        return f"there are several kinds of brokers: {', '.join(sorted(families))}"
+    return None if families else "no field speaks of brokers"
+
+
+def _parts(term: Term) -> Iterator[Term]:
+    seen: set[Term] = set()
+    todo = [term]
+    while todo:
+        one = todo.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        yield one
+        todo.extend(arg for arg in one.args if isinstance(arg, Term))
+
+
+def _named(term: Term, recorded: RecordedSystem) -> str | None:
+    for part in _parts(term):
+        if part.op == "const" and isinstance(part.sort, Enumeration) and part.args[0]:
+            return f"it names the {part.sort.name} {part.args[0]}"
+        if part.op in ("lt", "le", "add"):
+            ordered = next((a for a in part.args if is_broker_like(a.sort)), None)
+            if ordered is not None:
+                return f"it orders or counts with {ordered.sort.name}s"
+        if part.op == "least" and is_broker_like(part.args[0].sort):
+            return f"it takes the least {part.args[0].sort.name}"
+        if part.op == "get" and not part.args[0].startswith("$"):
+            dims = recorded.fields[part.args[0]].dims
+            for sort, index in zip(dims, part.args[1:], strict=False):
+                if is_broker_like(sort) and index.op == "const":
+                    return f"it names the {sort.name} {index.args[0]}"
+    return None
+
+
+def permutations(grounded: Grounded) -> list[Permutation]:
+    """Every renaming of the brokers, the identity first; *none* (0) stays."""
+    brokers = range(1, _brokers(grounded) + 1)
+    return [
+        {0: 0, **dict(zip(brokers, chosen, strict=True))}
+        for chosen in itertools.permutations(brokers)
+    ]
+
+
+def _brokers(grounded: Grounded) -> int:
+    for leaf in grounded.recorded.fields.values():
+        for sort in (*leaf.dims, leaf.sort):
+            if isinstance(sort, Enumeration):
+                return sort.domain(grounded.bounds)[-1]
+    return 0
+
+
+def renamed_cell(grounded: Grounded, number: int, names: Mapping[int, int]) -> int:
+    """The cell that holds, after the renaming, what this cell held."""
+    cell = grounded.cells[number]
+    index = tuple(
+        names[i] if is_broker_like(sort) else i
+        for sort, i in zip(cell.field.dims, cell.index, strict=True)
+    )
+    return grounded.cell(cell.field.name, *index).number
+
+
+def renamed_codes(
+    grounded: Grounded, codes: Sequence[int], names: Mapping[int, int]
+) -> tuple[int, ...]:
+    """A whole state with its brokers renamed: the plain definition that the IR is tested against."""
+    after = list(codes)
+    for cell in grounded.cells:
+        code = codes[cell.number]
+        value = names[code] if is_broker_like(cell.field.sort) else code
+        after[renamed_cell(grounded, cell.number, names)] = value
+    return tuple(after)
+
+
+# -- the canonical state ----------------------------------------------------------------------
+
+
+class _Function:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._next = 0
+
+    def emit(self, text: str) -> str:
+        self._next += 1
+        name = f"%t{self._next}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def masked(self, word: str, mask: int, shift: int) -> str:
+        """Bits of a word, moved left (shift > 0) or right."""
+        bits = self.emit(f"and i64 {word}, {_signed(mask)}")
+        if shift > 0:
+            return self.emit(f"shl i64 {bits}, {shift}")
+        return self.emit(f"lshr i64 {bits}, {-shift}") if shift else bits
+
+
+def canonical_text(packing: Packing) -> str:
+    """`canonical(state)`: replaces the state by the least of its orbit, in place."""
+    grounded = packing.grounded
+    made = _Function()
+    words = [f"%w{word}" for word in range(packing.words)]
+    for word, name in enumerate(words):
+        at = made.emit(f"getelementptr inbounds i64, ptr %s, i64 {word}")
+        made.lines.append(f"  {name} = load i64, ptr {at}")
+        made.lines.append(f"  store i64 -1, ptr %best{word}")
+    keys = _keys(packing, words, made)
+    ordered = _ordered_pairs(keys, made)
+    for number, names in enumerate(permutations(grounded)):
+        sorted_by_key = [ordered[a, b] for a, b in _must_be_ordered(names, len(keys))]
+        consistent = "true"
+        for one in sorted_by_key:
+            consistent = one if consistent == "true" else made.emit(f"and i1 {consistent}, {one}")
+        made.lines.append(f"  br i1 {consistent}, label %p{number}, label %p{number}end")
+        made.lines.append(f"p{number}:")
+        _keep_if_less(_renamed_words(packing, words, names, made), made)
+        made.lines.append(f"  br label %p{number}end")
+        made.lines.append(f"p{number}end:")
+    for word in range(packing.words):
+        at = made.emit(f"getelementptr inbounds i64, ptr %s, i64 {word}")
+        best = made.emit(f"load i64, ptr %best{word}")
+        made.lines.append(f"  store i64 {best}, ptr {at}")
+    allocated = [f"  %best{word} = alloca i64" for word in range(packing.words)]
+    return "\n".join(
+        ["define i64 @canonical(ptr noalias nocapture %s) nounwind {", "entry:", *allocated,
+         *made.lines, "  ret i64 0", "}", ""]
+    )  # fmt: skip
+
+
+def _keys(packing: Packing, words: list[str], made: _Function) -> list[str]:
+    """What a broker's own block holds, as far as it fits a word: the same for renamed brokers."""
+    keys: list[str] = []
+    for block in packing.blocks:
+        places = [packing.places[number] for number in block]
+        first = [place for place in places if place.word == places[0].word]
+        low = min(place.shift for place in first)
+        width = max(place.shift + place.width for place in first) - low
+        keys.append(made.masked(words[places[0].word], ((1 << width) - 1) << low, -low))
+    return keys
+
+
+def _ordered_pairs(keys: list[str], made: _Function) -> dict[tuple[int, int], str]:
+    return {
+        (a, b): made.emit(f"icmp ule i64 {keys[a - 1]}, {keys[b - 1]}")
+        for a in range(1, len(keys) + 1)
+        for b in range(1, len(keys) + 1)
+        if a != b
+    }
+
+
+def _must_be_ordered(names: Permutation, count: int) -> Iterator[tuple[int, int]]:
+    """The brokers that become neighbours: the renamed state has its blocks in order."""
+    back = {new: old for old, new in names.items()}
+    for position in range(1, count):
+        yield back[position], back[position + 1]
+
+
+def _renamed_words(
+    packing: Packing, words: list[str], names: Permutation, made: _Function
+) -> list[str]:
+    """The words after a renaming; cells that move together are moved together."""
+    grounded = packing.grounded
+    moves: dict[tuple[int, int, int], int] = {}
+    parts: list[list[str]] = [[] for _ in words]
+    for number, place in sorted(packing.places.items()):
+        target = packing.places[renamed_cell(grounded, number, names)]
+        if is_broker_like(grounded.cells[number].field.sort):
+            parts[target.word].append(_renamed_value(packing, number, target.shift, names, made))
+            continue
+        key = (place.word, target.word, target.shift - place.shift)
+        moves[key] = moves.get(key, 0) | place.mask << place.shift
+    for (source, into, shift), mask in sorted(moves.items()):
+        parts[into].append(made.masked(words[source], mask, shift))
+    after = []
+    for part in parts:
+        while len(part) > 1:
+            part = [
+                made.emit(f"or i64 {one}, {other}")
+                for one, other in zip(part[::2], part[1::2], strict=False)
+            ] + (part[-1:] if len(part) % 2 else [])
+        after.append(part[0] if part else "0")
+    return after
+
+
+SLOT = 4
+"""Bits of an entry in the table of renamed values: brokers are fewer than 16."""
+
+
+def _renamed_value(
+    packing: Packing, number: int, shift: int, names: Permutation, made: _Function
+) -> str:
+    """A cell that holds a broker: its value is looked up in a table that is one literal."""
+    place = packing.places[number]
+    domain = packing.grounded.cells[number].domain
+    table = 0
+    for code in domain:
+        table |= (names[code] - place.low) << (SLOT * (code - place.low))
+    value = made.masked(f"%w{place.word}", place.mask << place.shift, -place.shift)
+    amount = made.emit(f"shl i64 {value}, 2")
+    looked_up = made.emit(f"lshr i64 {_signed(table)}, {amount}")
+    entry = made.emit(f"and i64 {looked_up}, {(1 << SLOT) - 1}")
+    return made.emit(f"shl i64 {entry}, {shift}") if shift else entry
+
+
+def _keep_if_less(candidate: list[str], made: _Function) -> None:
+    """Compare from the last word to the first, so that the first decides."""
+    best = [made.emit(f"load i64, ptr %best{word}") for word in range(len(candidate))]
+    less = "false"
+    for one, other in reversed(list(zip(candidate, best, strict=True))):
+        below = made.emit(f"icmp ult i64 {one}, {other}")
+        equal = made.emit(f"icmp eq i64 {one}, {other}")
+        tied = made.emit(f"and i1 {equal}, {less}")
+        less = made.emit(f"or i1 {below}, {tied}")
+    for word, (one, other) in enumerate(zip(candidate, best, strict=True)):
+        kept = made.emit(f"select i1 {less}, i64 {one}, i64 {other}")
+        made.lines.append(f"  store i64 {kept}, ptr %best{word}")
+
+
+def _signed(value: int) -> int:
+    value &= (1 << 64) - 1
+    return value - (1 << 64) if value >> 63 else value
