@@ -58,24 +58,25 @@ def checked(
     master: str | None = None,
 ) -> dict[str, Any]:
     """What `insync check` says, as plain data. Raises WrongUse for paths that make no sense."""
+    from conformance.pipeline.corpus import Judged, without_logs
     from conformance.pipeline.report import check_result
 
     ingested, others = _sorted_out(paths)
-    found = find(others) if others else None
-    logs = found.logs if found is not None else ()
-    traces = [_trace(path) for path in (found.traces if found is not None else ())]
-    if logs:
-        check_release(release)
+    found = find(others)
+    check_release(release)
+    traces = [_trace(path) for path in found.traces]
     corpora: list[Corpus] = []
-    judged = _nothing()
-    if logs or ingested:
+    judged = Judged()
+    if found.logs or ingested:
         runner = start(engine, master)
         with started(engine):
             corpora = [runner.load(folder) for folder in ingested]
-            if logs:
-                corpora.append(runner.ingest(logs, release))
+            if found.logs:
+                corpora.append(runner.ingest(found, release))
             judged = _judge(runner, corpora)
-    return check_result(corpora, judged, traces, found.skipped if found is not None else ())
+    if not found.logs:
+        corpora.append(without_logs(found))
+    return check_result(corpora, judged, traces)
 
 
 def _sorted_out(paths: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -89,14 +90,10 @@ def _sorted_out(paths: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     return ingested, tuple(path for path in paths if path not in ingested)
 
 
-def _nothing() -> Judged:
+def _judge(runner: Engine, corpora: list[Corpus]) -> Judged:
     from conformance.pipeline.corpus import Judged
 
-    return Judged()
-
-
-def _judge(runner: Engine, corpora: list[Corpus]) -> Judged:
-    together = _nothing()
+    together = Judged()
     for corpus in corpora:
         judged = runner.judge(corpus)
         together.findings += judged.findings

@@ -44,6 +44,7 @@ def ingest(
     is an event, a continuation of one, or rejected with a reason. Exits 3 when a file could not
     be read (to its end), or when nothing was recognised.
     """
+    from conformance.ingest.files import Skipped
     from conformance.pipeline import store
     from conformance.pipeline.report import ingest_summary
     from conformance.pipeline.tables import show_ingest
@@ -58,8 +59,11 @@ def ingest(
         raise WrongUse(str(error)) from error
     runner = start(engine, master)
     with started(engine):
-        corpus = runner.ingest(found.logs, release)
-        summary = ingest_summary([corpus], found.skipped)
+        corpus = runner.ingest(found, release)
+        corpus.skipped += tuple(
+            Skipped(trace, "is a recorded trace; insync check reads it") for trace in found.traces
+        )
+        summary = ingest_summary([corpus])
         store.write(out, corpus, summary, runner.save)
     show_ingest(summary, lambda text: say(text, json_target))
     say(f"written to {out}", json_target)

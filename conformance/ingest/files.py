@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
 from conformance.ingest import heads
-from conformance.ingest.reader import UnreadableError, head_of
+from conformance.ingest.reader import UnreadableError, head_of, why_closed
 
 _LOG_NAME = re.compile(r"(?P<base>.+?\.(?:log|out))(?:[.\-_](?P<suffix>.+))?")
 _STAMPED = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3}\] [A-Z]+ +(.*)$", re.MULTILINE)
@@ -26,8 +27,10 @@ _OTHER_LOGS = (
     (re.compile(r"zookeeper.*|zkServer.*"), "is ZooKeeper's own log"),
     (re.compile(r"hs_err_.*"), "is a crash report of the JVM"),
 )
+_ARCHIVE = re.compile(r".*\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip|7z|rar)")
 # Logs that say nothing of the protocol, and are empty in most installations.
 _MAY_BE_EMPTY = re.compile(r"(?:kafka-request|kafka-authorizer|log-cleaner)\.log.*")
+HOLDS_NO_LOG = "holds no log; name the folder of controller.log, state-change.log and server.log"
 TRACE_MARK = '"insync.trace/'
 _PEEKED = 12  # files of a folder that are opened to tell whose it is
 
@@ -47,7 +50,7 @@ class LogFile:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A file that is no log and was left alone."""
+    """A file or folder that was left alone, and why."""
 
     name: str
     reason: str
@@ -59,11 +62,12 @@ class NotAFileError(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """What the given paths hold."""
+    """What the given paths hold. What is `closed` should have been read, and could not be."""
 
     logs: tuple[LogFile, ...] = ()
     traces: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    closed: tuple[Skipped, ...] = ()
 
 
 def discover(paths: Sequence[str]) -> Found:
@@ -75,11 +79,17 @@ def discover(paths: Sequence[str]) -> Found:
     """
     logs: list[LogFile] = []
     traces: list[str] = []
-    skipped: list[Skipped] = []
+    left = _Left()
     for path in paths:
-        if not os.path.exists(path):
-            raise FileNotFoundError(path)
-        if not os.path.isdir(path) and not os.path.isfile(path):
+        try:
+            mode = os.lstat(path).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            raise FileNotFoundError(path) from None
+        except OSError:
+            continue  # reading it will say why
+        if stat.S_ISLNK(mode) and os.path.exists(path):
+            mode = os.stat(path).st_mode
+        if not (stat.S_ISLNK(mode) or stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
             raise NotAFileError(path)
     paths = list({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
     named = [path for path in paths if not os.path.isdir(path)]
@@ -93,12 +103,18 @@ def discover(paths: Sequence[str]) -> Found:
     units: list[tuple[str, list[str]]] = []
     for path in paths:
         if os.path.isdir(path):
-            inside = list(_inside(path, traces, skipped))
+            inside: list[str] = []
+            known = len(traces) + len(left.closed)
+            for each in _inside(path, (os.path.realpath(path),), left):
+                (traces if is_trace(each) else inside).append(each)
+            if not inside and len(traces) + len(left.closed) == known:
+                left.closed.append(Skipped(path, HOLDS_NO_LOG))
             units += _units(path, inside)
     for cluster, inside in _clusters(units):
         logs += _ordered(cluster, inside)
     unique = {os.path.realpath(log.path): log for log in logs}
-    return Found(tuple(unique.values()), tuple(dict.fromkeys(traces)), tuple(skipped))
+    skipped, closed = tuple(left.skipped), tuple(left.closed)
+    return Found(tuple(unique.values()), tuple(dict.fromkeys(traces)), skipped, closed)
 
 
 def is_trace(path: str) -> bool:
@@ -109,38 +125,68 @@ def is_trace(path: str) -> bool:
         return False
 
 
-def _inside(folder: str, traces: list[str], skipped: list[Skipped]) -> Iterator[str]:
-    for root, folders, names in os.walk(folder):
-        folders.sort()
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in sorted(names):
-            path = os.path.join(root, name)
-            reason = _not_a_log(path, name)
-            if reason is None:
-                yield path
-            elif os.path.isfile(path) and is_trace(path):
-                traces.append(path)
-            else:
-                skipped.append(Skipped(path, reason))
+@dataclass
+class _Left:
+    """What a walk through folders leaves behind: no logs, and what it could not look into."""
+
+    skipped: list[Skipped] = field(default_factory=list)
+    closed: list[Skipped] = field(default_factory=list)
+
+
+def _inside(folder: str, roots: tuple[str, ...], left: _Left) -> Iterator[str]:
+    """The logs and traces in a folder, in order. `roots` are the folders being read around it."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        left.closed.append(Skipped(folder, why_closed(error)))
+        return
+    folders = []
+    for name in names:
+        path = os.path.join(folder, name)
+        if os.path.isdir(path):
+            folders.append(name)
+            continue
+        reason = _not_a_log(path, name)
+        if reason is None or (os.path.isfile(path) and is_trace(path)):
+            yield path
+        else:
+            left.skipped.append(Skipped(path, reason))
+    for name in folders:
+        path = os.path.join(folder, name)
+        real = os.path.realpath(path)
+        if name.startswith("."):
+            left.skipped.append(Skipped(path, "is hidden"))
+        elif not os.path.islink(path):
+            yield from _inside(path, roots, left)
+        elif any(_overlap(real, root) for root in roots):
+            # Else a link to a folder around it would be followed for ever.
+            left.skipped.append(Skipped(path, "is a link to a folder that is being read anyway"))
+        else:
+            yield from _inside(path, (*roots, real), left)
+
+
+def _overlap(one: str, other: str) -> bool:
+    return os.path.commonpath([one, other]) in (one, other)
 
 
 def _not_a_log(path: str, name: str) -> str | None:
     if name.startswith("."):
         return "is hidden"
-    if not os.path.isfile(path):
+    if os.path.exists(path) and not os.path.isfile(path):
         return "is no regular file"
     for pattern, reason in _OTHER_LOGS:
         if pattern.fullmatch(name):
             return reason
+    named = _LOG_NAME.fullmatch(_plain(name)) is not None
     try:
         head = head_of(path, 4096)
     except UnreadableError as error:
         if _MAY_BE_EMPTY.fullmatch(name):
-            return f"{error}, and says nothing of the protocol"
-        return None if _LOG_NAME.fullmatch(_plain(name)) else "is no log"
-    if _LOG_NAME.fullmatch(_plain(name)) or _STAMPED.search(head):
+            return f"{str(error).split(';')[0]}, and says nothing of the protocol"
+        head = ""
+    if named or _STAMPED.search(head):
         return None
-    return "is no log"
+    return "is an archive; unpack it first" if _ARCHIVE.fullmatch(name) else "is no log"
 
 
 def _plain(name: str) -> str:

@@ -16,18 +16,19 @@ import pyarrow as pa
 
 from conformance.ingest import notes
 from conformance.ingest.dialects import Dialect, dialect_for, skeleton
-from conformance.ingest.log4j import Record, records
-from conformance.ingest.reader import DamagedError, UnreadableError, lines_of
+from conformance.ingest.log4j import TOO_LONG, Record, records
+from conformance.ingest.reader import EMPTY, DamagedError, UnreadableError, lines_of
 from conformance.ingest.schema import EVENT, FILE, LINES, REJECTED
 
 BATCH = 20_000
 UNKNOWN_TEMPLATE = "unknown template"
-NOT_KAFKA = "is not a log of a Kafka broker"
-NO_RECORD = "has no line in the layout of Kafka's log4j"
+NOT_KAFKA = "is not a log of a Kafka broker; its lines end in (kafka....) or (state.change.logger)"
+NO_RECORD = "has no line in Kafka's layout, `[2024-03-01 10:00:00,000] INFO message (logger)`"
 
 _BROKER_ID = re.compile(r"^\s*broker\.id = (\d+)\s*$", re.MULTILINE)
 _KAFKA = re.compile(r"(?:kafka\.|state\.change\.logger|org\.apache\.kafka\.)")
 _SHOWN = 500
+_JUMP = 60_000  # milliseconds; stamps that go back further show files that were put together
 
 
 @dataclass
@@ -43,11 +44,22 @@ class Tally:
     brokers: set[int] = field(default_factory=set)
     release: str | None = None
     stated_id: int | None = None
+    since: int | None = None
+    until: int | None = None
+    too_long: int | None = None
+    jumps: list[int] = field(default_factory=list)
 
     @property
     def read(self) -> int:
         """Lines read. Kept as a sum of its parts nowhere else, so that it can be tested."""
         return self.events + self.continuation + self.rejected
+
+    def stamp(self, record: Record) -> None:
+        """Note the time of a record, and whether the lines jump back to an earlier one."""
+        if self.until is not None and record.at is not None and record.at < self.until - _JUMP:
+            self.jumps.append(record.line)
+        self.since = record.at if self.since is None else self.since
+        self.until = record.at
 
 
 def rows_of_file(
@@ -66,7 +78,7 @@ def rows_of_file(
     except UnreadableError as error:
         reason = str(error)
     except DamagedError as error:
-        reason = f"{error} after line {counted.number}"
+        reason = f"{error} after line {counted.number}; copy it again, whole"
     if reason is None:
         reason = _not_a_log(tally)
     yield {
@@ -79,6 +91,9 @@ def rows_of_file(
         "continuation": tally.continuation,
         "rejected": tally.rejected,
         "protocol": tally.protocol,
+        "since": tally.since,
+        "until": tally.until,
+        "jumps": tally.jumps,
         "brokers": sorted(tally.brokers),
         "release": tally.release,
         "stated_id": tally.stated_id,
@@ -94,9 +109,12 @@ def rows_of_lines(
         row = {"cluster": cluster, "file": file, "line": record.line, "at": record.at}
         if record.problem is not None:
             tally.rejected += 1
+            if record.problem == TOO_LONG and tally.too_long is None:
+                tally.too_long = record.line
             yield row | _rejected(record, record.problem, record.problem)
             continue
         tally.stamped += 1
+        tally.stamp(record)
         tally.kafka += _KAFKA.match(record.logger) is not None
         tally.protocol += notes.is_protocol(record.logger)
         known = dialect.read(record.logger, record.message)
@@ -177,8 +195,12 @@ def _configured(record: Record, columns: dict[str, Any], tally: Tally) -> dict[s
 
 def _not_a_log(tally: Tally) -> str | None:
     if not tally.stamped:
-        return NO_RECORD if tally.read else "is empty"
-    return None if tally.kafka else NOT_KAFKA
+        return NO_RECORD if tally.read else EMPTY
+    if not tally.kafka:
+        return NOT_KAFKA
+    if tally.too_long is not None:
+        return f"line {tally.too_long} is {TOO_LONG}, the most that is read of one"
+    return None
 
 
 def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:

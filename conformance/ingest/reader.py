@@ -9,6 +9,8 @@ from typing import IO
 
 CHUNK = 1 << 20
 LONGEST = 1 << 20  # characters; a longer line is cut, and the parser rejects it
+EMPTY = "is empty; a log has lines"
+BINARY = "is binary; a log is text, plain or gzip"
 _GZIP = b"\x1f\x8b"
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -35,10 +37,16 @@ def lines_of(path: str) -> Iterator[str]:
     try:
         with open(path, "rb") as file:
             yield from _split(_text(_bytes(file)))
-    except IsADirectoryError as error:
-        raise UnreadableError("is a folder") from error
     except OSError as error:
-        raise UnreadableError((error.strerror or str(error)).lower()) from error
+        raise UnreadableError(why_closed(error)) from error
+
+
+def why_closed(error: OSError) -> str:
+    """Why a file or folder cannot be opened, and what would be right."""
+    reason = (error.strerror or str(error)).lower()
+    if isinstance(error, PermissionError):
+        return f"{reason}; make it readable, or run as someone who may read it"
+    return f"{reason}; name a log file that can be opened"
 
 
 def head_of(path: str, limit: int = 1 << 16) -> str:
@@ -59,7 +67,7 @@ def head_of(path: str, limit: int = 1 << 16) -> str:
 def _bytes(file: IO[bytes]) -> Iterator[bytes]:
     first = file.read(CHUNK)
     if not first:
-        raise UnreadableError("is empty")
+        raise UnreadableError(EMPTY)
     if first.startswith(_GZIP):
         yield from _inflated(first, file)
         return
@@ -95,14 +103,14 @@ def _inflated(data: bytes, file: IO[bytes]) -> Iterator[bytes]:
     if not member.eof:
         raise DamagedError("gzip ends too early")
     if not some:
-        raise UnreadableError("is empty")
+        raise UnreadableError(EMPTY)
 
 
 def _text(chunks: Iterator[bytes]) -> Iterator[str]:
     first = next(chunks, b"")
     encoding = next((name for mark, name in _MARKS if first.startswith(mark)), "utf-8")
     if encoding != "utf-16" and b"\0" in first[:65536]:
-        raise UnreadableError("is binary")
+        raise UnreadableError(BINARY)
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     yield decoder.decode(first)
     for chunk in chunks:

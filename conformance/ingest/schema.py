@@ -71,6 +71,9 @@ FILES = pa.schema(
         "continuation": _LONG,
         "rejected": _LONG,
         "protocol": _LONG,  # stamped lines of the loggers that speak of the protocol
+        "since": _LONG,  # the first stamp in it, as `at`
+        "until": _LONG,  # and the last
+        "jumps": pa.list_(_LONG),  # lines whose stamps go back by more than a minute
         "brokers": pa.list_(_INT),  # those that name themselves as writers of its lines
         "release": _TEXT,
         "stated_id": _INT,  # broker.id as the file's configuration dump states it

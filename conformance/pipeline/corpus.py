@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from conformance.ingest.files import LogFile
+from conformance.ingest.files import Found, Skipped
 from conformance.pipeline.findings import Finding
 
 
@@ -41,6 +40,13 @@ class Corpus:
     events: Any  # of `MERGED`
     rejected: Any  # of `REJECTS`
     figures: Figures
+    skipped: tuple[Skipped, ...] = ()
+    closed: tuple[Skipped, ...] = ()
+
+
+def without_logs(found: Found) -> Corpus:
+    """The corpus of paths that hold no log, for which no engine has to be started."""
+    return Corpus([], [], None, None, Figures(), found.skipped, found.closed)
 
 
 @dataclass
@@ -55,8 +61,8 @@ class Judged:
 class Engine(Protocol):
     """How the same plain functions are run: in this process, or by Spark."""
 
-    def ingest(self, logs: Sequence[LogFile], release: str | None) -> Corpus:
-        """Read and merge the lines of `logs`."""
+    def ingest(self, found: Found, release: str | None) -> Corpus:
+        """Read and merge the lines of the logs that were found."""
 
     def save(self, corpus: Corpus, folder: str) -> None:
         """Write the tables `events` and `rejected` as Parquet into an empty folder."""

@@ -7,14 +7,14 @@ beginning may lie between two lines; every such beginning takes seconds, so skew
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.places import Place
-from conformance.pipeline.resets import Registration, Reset, find_resets, registrations
+from conformance.pipeline.resets import Registration, Reset, find_resets, registrations, signs
 
 _NAMELESS = frozenset(("process_starting", "cluster_id", "zookeeper_is_new", "release"))
 _NAMING = frozenset(("configuration", "process_started", "broker_registered"))
@@ -27,6 +27,20 @@ _PROCESS = frozenset(
         "process_controller_thread",
     )
 )
+# What a broker writes to server.log only, of the things that explain a value that goes back.
+_SERVER_LOG = frozenset(
+    (
+        "process_starting",
+        "process_started",
+        "cluster_id",
+        "broker_registered",
+        "log_created",
+        "log_removed",
+    )
+)
+# Milliseconds: how far stamps of one file go back when threads write it; what a process needs
+# at the least to end and start; and a broker to lose its session and be elected anew.
+_JITTER, _RESTART, _ELECTION = 1000, 2000, 3000
 _TOPIC_BEGINS = frozenset(("topics_changed", "partitions_created", "topic_deleted"))
 _REPLICA_BEGINS = frozenset(("log_created", "log_removed"))
 
@@ -63,14 +77,18 @@ class History:
         Within one file that is so even when several brokers share it; across files only when
         the log is one broker's and none of its files is missing or damaged.
         """
-        if a.file == b.file:
-            return True
+        if self.key(b) < self.key(a) or b.at < a.at - _JITTER:
+            return False  # files were put together in another order than they were written
         first, last = self.places[a.file], self.places[b.file]
+        if a.file == b.file:
+            return not any(a.line < line <= b.line for line in first.jumps)
         if first.stream != last.stream or not first.sole:
             return False
         between = self._rolls[first.stream][first.roll : last.roll + 1]
-        return not any(place.damaged for place in between[:-1]) and not any(
-            place.gap_before for place in between[1:]
+        return not (
+            any(place.damaged for place in between[:-1])
+            or any(place.gap_before for place in between[1:])
+            or any(place.jumps for place in between)
         )
 
     def complete(self, event: Event) -> bool:
@@ -79,6 +97,39 @@ class History:
         return place.sole and not any(
             each.damaged or each.gap_before for each in self._rolls[place.stream]
         )
+
+    def server_log_covers(self, a: Event, b: Event) -> bool:
+        """Whether the server log of the writer of `b` is here, whole, from `a` to `b`.
+
+        It would show its process restart, its replicas made or removed, and its registration.
+        """
+        low, high = _between(a, b)
+        streams = self._server_logs.get(b.broker, set())
+        return any(self._covers(self._rolls[stream], low, high) for stream in sorted(streams))
+
+    @staticmethod
+    def _covers(rolls: list[Place], low: int, high: int) -> bool:
+        begun = [n for n, place in enumerate(rolls) if place.since is not None]
+        first = max((n for n in begun if (rolls[n].since or 0) <= low), default=None)
+        if first is None:
+            return False
+        # What is quiet after the newest file's last line was quiet, unless the file is damaged.
+        ended = (n for n in begun if n >= first and (rolls[n].until or 0) >= high)
+        last = min(ended, default=len(rolls) - 1)
+        open_end = (rolls[last].until or 0) < high
+        if any(place.damaged or place.jumps for place in rolls[first : last + open_end]):
+            return False
+        return first == last or (
+            rolls[first].sole and not any(place.gap_before for place in rolls[first + 1 : last + 1])
+        )
+
+    @cached_property
+    def _server_logs(self) -> dict[int | None, set[str]]:
+        found: dict[int | None, set[str]] = defaultdict(set)
+        for event in self.events:
+            if event.kind in _SERVER_LOG:
+                found[event.broker].add(self.places[event.file].stream)
+        return found
 
     # --- did a process start or end between two lines?
 
@@ -95,9 +146,9 @@ class History:
                 return marks[at]
         return None
 
-    def shows_processes(self, broker: int | None) -> bool:
-        """Whether any line shows a process of this broker start or end."""
-        return (broker, "") in self._marks
+    def same_process(self, a: Event, b: Event) -> bool:
+        """Whether a restart of the writer of `b` between two of its lines would have been seen."""
+        return 0 <= b.at - a.at < _RESTART or self.server_log_covers(a, b)
 
     @cached_property
     def _marks(self) -> dict[tuple[int | None, str], tuple[list[int], list[Event]]]:
@@ -149,18 +200,39 @@ class History:
         return count
 
     def watched(self, a: Event, b: Event) -> bool:
-        """Whether a new ZooKeeper between `a` and `b` would have been noticed.
+        """Whether registrations deny a new ZooKeeper between `a` and `b`.
 
-        So it is when brokers' registrations (czxids, which never fall) are seen before and after.
+        They do when their czxids, which never fall, are seen before and after, and go on growing.
         """
-        times = [each.event.at for each in self._registrations]
         low, high = _between(a, b)
-        return bool(times) and times[0] <= low and times[-1] >= high
+        times = [each.event.at for each in self._registrations]
+        before, after = bisect_right(times, low) - 1, bisect_left(times, high)
+        if before < 0 or after == len(times):
+            return False
+        low, high = times[before], times[after]
+        return not any(max(sign.low, low) < min(sign.high, high) for sign in self._signs)
+
+    def same_zookeeper(self, a: Event, b: Event, epoch: int) -> bool:
+        """Whether a new ZooKeeper between `a` and `b`, which carries this epoch, would be noticed.
+
+        It would by registrations, by the server logs of both writers, and by the clock: a new
+        one counts controller epochs from 1, and every election takes its time.
+        """
+        if self.watched(a, b):
+            return True
+        if abs(b.at - a.at) < _ELECTION * max(epoch, 1):
+            return True
+        return self.server_log_covers(a, b) and self.server_log_covers(b, a)
 
     @cached_property
     def resets(self) -> tuple[Reset, ...]:
         """Every new beginning that the lines give evidence of, in order of time."""
         return find_resets(self.events)
+
+    @cached_property
+    def _signs(self) -> list[Reset]:
+        """The same, each sign by itself: two of them need not be of the same beginning."""
+        return list(signs(self.events))
 
     @cached_property
     def _registrations(self) -> list[Registration]:
@@ -176,6 +248,22 @@ class History:
         """A line that shows the log of the partition of `b` created or removed by its broker."""
         lines = self._replica_lines.get((b.broker, b.topic, b.partition), ())
         return _first(lines, a, b)
+
+    def replica_stopped(self, a: Event, b: Event) -> bool:
+        """Whether the broker of `b` was asked to stop replicas, maybe this one, in between."""
+        low, high = _between(a, b)
+        return any(
+            low <= event.at <= high and event.tp in (None, b.tp)
+            for event in self._stops.get(b.broker, ())
+        )
+
+    @cached_property
+    def _stops(self) -> dict[int | None, list[Event]]:
+        found: dict[int | None, list[Event]] = defaultdict(list)
+        for event in self.events:
+            if event.kind == "stop_replica_handled":
+                found[event.broker].append(event)
+        return found
 
     @cached_property
     def _topic_lines(self) -> dict[str, list[Event]]:

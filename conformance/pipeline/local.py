@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conformance.ingest.dialects import NOTE
-from conformance.ingest.files import LogFile
+from conformance.ingest.files import Found, LogFile
 from conformance.ingest.parse import batches, rows_of_file
 from conformance.ingest.schema import EVENT, EVENTS, FILE, FILES, LINES, REJECTED, REJECTS
 from conformance.pipeline import store
@@ -25,10 +25,10 @@ from conformance.pipeline.repeats import merge_repeats
 class LocalEngine:
     """One process, Arrow tables in memory."""
 
-    def ingest(self, logs: Sequence[LogFile], release: str | None) -> Corpus:
-        """Read and merge the lines of `logs`."""
-        rows = [asdict(log) for log in logs]
-        lines = pa.Table.from_batches(_read(logs, release), schema=LINES)
+    def ingest(self, found: Found, release: str | None) -> Corpus:
+        """Read and merge the lines of the logs that were found."""
+        rows = [asdict(log) for log in found.logs]
+        lines = pa.Table.from_batches(_read(found.logs, release), schema=LINES)
         files = _only(lines, FILE).select(FILES.names).to_pylist()
         folders = {row["name"]: row["folder"] for row in rows}
         events = merge_repeats(
@@ -37,7 +37,7 @@ class LocalEngine:
         kinds = Counter(_only(lines, EVENT)["kind"].to_pylist())
         rejected = _only(lines, REJECTED).select(REJECTS.names)
         figures = Figures(kinds, events.num_rows, _unknown(rejected))
-        return Corpus(rows, files, events, rejected, figures)
+        return Corpus(rows, files, events, rejected, figures, found.skipped, found.closed)
 
     def save(self, corpus: Corpus, folder: str) -> None:
         """Write the tables `events` and `rejected` as Parquet into an empty folder."""
@@ -47,10 +47,10 @@ class LocalEngine:
 
     def load(self, folder: str) -> Corpus:
         """Read what `save` (of any engine) and `store.keep` have written."""
-        kept = store.kept(folder)
-        events = pq.read_table(os.path.join(folder, "events"))
-        rejected = pq.read_table(os.path.join(folder, "rejected"))
-        return Corpus(kept.logs, kept.files, events, rejected, kept.figures)
+        corpus = store.kept(folder)
+        corpus.events = pq.read_table(os.path.join(folder, "events"))
+        corpus.rejected = pq.read_table(os.path.join(folder, "rejected"))
+        return corpus
 
     def judge(self, corpus: Corpus) -> Judged:
         """Apply every rule to every cluster."""

@@ -26,6 +26,9 @@ class Place:
     gap_before: bool = False
     damaged: bool = False
     sole: bool = True
+    since: int | None = None  # milliseconds since 1970
+    until: int | None = None
+    jumps: tuple[int, ...] = ()
 
 
 def places_of(
@@ -39,17 +42,22 @@ def places_of(
         row = read.get(log["name"])
         if row is not None:
             writers[log["stream"]] |= set(row["brokers"] or ())
-    return {
-        log["name"]: Place(
+    nothing: Mapping[str, Any] = {"reason": "was not read", "since": None, "until": None}
+    places = {}
+    for log in logs:
+        row = read.get(log["name"], nothing)
+        places[log["name"]] = Place(
             stream=log["stream"],
             folder=log["folder"],
             roll=log["roll"],
             gap_before=log["gap_before"],
-            damaged=log["name"] not in read or read[log["name"]]["reason"] is not None,
+            damaged=row["reason"] is not None,
             sole=len(writers[log["stream"]]) <= 1,
+            since=row["since"],
+            until=row["until"],
+            jumps=tuple(row.get("jumps") or ()),
         )
-        for log in logs
-    }
+    return places
 
 
 def owners_of(

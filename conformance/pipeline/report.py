@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from conformance.ingest.files import Skipped
 from conformance.ingest.parse import UNKNOWN_TEMPLATE
 from conformance.pipeline.corpus import Corpus, Judged
 from conformance.pipeline.findings import UNREAD, Finding, Kind
@@ -34,7 +33,7 @@ def lines_of(corpora: Iterable[Corpus]) -> dict[str, int]:
     return {name: sum(row[name] for row in files) for name in names}
 
 
-def ingest_summary(corpora: Sequence[Corpus], skipped: Iterable[Skipped] = ()) -> dict[str, Any]:
+def ingest_summary(corpora: Sequence[Corpus]) -> dict[str, Any]:
     """Everything that ingestion knows, in a fixed order."""
     kinds: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
@@ -56,9 +55,14 @@ def ingest_summary(corpora: Sequence[Corpus], skipped: Iterable[Skipped] = ()) -
         "clusters": _clusters(corpora),
         "files": files,
         "unreadable": [
-            {"file": row["file"], "reason": row["reason"]} for row in files if row["reason"]
+            *({"file": row["file"], "reason": row["reason"]} for row in files if row["reason"]),
+            *(
+                {"file": each.name, "reason": each.reason}
+                for corpus in corpora
+                for each in corpus.closed
+            ),
         ],
-        "skipped": [asdict(each) for each in skipped],
+        "skipped": [asdict(each) for corpus in corpora for each in corpus.skipped],
     }
 
 
@@ -66,13 +70,12 @@ def check_result(
     corpora: Sequence[Corpus],
     judged: Judged,
     traces: Sequence[TraceResult] = (),
-    skipped: Iterable[Skipped] = (),
 ) -> dict[str, Any]:
     """The contract of `insync check --json`, with everything that ingestion knows beside it."""
     findings = [*judged.findings, *_unread(corpora)]
     findings += [finding for trace in traces for finding in trace.findings]
     findings.sort(key=lambda finding: finding.order)
-    summary = ingest_summary(corpora, skipped)
+    summary = ingest_summary(corpora)
     lines = summary.pop("lines")
     # A line of a recorded trace is an event; nothing in it is continued or rejected.
     recorded = sum(trace.lines for trace in traces)
@@ -121,25 +124,30 @@ def _verdict(
 
 
 def _unread(corpora: Sequence[Corpus]) -> Iterable[Finding]:
-    """Clusters whose protocol lines are mostly of a release that no template knows."""
+    """Clusters whose lines are of a release that no template knows, or in another layout."""
     for corpus in corpora:
         for cluster in _names(corpus):
-            protocol = sum(row["protocol"] for row in corpus.files if row["cluster"] == cluster)
-            unknown = [
-                each
-                for each in corpus.figures.unknown
-                if each.cluster == cluster and each.reason == UNKNOWN_TEMPLATE
-            ]
-            count = sum(each.count for each in unknown)
-            if count * _TOLERATED > protocol:
-                first = min(unknown, key=lambda each: (each.file, each.line))
+            files = [row for row in corpus.files if row["cluster"] == cluster]
+            protocol = sum(row["protocol"] for row in files)
+            stamped = sum(row["events"] + row["rejected"] for row in files)
+            rejected = [each for each in corpus.figures.unknown if each.cluster == cluster]
+            unknown = [each for each in rejected if each.reason == UNKNOWN_TEMPLATE]
+            misshapen = [each for each in rejected if each.reason != UNKNOWN_TEMPLATE]
+            for some, of, why in (
+                (unknown, protocol, "{} of {} lines of the protocol's loggers fit no template"),
+                (misshapen, stamped, "{} of {} lines are not in the layout of Kafka's log4j"),
+            ):
+                count = sum(each.count for each in some)
+                if count * _TOLERATED <= of:
+                    continue
+                first = min(some, key=lambda each: (each.file, each.line))
                 yield Finding(
                     kind=Kind.INCOMPLETE.value,
                     cluster=cluster,
                     file=first.file,
                     line=first.line,
                     rule=UNREAD.name,
-                    why=f"{count} of {protocol} lines of the protocol's loggers fit no template",
+                    why=why.format(count, of),
                     allowed=UNREAD.allowed,
                     positions=(f"{first.file}:{first.line}",),
                 )

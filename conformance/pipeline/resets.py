@@ -43,10 +43,7 @@ def find_resets(events: Sequence[Event]) -> tuple[Reset, ...]:
 
     What begins with the first line of all is no new beginning.
     """
-    found = sorted(
-        [*_new_ids(events), *_new_registrations(events), *_new_znodes(events)],
-        key=lambda reset: (reset.high, reset.low),
-    )
+    found = sorted(signs(events), key=lambda reset: (reset.high, reset.low))
     merged: list[Reset] = []
     for reset in found:
         last = merged[-1] if merged else None
@@ -59,6 +56,13 @@ def find_resets(events: Sequence[Event]) -> tuple[Reset, ...]:
     first = min((event.at for event in events), default=0)
     elections = _by_time(events, "controller_elected")
     return tuple(_narrowed(reset, elections) for reset in merged if reset.low >= first)
+
+
+def signs(events: Sequence[Event]) -> Iterable[Reset]:
+    """Every single sign of a new beginning, with the time in which that must lie."""
+    yield from _new_ids(events)
+    yield from _new_registrations(events)
+    yield from _new_znodes(events)
 
 
 def registrations(events: Iterable[Event]) -> list[Registration]:

@@ -55,27 +55,36 @@ def check(bench: Bench) -> None:
 
 
 def _ready_with_what_was_taken(bench: Bench) -> None:
-    """A controller gets ready with the epoch that it took; else the rarer of the two is wrong."""
+    """A controller gets ready with the epoch that it took; else the less used of the two is wrong.
+
+    What it wrote in this term of office tells; else the version of the znode, which rises with
+    each epoch.
+    """
     history = bench.history
-    used: Counter[tuple[int | None, int | None]] = Counter(
-        (event.controller, event.controller_epoch)
-        for event in history.events
-        if event.kind in WRITES | _SIGHTED_BY_OTHERS
-    )
     taken = history.streams(lambda event: event.kind in _ELECTIONS)
+    writes = history.streams(lambda event: event.kind in WRITES and _own(event))
     for (_, broker), events in sorted(taken.items(), key=_by_stream):
-        before = 0
-        for elected, ready in pairwise(events):
+        terms = [*events[1:], None]
+        for (elected, ready), after in zip(pairwise(events), terms[1:], strict=True):
             if elected.kind != "controller_elected" or ready.kind != "controller_ready":
                 continue
-            grows, before = (elected.controller_epoch or 0) > before, elected.controller_epoch or 0
-            # An epoch that went back is judged as such, by `_elections_grow`.
-            if not grows or not history.contiguous(elected, ready):
+            if not history.contiguous(elected, ready):
                 continue
             bench.looked(CONTROLLER_EPOCHS_GROW)
             if elected.controller_epoch == ready.controller_epoch:
                 continue
-            uses = [used[broker, event.controller_epoch] for event in (elected, ready)]
+            used = Counter(
+                event.controller_epoch
+                for (_, writer), wrote in writes.items()
+                for event in wrote
+                if writer == broker
+                and elected.at <= event.at
+                and (after is None or event.at < after.at)
+            )
+            uses = [used[event.controller_epoch] for event in (elected, ready)]
+            if uses[0] == uses[1] and elected.version is not None:
+                near = (elected.version, elected.version + 1)
+                uses = [int(event.controller_epoch in near) for event in (elected, ready)]
             wrong, right = (elected, ready) if uses[0] < uses[1] else (ready, elected)
             bench.report(
                 Kind.VIOLATION,
@@ -146,9 +155,7 @@ def _one_owner(bench: Bench) -> None:
         for other, events in ranked[1:]:
             event = events[0]
             near = min(known, key=lambda each: (abs(each.at - event.at), history.key(each)))
-            sure = history.watched(near, event) or (
-                history.complete(near) and history.complete(event)
-            )
+            sure = history.same_zookeeper(near, event, epoch)
             more = f" and {len(events) - 1} more lines" if len(events) > 1 else ""
             bench.report(
                 Kind.VIOLATION if sure else Kind.INCOMPLETE,
@@ -179,7 +186,9 @@ def _same_zookeeper(bench: Bench) -> Callable[[Event, Event], bool]:
             return True
         # The first epoch of all, without a further sign, may be that of a new ZooKeeper.
         first = b.controller_epoch == 1 and b.kind in _ELECTIONS
-        return not first and bench.history.contiguous(a, b)
+        if first or not bench.history.contiguous(a, b):
+            return False
+        return bench.history.same_zookeeper(a, b, b.controller_epoch or 0)
 
     return joined
 

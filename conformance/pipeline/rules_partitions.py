@@ -114,7 +114,9 @@ def _one_leader(bench: Bench, events: list[Event]) -> None:
         if last is not None and not _step(event).fresh and event.leader_epoch == last.leader_epoch:
             bench.looked(ONE_LEADER)
             if event.leader != last.leader and bench.history.topic_began(last, event) is None:
-                sure = bench.history.contiguous(last, event)
+                sure = bench.history.contiguous(last, event) and bench.history.same_zookeeper(
+                    last, event, event.controller_epoch or 0
+                )
                 bench.report(
                     Kind.VIOLATION if sure else Kind.INCOMPLETE,
                     ONE_LEADER,
@@ -147,6 +149,7 @@ def _leaders_are_the_elected(bench: Bench) -> None:
             and history.complete(state)
             and history.topic_began(state, event) is None
             and history.topic_began(event, state) is None
+            and history.same_zookeeper(state, event, state.controller_epoch or 0)
         ]
         if not states or not history.complete(event) or history.age(event) is None:
             continue
@@ -179,7 +182,7 @@ def _joined(bench: Bench) -> Callable[[Event, Event], bool]:
 
     def joined(a: Event, b: Event) -> bool:
         first, last = a.controller_epoch or 0, b.controller_epoch or 0
-        if last - first > 1000:
+        if last - first > 1000 or not history.same_zookeeper(a, b, last):
             return False
         streams = {history.places[a.file].stream, history.places[b.file].stream}
         for epoch in range(first + 1, last):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from conformance.ingest.files import LogFile
+from conformance.ingest.files import Found
 from conformance.pipeline import steps, store
 from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
 from conformance.pipeline.kernels import judged_of
@@ -35,9 +34,9 @@ class SparkEngine:
     def _session(self) -> SparkSession:
         return spark_session(self._master)
 
-    def ingest(self, logs: Sequence[LogFile], release: str | None) -> Corpus:
-        """Read and merge the lines of `logs`."""
-        rows = [asdict(log) for log in logs]
+    def ingest(self, found: Found, release: str | None) -> Corpus:
+        """Read and merge the lines of the logs that were found."""
+        rows = [asdict(log) for log in found.logs]
         # Large files first, so that the last task is a short one.
         rows.sort(key=lambda row: (-_size(row["path"]), row["name"]))
         slices = min(len(rows), 4 * self._session.sparkContext.defaultParallelism) or 1
@@ -55,7 +54,7 @@ class SparkEngine:
             events.count(),
             _unknown(rejected),
         )
-        return Corpus(rows, files, events, rejected, figures)
+        return Corpus(rows, files, events, rejected, figures, found.skipped, found.closed)
 
     def save(self, corpus: Corpus, folder: str) -> None:
         """Write the tables `events` and `rejected` as Parquet into an empty folder."""
@@ -64,11 +63,11 @@ class SparkEngine:
 
     def load(self, folder: str) -> Corpus:
         """Read what `save` (of any engine) and `store.keep` have written."""
-        kept = store.kept(folder)
+        corpus = store.kept(folder)
         read = self._session.read.parquet
-        events = read(os.path.join(os.path.abspath(folder), "events"))
-        rejected = read(os.path.join(os.path.abspath(folder), "rejected"))
-        return Corpus(kept.logs, kept.files, events, rejected, kept.figures)
+        corpus.events = read(os.path.join(os.path.abspath(folder), "events"))
+        corpus.rejected = read(os.path.join(os.path.abspath(folder), "rejected"))
+        return corpus
 
     def judge(self, corpus: Corpus) -> Judged:
         """Apply every rule to every cluster."""

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from conformance.ingest.files import Skipped
 from conformance.pipeline.corpus import Corpus, Figures, Unknown
 
 FORMAT = "insync.ingest/1"
@@ -68,7 +69,11 @@ def write(
             "distinct": corpus.figures.distinct,
             "unknown": [asdict(each) for each in corpus.figures.unknown],
         }
-        index = {"logs": corpus.logs, "files": corpus.files, "figures": said}
+        left = {
+            "skipped": [asdict(each) for each in corpus.skipped],
+            "closed": [asdict(each) for each in corpus.closed],
+        }
+        index = {"logs": corpus.logs, "files": corpus.files, "figures": said} | left
         _write(part / _INDEX, index)
         _write(part / SUMMARY, {"format": FORMAT} | summary)
         old = target.with_name(f".{target.name}.{os.getpid()}.old")
@@ -87,7 +92,10 @@ def kept(folder: str) -> Corpus:
     figures = Figures(
         Counter(said["kinds"]), said["distinct"], [Unknown(**each) for each in said["unknown"]]
     )
-    return Corpus(index["logs"], index["files"], None, None, figures)
+    skipped, closed = (
+        tuple(Skipped(**each) for each in index[name]) for name in ("skipped", "closed")
+    )
+    return Corpus(index["logs"], index["files"], None, None, figures, skipped, closed)
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

@@ -31,16 +31,8 @@ def show_ingest(summary: dict[str, Any], say: Say) -> None:
             for row in summary["clusters"]
         ),
     )
-    lines = summary["lines"]
-    say(
-        f"{lines['read']:,} lines read = {lines['events']:,} events + {lines['continuation']:,} "
-        f"continuation lines + {lines['rejected']:,} rejected; "
-        f"{summary['distinct_events']:,} distinct events\n"
-    )
+    show_lines(summary, say)
     _table(say, "Events", ("kind", "lines"), summary["events_by_kind"].items())
-    _table(
-        say, "Rejected lines, by reason", ("reason", "lines"), summary["rejected_by_reason"].items()
-    )
     _table(
         say,
         "Rejected lines, by shape",
@@ -54,24 +46,41 @@ def show_ingest(summary: dict[str, Any], say: Say) -> None:
 
 
 def show_left_out(summary: dict[str, Any], say: Say) -> None:
-    """Files that could not be read, and files that are no logs."""
-    rows = ((row["file"], row["reason"]) for row in summary["unreadable"])
-    _table(say, "Could not be read", ("file", "reason"), rows, shown=200)
-    rows = ((row["name"], row["reason"]) for row in summary["skipped"])
-    _table(say, "Skipped", ("file", "reason"), rows)
+    """A line for each file that could not be read (to its end), and for each that is no log."""
+    for row in summary["unreadable"]:
+        say(f"could not be read: {row['file']}: {row['reason']}")
+    for row in summary["skipped"][:_SHOWN]:
+        say(f"skipped: {row['name']}: {row['reason']}")
+    if len(summary["skipped"]) > _SHOWN:
+        say(f"... and {len(summary['skipped']) - _SHOWN} more skipped (all of them with --json)")
+    if summary["unreadable"] or summary["skipped"]:
+        say("")
+
+
+def show_lines(summary: dict[str, Any], say: Say) -> None:
+    """What became of every line, so that the sum can be checked."""
+    lines, distinct = summary["lines"], summary["distinct_events"]
+    repeated = sum(summary["events_by_kind"].values()) - distinct
+    say(
+        f"{lines['read']:,} lines read = {lines['events']:,} events + {lines['continuation']:,} "
+        f"continuation lines + {lines['rejected']:,} rejected"
+    )
+    if repeated:
+        say(f"  events: {repeated:,} of them repeat a line of another file; {distinct:,} differ")
+    first: dict[str, str] = {}
+    for row in summary["rejected_by_template"]:
+        place = f"{row['file']}:{row['line']}"
+        first[row["reason"]] = min(first.get(row["reason"], place), place)
+    for reason, count in summary["rejected_by_reason"].items():
+        say(f"  rejected, {reason}: {count:,}, such as {first[reason]}")
+    say("")
 
 
 def show_check(result: dict[str, Any], say: Say) -> None:
     """What was looked at, what was found, and the verdict."""
     show_left_out(result, say)
-    lines = result["lines"]
-    say(
-        f"{lines['read']:,} lines read = {lines['events']:,} events + {lines['continuation']:,} "
-        f"continuation lines + {lines['rejected']:,} rejected"
-    )
-    for reason, count in result["rejected_by_reason"].items():
-        say(f"  rejected, {reason}: {count:,}")
-    say("")
+    show_lines(result, say)
+    _table(say, "Events", ("kind", "lines"), result["events_by_kind"].items())
     _table(say, "Rules", ("rule", "times compared"), result["coverage"]["rules"].items())
     findings: Sequence[dict[str, Any]] = result["findings"]
     for kind in Kind:

@@ -91,9 +91,10 @@ def test_the_report_in_words_names_file_line_rule_and_reason(tmp_path: Path):
         (b"", "is empty"),
         (b"\0\1\2\3", "is binary"),
         (gzip.compress(b"[2024-03-01 10:00:00,000] INFO x (kafka.A)\n" * 99)[:-9], "gzip ends"),
-        (b"once upon a time\n", "has no line in the layout"),
+        (b"once upon a time\n", "has no line in Kafka's layout"),
+        (changed(1, (1, 4), 1, 5, "1,2").encode() + b"x" * (1 << 20), "line 1 is longer than"),
     ],
-    ids=["empty", "binary", "truncated gzip", "no log"],
+    ids=["empty", "binary", "truncated gzip", "no log", "a line without end"],
 )
 def test_a_bad_log_is_named_and_the_others_are_still_judged(good: Path, data: bytes, reason: str):
     (good / "server.log").write_bytes(data)
@@ -105,6 +106,62 @@ def test_a_bad_log_is_named_and_the_others_are_still_judged(good: Path, data: by
     assert [Path(each["file"]).name for each in found["unreadable"]] == ["server.log"]
     assert reason in found["unreadable"][0]["reason"]
     assert found["coverage"]["rules"]["leader_epochs_never_go_back"] == 1
+
+
+def test_a_bad_log_takes_one_line_that_says_what_would_be_right(good: Path):
+    (good / "server.log").write_bytes(b"\0\1\2\3")
+
+    said = run_check(str(good)).stdout.splitlines()
+
+    bad = good / "server.log"
+    assert said[0] == f"could not be read: {bad}: is binary; a log is text, plain or gzip"
+
+
+def test_a_folder_that_was_named_and_holds_no_log_is_not_green(good: Path, tmp_path: Path):
+    empty = tmp_path / "wrong"
+    write(empty, {"README.md": ["nothing here"]})
+
+    result = run_check(str(good), str(empty))
+
+    assert result.exit_code == 3
+    assert f"could not be read: {empty}: holds no log; name the folder" in result.stdout
+
+
+def test_a_link_to_nothing_under_the_name_of_a_log_is_not_green(good: Path):
+    (good / "server.log").symlink_to(good / "gone.log")
+
+    result = run_check(str(good))
+
+    assert result.exit_code == 3
+    assert f"{good / 'server.log'}: no such file or directory" in result.stdout
+
+
+def test_rejected_lines_are_counted_with_the_first_place(good: Path):
+    write(good, {"state-change.log.1": ["orphan", changed(0, (1, 4), 1, 4, "1,2")]})
+
+    said = run_check(str(good)).stdout
+
+    assert "4 lines read = 3 events + 0 continuation lines + 1 rejected" in said
+    assert f"before it: 1, such as {good / 'state-change.log.1'}:1" in said
+
+
+def test_lines_that_two_files_repeat_are_counted_and_told(good: Path):
+    write(good, {"copy/state-change.log": [changed(2, (1, 4), 2, 6, "1,2")]})
+
+    said = run_check(str(good)).stdout
+
+    assert "3 lines read = 3 events + 0 continuation lines + 0 rejected" in said
+    assert "events: 1 of them repeat a line of another file; 2 differ" in said
+
+
+def test_lines_in_another_layout_give_no_green(good: Path):
+    bare = [changed(n, (1, 4), 1, 7, "1,2").removesuffix(" (state.change.logger)") for n in (3, 4)]
+    write(good, {"other.log": [*bare, obeys(5, 1, 1, 4)]})
+
+    result = run_check(str(good))
+
+    assert result.exit_code == 2
+    assert "2 of 5 lines are not in the layout of Kafka's log4j" in result.stdout
 
 
 def test_broken_outweighs_a_bad_file(good: Path):
@@ -177,14 +234,16 @@ def test_ingest_writes_events_rejected_lines_and_a_summary(good: Path, tmp_path:
 
 
 def test_an_output_folder_is_checked_like_the_logs_it_came_from(good: Path, tmp_path: Path):
-    write(good, {"state-change.log.1": [changed(0, (1, 4), 7, 4, "1,2")]})
+    write(good, {"state-change.log.1": [changed(0, (1, 4), 7, 4, "1,2")], "README.md": ["x"]})
+    (good / "server.log").write_bytes(b"")
     out = tmp_path / "out"
     run_ingest(str(good), "--out", str(out))
 
     raw = json.loads(run_check(str(good), "--json", "-").stdout)
     kept = json.loads(run_check(str(out), "--json", "-").stdout)
 
-    raw.pop("skipped"), kept.pop("skipped")
+    assert [Path(each["name"]).name for each in raw["skipped"]] == ["README.md"]
+    assert Path(raw["unreadable"][0]["file"]).name == "server.log"
     assert kept == raw
 
 

@@ -26,8 +26,8 @@ SHIPPED = Path(__file__).parents[1] / "data" / "logs"
 
 def answer(engine: Engine, *folders: Path) -> str:
     found = discover([str(folder) for folder in folders])
-    corpus = engine.ingest(found.logs, None)
-    result = check_result([corpus], engine.judge(corpus), (), found.skipped)
+    corpus = engine.ingest(found, None)
+    result = check_result([corpus], engine.judge(corpus))
     return json.dumps(result, sort_keys=True)
 
 
@@ -68,7 +68,7 @@ def test_each_engine_reads_what_the_other_has_written(spark: SparkEngine, tmp_pa
     answers = set()
 
     for writer, reader in ((spark, LocalEngine()), (LocalEngine(), spark)):
-        corpus = writer.ingest(found.logs, None)
+        corpus = writer.ingest(found, None)
         out = str(tmp_path / type(writer).__name__)
         store.write(out, corpus, ingest_summary([corpus]), writer.save)
         kept = reader.load(out)
@@ -80,7 +80,7 @@ def test_each_engine_reads_what_the_other_has_written(spark: SparkEngine, tmp_pa
 
 @pytest.mark.spark
 def test_there_is_one_session(spark: SparkEngine):
-    spark.ingest(discover([str(SHIPPED / "correct")]).logs, None)
+    spark.ingest(discover([str(SHIPPED / "correct")]), None)
 
     assert spark_session() is spark_session("local[1]")
 

@@ -135,3 +135,63 @@ def test_a_pipe_is_refused_by_name_and_skipped_in_a_folder(tmp_path: Path):
     assert [each.reason for each in found.skipped] == ["is no regular file"]
     with pytest.raises(NotAFileError, match=r"pipe\.log"):
         discover([str(tmp_path / "pipe.log")])
+
+
+def test_a_link_to_a_folder_elsewhere_is_followed(tmp_path: Path):
+    write(tmp_path / "var", {"server.log": [obeys(1, 1, 1, 1)]})
+    (tmp_path / "kafka").mkdir()
+    (tmp_path / "kafka" / "logs").symlink_to(tmp_path / "var")
+
+    found = discover([str(tmp_path / "kafka")])
+
+    assert [log.name for log in found.logs] == [str(tmp_path / "kafka" / "logs" / "server.log")]
+
+
+def test_links_that_lead_round_in_a_circle_end(tmp_path: Path):
+    write(tmp_path, {"a/server.log": [obeys(1, 1, 1, 1)], "b/server.log": [obeys(1, 2, 1, 1)]})
+    (tmp_path / "a" / "self").symlink_to(tmp_path / "a")
+    (tmp_path / "a" / "up").symlink_to(tmp_path)
+    (tmp_path / "a" / "other").symlink_to(tmp_path / "b")
+    (tmp_path / "b" / "back").symlink_to(tmp_path / "a")
+
+    found = discover([str(tmp_path / "a")])
+
+    assert [Path(log.path).relative_to(tmp_path / "a").as_posix() for log in found.logs] == [
+        "other/server.log",
+        "server.log",
+    ]
+    assert sorted(Path(each.name).name for each in found.skipped) == ["back", "self", "up"]
+
+
+def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write(tmp_path, {"b1/server.log": [obeys(1, 1, 1, 1)], "b2/server.log": [obeys(1, 2, 1, 1)]})
+    listed = os.listdir
+
+    def refuses(path: str) -> list[str]:
+        # The superuser, whom tests may run as, is let in everywhere.
+        if str(path).endswith("b2"):
+            raise PermissionError(13, "Permission denied")
+        return listed(path)
+
+    monkeypatch.setattr("conformance.ingest.files.os.listdir", refuses)
+
+    found = discover([str(tmp_path)])
+
+    assert [Path(log.path).parent.name for log in found.logs] == ["b1"]
+    assert [(Path(each.name).name, each.reason.split(";")[0]) for each in found.closed] == [
+        ("b2", "permission denied")
+    ]
+
+
+def test_archives_and_hidden_folders_are_listed_as_skipped(tmp_path: Path):
+    write(
+        tmp_path,
+        {"server.log": [obeys(1, 1, 1, 1)], ".old/server.log": ["x"], "old.tar.gz": ["x"]},
+    )
+
+    found = discover([str(tmp_path)])
+
+    assert {Path(each.name).name: each.reason for each in found.skipped} == {
+        ".old": "is hidden",
+        "old.tar.gz": "is an archive; unpack it first",
+    }

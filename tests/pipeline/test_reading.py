@@ -145,7 +145,7 @@ def test_a_truncated_gzip_is_read_up_to_the_damage(tmp_path: Path):
     row = summary(path)
 
     assert 1000 < row["events"] < 3000
-    assert row["reason"] == f"gzip ends too early after line {row['read']}"
+    assert row["reason"] == f"gzip ends too early after line {row['read']}; copy it again, whole"
 
 
 def test_gzip_members_that_follow_one_another_are_one_file(tmp_path: Path):
@@ -170,11 +170,11 @@ def test_what_is_no_log_of_kafka_is_told_by_its_content(tmp_path: Path):
         b"": "is empty",
         gzip.compress(b"", mtime=0): "is empty",
         b"\x7fELF\0\0\0\1": "is binary",
-        b"hello\nworld\n": "has no line in the layout of Kafka's log4j",
+        b"hello\nworld\n": "has no line in Kafka's layout",
         f"{line(1, 'hello', 'com.example.Shop')}\n".encode(): "is not a log of a Kafka broker",
     }
     for data, reason in cases.items():
         path = tmp_path / "some.log"
         path.write_bytes(data)
 
-        assert summary(path)["reason"] == reason
+        assert summary(path)["reason"].startswith(reason)

@@ -11,7 +11,7 @@ from tests.pipeline.written import changed, checked, line, obeys, starting, writ
 
 
 def ingested(folder: Path) -> Corpus:
-    return LocalEngine().ingest(discover([str(folder)]).logs, None)
+    return LocalEngine().ingest(discover([str(folder)]), None)
 
 
 def positions(corpus: Corpus) -> list[list[str]]:

@@ -43,9 +43,25 @@ def test_a_broker_obeys_no_older_controller(tmp_path: Path):
 
 
 def test_a_restart_that_cannot_be_seen_may_have_been_one(tmp_path: Path):
-    result = checked(write(tmp_path, {"state-change.log": [obeys(1, 2, 1, 5), obeys(2, 2, 1, 4)]}))
+    later = state(tmp_path / "a", obeys(1, 2, 1, 5), obeys(60, 2, 1, 4))
+    at_once = state(tmp_path / "b", obeys(1, 2, 1, 5), obeys(2, 2, 1, 4))
 
-    assert incomplete(result) == [("no_older_controller_is_obeyed", "state-change.log", 2)]
+    assert incomplete(later) == [("no_older_controller_is_obeyed", "state-change.log", 2)]
+    assert violations(at_once) == [("no_older_controller_is_obeyed", "state-change.log", 2)]
+
+
+def test_a_replica_that_may_have_been_deleted_unseen_is_unknown(tmp_path: Path):
+    stopped = line(1, "[Broker id=2] Handling StopReplica request correlationId 6 from controller "
+                   "4 for 2 partitions")  # fmt: skip
+
+    unseen = state(tmp_path / "a", leads(0, 2, 5, 4), stopped, leads(1, 2, 0, -1))
+    later = state(tmp_path / "b", leads(0, 2, 5, 4), leads(90, 2, 0, -1))
+    at_once = state(tmp_path / "c", leads(0, 2, 5, 4), leads(1, 2, 0, -1))
+
+    rule = "no_older_leader_epoch_is_applied"
+    assert incomplete(unseen) == [(rule, "state-change.log", 3)]
+    assert incomplete(later) == [(rule, "state-change.log", 2)]
+    assert violations(at_once) == [(rule, "state-change.log", 2)]
 
 
 def test_an_older_controller_that_is_refused_is_as_it_should_be(tmp_path: Path):

@@ -57,6 +57,35 @@ def test_a_controller_is_ready_with_the_epoch_that_it_took(tmp_path: Path):
     assert violations(result) == [("controller_epochs_strictly_grow", "controller.log", 1)]
 
 
+def test_of_two_epochs_in_one_term_the_one_that_was_written_with_is_right(tmp_path: Path):
+    ready = "[Controller id=1] Ready to serve as the new controller with epoch {}"
+    # Epoch 3 was used far more often, in the term before.
+    before = [elected(1, 1, 3), line(2, ready.format(3), CONTROLLER)]
+    writes = [changed(3 + n, (1, 3), 1, 5 + n, "1,2") for n in range(9)]
+    now = [elected(20, 1, 4), line(21, ready.format(3), CONTROLLER)]
+
+    unused = {"controller.log": before + now, "state-change.log": writes}
+    used = {**unused, "state-change.log": [*writes, changed(22, (1, 4), 1, 20, "1,2")]}
+
+    for name, files in (("a", unused), ("b", used)):
+        result = checked(write(tmp_path / name, files))
+        assert violations(result) == [("controller_epochs_strictly_grow", "controller.log", 4)]
+
+
+def test_an_election_that_goes_back_behind_a_new_zookeeper_is_found_by_its_term(tmp_path: Path):
+    ready = "[Controller id=1] Ready to serve as the new controller with epoch {}"
+    lines = [
+        elected(1, 1, 7),
+        line(400, "Successfully created /controller_epoch with initial epoch 0", ZK),
+        elected(401, 1, 0, version=1),
+        line(402, ready.format(1), CONTROLLER),
+    ]
+
+    result = checked(write(tmp_path, {"controller.log": lines}))
+
+    assert violations(result) == [("controller_epochs_strictly_grow", "controller.log", 3)]
+
+
 def test_a_writer_goes_on_with_its_own_epoch(tmp_path: Path):
     result = state(tmp_path, changed(1, (1, 4), 1, 5, "1,2"), changed(2, (1, 3), 2, 6, "1,2"))
 
@@ -183,3 +212,47 @@ def test_brokers_whose_clocks_differ_show_no_new_zookeeper(tmp_path: Path):
     )
 
     assert result["findings"] == []
+
+
+def writes_again(second: int) -> list[str]:
+    """Broker 1 writes with epoch 9, and then with epoch 2 for good."""
+    return [
+        *(changed(n, (1, 9), 1, n, "1") for n in (1, 2)),
+        *(changed(second + n, (1, 2), 1, n, "1", frm="NewPartition") for n in (0, 1)),
+    ]
+
+
+@pytest.mark.parametrize("second, broken", [(5, True), (300, False)])
+def test_without_its_server_log_only_the_clock_denies_a_new_zookeeper(
+    tmp_path: Path, second: int, broken: bool
+):
+    result = state(tmp_path, *writes_again(second))
+
+    found = violations(result) if broken else incomplete(result)
+    assert ("controller_epochs_strictly_grow", "state-change.log", 3) in found
+    assert result["verdict"] == ("broken" if broken else "unknown")
+
+
+def test_a_server_log_from_before_until_after_denies_a_new_zookeeper(tmp_path: Path):
+    server = [line(0, "[KafkaServer id=1] started", SERVER), line(400, "hello", SERVER)]
+
+    whole = state(tmp_path / "a", *writes_again(300), b1__server=server)
+    late = state(
+        tmp_path / "b",
+        *writes_again(300),
+        b1__server=[line(200, "[KafkaServer id=1] started", SERVER)],
+    )
+
+    rule = ("controller_epochs_strictly_grow", "state-change.log", 3)
+    assert violations(whole) == [rule]
+    assert incomplete(late) == [rule]
+
+
+def test_files_put_together_out_of_order_are_no_evidence(tmp_path: Path):
+    old = [changed(n, (1, 3), 1, n, "1,2") for n in range(10, 14)]
+    new = [changed(900 + n, (1, 4), 1, 20 + n, "1,2") for n in range(4)]
+
+    result = state(tmp_path, *new, *old)
+
+    assert violations(result) == []
+    assert result["verdict"] == "unknown"

@@ -97,8 +97,8 @@ def checked(*paths: Path) -> dict[str, Any]:
     """The result of a check without Spark."""
     found = discover([str(path) for path in paths])
     engine = LocalEngine()
-    corpus = engine.ingest(found.logs, None)
-    return check_result([corpus], engine.judge(corpus), (), found.skipped)
+    corpus = engine.ingest(found, None)
+    return check_result([corpus], engine.judge(corpus))
 
 
 def state(tmp_path: Path, *lines: str, **others: list[str]) -> dict[str, Any]:
