@@ -93,6 +93,19 @@ def test_what_holds_at_once_takes_no_step():
     assert (run.depth, run.steps, found.distinct) == (1, [], 1)
 
 
+def test_find_looks_no_further_than_the_state_that_settles_its_claim():
+    @sometimes("the epoch is two")
+    def it_is_two(now):
+        return now.epoch == 2
+
+    bounds = {"brokers": 2, "epoch": 9, "log": 1, "hottest": 1}
+    found, run = find(system(epoch_grows, claims=(it_is_two,)), bounds, "it_is_two")
+
+    assert run is not None
+    assert (run.depth, found.distinct, found.generated, found.levels) == (3, 3, 3, [1, 1, 1])
+    assert (found.complete, found.stopped) == (False, "it_is_two is settled")
+
+
 def test_a_twin_that_disagrees_is_noticed():
     found, run = find(CLASSIC.recorded("kip_101"), CLASSIC.limits({}), "strong_isr")
     assert run is not None
