@@ -35,6 +35,7 @@ COMMANDS: dict[str, Entry] = {
     "find": Entry("conformance.cli.find", "find", "Print the shortest run that breaks a claim."),
     "prove": Entry("conformance.cli.prove", "prove", "Prove claims for any number of brokers."),
     "versions": Entry("conformance.cli.versions", "versions", "List versions and switches."),
+    "export": Entry("conformance.cli.export", "export", "Write a system for TLC to check."),
     "simulate": Entry("conformance.cli.simulate", "simulate", "Run and record the implementation."),
     "ingest": Entry("conformance.cli.ingest", "ingest", "Turn broker logs into events."),
     "check": Entry("conformance.cli.check", "check", "Judge traces, events, or broker logs."),

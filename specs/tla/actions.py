@@ -1,0 +1,183 @@
+"""A transition as an action: what it requires with the reasons, what it writes, what stays."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Mapping, Sequence
+
+from model.language import Bound, SetOf, Sort
+from model.language import terms as t
+from model.language.recording import Recorded, Write
+from model.language.schema import Field
+from specs.tla.expressions import Expressions, Scope
+from specs.tla.heard import Heard
+from specs.tla.layout import (
+    IMPLIES,
+    SETS,
+    Infix,
+    Node,
+    Prefix,
+    Word,
+    bound,
+    call,
+    hanging,
+    indented,
+)
+from specs.tla.limits import Limit, Limits
+from specs.tla.naming import WIDTH, let, local_names
+from specs.tla.updates import Updates
+
+REASON_AT = 64
+"""Reasons stand beside their conditions, no further right than this; above them otherwise."""
+
+
+def comment(text: str, indent: str = "") -> list[str]:
+    r"""Lines of `\* text`, wrapped; what the author broke stays broken."""
+    lines: list[str] = []
+    for line in inspect.cleandoc(text).split("\n"):
+        deeper = " " * (len(line) - len(line.lstrip()))
+        room = WIDTH - len(indent) - 3 - len(deeper)
+        wrapped = textwrap.wrap(line.strip(), room, break_long_words=False) or [""]
+        lines += [f"{indent}\\* {deeper}{part}".rstrip() for part in wrapped]
+    return lines
+
+
+def conjuncts(parts: Sequence[tuple[Node, str]], indent: str) -> list[str]:
+    r"""`/\ condition  \* reason` for each; a reason without room stands above its condition."""
+    shown = [
+        (indented(hanging("/\\ ", body.lines(WIDTH - len(indent) - 3)), len(indent)), remark)
+        for body, remark in parts
+    ]
+    beside = [
+        len(lines[0])
+        for lines, remark in shown
+        if len(lines) == 1 and len(lines[0]) + len(remark) + 5 <= WIDTH
+    ]
+    column = max((one for one in beside if one <= REASON_AT), default=0)
+    result: list[str] = []
+    for lines, remark in shown:
+        line = f"{lines[0]:<{column}}  \\* {remark}"
+        if not remark:
+            result += lines
+        elif len(lines) == 1 and len(line) <= WIDTH:
+            result.append(line)
+        else:
+            result += [*comment(remark, indent), *lines]
+    return result
+
+
+class Actions:
+    """Writes the transitions of a system."""
+
+    def __init__(
+        self,
+        expressions: Expressions,
+        heard: Heard,
+        fields: Mapping[str, Field],
+        bounds: Mapping[str, Bound],
+    ) -> None:
+        self._of, self._heard, self._fields = expressions, heard, fields
+        self._limits = Limits(fields, bounds)
+        self.rests: dict[tuple[str, ...], str] = {}
+        """Variables that an action leaves as they are -> the name of their tuple."""
+
+    # -- parameters ----------------------------------------------------------------------------
+
+    def parameters(self, step: Recorded) -> dict[str, str]:
+        """What the parameters are called in the module, by their names in the text."""
+        called: dict[str, str] = {}
+        for name in step.parameters:
+            called[name] = self._of.names.local(name, called.values())
+        return called
+
+    def enabled(self, step: Recorded) -> Node:
+        r"""`\E leader \in Brokers : leader_writes(leader)`."""
+        called = self.parameters(step)
+        action: Node = call(step.transition.name, *map(Word, called.values()))
+        for name, sort in reversed(step.parameters.items()):
+            action = bound(r"\E", called[name], self._choices(sort), action)
+        return action
+
+    def _choices(self, sort: Sort | SetOf) -> Node:
+        if isinstance(sort, SetOf):
+            return Prefix("SUBSET ", self._of.names.domain(sort.element), SETS)
+        return self._of.names.domain(sort)
+
+    # -- one action ----------------------------------------------------------------------------
+
+    def action(self, step: Recorded, kept: set[str]) -> list[str]:
+        """The lines of an action, with its docstring above."""
+        called = self.parameters(step)
+        scope = Scope({f"${name}": shown for name, shown in called.items()})
+        writes = [write for write in step.writes if write.field in kept]
+        limits = self._limits.of(writes)
+        indent = "    "
+        roots = [requirement.condition for requirement in step.requires]
+        roots += [term for write in writes for term in (*write.keys, write.value)]
+        scope, local = local_names(self._of, self._heard, step.transition.name, roots, scope)
+        lines = [*comment(step.transition.function.__doc__ or "")]
+        head = call(step.transition.name, *map(Word, called.values())).flat()
+        lines.append(f"{head} ==")
+        lines += let(local)
+        conditions = [(self._of.of(r.condition, scope), r.reason) for r in step.requires]
+        for limit in limits:
+            bounded = getattr(limit.most, "bound", "")
+            remark = f"within the bound {bounded}" if bounded else "within the bounds"
+            conditions.append((self._limit(limit, scope), remark))
+        lines += conjuncts(conditions, indent)
+        lines += self._effect(step, writes, scope, indent)
+        return lines
+
+    def _limit(self, limit: Limit, scope: Scope) -> Node:
+        inner, heads = scope, []
+        for variable in limit.variables:
+            inner, name = self._of.bind(variable, None, inner)
+            heads.append((name, self._of.names.domain(variable.sort)))
+        most = self._of.names.end(limit.most)
+        within: Node = call(self._of.names.helper("Within"), self._of.of(limit.value, inner), most)
+        if limit.conditions:
+            premise = self._of.of(t.and_(*limit.conditions), inner)
+            within = Infix("=>", premise, within, IMPLIES)
+        for name, domain in reversed(heads):
+            within = bound(r"\A", name, domain, within)
+        return within
+
+    def _effect(
+        self, step: Recorded, writes: Sequence[Write], scope: Scope, indent: str
+    ) -> list[str]:
+        updates = Updates(self._of, self._heard, step.transition.name)
+        lines: list[str] = []
+        rest: list[str] = []
+        for variable in self._of.shapes.variables:
+            mine = [write for write in writes if write.field.split(".")[0] == variable]
+            if mine:
+                value = updates.variable(variable, mine, scope)
+                room = WIDTH - len(indent) - 3 - len(variable) - 4
+                shown = hanging(f"{indent}/\\ {variable}' = ", value.lines(room))
+                if len(shown) > 1 and len(variable) > 16:
+                    deeper = indented(value.lines(WIDTH - len(indent) - 7), len(indent) + 7)
+                    shown = [f"{indent}/\\ {variable}' =", *deeper]
+                lines += shown
+            else:
+                rest.append(variable)
+        if rest:
+            lines.append(f"{indent}/\\ UNCHANGED {self._rest(tuple(rest))}")
+        return lines
+
+    def _rest(self, rest: tuple[str, ...]) -> str:
+        every = tuple(self._of.shapes.variables)
+        if rest == every:
+            return "vars"
+        if len(rest) == 1:
+            return rest[0]
+        listed = f"<<{', '.join(rest)}>>"
+        if len(listed) <= 40:
+            return listed
+        if rest not in self.rests:
+            changed = [name for name in every if name not in rest]
+            name = f"all_but_{'_'.join(changed)}"
+            self.rests[rest] = self._of.names.fresh(
+                name if len(name) <= 64 else name[:60].rstrip("_") + "_etc"
+            )
+        return self.rests[rest]

@@ -1,0 +1,226 @@
+"""The author's own words: local names, words of the protocol, names of bound variables.
+
+A recording keeps what a transition requires and writes, not what its author called the parts. This
+listens while the text is recorded once more: `cut = common_end(now, follower, leader)` says that a
+term is called `cut`, and that it is the word `common_end` of a follower and a leader. A name is
+only ever another way to write a term that the recording has; without it the term stands there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+from model.language import RecordedSystem, Transition
+from model.language import terms as t
+from model.language.recording import _write, record, record_condition
+from model.language.terms import Term
+from model.language.values import RecordValue, Scalar
+from specs.tla.rewriting import same, substitute
+
+_NOTATION = ("model.language.", "specs.tla.")
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of the protocol: `has(replica, offset)`, with what it says of its parameters."""
+
+    name: str
+    parameters: tuple[Term, ...]
+    says: Term
+    about: str
+
+
+@dataclass(frozen=True)
+class Use:
+    """A word, said of these terms."""
+
+    word: Word
+    arguments: tuple[Term, ...]
+
+
+@dataclass
+class Heard:
+    """What was heard. `locals` is by transition, word or claim; the rest holds everywhere."""
+
+    locals: dict[str, dict[Term, str]] = field(default_factory=dict)
+    uses: dict[Term, Use] = field(default_factory=dict)
+    words: dict[str, Word] = field(default_factory=dict)
+    variables: dict[tuple[str, Term], str] = field(default_factory=dict)
+    rules: dict[tuple[str, str, str], str] = field(default_factory=dict)
+
+    def variable(self, variable: Term, body: Term) -> str | None:
+        """What the author calls the variable of a quantifier."""
+        return self.variables.get((variable.args[0], body))
+
+    def rule(self, step: str, place: str, variable: Term) -> str | None:
+        """What the author calls the index of a `lam` that a transition writes to a place."""
+        return self.rules.get((step, place, variable.args[0]))
+
+
+def listen(recorded: RecordedSystem) -> Heard:
+    """Records every transition and claim once more, and listens."""
+    heard = Heard()
+    ear = _Ear(recorded, heard)
+    for step in recorded.steps:
+        ear.step(step.transition)
+    for claim, _ in recorded.claims.values():
+        ear.condition(claim.function, claim.name, claim.function.__code__)
+    return heard
+
+
+class _Ear:
+    def __init__(self, recorded: RecordedSystem, heard: Heard) -> None:
+        self._state, self._switches = recorded.system.state, recorded.switches
+        self._heard = heard
+        self._considered: dict[CodeType, Word | None] = {}
+
+    def step(self, transition: Transition) -> None:
+        """Hears one transition."""
+        returned: list[_Return] = []
+        with _listening(returned):
+            record(transition, self._state, self._switches)
+        self._name(transition.name, transition.function.__code__, returned)
+        self._understand(returned, transition.name)
+
+    def condition(self, function: Callable[[Any], Any], name: str, code: CodeType) -> None:
+        """Hears a claim, or a word said of fresh parameters."""
+        returned: list[_Return] = []
+        with _listening(returned):
+            record_condition(function, self._state, self._switches)
+        self._name(name, code, returned)
+        self._understand(returned, "")
+
+    def _name(self, text: str, code: CodeType, returned: list[_Return]) -> None:
+        """What terms are called in a text; its own names before those of the words in it."""
+        names = self._heard.locals.setdefault(text, {})
+        for one in sorted(returned, key=lambda one: one.code is not code):
+            for name, value in one.locals.items():
+                if isinstance(value, Scalar) and not (
+                    name in one.arguments and value.term.op == "add"
+                ):
+                    names.setdefault(value.term, name)
+
+    def _understand(self, returned: list[_Return], step: str) -> None:
+        for one in returned:
+            self._variables(one, step)
+        for one in returned:
+            self._word(one)
+
+    def _variables(self, one: _Return, step: str) -> None:
+        for name, value in one.arguments.items():
+            if not isinstance(value, Scalar) or value.term.op != "var":
+                continue
+            called = value.term.args[0]
+            if called.startswith("@"):
+                self._heard.rules.setdefault((step, one.written, called), name)
+            elif "#" in called and isinstance(one.value, Scalar):
+                self._heard.variables.setdefault((called, one.value.term), name)
+
+    def _word(self, one: _Return) -> None:
+        if not isinstance(one.value, Scalar) or one.value.term.op in ("const", "var", "bound"):
+            return
+        first, *rest = one.arguments.values() if one.arguments else (None,)
+        if not isinstance(first, RecordValue) or first._schema is not self._state:
+            return
+        arguments = tuple(value.term for value in rest if isinstance(value, Scalar))
+        if len(arguments) != len(rest):
+            return
+        word = self._definition(one, arguments)
+        if word is None or one.value.term in self._heard.uses:
+            return
+        term = one.value.term
+        chosen = dict(zip((f"${name}" for name in list(one.arguments)[1:]), arguments, strict=True))
+        needed = tuple(chosen[parameter.args[0]] for parameter in word.parameters)
+        if not all(argument.free <= term.free for argument in needed):
+            return  # simplified away: where the term stands, the argument may mean nothing
+        if same(substitute(word.says, chosen), term):
+            self._heard.uses[term] = Use(word, needed)
+
+    def _definition(self, one: _Return, arguments: tuple[Term, ...]) -> Word | None:
+        """The word that a function is, by calling it with fresh parameters."""
+        if one.code not in self._considered:
+            self._considered[one.code] = None  # a word is not said of itself
+            self._considered[one.code] = self._define(one, arguments)
+        return self._considered[one.code]
+
+    def _define(self, one: _Return, arguments: tuple[Term, ...]) -> Word | None:
+        function, name = one.function, one.code.co_name
+        if function is None or name in self._heard.words:
+            return None
+        names = list(one.arguments)[1:]
+        fresh = tuple(
+            t.var(f"${name}", argument.sort)
+            for name, argument in zip(names, arguments, strict=True)
+        )
+        said: list[Scalar] = []
+
+        def say(now: Any) -> Scalar:
+            said.append(function(now, *map(Scalar, fresh)))
+            return Scalar(t.TRUE)
+
+        self.condition(say, name, one.code)
+        about = (function.__doc__ or "").strip()
+        says = said[0].term
+        needed = tuple(parameter for parameter in fresh if parameter.args[0] in says.free)
+        word = Word(name, needed, says, about)
+        self._heard.words[name] = word
+        return word
+
+
+@dataclass(frozen=True)
+class _Return:
+    """A function of the protocol's text returned."""
+
+    code: CodeType
+    function: Callable[..., Any] | None
+    arguments: dict[str, Any]
+    locals: dict[str, Any]
+    value: Any
+    written: str
+    """The place that is being written, if it is."""
+
+
+@contextmanager
+def _listening(returned: list[_Return]) -> Iterator[None]:
+    def hear(frame: FrameType, event: str, value: Any) -> None:
+        if event != "return":
+            return
+        home = str(frame.f_globals.get("__name__", ""))
+        if f"{home}.".startswith(_NOTATION):
+            return
+        code, found = frame.f_code, dict(frame.f_locals)
+        arguments = {name: found.get(name) for name in code.co_varnames[: code.co_argcount]}
+        if not any(_is_recorded(one) for one in (*arguments.values(), value)):
+            return
+        function = frame.f_globals.get(code.co_name)
+        known = getattr(function, "__code__", None) is code
+        returned.append(
+            _Return(
+                code, function if known else None, arguments, found, value, _place_written(frame)
+            )
+        )
+
+    before = sys.getprofile()
+    sys.setprofile(hear)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+
+
+def _place_written(frame: FrameType | None) -> str:
+    """The name of the place for which a rule is being asked."""
+    while frame is not None:
+        if frame.f_code is _write.__code__:
+            return str(frame.f_locals["name"])
+        frame = frame.f_back
+    return ""
+
+
+def _is_recorded(value: object) -> bool:
+    return isinstance(value, (Scalar, RecordValue))

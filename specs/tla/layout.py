@@ -1,0 +1,301 @@
+"""How a TLA+ expression stands on the page: on one line where it fits, else broken by its shape.
+
+A node knows how tightly its outermost operator binds, so that parentheses stand only where they
+are needed. Lists of conjuncts and disjuncts are sensitive to columns: a broken one is bulleted,
+and whatever belongs to a bullet stands to its right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# How tightly an operator binds; the numbers are TLA+'s own precedences.
+OPEN = 0  # quantifiers, IF, CHOOSE: they reach as far to the right as they can
+IMPLIES = 1
+EQUIVALENT = 2
+JUNCTION = 3
+NOT = 4
+COMPARE = 5
+SETS = 8
+PLUS = 10
+ATOM = 20
+
+
+class Node:
+    """One expression."""
+
+    level = ATOM
+
+    def flat(self) -> str:
+        """The expression on one line."""
+        raise NotImplementedError
+
+    def broken(self, width: int) -> list[str]:
+        """The expression on several lines; the first starts at column 0."""
+        return [self.flat()]
+
+    def lines(self, width: int) -> list[str]:
+        """One line if it is no wider than `width` columns, several otherwise."""
+        flat = self.flat()
+        return [flat] if len(flat) <= width else self.broken(width)
+
+
+def indented(lines: Sequence[str], by: int) -> list[str]:
+    """The lines, moved to the right."""
+    return [" " * by + line for line in lines]
+
+
+def hanging(prefix: str, lines: Sequence[str], suffix: str = "") -> list[str]:
+    """The lines after a prefix; the later ones stand under the first."""
+    placed = [prefix + lines[0], *indented(lines[1:], len(prefix))]
+    placed[-1] += suffix
+    return placed
+
+
+def inside(node: Node, level: int) -> Node:
+    """The node as an operand of an operator that binds as tightly as `level`."""
+    return Parenthesised(node) if node.level <= level else node
+
+
+@dataclass(frozen=True)
+class Word(Node):
+    """A name, a literal, or anything else that is never broken."""
+
+    text: str
+
+    def flat(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Parenthesised(Node):
+    """`(...)`."""
+
+    inner: Node
+
+    def flat(self) -> str:
+        return f"({self.inner.flat()})"
+
+    def broken(self, width: int) -> list[str]:
+        return hanging("(", self.inner.lines(width - 2), ")")
+
+
+@dataclass(frozen=True)
+class Infix(Node):
+    """`left operator right`."""
+
+    operator: str
+    left: Node
+    right: Node
+    level: int
+
+    def _sides(self) -> tuple[Node, Node]:
+        # A conclusion may be a list or a quantifier: it reaches to the end anyway.
+        right = self.right if self.level == IMPLIES else inside(self.right, self.level)
+        return inside(self.left, max(self.level, JUNCTION)), right
+
+    def flat(self) -> str:
+        left, right = self._sides()
+        return f"{left.flat()} {self.operator} {right.flat()}"
+
+    def broken(self, width: int) -> list[str]:
+        left, right = self._sides()
+        start = f"{left.flat()} {self.operator} "
+        if self.operator in ("=", r"\in") and len(start) <= min(24, width // 3):
+            return hanging(start, right.lines(width - len(start)))
+        first = left.lines(width - len(self.operator) - 1)
+        first[-1] += f" {self.operator}"
+        return [*first, *indented(right.lines(width - 4), 4)]
+
+
+@dataclass(frozen=True)
+class Prefix(Node):
+    """`~operand`, `SUBSET operand`."""
+
+    operator: str
+    operand: Node
+    level: int = NOT
+
+    def _operand(self) -> Node:
+        return inside(self.operand, COMPARE if self.level == NOT else self.level)
+
+    def flat(self) -> str:
+        return self.operator + self._operand().flat()
+
+    def broken(self, width: int) -> list[str]:
+        used = len(self.operator)
+        return hanging(self.operator, self._operand().lines(width - used))
+
+
+@dataclass(frozen=True)
+class Junction(Node):
+    """A conjunction or a disjunction of two or more parts."""
+
+    operator: str
+    parts: tuple[Node, ...]
+    level = JUNCTION
+
+    def flat(self) -> str:
+        return f" {self.operator} ".join(inside(part, JUNCTION).flat() for part in self.parts)
+
+    def broken(self, width: int) -> list[str]:
+        bullet = f"{self.operator} "
+        return [
+            line for part in self.parts for line in hanging(bullet, part.lines(width - len(bullet)))
+        ]
+
+
+@dataclass(frozen=True)
+class Binder(Node):
+    r"""`\A x, y \in S, z \in T : body`: no set depends on a variable that stands beside it."""
+
+    sign: str
+    over: tuple[tuple[tuple[str, ...], Node], ...]
+    body: Node
+    level = OPEN
+
+    def _head(self) -> str:
+        ranges = (rf"{', '.join(names)} \in {domain.flat()}" for names, domain in self.over)
+        return f"{self.sign} {', '.join(ranges)} :"
+
+    def flat(self) -> str:
+        return f"{self._head()} {self.body.flat()}"
+
+    def broken(self, width: int) -> list[str]:
+        return [self._head(), *indented(self.body.lines(width - 4), 4)]
+
+
+def bound(sign: str, name: str, domain: Node, body: Node) -> Binder:
+    """A quantifier; two in a row are written as one where the inner set allows it."""
+    if (
+        not isinstance(body, Binder)
+        or body.sign != sign
+        or any(re.search(rf"\b{name}\b", inner.flat()) for _, inner in body.over)
+    ):
+        return Binder(sign, (((name,), domain),), body)
+    (names, inner), *rest = body.over
+    if inner.flat() == domain.flat():
+        return Binder(sign, (((name, *names), domain), *rest), body.body)
+    return Binder(sign, (((name,), domain), *body.over), body.body)
+
+
+@dataclass(frozen=True)
+class If(Node):
+    """IF condition THEN one ELSE other."""
+
+    condition: Node
+    then: Node
+    otherwise: Node
+    level = OPEN
+
+    def flat(self) -> str:
+        return f"IF {self.condition.flat()} THEN {self.then.flat()} ELSE {self.otherwise.flat()}"
+
+    def broken(self, width: int) -> list[str]:
+        lines: list[str] = []
+        case: Node = self
+        start = "IF "
+        while isinstance(case, If):
+            flat = f"{start}{case.condition.flat()} THEN {case.then.flat()}"
+            if len(flat) <= width:
+                lines.append(flat)
+            else:
+                lines += hanging(start, case.condition.lines(width - len(start)))
+                then = " " * (len(start) - len("IF ")) + "THEN "
+                lines += hanging(then, case.then.lines(width - len(then)))
+            case, start = case.otherwise, "ELSE IF "
+        return [*lines, *hanging("ELSE ", case.lines(width - 5))]
+
+
+@dataclass(frozen=True)
+class Enclosed(Node):
+    """Items between brackets: a call, a record, a tuple, a set."""
+
+    opening: str
+    items: tuple[Node, ...]
+    closing: str
+
+    def flat(self) -> str:
+        return self.opening + ", ".join(item.flat() for item in self.items) + self.closing
+
+    def broken(self, width: int) -> list[str]:
+        used = len(self.opening)
+        lines: list[str] = []
+        for number, item in enumerate(self.items):
+            last = number == len(self.items) - 1
+            start = " " * used if number else self.opening
+            lines += hanging(start, item.lines(width - used - 1), self.closing if last else ",")
+        return lines
+
+
+@dataclass(frozen=True)
+class Labelled(Node):
+    """`name |-> value` in a record, `!.name = value` in an EXCEPT."""
+
+    label: str
+    arrow: str
+    value: Node
+
+    def flat(self) -> str:
+        return f"{self.label} {self.arrow} {self.value.flat()}"
+
+    def broken(self, width: int) -> list[str]:
+        start = f"{self.label} {self.arrow} "
+        if len(start) > width // 3:
+            return [start.rstrip(), *indented(self.value.lines(width - 4), 4)]
+        return hanging(start, self.value.lines(width - len(start)))
+
+
+@dataclass(frozen=True)
+class Mapping(Node):
+    r"""`[x \in S |-> body]`, a function, or `{x \in S : body}`, a set."""
+
+    opening: str
+    variable: str
+    domain: Node
+    arrow: str
+    body: Node
+    closing: str
+
+    def _head(self) -> str:
+        return rf"{self.opening}{self.variable} \in {self.domain.flat()} {self.arrow}"
+
+    def flat(self) -> str:
+        return f"{self._head()} {self.body.flat()}{self.closing}"
+
+    def broken(self, width: int) -> list[str]:
+        body = indented(self.body.lines(width - 5), 4)
+        body[-1] += self.closing
+        return [self._head(), *body]
+
+
+@dataclass(frozen=True)
+class Except(Node):
+    """`[base EXCEPT !.part = value, ...]`."""
+
+    base: Node
+    changes: tuple[Node, ...]
+
+    def flat(self) -> str:
+        changes = ", ".join(change.flat() for change in self.changes)
+        return f"[{self.base.flat()} EXCEPT {changes}]"
+
+    def broken(self, width: int) -> list[str]:
+        lines = [f"[{self.base.flat()} EXCEPT"]
+        for change in self.changes:
+            lines += indented(change.lines(width - 5), 4)
+            lines[-1] += ","
+        lines[-1] = lines[-1][:-1] + "]"
+        return lines
+
+
+def call(name: str, *arguments: Node) -> Node:
+    """`name(a, b)`, or just `name` without arguments."""
+    return Enclosed(f"{name}(", arguments, ")") if arguments else Word(name)
+
+
+def junction(operator: str, parts: Sequence[Node]) -> Node:
+    """The conjunction or disjunction of the parts; of one: the part."""
+    return parts[0] if len(parts) == 1 else Junction(operator, tuple(parts))

@@ -1,0 +1,323 @@
+"""The module as a whole: constants, words, the initial state, actions, claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from model.language import Claim, Enumeration, RecordedSystem, SetOf
+from model.language.recording import Write
+from model.language.terms import Term
+from specs.tla.actions import Actions, comment, conjuncts
+from specs.tla.expressions import Expressions, Scope
+from specs.tla.heard import Word as ProtocolWord
+from specs.tla.heard import listen
+from specs.tla.layout import COMPARE, Infix, Node, Prefix, Word, call, indented, junction
+from specs.tla.names import Names
+from specs.tla.naming import definition, let, local_names
+from specs.tla.shapes import Shapes
+from specs.tla.updates import Updates
+
+HELPERS = {
+    "Within": (
+        "What a step writes stays within a bound. Beyond it the instance ends: there is no such\n"
+        "step here, and insync prunes it in the same way.",
+        "Within(value, most) == value <= most",
+    ),
+    "At": (
+        "The record at an offset of a log: offsets start at 0, sequences at 1.",
+        "At(log_of, offset_of) == log_of[offset_of + 1]",
+    ),
+    "Cut": (
+        "A log cut to a length, which is never greater than its own.",
+        "Cut(log_of, end_at) == SubSeq(log_of, 1, end_at)",
+    ),
+    "Logs": (
+        "The logs of such records, with such an end.",
+        "Logs(records_of, ends_of) == {one \\in Seq(records_of) : Len(one) \\in ends_of}",
+    ),
+    "Below": (
+        "The numbers of a set that are below an end.",
+        "Below(numbers, end_at) == {n \\in numbers : n < end_at}",
+    ),
+    "Between": (
+        "The numbers of a set from a first one and below an end.",
+        "Between(numbers, first_at, end_at) == {n \\in numbers : first_at <= n /\\ n < end_at}",
+    ),
+    "Least": (
+        "The least of a set of numbers; something else, if it is empty.",
+        "Least(numbers, otherwise) ==\n"
+        "    IF numbers = {} THEN otherwise\n"
+        "    ELSE CHOOSE n \\in numbers : \\A m \\in numbers : n <= m",
+    ),
+    "Smaller": ("The smaller of two numbers.", "Smaller(n, m) == IF n <= m THEN n ELSE m"),
+    "Larger": ("The larger of two numbers.", "Larger(n, m) == IF n >= m THEN n ELSE m"),
+}
+
+
+class Module:
+    """One system under one version's switches, within the bounds that are given.
+
+    Only budgets of faults depend on the bounds given: one that has none is no part of the state.
+    The values of the bounds are for the configuration.
+    """
+
+    def __init__(
+        self, name: str, recorded: RecordedSystem, bounds: Mapping[str, int], command: str
+    ) -> None:
+        self.name, self._recorded, self._command = name, recorded, command
+        system = recorded.system
+        terms = [term for _, term in recorded.claims.values()]
+        self._kept = recorded.fields_needed(terms, bounds) & set(recorded.fields)
+        self._heard = listen(recorded)
+        taken = [*system.state.parts, *(step.transition.name for step in recorded.steps)]
+        taken += [form for claim in recorded.claims for form in (claim, f"never_{claim}")]
+        self.names = Names(system, taken, _enumerations(recorded))
+        self.shapes = Shapes(system.state, self._kept, self.names)
+        self._of = Expressions(self.names, self.shapes, self._heard, recorded.fields)
+        self._actions = Actions(self._of, self._heard, recorded.fields, system.bounds)
+        self.invariants = [name for name, (one, _) in recorded.claims.items() if _is(one, "always")]
+        self._text = self._made()
+
+    @property
+    def text(self) -> str:
+        """The module, ready to be written to `NAME.tla`."""
+        return self._text
+
+    @property
+    def symmetric(self) -> str | None:
+        """Why the values of an enumeration are not alike; None where TLC may permute them."""
+        if not self.names.enumerations & set(self.names.constants):
+            return "it has no set of brokers"
+        if self.names.member_named:
+            return "its text names a broker"
+        if self._of.ordered_members:
+            return "its text takes the least of some brokers"
+        return None
+
+    # -- the parts --------------------------------------------------------------------------------
+
+    def _made(self) -> str:
+        # What the later parts use decides what the earlier ones must declare.
+        steps = self._recorded.steps
+        actions = [self._actions.action(step, self._kept) for step in steps]
+        claims = [self._claim(one, term) for one, term in self._recorded.claims.values()]
+        following = [
+            *definition("Next", junction(r"\/", [self._actions.enabled(step) for step in steps])),
+            "",
+            "Spec == Init /\\ [][Next]_vars",
+        ]
+        words = self._words()
+        initial, types = self._initial(), self._types()
+        blanks = [
+            [*comment(f"What {name} is where nothing is known yet."), *definition(shown, value)]
+            for name, (shown, value) in self.shapes.blanks.items()
+        ]
+        parts = [
+            self._head(),
+            self._constants(),
+            self._variables(),
+            *_section("What values may be", self._sorts()),
+            *_section("The initial state", [*blanks, initial]),
+            *_section("Words", [*self._helpers(), *words]),
+            *_section("Steps", actions),
+            [following[0], *following[1:]],
+            *_section("Claims", [types, *claims]),
+            *self._symmetry(),
+        ]
+        rule = "=" * 100
+        return "\n\n".join("\n".join(part) for part in parts if part) + f"\n\n{rule}\n"
+
+    def _head(self) -> list[str]:
+        system = self._recorded.system
+        about = system.versions[self._recorded.version].about
+        switches = [f"{name} = {value}" for name, value in self._recorded.switches.items()]
+        dropped = sorted(set(self._recorded.fields) - self._kept)
+        text = [
+            f"{system.name}: {system.about}.",
+            f"Version {self._recorded.version}: {about}.",
+            *(f"    {line}" for line in switches),
+            "",
+            f"{self.name}.cfg gives the bounds. TLC and `insync explore` count the same distinct",
+            "states there, as both read one recorded text. Change that, and export it again:",
+            f"    {self._command}",
+        ]
+        if dropped:
+            text += [
+                "",
+                f"Left out, as no claim reads it or no bound is given: {', '.join(dropped)}.",
+            ]
+        title = f" MODULE {self.name} "
+        extends = "EXTENDS Integers, FiniteSets, Sequences, TLC"
+        return [f"{title:-^100}", *comment("\n".join(text)), "", extends]
+
+    def _constants(self) -> list[str]:
+        bounds = self._recorded.system.bounds
+        declared = [
+            (constant, bounds[bound].what)
+            for bound, constant in sorted(
+                self.names.constants.items(), key=lambda item: list(bounds).index(item[0])
+            )
+        ]
+        if self.names.none_used:
+            declared.append(("None", "nobody; a model value"))
+        return ["CONSTANTS", *_listed(declared)] if declared else []
+
+    def _variables(self) -> list[str]:
+        ghosts = {
+            leaf.name.split(".")[0]
+            for leaf in self._recorded.fields.values()
+            if leaf.ghost and leaf.budget is None
+        }
+        names = list(self.shapes.variables)
+        listed = [
+            (name, "history: for claims; no step requires anything of it" if name in ghosts else "")
+            for name in names
+        ]
+        lines = ["VARIABLES", *_listed(listed), "", *_tuple("vars", names)]
+        for rest, name in self._actions.rests.items():
+            lines += _tuple(name, rest)
+        return lines
+
+    def _sorts(self) -> list[list[str]]:
+        lines: list[str] = []
+        for name, value in (*self.names.nones.values(), *self.names.sets.values()):
+            lines += definition(name, value)
+        return [lines] if lines else []
+
+    def _helpers(self) -> list[list[str]]:
+        return [
+            [*comment(about), *text.split("\n")]
+            for name, (about, text) in HELPERS.items()
+            if name in self.names.helpers
+        ]
+
+    def _words(self) -> list[list[str]]:
+        """Every word that is used, after the words that it uses."""
+        done: dict[str, list[str]] = {}
+
+        def spell(word: ProtocolWord) -> None:
+            if word.name in done:
+                return
+            before = set(self._of.words)
+            self._of.words.clear()
+            spelled = self._word(word)
+            used = list(self._of.words.values())
+            for other in used:
+                spell(other)
+            done[word.name] = spelled
+            self._of.words.update({name: self._heard.words[name] for name in before})
+
+        for word in list(self._of.words.values()):
+            spell(word)
+        return list(done.values())
+
+    def _word(self, word: ProtocolWord) -> list[str]:
+        names: dict[str, str] = {}
+        for parameter in word.parameters:
+            called = parameter.args[0]
+            names[called] = self.names.local(called.removeprefix("$"), names.values())
+        head = call(self._of.called[word.name], *map(Word, names.values())).flat()
+        about = comment(word.about) if word.about else []
+        # Its own parts: the whole is the word itself.
+        parts = [arg for arg in word.says.args if isinstance(arg, Term)]
+        scope, local = local_names(self._of, self._heard, word.name, parts, Scope(names))
+        body = self._of.spelled(word.says, scope)
+        if local:
+            return [*about, f"{head} ==", *let(local), *indented(body.lines(96), 4)]
+        return [*about, *definition(head, body)]
+
+    def _initial(self) -> list[str]:
+        writes: dict[str, list[Write]] = {name: [] for name in self.shapes.variables}
+        for write in self._recorded.initial:
+            if write.field in self._kept:
+                writes[write.field.split(".")[0]].append(write)
+        updates = Updates(self._of, self._heard, "")
+        lines = (
+            comment(self._recorded.system.initial.__doc__ or "")
+            if (self._recorded.system.initial.__doc__)
+            else []
+        )
+        lines.append("Init ==")
+        values = [(name, updates.initial(name, mine)) for name, mine in writes.items()]
+        equal = [(Infix("=", Word(name), value, COMPARE), "") for name, value in values]
+        return [*lines, *conjuncts(equal, "    ")]
+
+    def _types(self) -> list[str]:
+        lines = [*comment("Every value is of its sort, and within the bounds."), "TypeOK =="]
+        members = [
+            (Infix(r"\in", Word(name), self.shapes.type(schema), COMPARE), "")
+            for name, schema in self.shapes.variables.items()
+        ]
+        return [*lines, *conjuncts(members, "    ")]
+
+    def _claim(self, claim: Claim, term: Term) -> list[str]:
+        body = self._of.said(term, Scope())
+        lines = [*comment(f"{claim.kind.capitalize()}: {claim.sentence}.")]
+        if claim.kind == "eventually":
+            return [*lines, *self._eventually(claim, body)]
+        lines += definition(claim.name, body)
+        if claim.kind == "sometimes":
+            lines += definition(f"never_{claim.name}", Prefix("~", Word(claim.name)))
+        return lines
+
+    def _eventually(self, claim: Claim, body: Node) -> list[str]:
+        fair = [
+            Prefix("WF_vars", call("", self._actions.enabled(step)))
+            for step in self._recorded.steps
+            if step.transition.name in claim.fair
+        ]
+        fairly = self.names.fresh(f"fairly_for_{claim.name}")
+        goal = Infix("=>", Word(fairly), Prefix("<>", body), 1)
+        return [*definition(fairly, junction("/\\", fair)), *definition(claim.name, goal)]
+
+    def _symmetry(self) -> list[list[str]]:
+        if self.symmetric is not None:
+            return []
+        sets = [self.names.members(b) for b in sorted(self.names.enumerations)]
+        alike = [call("Permutations", one).flat() for one in sets]
+        text = "Values that are all alike: with SYMMETRY Symmetry, TLC tells no two of them apart."
+        together = r" \cup ".join(alike)
+        return [[*comment(text), f"Symmetry == {together}"]]
+
+
+def _is(claim: Claim, kind: str) -> bool:
+    return claim.kind == kind
+
+
+def _enumerations(recorded: RecordedSystem) -> Iterator[str]:
+    """The bounds that say how many values an enumeration has."""
+    sorts = [sort for leaf in recorded.fields.values() for sort in (leaf.sort, *leaf.dims)]
+    for step in recorded.steps:
+        for parameter in step.parameters.values():
+            sorts.append(parameter.element if isinstance(parameter, SetOf) else parameter)
+    return (sort.bound for sort in sorts if isinstance(sort, Enumeration))
+
+
+def _section(title: str, parts: Sequence[list[str]]) -> list[list[str]]:
+    if not parts:
+        return []
+    ruled = f"{'':-<100}\n\\* {title}".split("\n")
+    return [ruled, *parts]
+
+
+def _listed(names: Sequence[tuple[str, str]]) -> list[str]:
+    """Names with commas between, and remarks."""
+    lines = []
+    for number, (name, remark) in enumerate(names):
+        comma = "," if number < len(names) - 1 else ""
+        lines.append(f"    {name + comma:<24}  \\* {remark}" if remark else f"    {name}{comma}")
+    return lines
+
+
+def _tuple(name: str, members: Sequence[str]) -> list[str]:
+    flat = f"{name} == <<{', '.join(members)}>>"
+    if len(flat) <= 100:
+        return [flat]
+    lines, line = [f"{name} =="], "    <<"
+    for number, member in enumerate(members):
+        piece = member + (", " if number < len(members) - 1 else ">>")
+        if len(line) + len(piece) > 100:
+            lines.append(line.rstrip())
+            line = "      "
+        line += piece
+    return [*lines, line]

@@ -1,0 +1,130 @@
+"""Truth of membership as a set: what `isr.without(b)` recorded becomes `isr \\ {b}` again.
+
+A set is recorded as the truth that an element is in it. Where that truth is made of other sets and
+single elements it is written with the operators of sets, otherwise as `{x \\in S : P}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from model.language import terms as t
+from model.language.terms import Term
+from specs.tla.layout import SETS, Enclosed, If, Infix, Node, Word, inside
+
+EMPTY = Word("{}")
+
+
+@dataclass(frozen=True)
+class Elements:
+    """The variables of an element, the set of all, and how terms without them are written."""
+
+    variables: tuple[Term, ...]
+    everything: Node
+    stored: Callable[[Term], Node | None]
+    write: Callable[[Term], Node]
+
+    def depends(self, term: Term) -> bool:
+        """Does the term look at the element?"""
+        return any(variable.args[0] in term.free for variable in self.variables)
+
+    def alone(self, member: Node | tuple[Node, ...]) -> Node:
+        """The set of one element."""
+        parts = member if isinstance(member, tuple) else (member,)
+        one = parts[0] if len(parts) == 1 else Enclosed("<<", parts, ">>")
+        return Enclosed("{", (one,), "}")
+
+    def set(self, term: Term) -> Node | None:
+        """The set of the elements for which the term is true; None if operators cannot say it."""
+        if not self.depends(term):
+            return self._all_or_none(term)
+        one = self._single(term)
+        if one is not None:
+            return one
+        if term.op == "get":
+            return self.stored(term)
+        if term.op == "not":
+            rest = self.set(term.args[0])
+            return None if rest is None else _less(self.everything, rest)
+        if term.op == "and":
+            return self._meet(term)
+        if term.op == "or":
+            return self._join(term)
+        if term.op == "ite" and not self.depends(term.args[0]):
+            then, other = self.set(term.args[1]), self.set(term.args[2])
+            if then is None or other is None:
+                return None
+            return If(self.write(term.args[0]), then, other)
+        return None
+
+    def _all_or_none(self, term: Term) -> Node:
+        if term is t.TRUE:
+            return self.everything
+        if term is t.FALSE:
+            return EMPTY
+        return If(self.write(term), self.everything, EMPTY)
+
+    def _single(self, term: Term) -> Node | None:
+        """`{b}` for x = b, `{<<b, e>>}` for x = b and y = e."""
+        found: dict[Term, Term] = {}
+        for part in term.args if term.op == "and" else (term,):
+            solved = self._solved(part)
+            if solved is None or solved[0] in found:
+                return None
+            found[solved[0]] = solved[1]
+        if set(found) != set(self.variables):
+            return None
+        return self.alone(tuple(self.write(found[variable]) for variable in self.variables))
+
+    def _solved(self, term: Term) -> tuple[Term, Term] | None:
+        if term.op != "eq":
+            return None
+        for mine, other in (term.args, term.args[::-1]):
+            base, plus = (mine.args[0], mine.args[1].args[0]) if mine.op == "add" else (mine, 0)
+            if base in self.variables and not self.depends(other):
+                return base, t.add(other, t.const(-plus)) if plus else other
+        return None
+
+    def _meet(self, term: Term) -> Node | None:
+        conditions = [part for part in term.args if not self.depends(part)]
+        members: Node | None = None
+        gone: list[Node] = []
+        for part in term.args:
+            if part in conditions:
+                continue
+            found = self.set(part.args[0] if part.op == "not" else part)
+            if found is None:
+                return None
+            if part.op == "not":
+                gone.append(found)
+            else:
+                members = found if members is None else _operator(r"\cap", members, found)
+        result = self.everything if members is None else members
+        for one in gone:
+            result = _less(result, one)
+        return If(self.write(t.and_(*conditions)), result, EMPTY) if conditions else result
+
+    def _join(self, term: Term) -> Node | None:
+        conditions = [part for part in term.args if not self.depends(part)]
+        result: Node | None = None
+        for part in term.args:
+            if part in conditions:
+                continue
+            found = self.set(part)
+            if found is None:
+                return None
+            result = found if result is None else _operator(r"\cup", result, found)
+        assert result is not None, "the term depends on the element"
+        return If(self.write(t.or_(*conditions)), self.everything, result) if conditions else result
+
+
+def _operator(operator: str, left: Node, right: Node) -> Node:
+    if isinstance(left, Infix) and left.operator == operator:
+        # Associative: no parentheses on the left.
+        return Infix(operator, Word(left.flat()), inside(right, SETS), SETS)
+    return Infix(operator, left, right, SETS)
+
+
+def _less(members: Node, gone: Node) -> Node:
+    return Infix("\\", members, gone, SETS)

@@ -1,0 +1,353 @@
+"""What a transition writes, as primed variables.
+
+The recording has a write a leaf. Here they become whole again: a record whose parts are all written
+is a record, one of which a few are written is an EXCEPT, a bulk update is a function, a log that
+grew is an Append; and a choice that all parts of a value share is made once, around the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from model.language import Log, Record, Relation, SetOf
+from model.language import terms as t
+from model.language.errors import ProtocolError
+from model.language.recording import Write
+from model.language.schema import Leaf, MapOf, Schema
+from model.language.terms import Term
+from specs.tla.expressions import NO_PLACE, Expressions, Scope
+from specs.tla.heard import Heard
+from specs.tla.layout import (
+    Except,
+    If,
+    Labelled,
+    Mapping,
+    Node,
+    Word,
+    call,
+)
+from specs.tla.rewriting import assume
+from specs.tla.rewriting import replace as rewritten
+from specs.tla.shapes import below, is_blank
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place of the state: its shape, its field's name, its indices, and the text that reads it.
+
+    Without a text there is nothing before: the initial state is being made.
+    """
+
+    schema: Schema
+    name: str
+    indices: tuple[Term, ...]
+    text: str | None
+
+    def part(self, part: str) -> Place:
+        """A part of a record."""
+        assert isinstance(self.schema, Record)
+        text = None if self.text is None else f"{self.text}.{part}"
+        return Place(self.schema.parts[part], below(self.name, part), self.indices, text)
+
+    def at(self, index: Term, shown: str) -> Place:
+        """A function's value."""
+        assert isinstance(self.schema, MapOf)
+        text = None if self.text is None else f"{self.text}[{shown}]"
+        return Place(self.schema.of, self.name, (*self.indices, index), text)
+
+
+@dataclass(frozen=True)
+class Written:
+    """The new value of a leaf; `variables` are its indices that are not chosen yet."""
+
+    term: Term
+    variables: tuple[Term, ...]
+
+
+Leaves = Dictionary[str, Written]
+
+
+class Updates:
+    """Writes the new values of one transition's variables."""
+
+    def __init__(self, expressions: Expressions, heard: Heard, step: str) -> None:
+        self._of, self._heard, self._step = expressions, heard, step
+
+    def variable(self, name: str, writes: Sequence[Write], scope: Scope) -> Node:
+        """The value of a variable after the writes to it."""
+        place = Place(self._of.shapes.variables[name], name, (), name)
+        if not any(write.keys for write in writes) and self._covers(place, _leaves(writes)):
+            return self._value(place, _leaves(writes), scope)
+        fields = [write.field for write in writes]
+        if len(set(fields)) < len(fields):
+            # One place may be written twice, the later write counts: `@` would be the earlier's.
+            scope = scope.at(NO_PLACE)
+        return Except(Word(name), tuple(self._entries(place, "!", list(writes), scope)))
+
+    def initial(self, name: str, writes: Sequence[Write]) -> Node:
+        """The value of a variable in the initial state."""
+        place = Place(self._of.shapes.variables[name], name, (), None)
+        if not any(write.keys for write in writes):
+            return self._value(place, _leaves(writes), Scope())
+        entries = self._entries(place, "!", list(writes), Scope(here=NO_PLACE))
+        return Except(self._of.shapes.blank(place.schema, name), tuple(entries))
+
+    # -- which places change -------------------------------------------------------------------
+
+    def _covers(self, place: Place, leaves: Leaves) -> bool:
+        """Do the writes give every leaf of the place a value, or define it by a rule?"""
+        if isinstance(place.schema, Record):
+            return all(
+                self._covers(place.part(part), _under(leaves, place.part(part)))
+                for part in place.schema.parts
+            )
+        return bool(leaves)
+
+    def _entries(self, place: Place, path: str, writes: list[Write], scope: Scope) -> list[Node]:
+        """`!.a = x`, `![i].b = y`: what an EXCEPT lists; the keys of the writes end below."""
+        used = len(place.indices)
+        if isinstance(place.schema, MapOf) and any(len(write.keys) > used for write in writes):
+            found: list[Node] = []
+            for key in dict.fromkeys(_key(write, used, place) for write in writes):
+                shown = self._of.of(key, scope.at(NO_PLACE)).flat()
+                mine = [write for write in writes if write.keys[used] is key]
+                found += self._entries(place.at(key, shown), f"{path}[{shown}]", mine, scope)
+            return found
+        leaves = _leaves(writes)
+        if isinstance(place.schema, Record) and not self._covers(place, leaves):
+            found = []
+            for part in place.schema.parts:
+                below_it = place.part(part)
+                mine = [write for write in writes if _belongs(write.field, below_it.name)]
+                if mine:
+                    found += self._entries(below_it, f"{path}.{part}", mine, scope)
+            return found
+        here = NO_PLACE if scope.here == NO_PLACE else place.text
+        return [Labelled(path, "=", self._value(place, leaves, scope.at(here)))]
+
+    # -- values --------------------------------------------------------------------------------
+
+    def _value(self, place: Place, leaves: Leaves, scope: Scope) -> Node:
+        """The new value of a place; a leaf that is not written keeps its value."""
+        leaves = {n: w for n, w in leaves.items() if w.term is not self._before(place, n, w)}
+        if not leaves:
+            return self._kept(place, scope)
+        chosen = self._choice(place, leaves, scope)
+        if chosen is not None:
+            return chosen
+        schema = place.schema
+        if isinstance(schema, MapOf):
+            return self._function(place, leaves, scope)
+        if isinstance(schema, Record):
+            return self._record(place, leaves, scope)
+        if isinstance(schema, Log):
+            return self._log(place, leaves, scope)
+        written = leaves[place.name]
+        if isinstance(schema, (SetOf, Relation)):
+            everything = (
+                self._of.names.domain(schema.element)
+                if isinstance(schema, SetOf)
+                else self._of.shapes.tuples(schema)
+            )
+            return self._of.set(written.variables, everything, written.term, scope)
+        return self._of.of(written.term, scope)
+
+    def _before(self, place: Place, name: str, written: Written) -> Term | None:
+        """What the leaf holds before the step; nothing, if the initial state is being made."""
+        if place.text is None:
+            return None
+        return t.get(name, (*place.indices, *written.variables), self._of.sort(name))
+
+    def _kept(self, place: Place, scope: Scope) -> Node:
+        if place.text is None:
+            return self._of.shapes.blank(place.schema, place.name)
+        return Word("@" if place.text == scope.here else place.text)
+
+    def _choice(self, place: Place, leaves: Leaves, scope: Scope) -> Node | None:
+        """IF around the value, where every written leaf depends on one condition."""
+        if isinstance(place.schema, MapOf) or (len(leaves) < 2 and not _is_log(place)):
+            return None
+        if any(self._of.has_name(written.term, scope) for written in leaves.values()):
+            return None  # the author's name for a part says more
+        for written in leaves.values():
+            if written.term.op != "ite":
+                continue
+            condition = written.term.args[0]
+            if all(_decided_by(one, condition) for one in leaves.values()):
+                then, other = (
+                    {
+                        name: replace(one, term=assume(one.term, condition, holds))
+                        for name, one in leaves.items()
+                    }
+                    for holds in (True, False)
+                )
+                return If(
+                    self._of.of(condition, scope),
+                    self._value(place, then, scope),
+                    self._value(place, other, scope),
+                )
+        return None
+
+    def _function(self, place: Place, leaves: Leaves, scope: Scope) -> Node:
+        assert isinstance(place.schema, MapOf)
+        index = next(iter(leaves.values())).variables[0]
+        wanted = self._heard.rule(self._step, place.name, index)
+        inner, name = self._of.bind(index, wanted, scope)
+        inner_leaves = {
+            field: Written(written.term, written.variables[1:]) for field, written in leaves.items()
+        }
+        domain = self._of.names.domain(place.schema.index)
+        body = self._value(place.at(index, name), inner_leaves, inner)
+        return Mapping("[", name, domain, "|->", body, "]")
+
+    def _record(self, place: Place, leaves: Leaves, scope: Scope) -> Node:
+        assert isinstance(place.schema, Record)
+        whole = self._covers(place, leaves)
+        if whole and self._is_blank(place, leaves):
+            return self._of.shapes.blank(place.schema, place.name)
+        copied = self._copied(place, leaves, scope) if whole else None
+        if copied is not None:
+            return Word(copied)
+        if whole or place.text is None:
+            parts = [
+                (part, self._value(place.part(part), _under(leaves, place.part(part)), scope))
+                for part in place.schema.parts
+            ]
+            return self._of.shapes.record(parts)
+        return Except(self._kept(place, scope), tuple(self._changes(place, "!", leaves, scope)))
+
+    def _changes(self, place: Place, path: str, leaves: Leaves, scope: Scope) -> list[Node]:
+        assert isinstance(place.schema, Record)
+        found: list[Node] = []
+        for part in place.schema.parts:
+            inner = place.part(part)
+            mine = _under(leaves, inner)
+            if mine and isinstance(inner.schema, Record) and not self._covers(inner, mine):
+                found += self._changes(inner, f"{path}.{part}", mine, scope)
+            elif mine:
+                here = scope.at(NO_PLACE if scope.here == NO_PLACE else inner.text)
+                found.append(Labelled(f"{path}.{part}", "=", self._value(inner, mine, here)))
+        return found
+
+    def _is_blank(self, place: Place, leaves: Leaves) -> bool:
+        schema = place.schema
+        if isinstance(schema, Record):
+            return all(
+                self._is_blank(place.part(part), _under(leaves, place.part(part)))
+                for part in schema.parts
+            )
+        if isinstance(schema, Leaf):
+            return is_blank(schema, leaves[place.name].term)
+        if isinstance(schema, (SetOf, Relation)):
+            return leaves[place.name].term is t.FALSE
+        return False
+
+    def _copied(self, place: Place, leaves: Leaves, scope: Scope) -> str | None:
+        """The text of another record, if every part is read from there."""
+        assert isinstance(place.schema, Record)
+        found: set[str] = set()
+        for part, schema in place.schema.parts.items():
+            written = leaves.get(below(place.name, part))
+            if written is None or not isinstance(schema, Leaf) or written.term.op != "get":
+                return None
+            name, *indices = written.term.args
+            text, there, _ = self._of.place(name, tuple(indices), scope)
+            base, dot, last = text.rpartition(".")
+            if not dot or last != part or not isinstance(there, Leaf):
+                return None
+            found.add(base)
+            parent = name.rpartition(".")[0]
+            if self._of.parts_of(parent) != list(place.schema.parts):
+                return None
+        return found.pop() if len(found) == 1 else None
+
+    # -- logs ----------------------------------------------------------------------------------
+
+    def _log(self, place: Place, leaves: Leaves, scope: Scope) -> Node:
+        schema = place.schema
+        assert isinstance(schema, Log)
+        own = self._kept(place, scope)
+        old_end = t.get(f"{place.name}.end", place.indices, schema.end)
+        end = leaves[f"{place.name}.end"].term if f"{place.name}.end" in leaves else old_end
+        records = {n: w for n, w in leaves.items() if n != f"{place.name}.end"}
+        if end.op == "const" and end.args[0] == 0:
+            return Word("<<>>")
+        if not records:
+            return call(self._of.names.helper("Cut"), own, self._of.of(end, scope))
+        copied = self._copied_log(place, end, records, scope)
+        if copied is not None:
+            return Word(copied)
+        offset = next(iter(records.values())).variables[0]
+        cell = Place(schema.record, f"{place.name}.at", (*place.indices, offset), None)
+        if place.text is not None and end is t.add(old_end, t.const(1)):
+            added = appended(records, offset, old_end, place)
+            if added is not None:
+                return call("Append", own, self._value(cell, added, scope))
+        inner, name = self._of.bind(offset, "position", scope)
+        shifted = inner.binding(offset, f"{name} - 1")
+        remaining = {n: Written(w.term, w.variables[1:]) for n, w in records.items()}
+        top = self._of.of(end, scope).flat()
+        return Mapping(
+            "[", name, Word(f"1..({top})"), "|->", self._value(cell, remaining, shifted), "]"
+        )
+
+    def _copied_log(self, place: Place, end: Term, records: Leaves, scope: Scope) -> str | None:
+        """The text of another log, if all of this one is read from there."""
+        if end.op != "get" or not end.args[0].endswith(".end"):
+            return None
+        source, indices = end.args[0].removesuffix(".end"), end.args[1:]
+        for name, written in records.items():
+            part = name.removeprefix(f"{place.name}.")
+            there = (f"{source}.{part}", *indices, *written.variables)
+            if written.term.op != "get" or written.term.args != there:
+                return None
+        return self._of.place(end.args[0], indices, scope)[0].removeprefix("Len(")[:-1]
+
+
+def appended(records: Leaves, offset: Term, end: Term, place: Place) -> dict[str, Written] | None:
+    """The record that an append adds; None if more than that changes below the end."""
+    added: dict[str, Written] = {}
+    for name, written in records.items():
+        below_end = assume(written.term, t.eq(offset, end), False)
+        if below_end is not t.get(name, (*place.indices, offset), below_end.sort):
+            return None
+        at_end = rewritten(written.term, {offset: end})
+        added[name] = Written(at_end, written.variables[1:])
+    return added
+
+
+def _is_log(place: Place) -> bool:
+    return isinstance(place.schema, Log)
+
+
+def _decided_by(written: Written, condition: Term) -> bool:
+    """Is the value a choice by the condition? A choice between truths is an `and` or an `or`."""
+    if any(variable.args[0] in condition.free for variable in written.variables):
+        return False
+    term = written.term
+    if term.op == "ite":
+        return term.args[0] is condition
+    return term.op in ("and", "or") and (condition in term.args or t.not_(condition) in term.args)
+
+
+def _leaves(writes: Sequence[Write]) -> dict[str, Written]:
+    return {write.field: Written(write.value, write.variables) for write in writes}
+
+
+def _belongs(field: str, name: str) -> bool:
+    return field == name or field.startswith(f"{name}.")
+
+
+def _under(leaves: Leaves, place: Place) -> dict[str, Written]:
+    return {name: one for name, one in leaves.items() if _belongs(name, place.name)}
+
+
+def _key(write: Write, position: int, place: Place) -> Term:
+    if position >= len(write.keys):
+        raise ProtocolError(
+            f"{place.name} is written as a whole and at one index in one step; "
+            "say both in one lam(...) to export it"
+        )
+    return write.keys[position]
