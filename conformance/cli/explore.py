@@ -6,7 +6,14 @@ import click
 
 from conformance.cli.choice import Size, Variant, claims_named, described, listed, system_named
 from conformance.cli.common import Progress, emit_json, finish, json_option, say
-from conformance.cli.options import search_options, size_options, system_argument, variant_options
+from conformance.cli.options import (
+    Searching,
+    checkpoint_option,
+    search_options,
+    size_options,
+    system_argument,
+    variant_options,
+)
 from conformance.cli.tables import show_table
 from specs.explorer import Exploration, with_companions
 from specs.explorer import explore as visit
@@ -22,6 +29,7 @@ from specs.verdict import Verdict, combine
     "--claim", "claims", metavar="C", multiple=True, help="Check C; default: every claim."
 )
 @search_options
+@checkpoint_option
 @click.option("--coverage", is_flag=True, help="List every refusal that was never first to fail.")
 @json_option
 def explore(
@@ -29,20 +37,21 @@ def explore(
     variant: Variant,
     size: Size,
     claims: tuple[str, ...],
-    max_states: int | None,
-    engine: str,
+    search: Searching,
     coverage: bool,
     json_target: str | None,
 ) -> None:
     """Visit every reachable state of SYSTEM, and check its claims on the way.
 
     A broken claim does not end the visit. Exit code: the verdict of the claims asked for; 2 where
-    --max-states ended the visit before anything broke.
+    --max-states or the memory ended the visit before anything broke.
 
     \b
     Example:
       insync explore classic --version kip_101 --bound epoch=1
       insync explore election --without zk_writes_fenced --claim single_writer
+      insync explore classic --bound epoch=2 --symmetry
+      insync explore election --brokers 3 --bound epoch=3 --checkpoint kept
       insync explore classic --json -
     """
     chosen = system_named(system)
@@ -51,10 +60,14 @@ def explore(
     asked = claims_named(recorded, claims) or list(recorded.claims)
     with Progress() as progress:
         judged = with_companions(recorded, asked) if claims else None
-        found = visit(recorded, limits, judged, max_states, progress)
+        found = visit(
+            recorded, limits, judged, search.max_states, progress,
+            engine=search.engine, symmetry=search.symmetry, workers=search.workers,
+            checkpoint=search.checkpoint, memory_bytes=search.memory_bytes,
+        )  # fmt: skip
     verdict = settled(found, asked)
     _show(found, verdict, asked, coverage, json_target)
-    emit_json(json_target, _payload(found, verdict, asked if claims else [], max_states))
+    emit_json(json_target, _payload(found, verdict, asked if claims else [], search))
     finish(verdict)
 
 
@@ -70,11 +83,11 @@ def settled(found: Exploration, asked: list[str]) -> Verdict:
 
 
 def _payload(
-    found: Exploration, verdict: Verdict, asked: list[str], max_states: int | None
+    found: Exploration, verdict: Verdict, asked: list[str], search: Searching
 ) -> dict[str, object]:
     payload = {**found.as_json(), "verdict": verdict}
     payload["replay"] += "".join(f" --claim {name}" for name in asked)
-    payload["replay"] += f" --max-states {max_states}" if max_states else ""
+    payload["replay"] += search.words()
     return payload
 
 
@@ -107,12 +120,21 @@ def _figures(found: Exploration) -> list[str]:
     rate = found.distinct / max(found.seconds, 1e-9)
     pruned = ", ".join(f"{name} {count:,}" for name, count in found.pruned.items())
     return [
-        f"{found.distinct:,} distinct states, {found.generated:,} generated, "
+        f"{found.distinct:,} distinct {'orbits' if found.engine.symmetry else 'states'}, "
+        f"{found.generated:,} generated, "
         f"depth {found.depth}, {whole}",
         f"{found.seconds:.1f} s ({rate:,.0f} states/s), set-up {found.setup_seconds:.1f} s, "
-        f"peak memory {found.peak_memory_mb:.0f} MB",
+        f"peak memory {found.peak_memory_mb:.0f} MB{_engine(found)}",
         f"pruned beyond a bound: {pruned or 'nothing'}",
     ]
+
+
+def _engine(found: Exploration) -> str:
+    engine = found.engine
+    if engine.bytes_per_state is None:
+        return ", plain Python"
+    threads = f", {engine.workers} workers" if engine.workers > 1 else ""
+    return f", {engine.bytes_per_state:g} bytes a state{threads}"
 
 
 def _coverage(found: Exploration, coverage: bool) -> list[str]:
@@ -132,7 +154,7 @@ def _hints(found: Exploration, asked: list[str]) -> list[str]:
     recorded = found.grounded.recorded
     lines = [f"{one.name} is {one.verdict}: {one.why}" for one in found.claims.values() if one.why]
     for one in found.claims.values():
-        if one.verdict is Verdict.BROKEN and one.at is not None:
+        if one.verdict is Verdict.BROKEN and one.depth is not None:
             command = replay_command(
                 "find",
                 recorded.system.name,

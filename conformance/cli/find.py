@@ -8,11 +8,17 @@ import click
 
 from conformance.cli.choice import Size, Variant, claims_named, described, listed, system_named
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
-from conformance.cli.options import search_options, size_options, system_argument, variant_options
+from conformance.cli.options import (
+    Searching,
+    search_options,
+    size_options,
+    system_argument,
+    variant_options,
+)
 from model.language import RecordedSystem
 from model.systems import SYSTEMS
 from specs.explorer import Exploration
-from specs.explorer import find as search
+from specs.explorer import find as shortest
 from specs.runs import Run, replay_command
 from specs.verdict import Verdict
 
@@ -29,8 +35,7 @@ def find(
     system: str,
     variant: Variant,
     size: Size,
-    max_states: int | None,
-    engine: str,
+    search: Searching,
     json_target: str | None,
 ) -> None:
     """Print the shortest run of SYSTEM that breaks CLAIM.
@@ -53,9 +58,12 @@ def find(
     if recorded.claim(claim)[0].kind == "eventually":
         _not_checked(recorded, limits, claim, json_target)
     with Progress() as progress:
-        exploration, run = search(recorded, limits, claim, max_states, progress)
+        exploration, run = shortest(
+            recorded, limits, claim, search.max_states, progress, search.engine, search.symmetry,
+            search.workers, search.memory_bytes,
+        )  # fmt: skip
     verdict = exploration.claims[claim].verdict
-    replay = _replay(exploration, claim, run, max_states)
+    replay = _replay(exploration, claim, run, search)
     for line in _report(exploration, claim, run, replay):
         say(line, json_target)
     emit_json(json_target, _payload(exploration, claim, run, replay))
@@ -93,13 +101,13 @@ def _without_run(
     )
 
 
-def _replay(found: Exploration, claim: str, run: Run | None, max_states: int | None) -> str:
+def _replay(found: Exploration, claim: str, run: Run | None, search: Searching) -> str:
     recorded, bounds = found.grounded.recorded, found.grounded.bounds
     command = replay_command(
         "find", recorded.system.name, recorded.version, recorded.without, bounds, claim
     )
     # A run is the same with a limit or without; what was not found depends on it.
-    return command if run or not max_states else f"{command} --max-states {max_states}"
+    return command if run else command + search.words()
 
 
 def _report(found: Exploration, claim: str, run: Run | None, replay: str) -> list[str]:
@@ -126,7 +134,7 @@ def _payload(found: Exploration, claim: str, run: Run | None, replay: str) -> di
         "depth": result.depth,
         "kind": result.kind,
         "why": result.why,
-        "engine": "python",
+        "engine": found.engine.name,
         "complete": found.complete,
         "distinct": found.distinct,
         "generated": found.generated,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import click
@@ -11,6 +13,7 @@ import click
 from conformance.cli.choice import Size, Variant
 from conformance.cli.common import Command, WrongUse
 from model.systems import SYSTEMS
+from specs.explorer import ENGINES
 
 
 def system_argument(command: Command) -> Command:
@@ -77,18 +80,90 @@ def size_options(command: Command) -> Command:
     )
 
 
+@dataclass(frozen=True)
+class Searching:
+    """How to explore: what `explore` and `find` take besides the system and its size."""
+
+    max_states: int | None
+    engine: str
+    symmetry: bool
+    workers: int | None
+    memory_gb: float | None
+    checkpoint: Path | None = None
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory that states and tables may take."""
+        return None if self.memory_gb is None else int(self.memory_gb * 1e9)
+
+    def words(self) -> str:
+        """The options that change what a visit finds, to be written behind its command."""
+        limit = f" --max-states {self.max_states}" if self.max_states else ""
+        return limit + (" --symmetry" if self.symmetry else "")
+
+
 def search_options(command: Command) -> Command:
-    """Add --max-states and --engine; they arrive as `max_states: int | None`, `engine: str`."""
+    """Add the options of a search; they arrive as `search: Searching`."""
+
+    @functools.wraps(command)
+    def gathered(
+        max_states: int | None,
+        engine: str,
+        symmetry: bool,
+        workers: int | None,
+        memory: float | None,
+        checkpoint: Path | None = None,
+        **rest: Any,
+    ) -> Any:
+        search = Searching(max_states, engine, symmetry, workers, memory, checkpoint)
+        for name, given in (("symmetry", symmetry), ("workers", workers), ("memory", memory),
+                            ("checkpoint", checkpoint)):  # fmt: skip
+            if given and engine != "native":
+                raise WrongUse(f"--{name} is for --engine native; leave one of them out")
+        return command(search=search, **rest)
+
     return _with_options(
-        command,
+        cast(Command, gathered),
         click.option(
             "--max-states",
             metavar="N",
             type=click.IntRange(min=1),
-            help="Give up after N states; what is open then is unknown.",
+            help="Stop before more than N states; what is open then is unknown.",
         ),
         click.option(
-            "--engine", type=click.Choice(["python"]), default="python", show_default=True
+            "--symmetry", is_flag=True, help="Visit one state for all that rename brokers only."
+        ),
+        click.option(
+            "--engine",
+            type=click.Choice(ENGINES),
+            default="native",
+            show_default=True,
+            help="Machine code, or the plain Python that it is tested against.",
+        ),
+        click.option(
+            "--workers",
+            metavar="N",
+            type=click.IntRange(min=1, max=64),
+            help="Threads for large searches; default: one a processor.",
+        ),
+        click.option(
+            "--memory",
+            metavar="GB",
+            type=click.FloatRange(min=0, min_open=True),
+            help="For states and tables; default: four fifths of what is free.",
+        ),
+    )
+
+
+def checkpoint_option(command: Command) -> Command:
+    """Add --checkpoint; it arrives within `search`."""
+    return _with_options(
+        command,
+        click.option(
+            "--checkpoint",
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            help="Keep whole levels in DIR; go on from there if it has some.",
         ),
     )
 

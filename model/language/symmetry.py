@@ -111,7 +111,7 @@ def renamed_cell(grounded: Grounded, number: int, names: Mapping[int, int]) -> i
 def renamed_codes(
     grounded: Grounded, codes: Sequence[int], names: Mapping[int, int]
 ) -> tuple[int, ...]:
-    """A whole state with its brokers renamed: the plain definition that the IR is tested against."""
+    """A whole state with its brokers renamed: the definition that the IR is tested against."""
     after = list(codes)
     for cell in grounded.cells:
         code = codes[cell.number]

@@ -83,7 +83,8 @@ def test_a_visit_cut_short_is_unknown_even_where_nothing_broke(answer):
     code, found = answer("explore classic --max-states 1000")
 
     assert (code, found["verdict"], found["complete"]) == (2, "unknown", False)
-    assert found["distinct"] == 1000
+    assert found["stopped"] == "the bound of 1000 states is reached"
+    assert sum(found["levels"]) == found["distinct"] == 655  # whole levels only
     assert found["replay"].endswith(" --max-states 1000")
 
 
@@ -182,8 +183,12 @@ def test_json_in_a_file_leaves_the_table_where_it_was(insync, tmp_path):
     ("line", "words"),
     [
         ("explore classic --max-states 0", "0 is not in the range x>=1"),
-        ("explore classic --engine native", "'native' is not 'python'"),
+        ("explore classic --engine java", "'java' is not one of 'native', 'python'"),
         ("explore classic election", "unexpected extra argument"),
+        ("explore classic --engine python --symmetry", "--symmetry is for --engine native"),
+        ("explore classic --engine python --workers 2", "--workers is for --engine native"),
+        ("explore classic --workers 0", "0 is not in the range"),
+        ("explore classic --memory 0", "0.0 is not in the range"),
     ],
 )
 def test_a_wrong_line_is_refused(insync, line, words):

@@ -1,0 +1,269 @@
+"""What an exploration found, whichever engine did it: counts, verdicts, coverage, shortest runs."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from model.language import RecordedSystem
+from model.language.grounding import Grounded
+from model.language.python_code import PythonCode
+from specs.runs import Run, build_run, replay_command
+from specs.verdict import Verdict
+
+Report = Callable[[str], None]
+
+
+@dataclass
+class ClaimResult:
+    """What exploration found about one claim.
+
+    `depth` is that of the first level with a state that settles the claim: one that breaks an
+    `always`, one that reaches a `sometimes`. It counts states, the initial one being 1. An always
+    claim whose companion was never reached is vacuous: its verdict is unknown, and `why` says so.
+    """
+
+    name: str
+    kind: str
+    sentence: str
+    verdict: Verdict
+    depth: int | None = None
+    why: str | None = None
+
+
+@dataclass
+class Tally:
+    """What an engine counted. `settled`: claim -> depth of the first level that settles it.
+
+    All of it is about whole levels: an exploration that stops early forgets the level that it was
+    in, so that its counts do not depend on the engine or on the number of workers.
+    """
+
+    levels: list[int]
+    generated: int
+    fired: Sequence[int]
+    refused: Sequence[int]
+    pruned: dict[str, int]
+    dead_ends: int
+    settled: dict[str, int]
+    stopped: str | None = None
+
+
+@dataclass
+class Engine:
+    """How it was done, and what that took."""
+
+    name: str
+    seconds: float
+    setup_seconds: float
+    symmetry: bool = False
+    workers: int = 1
+    bytes_per_state: float | None = None
+    words: int | None = None
+
+
+@dataclass
+class Exploration:
+    """Everything that one exploration learned.
+
+    `path(claim)` gives the instance numbers of the run that settles a claim: the shortest, and
+    among the shortest the first in the order of the instances.
+    """
+
+    grounded: Grounded
+    tally: Tally
+    engine: Engine
+    path: Callable[[str], list[int]] = field(repr=False)
+    peak_memory_mb: float = field(default_factory=lambda: peak_memory_mb())
+
+    @cached_property
+    def code(self) -> PythonCode:
+        """The generated Python, which replays runs."""
+        return PythonCode(self.grounded)
+
+    @property
+    def complete(self) -> bool:
+        """True if every reachable state within the bounds was visited."""
+        return self.tally.stopped is None
+
+    @property
+    def stopped(self) -> str | None:
+        """Why not complete."""
+        return self.tally.stopped
+
+    @property
+    def distinct(self) -> int:
+        """Distinct states (orbits, under symmetry)."""
+        return sum(self.tally.levels)
+
+    @property
+    def generated(self) -> int:
+        """Successors found, with repetitions, and the initial state."""
+        return self.tally.generated
+
+    @property
+    def depth(self) -> int:
+        """States on a longest shortest run."""
+        return len(self.tally.levels)
+
+    @property
+    def levels(self) -> list[int]:
+        """New states by depth."""
+        return self.tally.levels
+
+    @property
+    def pruned(self) -> dict[str, int]:
+        """Successors left out, by the bound that they exceed."""
+        return self.tally.pruned
+
+    @property
+    def dead_ends(self) -> int:
+        """States from which nothing is possible, bounds or not."""
+        return self.tally.dead_ends
+
+    @property
+    def seconds(self) -> float:
+        """Exploration alone, without start-up and compilation."""
+        return self.engine.seconds
+
+    @property
+    def setup_seconds(self) -> float:
+        """Recording, lowering, compiling."""
+        return self.engine.setup_seconds
+
+    @cached_property
+    def fired(self) -> dict[str, int]:
+        """How often each transition was found possible."""
+        counts = {step.transition.name: 0 for step in self.grounded.recorded.steps}
+        for instance, count in zip(self.grounded.instances, self.tally.fired, strict=True):
+            counts[instance.step.transition.name] += int(count)
+        return counts
+
+    @property
+    def never_fired(self) -> list[str]:
+        """Transitions that no reachable state allows: a vacuous part of the model."""
+        return [name for name, count in self.fired.items() if not count]
+
+    @cached_property
+    def unseen_refusals(self) -> list[tuple[str, str]]:
+        """Reasons (transition, reason) that were never the first to refuse."""
+        return [
+            reason
+            for number, reason in enumerate(self.grounded.reasons)
+            if not self.tally.refused[number] and number not in self.grounded.refused_by_parameters
+        ]
+
+    @cached_property
+    def claims(self) -> dict[str, ClaimResult]:
+        """The verdict of every claim that was judged."""
+        return {name: self._claim(name) for name in self.grounded.claims}
+
+    def _claim(self, name: str) -> ClaimResult:
+        claim, _ = self.grounded.recorded.claim(name)
+        depth = self.tally.settled.get(name)
+        why: str | None = None
+        if claim.kind == "eventually":
+            verdict, why = Verdict.NOT_CHECKED, "liveness needs an engine that looks for loops"
+        elif depth is not None:
+            verdict = Verdict.BROKEN if claim.kind == "always" else Verdict.HOLDS
+        elif self.stopped is not None:
+            verdict, why = Verdict.UNKNOWN, self.stopped
+        elif claim.kind == "sometimes":
+            verdict, why = Verdict.BROKEN, "no reachable state within the bounds"
+        else:
+            verdict = Verdict.HOLDS
+            if claim.companion not in self.tally.settled:
+                verdict, why = Verdict.UNKNOWN, f"vacuous: {claim.companion} is never reached"
+        return ClaimResult(name, claim.kind, claim.sentence, verdict, depth, why)
+
+    def run(self, claim: str) -> Run | None:
+        """The shortest run to a state that settles a claim, if one does."""
+        result = self.claims[claim]
+        if result.depth is None:
+            return None
+        verdict = Verdict.BROKEN if result.kind == "always" else Verdict.HOLDS
+        return build_run(self.grounded, self.code, self.path(claim), claim, verdict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The contract of `insync explore --json`."""
+        recorded = self.grounded.recorded
+        claims: dict[str, Any] = {}
+        for name, result in self.claims.items():
+            run = self.run(name)
+            claims[name] = {
+                "verdict": result.verdict.value,
+                "kind": result.kind,
+                "sentence": result.sentence,
+                "depth": result.depth,
+                "why": result.why,
+                "trace": None if run is None else [step.as_json() for step in run.steps],
+            }
+        return {
+            "system": recorded.system.name,
+            "version": recorded.version,
+            "without": recorded.without,
+            "bounds": self.grounded.bounds,
+            "symmetry": self.engine.symmetry,
+            "engine": self.engine.name,
+            "workers": self.engine.workers,
+            "complete": self.complete,
+            "stopped": self.stopped,
+            "distinct": self.distinct,
+            "generated": self.generated,
+            "depth": self.depth,
+            "seconds": round(self.seconds, 3),
+            "setup_seconds": round(self.setup_seconds, 3),
+            "peak_memory_mb": round(self.peak_memory_mb, 1),
+            "bytes_per_state": self.engine.bytes_per_state,
+            "claims": claims,
+            "levels": self.levels,
+            "pruned": self.pruned,
+            "dead_ends": self.dead_ends,
+            "ghosts_dropped": self.grounded.dropped_ghosts,
+            "fired": self.fired,
+            "never_fired": self.never_fired,
+            "refusals_never_first": [
+                {"transition": step, "reason": reason} for step, reason in self.unseen_refusals
+            ],
+            "replay": replay_command(
+                "explore", recorded.system.name, recorded.version, recorded.without,
+                self.grounded.bounds,
+            ),
+        }  # fmt: skip
+
+
+def settling_truths(grounded: Grounded) -> dict[str, bool]:
+    """The truth that settles each claim: an always by a state where it is false, a sometimes by
+    one where it is true. An `eventually` is not settled by states."""
+    kinds = {name: grounded.recorded.claim(name)[0].kind for name in grounded.claims}
+    return {name: kind == "sometimes" for name, kind in kinds.items() if kind != "eventually"}
+
+
+def with_companions(recorded: RecordedSystem, claims: Sequence[str]) -> list[str]:
+    """The claims and, for each `always`, the companion that keeps it from being vacuous."""
+    wanted: dict[str, None] = {}
+    for name in claims:
+        wanted[name] = None
+        companion = recorded.claim(name)[0].companion
+        if companion is not None:
+            wanted[companion] = None
+    return list(wanted)
+
+
+def grounded_for(
+    recorded: RecordedSystem, bounds: Mapping[str, int], claims: Sequence[str] | None
+) -> Grounded:
+    """The enumerated instance with these claims (None: all) and their companions."""
+    names = list(recorded.claims) if claims is None else list(claims)
+    names += [name for name in with_companions(recorded, names) if name not in names]
+    return Grounded(recorded, bounds, names)
+
+
+def peak_memory_mb() -> float:
+    """The most memory that this process held at any time, in megabytes."""
+    usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return usage / (1024 if sys.platform != "darwin" else 1024 * 1024)

@@ -1,0 +1,1 @@
+"""The native engine: machine code from the recorded protocol, exact tables, several workers."""

@@ -1,0 +1,182 @@
+"""Checkpoints of a search: whole levels on disk, and the name of what they belong to.
+
+A folder holds `checkpoint.json` and one file of states that it names. Both are written under
+temporary names and renamed, the description last, so that the last good checkpoint stays whatever
+happens while the next one is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from model.language import ProtocolError
+from specs.native.kernel import Kernel
+from specs.native.store import FIRST_TABLE, LOAD
+
+if TYPE_CHECKING:
+    from specs.native.search import Search
+
+FORMAT = "insync.checkpoint/1"
+DESCRIPTION = "checkpoint.json"
+EVERY_SECONDS = 60.0
+
+
+class Checkpoint:
+    """One folder for one search."""
+
+    def __init__(self, folder: Path, kernel: Kernel) -> None:
+        self.folder, self.kernel = folder, kernel
+        self._saved = time.perf_counter()
+        if folder.exists() and not folder.is_dir():
+            raise ProtocolError(f"{folder} is a file; name a folder for --checkpoint")
+
+    def is_due(self) -> bool:
+        """Long enough since the last one."""
+        return time.perf_counter() - self._saved > EVERY_SECONDS
+
+    def identity(self) -> dict[str, Any]:
+        """What a search must share with a checkpoint to go on from it."""
+        grounded = self.kernel.grounded
+        recorded = grounded.recorded
+        return {
+            "system": recorded.system.name,
+            "version": recorded.version,
+            "without": dict(recorded.without),
+            "bounds": dict(grounded.bounds),
+            "claims": list(grounded.claims),
+            "symmetry": self.kernel.symmetry,
+            "code": hashlib.sha256(self.kernel.code.text.encode()).hexdigest()[:32],
+        }
+
+    # -- writing ----------------------------------------------------------------------------
+
+    def save(self, search: Search) -> None:
+        """Writes the whole levels of a search. Raises ProtocolError where it cannot be written."""
+        self._saved = time.perf_counter()
+        words, store = self.kernel.words, search.store
+        parts = [
+            store.states[begin * words : end * words]
+            for spans in search.levels
+            for begin, end in spans
+        ]
+        sizes = [int((spans[:, 1] - spans[:, 0]).sum()) for spans in search.levels]
+        name = f"states-{sum(sizes)}.npy"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._write(name, lambda file: np.save(file, np.concatenate(parts)))
+            told = {
+                "format": FORMAT,
+                **self.identity(),
+                "states": name,
+                "levels": sizes,
+                "generated": search.generated,
+                "dead_ends": search.dead_ends,
+                "settled": search.settled,
+                "stopped": search.stopped,
+                "fired": search.fired.tolist(),
+                "refused": search.refused.tolist(),
+                "pruned": search.pruned.tolist(),
+            }
+            text = json.dumps(told, indent=1).encode()
+            self._write(DESCRIPTION, lambda file: file.write(text))
+        except OSError as error:
+            raise ProtocolError(
+                f"{self.folder}: the checkpoint could not be written ({error.strerror}); the last "
+                "good one is untouched; free some space, or choose another folder"
+            ) from error
+        for old in self.folder.glob("states-*.npy"):
+            if old.name != name:
+                old.unlink(missing_ok=True)
+
+    def _write(self, name: str, write: Any) -> None:
+        handle, part = tempfile.mkstemp(dir=self.folder, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, self.folder / name)
+        except BaseException:
+            Path(part).unlink(missing_ok=True)
+            raise
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def load_into(self, search: Search) -> bool:
+        """Brings a fresh search to where the checkpoint was; False if the folder has none.
+
+        Raises ProtocolError, naming both, for a checkpoint of anything else.
+        """
+        described = self.folder / DESCRIPTION
+        if not described.exists():
+            return False
+        try:
+            told = json.loads(described.read_text(encoding="utf-8"))
+            if told.get("format") != FORMAT:
+                raise ValueError(f"its format is not {FORMAT}")
+            self._require_same(told)
+            states = np.load(self.folder / told["states"])
+            if states.size != sum(told["levels"]) * self.kernel.words:
+                raise ValueError(f"{told['states']} does not hold as many states as it says")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ProtocolError(
+                f"{described}: no checkpoint to go on from: {error}; remove it to start anew"
+            ) from error
+        self._fill(search, told, states)
+        return True
+
+    def _require_same(self, told: dict[str, Any]) -> None:
+        mine = self.identity()
+        for key, value in mine.items():
+            if told.get(key) != value:
+                if key == "code":
+                    what = "the protocol's text, or its lowering, has changed since"
+                else:
+                    what = f"its {key} is {_shown(told.get(key))}, here it is {_shown(value)}"
+                raise ProtocolError(
+                    f"{self.folder} holds a checkpoint of {_title(told)}, and this is "
+                    f"{_title(mine)}: {what}; choose another folder"
+                )
+
+    def _fill(self, search: Search, told: dict[str, Any], states: Any) -> None:
+        store, words = search.store, self.kernel.words
+        count = sum(told["levels"])
+        if count > store.region:
+            raise ProtocolError(
+                f"{self.folder} holds {count:,} states, more than {store.memory_bytes / 1e6:,.0f} "
+                "MB can take; allow more with --memory"
+            )
+        store.states[: count * words] = states
+        store.ends[0] = count
+        size = FIRST_TABLE
+        while size * LOAD < count + self.kernel.most:
+            size *= 2
+        store.refill(size)
+        ends = np.cumsum([0, *told["levels"]])
+        search.levels = [
+            np.array([[begin, end]], np.int64) for begin, end in itertools.pairwise(ends)
+        ]
+        search.generated, search.dead_ends = told["generated"], told["dead_ends"]
+        search.settled = dict(told["settled"])
+        search.open -= set(search.settled)
+        search.fired[:] = told["fired"]
+        search.refused[:] = told["refused"]
+        search.pruned[:] = told["pruned"]
+
+
+def _title(told: dict[str, Any]) -> str:
+    bounds = ", ".join(f"{name}={size}" for name, size in dict(told.get("bounds") or {}).items())
+    return f"{told.get('system')} {told.get('version')} ({bounds})"
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value)

@@ -1,0 +1,117 @@
+"""One system's machine code, ready to run: lowering, packing, compiling, in the right order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from model.language import ProtocolError
+from model.language.frozen import Frozen
+from model.language.grounding import Grounded
+from model.language.native_code import NativeCode
+from model.language.packing import Packing
+from model.language.symmetry import (
+    MOST_BROKERS,
+    canonical_text,
+    permutations,
+    renamed_codes,
+    why_not_symmetric,
+)
+from specs.exploration import settling_truths
+from specs.native.machine import Machine, build
+from specs.native.store import Words
+
+MOST_CLAIMS = 64
+
+
+@dataclass
+class Kernel:
+    """The code of one grounded system. `canonical` is 0 where symmetry is off."""
+
+    grounded: Grounded
+    packing: Packing
+    code: NativeCode
+    machine: Machine
+    symmetry: bool
+
+    @property
+    def words(self) -> int:
+        """64-bit words a state."""
+        return self.packing.words
+
+    @property
+    def most(self) -> int:
+        """The most successors that one state can have."""
+        return max(self.code.most_successors, 1)
+
+    @property
+    def expand(self) -> int:
+        """Address of `expand`."""
+        return self.machine.addresses["expand"]
+
+    @property
+    def judge(self) -> int:
+        """Address of `judge`."""
+        return self.machine.addresses["judge"]
+
+    @property
+    def canonical(self) -> int:
+        """Address of `canonical`, or 0."""
+        return self.machine.addresses.get("canonical", 0)
+
+    @property
+    def wanted(self) -> np.uint64:
+        """By bit of `judge`: the truth that settles the claim."""
+        truths = settling_truths(self.grounded)
+        return np.uint64(sum(1 << bit for bit, name in enumerate(self.code.claims)
+                             if truths.get(name)))  # fmt: skip
+
+    def bits(self, names: set[str]) -> np.uint64:
+        """The bits of some claims."""
+        return np.uint64(
+            sum(1 << bit for bit, name in enumerate(self.code.claims) if name in names)
+        )
+
+    def packed(self, codes: tuple[int, ...]) -> Words:
+        """A state as an array of words."""
+        return np.array(self.packing.pack(codes), np.uint64)
+
+
+def kernel_of(grounded: Grounded, symmetry: bool = False, cache: Path | None = None) -> Kernel:
+    """Lowers and compiles a system. Raises TooWide, or ProtocolError where symmetry is unsound."""
+    if len(grounded.claims) > MOST_CLAIMS:
+        raise ProtocolError(
+            f"{len(grounded.claims)} claims at once, and {MOST_CLAIMS} are the most: "
+            "choose some with --claim"
+        )
+    if symmetry:
+        _require_symmetry(grounded)
+    frozen = Frozen(grounded)
+    packing = Packing(grounded, frozen.values)
+    code = NativeCode(grounded, frozen, packing)
+    text = code.text
+    functions: tuple[str, ...] = ("expand", "judge")
+    if symmetry:
+        text = f"{text}\n{canonical_text(packing)}"
+        functions = (*functions, "canonical")
+    return Kernel(grounded, packing, code, build(text, functions, cache), symmetry)
+
+
+def _require_symmetry(grounded: Grounded) -> None:
+    recorded = grounded.recorded
+    why = why_not_symmetric(recorded, list(grounded.claims))
+    brokers = grounded.bounds.get("brokers", 0)
+    if why is None and brokers > MOST_BROKERS:
+        why = f"{brokers} brokers have too many orders; {MOST_BROKERS} are the most"
+    if why is None and any(
+        renamed_codes(grounded, grounded.initial, names) != grounded.initial
+        for names in permutations(grounded)
+    ):
+        why = "the initial state tells brokers apart"
+    if why is not None:
+        raise ProtocolError(
+            f"{recorded.system.name} {recorded.version} is not symmetric over brokers: {why}; "
+            "leave --symmetry out"
+        )

@@ -1,0 +1,108 @@
+"""From IR text to callable machine code, kept on disk by the hash of everything that shaped it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+LEVEL = 2
+"""LLVM's optimisation level: 3 took longer and ran no faster."""
+
+
+def cache_folder() -> Path:
+    """Where machine code is kept: INSYNC_CACHE, else the user's cache folder."""
+    chosen = os.environ.get("INSYNC_CACHE")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "insync"
+
+
+@dataclass
+class Machine:
+    """Machine code in memory. `addresses` by function name; alive as long as this object."""
+
+    addresses: dict[str, int]
+    from_cache: bool
+    key: str
+    _engine: Any = field(repr=False, default=None)
+
+
+def code_key(text: str) -> str:
+    """A hash of the IR text, of the compiler's version and of the processor: no stale code runs."""
+    features = llvm.get_host_cpu_features().flatten()
+    parts = (llvmlite.__version__, str(LEVEL), llvm.get_host_cpu_name(), features, text)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def build(text: str, functions: tuple[str, ...], cache: Path | None = None) -> Machine:
+    """Compiles the text, or takes it from the cache; raises RuntimeError for text LLVM refuses."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    key = code_key(text)
+    target = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=LEVEL,
+    )
+    kept = (cache or cache_folder()) / "native" / f"{key}.o"
+    code = _read(kept)
+    from_cache = code is not None
+    if code is None:
+        code = _compile(text, target)
+        _write(kept, code)
+    # An engine needs a module of its own; the code comes as an object file beside it.
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    addresses = {name: engine.get_function_address(name) for name in functions}
+    missing = sorted(name for name, address in addresses.items() if not address)
+    if missing:
+        raise RuntimeError(f"{kept} lacks {', '.join(missing)}: remove it and try again")
+    return Machine(addresses, from_cache, key, engine)
+
+
+def _compile(text: str, target: Any) -> bytes:
+    module = llvm.parse_assembly(text)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
+    builder = llvm.create_pass_builder(target, options)
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = target.emit_object(module)
+    return code
+
+
+SEAL = 32
+"""Bytes of the SHA-256 in front of the code: a damaged file is compiled anew, not run."""
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        whole = path.read_bytes()
+    except OSError:
+        return None
+    seal, code = whole[:SEAL], whole[SEAL:]
+    return code if code and hashlib.sha256(code).digest() == seal else None
+
+
+def _write(path: Path, code: bytes) -> None:
+    """Keeps the code; a cache that cannot be written only costs time."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(code).digest() + code)
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError:
+        return

@@ -1,0 +1,327 @@
+"""The native search: breadth-first over packed states, one worker or several, level by level.
+
+Counts, levels, verdicts and runs are those of the plain engine, for any number of workers. With
+several, states are sharded by hash: each worker expands its own states and sorts the successors by
+owner, then each owner inserts what it was sent. Nothing is shared within a half round, so that
+there is nothing to lock.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from model.language.errors import ImpossibleValue
+from model.language.grounding import Grounded
+from specs.exploration import Engine, Exploration, Report, Tally, settling_truths
+from specs.native import driver
+from specs.native.checkpoint import Checkpoint
+from specs.native.kernel import Kernel, kernel_of
+from specs.native.shortest import ShortestRuns
+from specs.native.store import SHARE, OutOfMemory, Spans, Store, Words, free_memory
+
+BATCH = 1 << 16
+"""States that one worker expands before it reports and can be interrupted."""
+
+WORTH_SHARING = 1_000_000
+"""Below so many states one worker is faster than several."""
+
+LETTERS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may ask of a search; `workers` None is one for each processor."""
+
+    max_states: int | None = None
+    stop_at: str | None = None
+    symmetry: bool = False
+    workers: int | None = None
+    checkpoint: Path | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass
+class Worker:
+    """What one worker counts and writes; nobody else touches it."""
+
+    fired: npt.NDArray[np.int64]
+    refused: npt.NDArray[np.uint8]
+    pruned: npt.NDArray[np.int64]
+    counters: npt.NDArray[np.int64]
+    out: Words
+    letters: Words
+    sent: npt.NDArray[np.int64]
+
+
+def worker_for(kernel: Kernel, workers: int = 1) -> Worker:
+    """A worker's empty arrays."""
+    room = letter_room(kernel) if workers > 1 else 0
+    return Worker(
+        fired=np.zeros(len(kernel.grounded.instances), np.int64),
+        refused=np.zeros(len(kernel.grounded.reasons), np.uint8),
+        pruned=np.zeros(len(kernel.code.bounds) + 1, np.int64),
+        counters=np.zeros(8, np.int64),
+        out=np.zeros((kernel.most + 1) * kernel.words, np.uint64),
+        letters=np.zeros(workers * room * (kernel.words + 1), np.uint64),
+        sent=np.zeros(workers, np.int64),
+    )
+
+
+def letter_room(kernel: Kernel) -> int:
+    """Successors that one worker can hold for each owner in a round."""
+    return max(LETTERS, 4 * kernel.most)
+
+
+def native_search(
+    grounded: Grounded, options: Options, report: Report, started: float
+) -> Exploration:
+    """Explores with machine code; `started` is when the set-up began (perf_counter)."""
+    kernel = kernel_of(grounded, options.symmetry)
+    search = Search(kernel, options, report)
+    set_up = time.perf_counter()
+    search.go()
+    return search.result(time.perf_counter() - set_up, set_up - started)
+
+
+def _warm(kernel: Kernel, store: Store, worker: Worker) -> None:
+    """Loads the compiled loops on nothing at all, so that exploration is timed without them."""
+    none = np.uint64(0)
+    driver.run(
+        kernel.words, kernel.expand, kernel.judge, kernel.canonical, store.states, 0, 0,
+        store.table, kernel.most, 0, worker.fired, worker.refused, worker.pruned, worker.out,
+        worker.counters, none, none,
+    )  # fmt: skip
+    marks = np.zeros(1, np.uint64)
+    driver.judge_all(kernel.words, kernel.judge, store.states, 0, 0, marks, none, none)
+    driver.insert_all(kernel.words, store.states, 0, 0, store.table, 0, store.part)
+
+
+@dataclass
+class Search:
+    """One breadth-first search; `levels` has the spans of every whole level."""
+
+    kernel: Kernel
+    options: Options
+    report: Report
+    generated: int = 1  # the initial state counts as generated, as TLC counts it
+    dead_ends: int = 0
+    stopped: str | None = None
+    settled: dict[str, int] = field(default_factory=dict)
+    levels: list[Spans] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        kernel = self.kernel
+        self.memory_bytes = self.options.memory_bytes or int(free_memory() * SHARE)
+        self.store = Store(kernel.words, self.memory_bytes)
+        self.workers = self.options.workers or os.cpu_count() or 1
+        self.open = set(settling_truths(kernel.grounded))
+        first = worker_for(kernel)
+        _warm(kernel, self.store, first)
+        self.fired, self.refused, self.pruned = first.fired, first.refused, first.pruned
+        self.checkpoint = (
+            Checkpoint(self.options.checkpoint, kernel) if self.options.checkpoint else None
+        )
+
+    # -- the search -------------------------------------------------------------------------
+
+    def go(self) -> None:
+        """Level by level, until nothing is new or there is a reason to stop."""
+        self.began = time.perf_counter()
+        if self.checkpoint is None or not self.checkpoint.load_into(self):
+            self._start()
+        self.crew = [worker_for(self.kernel)]
+        self._before = self.store.count
+        try:
+            while self.stopped is None and self._frontier():
+                if self.options.stop_at in self.settled:
+                    self.stopped = f"{self.options.stop_at} is settled"
+                    break
+                self._share_if_worth_it()
+                self._next_level()
+                if self.checkpoint is not None and self.checkpoint.is_due():
+                    self.checkpoint.save(self)
+        except KeyboardInterrupt:
+            self._forget_unfinished()
+            if self.checkpoint is not None:
+                self.checkpoint.save(self)
+            raise
+        if self.checkpoint is not None:
+            self.checkpoint.save(self)
+
+    def _start(self) -> None:
+        kernel, store = self.kernel, self.store
+        initial = kernel.packed(kernel.grounded.initial)
+        if kernel.canonical:
+            driver.make_canonical(kernel.words, kernel.canonical, initial, 0, 1)
+        store.states[: kernel.words] = initial
+        store.ends[0] = 1
+        store.refill()
+        self.levels.append(np.array([[0, 1]], np.int64))
+        marks = np.zeros(1, np.uint64)
+        driver.judge_all(
+            kernel.words, kernel.judge, store.states, 0, 1, marks, self._opened(), kernel.wanted
+        )
+        self._settle(int(marks[0]), 1)
+
+    def _frontier(self) -> int:
+        spans = self.levels[-1]
+        return int((spans[:, 1] - spans[:, 0]).sum())
+
+    def _opened(self) -> np.uint64:
+        return self.kernel.bits(self.open)
+
+    def _settle(self, bits: int, depth: int) -> None:
+        for bit, name in enumerate(self.kernel.code.claims):
+            if bits >> bit & 1 and name in self.open:
+                self.settled[name] = depth
+                self.open.discard(name)
+
+    def _next_level(self) -> None:
+        """One whole level, or none of it."""
+        store, spans = self.store, self.levels[-1]
+        begins = store.ends.copy()
+        self.crew = [worker_for(self.kernel, store.shards) for _ in range(store.shards)]
+        try:
+            bits = self._expand_alone() if store.shards == 1 else self._expand_together(spans)
+        except OutOfMemory as full:
+            self.stopped = f"memory: {full}"
+        if self.stopped is None and self._too_many():
+            self.stopped = f"the bound of {self.options.max_states} states is reached"
+        if self.stopped is not None:
+            store.ends = begins
+            return
+        for one in self.crew:
+            self.fired += one.fired
+            self.refused |= one.refused
+            self.pruned += one.pruned
+            self.generated += int(one.counters[driver.GENERATED])
+            self.dead_ends += int(one.counters[driver.DEAD_ENDS])
+        self.refused[self.kernel.code.always_refused] = 1
+        after = np.stack([begins, store.ends], axis=1)
+        if store.count > self._before:
+            self.levels.append(after)
+            self._settle(bits, len(self.levels))
+        else:
+            self.levels.append(np.stack([store.ends, store.ends], axis=1))
+        self._before = store.count
+
+    def _forget_unfinished(self) -> None:
+        self.store.ends = self.levels[-1][:, 1].copy()
+
+    def _too_many(self) -> bool:
+        return self.store.count > (self.options.max_states or self.store.count)
+
+    def _expand_alone(self) -> int:
+        kernel, store, (worker,) = self.kernel, self.store, self.crew
+        counters = worker.counters
+        counters[driver.COUNT] = store.ends[0]
+        index, end = (int(bound) for bound in self.levels[-1][0])
+        while index < end and not self._too_many():
+            if counters[driver.COUNT] + kernel.most > store.room:
+                store.grow()
+            index = driver.run(
+                kernel.words, kernel.expand, kernel.judge, kernel.canonical, store.states,
+                index, min(end, index + BATCH), store.table, kernel.most, store.room,
+                worker.fired, worker.refused, worker.pruned, worker.out, counters,
+                self._opened(), kernel.wanted,
+            )  # fmt: skip
+            self._raise_if_impossible(worker)
+            store.ends[0] = counters[driver.COUNT]
+            self._tell(end - index)
+        return int(counters[driver.SETTLED])
+
+    def _expand_together(self, spans: Spans) -> int:
+        """Rounds of two halves; a half is one call for each worker, without the interpreter."""
+        store = self.store
+        at = spans[:, 0].copy()
+        settled = 0
+        with ThreadPoolExecutor(store.shards) as pool:
+            while (at < spans[:, 1]).any() and not self._too_many():
+                stops = list(pool.map(self._send, range(store.shards), at, spans[:, 1]))
+                for worker in self.crew:
+                    self._raise_if_impossible(worker)
+                at = np.array(stops, np.int64)
+                self._make_room()
+                for bits in pool.map(self._receive, range(store.shards)):
+                    settled |= bits
+                self._tell(int((spans[:, 1] - at).sum()))
+        return settled
+
+    def _send(self, shard: int, begin: int, end: int) -> int:
+        kernel, store, worker = self.kernel, self.store, self.crew[shard]
+        worker.sent[:] = 0
+        stopped: int = driver.expand_out(
+            kernel.words, kernel.expand, kernel.canonical, store.states, int(begin), int(end),
+            kernel.most, store.shards, worker.fired, worker.refused, worker.pruned, worker.out,
+            worker.counters, worker.letters, letter_room(kernel), worker.sent,
+        )  # fmt: skip
+        return stopped
+
+    def _make_room(self) -> None:
+        store = self.store
+        held = store.ends - np.arange(store.shards) * store.region
+        incoming = np.sum([worker.sent for worker in self.crew], axis=0)
+        while (held + incoming).max() > store.room:
+            store.grow()
+
+    def _receive(self, owner: int) -> int:
+        kernel, store = self.kernel, self.store
+        room, settled = letter_room(kernel), 0
+        for worker in self.crew:
+            count, bits = driver.insert_in(
+                kernel.words, kernel.judge, store.states, int(store.ends[owner]), store.table,
+                owner * store.part, store.part, worker.letters, owner * room,
+                int(worker.sent[owner]), self._opened(), kernel.wanted,
+            )  # fmt: skip
+            store.ends[owner] = count
+            settled |= int(bits)
+        return settled
+
+    def _share_if_worth_it(self) -> None:
+        if self.workers > 1 and self.store.shards == 1 and self.store.count > WORTH_SHARING:
+            self.store, self.levels = self.store.dealt_out(self.levels, self.workers)
+
+    def _raise_if_impossible(self, worker: Worker) -> None:
+        error = int(worker.counters[driver.ERROR])
+        if error:
+            one = self.kernel.code.checks[-error - 1]
+            raise ImpossibleValue(f"{one.label}: {one.check.what}")
+
+    def _tell(self, queue: int) -> None:
+        count = self.store.count
+        rate = count / max(time.perf_counter() - self.began, 1e-9)
+        self.report(
+            f"{count:,} states, level {len(self.levels) + 1}, queue {queue:,}, "
+            f"{rate:,.0f} states/s, {self.store.bytes_used / 1e6:,.0f} MB, "
+            f"table {self.store.load:.0%} full"
+        )
+
+    # -- what came of it --------------------------------------------------------------------
+
+    def result(self, seconds: float, setup: float) -> Exploration:
+        """Counts, verdicts, and runs on demand."""
+        sizes = [int((spans[:, 1] - spans[:, 0]).sum()) for spans in self.levels]
+        tally = Tally(
+            levels=[size for size in sizes if size],
+            generated=self.generated,
+            fired=self.fired.tolist(),
+            refused=self.refused.tolist(),
+            pruned={name: int(count) for name, count in
+                    zip(self.kernel.code.bounds, self.pruned, strict=False) if count},
+            dead_ends=self.dead_ends,
+            settled=dict(self.settled),
+            stopped=self.stopped,
+        )  # fmt: skip
+        engine = Engine(
+            "native", seconds, setup, self.options.symmetry, self.store.shards,
+            round(self.store.bytes_used / max(self.store.count, 1), 1), self.kernel.words,
+        )  # fmt: skip
+        runs = ShortestRuns(self.kernel, self.store, self.levels, tally.settled)
+        return Exploration(self.kernel.grounded, tally, engine, runs.to)

@@ -1,0 +1,135 @@
+"""Where visited states are: one array of states and one exact table over it, both in shards."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from specs.native import driver
+
+Words = npt.NDArray[np.uint64]
+Spans = npt.NDArray[np.int64]
+"""By shard: the indices (begin, end) of a level."""
+
+LOAD = 0.75
+"""The fullest that a table gets before it doubles."""
+
+FIRST_TABLE = 1 << 16
+SHARE = 0.8
+"""Of the memory that is free at the start, unless the user says how much to take."""
+
+
+class OutOfMemory(Exception):
+    """The next growth would take more memory than allowed; says what it needed."""
+
+
+def free_memory() -> int:
+    """Bytes that this process may still take: of the machine, or of its control group."""
+    free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                free = int(line.split()[1]) * 1024
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+        used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii")
+        if limit != "max":
+            free = min(free, int(limit) - int(used))
+    except (OSError, ValueError):
+        pass  # not Linux, or no control group: half of the machine
+    return max(free, 0)
+
+
+@dataclass
+class Store:
+    """Visited states of `shards` shards. `ends[s]` is the end of shard s's region in use.
+
+    The array of states is reserved at once and takes memory only where it is written, so that it
+    never has to be copied; the table doubles, and is then filled anew from the states.
+    """
+
+    words: int
+    memory_bytes: int
+    shards: int = 1
+    states: Words = field(init=False, repr=False)
+    table: Words = field(init=False, repr=False)
+    ends: npt.NDArray[np.int64] = field(init=False)
+    region: int = field(init=False)
+    peak_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        row = 8 * self.words
+        # The table takes at least 8 bytes a state at its load, so the states can never have all.
+        most = min(int(self.memory_bytes / (row + 8 / LOAD)) + 1, driver.MOST_STATES)
+        self.region = max(most // self.shards * (1 if self.shards == 1 else 5) // (
+            1 if self.shards == 1 else 4), 1024)  # fmt: skip
+        self.states = np.empty(self.region * self.shards * self.words, np.uint64)
+        self.table = np.zeros(FIRST_TABLE * self.shards, np.uint64)
+        self.ends = np.arange(self.shards, dtype=np.int64) * self.region
+
+    @property
+    def part(self) -> int:
+        """Entries of the table that one shard has: a power of two."""
+        return self.table.size // self.shards
+
+    @property
+    def count(self) -> int:
+        """States in all shards."""
+        return int((self.ends - np.arange(self.shards) * self.region).sum())
+
+    @property
+    def room(self) -> int:
+        """How many states a shard may hold before the table must grow."""
+        return min(int(self.part * LOAD), self.region)
+
+    @property
+    def bytes_used(self) -> int:
+        """States in use and the table."""
+        return self.count * 8 * self.words + self.table.nbytes
+
+    @property
+    def load(self) -> float:
+        """How full the table is."""
+        return self.count / self.table.size
+
+    def grow(self) -> None:
+        """Doubles the table. Raises OutOfMemory instead of going beyond what is allowed."""
+        size = self.table.size * 2
+        needed = self.count * 8 * self.words + size * 8
+        if needed > self.memory_bytes or self.room >= self.region:
+            raise OutOfMemory(
+                f"{self.count:,} states take {self.bytes_used / 1e6:,.0f} MB, the next table would "
+                f"make it {needed / 1e6:,.0f} MB, and {self.memory_bytes / 1e6:,.0f} MB are allowed"
+            )
+        self.table = np.zeros(0, np.uint64)  # the old one goes before the new one comes
+        self.refill(size)
+
+    def refill(self, size: int | None = None) -> None:
+        """A table of `size` entries, filled from the states."""
+        self.table = np.zeros(size or self.table.size, np.uint64)
+        for shard in range(self.shards):
+            driver.insert_all(
+                self.words, self.states, shard * self.region, int(self.ends[shard]),
+                self.table, shard * self.part, self.part,
+            )  # fmt: skip
+        self.peak_bytes = max(self.peak_bytes, self.bytes_used)
+
+    def dealt_out(self, levels: list[Spans], shards: int) -> tuple[Store, list[Spans]]:
+        """The same states in several shards, level by level."""
+        other = Store(self.words, self.memory_bytes, shards)
+        spans: list[Spans] = []
+        for level in levels:
+            begins = other.ends.copy()
+            for begin, end in level:
+                driver.deal_out(
+                    self.words, self.states, begin, end, shards, other.states, other.ends
+                )  # fmt: skip
+            spans.append(np.stack([begins, other.ends], axis=1))
+        size = FIRST_TABLE
+        while size * LOAD < (other.ends - np.arange(shards) * other.region).max() * 1.5:
+            size *= 2
+        other.refill(size * shards)
+        return other, spans

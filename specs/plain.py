@@ -1,0 +1,161 @@
+"""The plain engine: breadth-first in plain Python, deliberately dumb, exact and deterministic.
+
+A set of states, a frontier, generated successors. The native engine is tested against it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from array import array
+from dataclasses import dataclass, field
+from typing import Any
+
+from model.language.grounding import Grounded
+from model.language.python_code import PythonCode
+from specs.exploration import Engine, Exploration, Report, Tally, settling_truths
+
+
+@dataclass
+class _Level:
+    """What is known once a whole level is done; an unfinished one is forgotten."""
+
+    states: int
+    generated: int
+    dead_ends: int
+    fired: list[int]
+    refused: bytearray
+    pruned: dict[str, int]
+
+
+@dataclass
+class PlainSearch:
+    """One breadth-first search."""
+
+    grounded: Grounded
+    max_states: int | None
+    report: Report
+    stop_at: str | None
+    generated: int = 1  # the initial state counts as generated, as TLC counts it
+    dead_ends: int = 0
+    stopped: str | None = None
+    levels: list[int] = field(default_factory=lambda: [1])
+    settled: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.code = PythonCode(self.grounded)
+        self.fired = [0] * len(self.grounded.instances)
+        self.refused = bytearray(len(self.grounded.reasons))
+        self.pruned: dict[str, int] = {}
+        self.parents = array("q", [0])
+        self.by = array("l", [0])
+        self.open = [
+            (name, wanted, self.code.claims[name])
+            for name, wanted in settling_truths(self.grounded).items()
+        ]
+
+    def go(self) -> None:
+        """Level by level, until nothing is new or there is a reason to stop."""
+        self.began = time.perf_counter()
+        self._settle([self.code.initial], 0, 1)
+        seen = {self.code.initial}
+        frontier = [self.code.initial]
+        first, depth = 0, 1
+        while frontier and self.stopped is None:
+            if self.stop_at in self.settled:
+                self.stopped = f"{self.stop_at} is settled"
+                return
+            depth += 1
+            before = self._snapshot()
+            found = self._expand(frontier, first, seen)
+            if self.stopped is not None:
+                self._forget(before)
+                return
+            if found:
+                self.levels.append(len(found))
+                self._settle(found, first + len(frontier), depth)
+            first += len(frontier)
+            frontier = found
+
+    def _expand(self, frontier: list[Any], first: int, seen: set[Any]) -> list[Any]:
+        """The new states one step from the frontier, in order; empty where there are too many."""
+        successors, fired, refused, pruned = (
+            self.code.successors, self.fired, self.refused, self.pruned
+        )  # fmt: skip
+        parents, by = self.parents, self.by
+        limit = self.max_states or sys.maxsize
+        found: list[Any] = []
+        for offset, state in enumerate(frontier):
+            nexts = successors(state, fired, refused, pruned)
+            if not nexts and not self._is_cut_off(state):
+                self.dead_ends += 1
+            self.generated += len(nexts)
+            for number, after in nexts:
+                if after in seen:
+                    continue
+                if len(parents) >= limit:
+                    self.stopped = f"the bound of {limit} states is reached"
+                    return []
+                seen.add(after)
+                found.append(after)
+                parents.append(first + offset)
+                by.append(number)
+            if not offset & 1023:
+                rate = len(parents) / max(time.perf_counter() - self.began, 1e-9)
+                self.report(
+                    f"{len(parents):,} states, level {len(self.levels) + 1}, "
+                    f"queue {len(found):,}, {rate:,.0f} states/s"
+                )
+        return found
+
+    def _settle(self, states: list[Any], first: int, depth: int) -> None:
+        """Judges the claims still open on a new level."""
+        for name, wanted, holds in self.open:
+            for offset, state in enumerate(states):
+                if holds(state) is wanted:
+                    self.settled[name] = (first + offset, depth)
+                    break
+        self.open = [entry for entry in self.open if entry[0] not in self.settled]
+
+    def _snapshot(self) -> _Level:
+        return _Level(
+            len(self.parents), self.generated, self.dead_ends,
+            list(self.fired), bytearray(self.refused), dict(self.pruned),
+        )  # fmt: skip
+
+    def _forget(self, before: _Level) -> None:
+        del self.parents[before.states :], self.by[before.states :]
+        self.generated, self.dead_ends = before.generated, before.dead_ends
+        self.fired, self.refused, self.pruned = before.fired, before.refused, before.pruned
+
+    def _is_cut_off(self, state: Any) -> bool:
+        """Does a state without successors have some beyond a bound? Then it is no dead end."""
+        beyond: dict[str, int] = {}
+        spare = [0] * len(self.fired), bytearray(len(self.refused))
+        self.code.successors(state, *spare, beyond)
+        return bool(beyond)
+
+    def path(self, claim: str) -> list[int]:
+        """The instance numbers of the shortest run to the state that settled a claim."""
+        index = self.settled[claim][0]
+        chain: list[int] = []
+        while index:
+            chain.append(self.by[index])
+            index = self.parents[index]
+        return chain[::-1]
+
+    def result(self, seconds: float, setup: float) -> Exploration:
+        """What was found."""
+        tally = Tally(
+            levels=self.levels,
+            generated=self.generated,
+            fired=self.fired,
+            refused=self.refused,
+            pruned=dict(sorted(self.pruned.items())),
+            dead_ends=self.dead_ends,
+            settled={name: depth for name, (_, depth) in self.settled.items()},
+            stopped=self.stopped,
+        )
+        exploration = Exploration(self.grounded, tally, Engine("python", seconds, setup), self.path)
+        exploration.__dict__["code"] = self.code
+        return exploration
