@@ -21,7 +21,7 @@ from conformance.replay import judge
 from impl import simulate
 from impl.world.sample_logs import write_pair
 from model.systems import system
-from specs.explorer import explore, find, with_companions
+from specs.explorer import Exploration, explore, find, with_companions
 from specs.proofs.single_controller import PROOF
 from specs.prover import prove
 from specs.runs import replay_command
@@ -74,6 +74,7 @@ class Exploring:
     bounds: Mapping[str, int]
     claims: tuple[str, ...]
     broken: tuple[str, ...] = ()
+    symmetry: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,24 +102,27 @@ EXPLORATIONS: tuple[Exploring, ...] = (
         )
         for design in _DESIGNS
     ),
-    Exploring("election", "2.3", {}, ("single_controller", "single_writer", "single_master")),
-    Exploring("replication", "2.3", {}, _REPLICATION),
+    Exploring("classic", "kip_320", {"epoch": 2}, ("strong_isr", "weak_isr", "leader_in_isr")),
+    Exploring(
+        "election", "2.3", {"brokers": 3}, ("single_controller", "single_writer", "single_master")
+    ),
+    Exploring("replication", "2.3", {"crashes": 1, "losses": 1}, _REPLICATION, symmetry=True),
 )  # fmt: skip
 
 FINDINGS: tuple[Finding, ...] = (
     Finding("strong_isr", "classic", "kip_320_first_try", {"epoch": 2}),
     Finding("single_writer", "election", "2.3", {}, ("zk_writes_fenced",)),
     Finding("single_master", "election", "2.3", {}, ("broker_epoch",)),
+    Finding("no_message_loss", "replication", "0.10", {"crashes": 1}),
 )
 
 DEEP_EXPLORATIONS: tuple[Exploring, ...] = (
-    Exploring("classic", "kip_320", {"epoch": 2}, ("strong_isr", "weak_isr", "leader_in_isr")),
-    Exploring("election", "2.3", {"brokers": 3}, ("single_controller",)),
-    Exploring("replication", "2.3", {"crashes": 1, "losses": 1}, _REPLICATION),
-)
-
-DEEP_FINDINGS: tuple[Finding, ...] = (
-    Finding("no_message_loss", "replication", "0.10", {"crashes": 1}),
+    Exploring("classic", "kip_320", {"log": 3, "records": 3, "epoch": 2}, ("strong_isr",)),
+    Exploring("classic", "kip_320", {"epoch": 3}, ("strong_isr",), symmetry=True),
+    Exploring("election", "2.3", {"brokers": 3, "epoch": 3}, ("single_controller",), symmetry=True),
+    Exploring("replication", "2.3", {"log": 2, "records": 2}, _REPLICATION, symmetry=True),
+    Exploring("replication", "2.3", {"controllers": 2}, _REPLICATION, symmetry=True),
+    Exploring("replication", "2.3", {"epoch": 3, "versions": 3}, _REPLICATION, symmetry=True),
 )
 
 
@@ -129,11 +133,10 @@ def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[R
         _Logs(Path(folder)) as logs,
     ):
         explorations = EXPLORATIONS + (DEEP_EXPLORATIONS if deep else ())
-        findings = FINDINGS + (DEEP_FINDINGS if deep else ())
         yield _proved(report)
         for exploration in explorations:
             yield from _explored(exploration, report)
-        for finding in findings:
+        for finding in FINDINGS:
             yield _found(finding, report)
         yield _in_step(200 if deep else 24, report)
         yield _replayed(60 if deep else 10, report)
@@ -178,7 +181,7 @@ def _explored(one: Exploring, report: Report) -> Iterator[Row]:
     where = f"{one.system} {one.version}"
     result = explore(
         recorded, bounds, with_companions(recorded, one.claims),
-        report=lambda line: report(f"exploring {where}: {line}"),
+        report=lambda line: report(f"exploring {where}: {line}"), symmetry=one.symmetry,
     )  # fmt: skip
     for position, name in enumerate(one.claims):
         claim = result.claims[name]
@@ -188,7 +191,7 @@ def _explored(one: Exploring, report: Report) -> Iterator[Row]:
             Verdict.BROKEN if broken else Verdict.HOLDS, dict(bounds),
             claim.verdict, result.distinct,
             # One exploration answers all of its claims: its counts and time are told once.
-            f"{result.distinct:,} states, depth {result.depth}" if position == 0 else "",
+            _counts(result) if position == 0 else "",
             result.seconds if position == 0 else 0.0,
         )  # fmt: skip
         if claim.verdict is Verdict.HOLDS and not result.complete:
@@ -197,6 +200,11 @@ def _explored(one: Exploring, report: Report) -> Iterator[Row]:
             row.note = f"{HISTORY} (depth {claim.depth})" if broken else f"depth {claim.depth}"
             row.show = replay_command("find", one.system, one.version, {}, bounds, name)
         yield row
+
+
+def _counts(result: Exploration) -> str:
+    what = "orbits" if result.engine.symmetry else "states"
+    return f"{result.distinct:,} {what}, depth {result.depth}"
 
 
 def _found(one: Finding, report: Report) -> Row:
