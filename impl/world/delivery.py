@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from impl.world.cluster import Cluster
 from impl.world.steps import PROCESS_IS_UP, StepKind, each_leader_and_isr
-
-if TYPE_CHECKING:
-    from impl.world.world import World
 
 IN_FLIGHT = "such a LeaderAndIsr request is in flight"
 
 
 def _arrives_refusal(
-    world: World, broker: int, leader_epoch: int, controller_epoch: int
+    world: Cluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> str | None:
     if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
         return IN_FLIGHT
@@ -21,7 +17,7 @@ def _arrives_refusal(
 
 
 def leader_and_isr_arrives(
-    world: World, broker: int, leader_epoch: int, controller_epoch: int
+    world: Cluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> None:
     """The target applies the request or refuses it; it is gone either way."""
     request = world.network.take((broker, leader_epoch, controller_epoch))
@@ -30,7 +26,7 @@ def leader_and_isr_arrives(
 
 
 def _is_lost_refusal(
-    world: World, broker: int, leader_epoch: int, controller_epoch: int
+    world: Cluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> str | None:
     if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
         return IN_FLIGHT
@@ -38,7 +34,7 @@ def _is_lost_refusal(
 
 
 def leader_and_isr_is_lost(
-    world: World, broker: int, leader_epoch: int, controller_epoch: int
+    world: Cluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> None:
     """The request never arrives."""
     world.network.take((broker, leader_epoch, controller_epoch))

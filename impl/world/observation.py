@@ -25,8 +25,10 @@ end), "asked_records" (leader_epoch, offset) or "answered_records" (leader_epoch
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from impl.broker import Broker
+from impl.controller import CachedPartition
 from impl.requests import (
     AnsweredEpoch,
     AnsweredRecords,
@@ -35,18 +37,14 @@ from impl.requests import (
     Fetch,
     LeaderAndIsrRequest,
 )
+from impl.world.cluster import Cluster
 from impl.zookeeper import PartitionState
-
-if TYPE_CHECKING:
-    from impl.broker import Broker
-    from impl.controller import CachedPartition
-    from impl.world.world import World
 
 Observation = dict[Any, Any]
 """Nested dictionaries, lists, ints, strings, booleans and None."""
 
 
-def observe(world: World) -> Observation:
+def observe(world: Cluster) -> Observation:
     """Every fact of the world; see the module for the shape."""
     return {
         "zookeeper": _zookeeper(world),
@@ -69,7 +67,7 @@ def observe(world: World) -> Observation:
     }
 
 
-def _zookeeper(world: World) -> Observation:
+def _zookeeper(world: Cluster) -> Observation:
     registered = world.client.controller()
     epoch, epoch_version = world.client.controller_epoch()
     state, version = world.client.partition_state()

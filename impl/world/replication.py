@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from impl.broker.partition import Role
 from impl.requests import AnsweredEpoch, AnsweredRecords, AskedEpoch, AskedRecords, Errors
+from impl.world.cluster import Cluster
 from impl.world.steps import (
     LEADS,
     PROCESS_IS_UP,
@@ -17,18 +16,15 @@ from impl.world.steps import (
     each_pair,
 )
 
-if TYPE_CHECKING:
-    from impl.world.world import World
-
 FOLLOWS = "the broker follows a leader"
 IDLE = "the connection to the leader is idle"
 
 
-def _leads_refusal(world: World, broker: int) -> str | None:
+def _leads_refusal(world: Cluster, broker: int) -> str | None:
     return None if world.brokers[broker].replicas.partition.leads else LEADS
 
 
-def leader_appends(world: World, broker: int) -> None:
+def leader_appends(world: Cluster, broker: int) -> None:
     """A producer's record: the next id of the world, in the leader's epoch."""
     partition = world.brokers[broker].replicas.partition
     partition.log.append((world.next_record, partition.leader_epoch))
@@ -38,7 +34,7 @@ def leader_appends(world: World, broker: int) -> None:
 # A follower asks
 
 
-def _asks_epoch_refusal(world: World, broker: int) -> str | None:
+def _asks_epoch_refusal(world: Cluster, broker: int) -> str | None:
     partition = world.brokers[broker].replicas.partition
     if partition.role is not Role.FOLLOWER:
         return FOLLOWS
@@ -47,13 +43,13 @@ def _asks_epoch_refusal(world: World, broker: int) -> str | None:
     return None if world.network.fetch[broker, partition.leader] is None else IDLE
 
 
-def follower_asks_epoch(world: World, broker: int) -> None:
+def follower_asks_epoch(world: Cluster, broker: int) -> None:
     """OffsetForLeaderEpoch goes out."""
     replicas = world.brokers[broker].replicas
     world.network.fetch[broker, replicas.partition.leader] = replicas.fetcher.ask_epoch()
 
 
-def _asks_records_refusal(world: World, broker: int) -> str | None:
+def _asks_records_refusal(world: Cluster, broker: int) -> str | None:
     partition = world.brokers[broker].replicas.partition
     if partition.role is not Role.FOLLOWER:
         return FOLLOWS
@@ -62,7 +58,7 @@ def _asks_records_refusal(world: World, broker: int) -> str | None:
     return None if world.network.fetch[broker, partition.leader] is None else IDLE
 
 
-def follower_asks_records(world: World, broker: int) -> None:
+def follower_asks_records(world: Cluster, broker: int) -> None:
     """A fetch from the log end goes out."""
     replicas = world.brokers[broker].replicas
     world.network.fetch[broker, replicas.partition.leader] = replicas.fetcher.ask_records()
@@ -71,13 +67,13 @@ def follower_asks_records(world: World, broker: int) -> None:
 # A leader answers
 
 
-def _answers_epoch_refusal(world: World, leader: int, follower: int) -> str | None:
+def _answers_epoch_refusal(world: Cluster, leader: int, follower: int) -> str | None:
     if not isinstance(world.network.fetch[follower, leader], AskedEpoch):
         return "the follower has asked for the end of an epoch"
     return None if world.brokers[leader].up else PROCESS_IS_UP
 
 
-def leader_answers_epoch(world: World, leader: int, follower: int) -> None:
+def leader_answers_epoch(world: Cluster, leader: int, follower: int) -> None:
     """The answer goes out; an error makes the follower ask again."""
     question = world.network.fetch[follower, leader]
     assert isinstance(question, AskedEpoch)
@@ -85,13 +81,13 @@ def leader_answers_epoch(world: World, leader: int, follower: int) -> None:
     world.network.fetch[follower, leader] = None if isinstance(answer, Errors) else answer
 
 
-def _answers_fetch_refusal(world: World, leader: int, follower: int) -> str | None:
+def _answers_fetch_refusal(world: Cluster, leader: int, follower: int) -> str | None:
     if not isinstance(world.network.fetch[follower, leader], AskedRecords):
         return "the follower has asked for records"
     return None if world.brokers[leader].up else PROCESS_IS_UP
 
 
-def leader_answers_fetch(world: World, leader: int, follower: int) -> None:
+def leader_answers_fetch(world: Cluster, leader: int, follower: int) -> None:
     """The answer goes out, and the leader notes where the follower is."""
     question = world.network.fetch[follower, leader]
     assert isinstance(question, AskedRecords)
@@ -102,13 +98,13 @@ def leader_answers_fetch(world: World, leader: int, follower: int) -> None:
 # The follower applies the answer
 
 
-def _truncates_refusal(world: World, follower: int, leader: int) -> str | None:
+def _truncates_refusal(world: Cluster, follower: int, leader: int) -> str | None:
     if not isinstance(world.network.fetch[follower, leader], AnsweredEpoch):
         return "the leader's answer about an epoch is on its way to the follower"
     return None if world.brokers[follower].up else PROCESS_IS_UP
 
 
-def follower_truncates(world: World, follower: int, leader: int) -> None:
+def follower_truncates(world: Cluster, follower: int, leader: int) -> None:
     """KIP-101, KIP-279: cut what the leader does not have."""
     answer = world.network.fetch[follower, leader]
     assert isinstance(answer, AnsweredEpoch)
@@ -116,13 +112,13 @@ def follower_truncates(world: World, follower: int, leader: int) -> None:
     world.brokers[follower].replicas.fetcher.truncate(leader, answer)
 
 
-def _appends_refusal(world: World, follower: int, leader: int) -> str | None:
+def _appends_refusal(world: Cluster, follower: int, leader: int) -> str | None:
     if not isinstance(world.network.fetch[follower, leader], AnsweredRecords):
         return "the leader's answer to a fetch is on its way to the follower"
     return None if world.brokers[follower].up else PROCESS_IS_UP
 
 
-def follower_appends(world: World, follower: int, leader: int) -> None:
+def follower_appends(world: Cluster, follower: int, leader: int) -> None:
     """Append what was fetched; take the high watermark along."""
     answer = world.network.fetch[follower, leader]
     assert isinstance(answer, AnsweredRecords)
@@ -130,13 +126,13 @@ def follower_appends(world: World, follower: int, leader: int) -> None:
     world.brokers[follower].replicas.fetcher.append(leader, answer)
 
 
-def _fetch_is_lost_refusal(world: World, follower: int, leader: int) -> str | None:
+def _fetch_is_lost_refusal(world: Cluster, follower: int, leader: int) -> str | None:
     if world.network.fetch[follower, leader] is None:
         return "something is on the connection from the follower to the leader"
     return None
 
 
-def fetch_is_lost(world: World, follower: int, leader: int) -> None:
+def fetch_is_lost(world: Cluster, follower: int, leader: int) -> None:
     """A question or an answer never arrives; the follower may ask again."""
     world.network.fetch[follower, leader] = None
 
@@ -144,7 +140,7 @@ def fetch_is_lost(world: World, follower: int, leader: int) -> None:
 # The leader's timers
 
 
-def _advances_refusal(world: World, broker: int) -> str | None:
+def _advances_refusal(world: Cluster, broker: int) -> str | None:
     partition = world.brokers[broker].replicas.partition
     if not partition.leads:
         return LEADS
@@ -153,12 +149,12 @@ def _advances_refusal(world: World, broker: int) -> str | None:
     return None
 
 
-def leader_advances_hw(world: World, broker: int) -> None:
+def leader_advances_hw(world: Cluster, broker: int) -> None:
     """Commit what every ISR member is known to have."""
     world.brokers[broker].replicas.partition.advance_high_watermark()
 
 
-def _lagging_refusal(world: World, leader: int, replica: int) -> str | None:
+def _lagging_refusal(world: Cluster, leader: int, replica: int) -> str | None:
     server = world.brokers[leader]
     partition = server.replicas.partition
     if not partition.leads:
@@ -172,7 +168,7 @@ def _lagging_refusal(world: World, leader: int, replica: int) -> str | None:
     return None
 
 
-def _joining_refusal(world: World, leader: int, replica: int) -> str | None:
+def _joining_refusal(world: Cluster, leader: int, replica: int) -> str | None:
     server = world.brokers[leader]
     partition = server.replicas.partition
     if not partition.leads:
@@ -186,37 +182,37 @@ def _joining_refusal(world: World, leader: int, replica: int) -> str | None:
     return None
 
 
-def version_is_current(world: World, leader: int) -> bool:
+def version_is_current(world: Cluster, leader: int) -> bool:
     """The race that a conditional write is about: who wrote the state last?"""
     return world.client.partition_version() == world.brokers[leader].replicas.partition.zk_version
 
 
-def _shrinks_refusal(world: World, leader: int, replica: int) -> str | None:
+def _shrinks_refusal(world: Cluster, leader: int, replica: int) -> str | None:
     refused = _lagging_refusal(world, leader, replica)
     return refused or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
 
 
-def _shrink_is_refused_refusal(world: World, leader: int, replica: int) -> str | None:
+def _shrink_is_refused_refusal(world: Cluster, leader: int, replica: int) -> str | None:
     refused = _lagging_refusal(world, leader, replica)
     return refused or (VERSION_IS_OLD if version_is_current(world, leader) else None)
 
 
-def shrinks(world: World, leader: int, replica: int) -> None:
+def shrinks(world: Cluster, leader: int, replica: int) -> None:
     """Drop a lagging follower by a conditional write; a stale version is refused."""
     world.brokers[leader].replicas.shrink_isr(replica)
 
 
-def _expands_refusal(world: World, leader: int, replica: int) -> str | None:
+def _expands_refusal(world: Cluster, leader: int, replica: int) -> str | None:
     refused = _joining_refusal(world, leader, replica)
     return refused or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
 
 
-def _expand_is_refused_refusal(world: World, leader: int, replica: int) -> str | None:
+def _expand_is_refused_refusal(world: Cluster, leader: int, replica: int) -> str | None:
     refused = _joining_refusal(world, leader, replica)
     return refused or (VERSION_IS_OLD if version_is_current(world, leader) else None)
 
 
-def expands(world: World, leader: int, replica: int) -> None:
+def expands(world: Cluster, leader: int, replica: int) -> None:
     """Take in a follower that caught up, likewise."""
     world.brokers[leader].replicas.expand_isr(replica)
 
