@@ -13,10 +13,13 @@ from model.language.schema import Field
 from specs.tla.expressions import Expressions, Scope
 from specs.tla.heard import Heard
 from specs.tla.layout import (
+    COMPARE,
     IMPLIES,
+    OPEN,
     SETS,
     Infix,
     Node,
+    Parenthesised,
     Prefix,
     Word,
     bound,
@@ -96,10 +99,11 @@ class Actions:
         called = self.parameters(step)
         action: Node = call(step.transition.name, *map(Word, called.values()))
         for name, sort in reversed(step.parameters.items()):
-            action = bound(r"\E", called[name], self._choices(sort), action)
+            action = bound(r"\E", called[name], self.choices(sort), action)
         return action
 
-    def _choices(self, sort: Sort | SetOf) -> Node:
+    def choices(self, sort: Sort | SetOf) -> Node:
+        """What a parameter may be."""
         if isinstance(sort, SetOf):
             return Prefix("SUBSET ", self._of.names.domain(sort.element), SETS)
         return self._of.names.domain(sort)
@@ -153,6 +157,8 @@ class Actions:
             mine = [write for write in writes if write.field.split(".")[0] == variable]
             if mine:
                 value = updates.variable(variable, mine, scope)
+                if OPEN < value.level <= COMPARE:
+                    value = Parenthesised(value)
                 room = WIDTH - len(indent) - 3 - len(variable) - 4
                 shown = hanging(f"{indent}/\\ {variable}' = ", value.lines(room))
                 if len(shown) > 1 and len(variable) > 16:

@@ -103,4 +103,14 @@ def _configuration(
         "    TypeOK",
         *(f"    {name}" for name in module.invariants),
     ]
+    if module.of_steps:
+        lines += ["", "\\* Claims about every step, from one state to the next.", "PROPERTIES"]
+        lines += [f"    {name}" for name in module.of_steps]
+    if module.in_the_end:
+        lines += [
+            "",
+            "\\* What happens in the end is not checked unless you take \\* away. Mind that beyond a",
+            "\\* bound no step is possible here, so that fairness asks for none there.",
+            *(f"\\* PROPERTY {name}" for name in module.in_the_end),
+        ]
     return "\n".join(lines) + "\n"

@@ -30,6 +30,7 @@ from specs.tla.layout import (
     junction,
 )
 from specs.tla.names import Names, literal, snake
+from specs.tla.rewriting import nodes
 from specs.tla.sets import Elements
 from specs.tla.shapes import Shapes
 
@@ -38,6 +39,10 @@ _SIGN = {"and": "/\\", "or": "\\/"}
 
 NO_PLACE = "(no place)"
 """Where `@` would not mean what was there before the step."""
+
+
+AFTER = "'"
+"""Behind a field's name in a claim about a step: the field after it."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,8 @@ class Expressions:
         It ends at a set, with the element's indices left, or at a single value.
         """
         schema: Schema = self.shapes.state
-        text, used, parts = "", 0, name.split(".")
+        prime = AFTER if name.endswith(AFTER) else ""
+        text, used, parts = "", 0, name.removesuffix(AFTER).split(".")
         while True:
             if text == scope.here:
                 text = "@"
@@ -144,7 +150,7 @@ class Expressions:
                 schema, used = schema.of, used + 1
             elif isinstance(schema, Record):
                 part = parts.pop(0)
-                text, schema = f"{text}.{part}" if text else part, schema.parts[part]
+                text, schema = f"{text}.{part}" if text else part + prime, schema.parts[part]
             elif isinstance(schema, Log) and parts.pop(0) == "end":
                 return f"Len({text})", schema, used
             elif isinstance(schema, Log):
@@ -237,14 +243,34 @@ class Expressions:
     def _junction(self, term: Term, scope: Scope) -> Node:
         parts = self._folded(term)
         if term.op == "or" and parts[0].op == "not":
-            conclusion = junction(r"\/", [self.of(part, scope) for part in parts[1:]])
-            return Infix("=>", self.of(parts[0].args[0], scope), conclusion, IMPLIES)
+            return self._implied(parts[0].args[0], parts[1:], scope)
+        if term.op == "or":
+            unsafe = next((i for i, part in enumerate(parts) if self._reads_before(part)), 0)
+            if unsafe:
+                # In an action TLC looks at every side of a disjunction; at a conclusion it looks
+                # only under the condition.
+                premise = t.and_(*(t.not_(part) for part in parts[:unsafe]))
+                return self._implied(premise, parts[unsafe:], scope)
         shown: list[Node] = []
         while parts:
             pair, size = self._same_records(parts, scope) if term.op == "and" else (None, 1)
             shown.append(self.of(parts[0], scope) if pair is None else pair)
             del parts[:size]
         return junction(_SIGN[term.op], shown)
+
+    def _implied(self, premise: Term, parts: list[Term], scope: Scope) -> Node:
+        conclusion = junction(r"\/", [self.of(part, scope) for part in parts])
+        return Infix("=>", self.of(premise, scope), conclusion, IMPLIES)
+
+    def _reads_before(self, term: Term) -> bool:
+        """Does the term read a log below an offset? Below the first there is no record."""
+        return any(
+            node.op == "get"
+            and not node.args[0].startswith("$")
+            and self._fields[node.args[0].removesuffix(AFTER)].log is not None
+            and any(index.op == "add" and index.args[1].args[0] < 0 for index in node.args[1:])
+            for node in nodes(term)
+        )
 
     def _same_records(self, parts: list[Term], scope: Scope) -> tuple[Node | None, int]:
         """Two records with all parts equal, one by one, are equal; and how many parts that is."""

@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from model.language import Claim, Enumeration, RecordedSystem, SetOf
-from model.language.recording import Write
+from model.language.recording import Recorded, Write
 from model.language.terms import Term
 from specs.tla.actions import Actions, comment, conjuncts
 from specs.tla.expressions import Expressions, Scope
 from specs.tla.heard import Word as ProtocolWord
 from specs.tla.heard import listen
-from specs.tla.layout import COMPARE, Infix, Node, Prefix, Word, call, indented, junction
-from specs.tla.names import Names
+from specs.tla.layout import (
+    COMPARE,
+    IMPLIES,
+    Enclosed,
+    Infix,
+    Node,
+    Prefix,
+    Word,
+    bound,
+    call,
+    indented,
+    junction,
+)
+from specs.tla.names import Names, refuse_what_is_no_name
 from specs.tla.naming import definition, let, local_names
 from specs.tla.shapes import Shapes
 from specs.tla.updates import Updates
@@ -69,14 +81,20 @@ class Module:
         terms = [term for _, term in recorded.claims.values()]
         self._kept = recorded.fields_needed(terms, bounds) & set(recorded.fields)
         self._heard = listen(recorded)
+        refuse_what_is_no_name(_written_names(recorded))
         taken = [*system.state.parts, *(step.transition.name for step in recorded.steps)]
         taken += [form for claim in recorded.claims for form in (claim, f"never_{claim}")]
         self.names = Names(system, taken, _enumerations(recorded))
         self.shapes = Shapes(system.state, self._kept, self.names)
         self._of = Expressions(self.names, self.shapes, self._heard, recorded.fields)
         self._actions = Actions(self._of, self._heard, recorded.fields, system.bounds)
-        self.invariants = [name for name, (one, _) in recorded.claims.items() if _is(one, "always")]
+        self.invariants = self._of_kind("always")
+        self.of_steps = self._of_kind("always_step")
+        self.in_the_end = self._of_kind("eventually")
         self._text = self._made()
+
+    def _of_kind(self, kind: str) -> list[str]:
+        return [name for name, (one, _) in self._recorded.claims.items() if one.kind == kind]
 
     @property
     def text(self) -> str:
@@ -251,10 +269,13 @@ class Module:
         return [*lines, *conjuncts(members, "    ")]
 
     def _claim(self, claim: Claim, term: Term) -> list[str]:
+        kind = {"always_step": "at every step", "eventually": "always eventually"}
+        lines = comment(f"{kind.get(claim.kind, claim.kind).capitalize()}: {claim.sentence}.")
         body = self._of.said(term, Scope())
-        lines = [*comment(f"{claim.kind.capitalize()}: {claim.sentence}.")]
         if claim.kind == "eventually":
             return [*lines, *self._eventually(claim, body)]
+        if claim.kind == "always_step":
+            body = Enclosed("[][", (body,), "]_vars")
         lines += definition(claim.name, body)
         if claim.kind == "sometimes":
             lines += definition(f"never_{claim.name}", Prefix("~", Word(claim.name)))
@@ -262,13 +283,22 @@ class Module:
 
     def _eventually(self, claim: Claim, body: Node) -> list[str]:
         fair = [
-            Prefix("WF_vars", call("", self._actions.enabled(step)))
-            for step in self._recorded.steps
-            if step.transition.name in claim.fair
+            self._fair(step) for step in self._recorded.steps if step.transition.name in claim.fair
         ]
         fairly = self.names.fresh(f"fairly_for_{claim.name}")
-        goal = Infix("=>", Word(fairly), Prefix("<>", body), 1)
+        if not fair:  # the version has none of these steps
+            return definition(claim.name, Prefix("[]<>", body))
+        goal = Infix("=>", Word(fairly), Prefix("[]<>", body), IMPLIES)
         return [*definition(fairly, junction("/\\", fair)), *definition(claim.name, goal)]
+
+    def _fair(self, step: Recorded) -> Node:
+        r"""`\A leader \in Brokers : WF_vars(leader_writes(leader))`: each instance by itself."""
+        called = self._actions.parameters(step)
+        action = call(step.transition.name, *map(Word, called.values()))
+        fair: Node = Prefix("WF_vars", call("", action))
+        for name, sort in reversed(step.parameters.items()):
+            fair = bound(r"\A", called[name], self._actions.choices(sort), fair)
+        return fair
 
     def _symmetry(self) -> list[list[str]]:
         if self.symmetric is not None:
@@ -280,10 +310,6 @@ class Module:
         return [[*comment(text), f"Symmetry == {together}"]]
 
 
-def _is(claim: Claim, kind: str) -> bool:
-    return claim.kind == kind
-
-
 def _enumerations(recorded: RecordedSystem) -> Iterator[str]:
     """The bounds that say how many values an enumeration has."""
     sorts = [sort for leaf in recorded.fields.values() for sort in (leaf.sort, *leaf.dims)]
@@ -291,6 +317,14 @@ def _enumerations(recorded: RecordedSystem) -> Iterator[str]:
         for parameter in step.parameters.values():
             sorts.append(parameter.element if isinstance(parameter, SetOf) else parameter)
     return (sort.bound for sort in sorts if isinstance(sort, Enumeration))
+
+
+def _written_names(recorded: RecordedSystem) -> Iterator[str]:
+    for field in recorded.fields:
+        yield from field.split(".")
+    for step in recorded.steps:
+        yield from (step.transition.name, *step.parameters)
+    yield from recorded.claims
 
 
 def _section(title: str, parts: Sequence[list[str]]) -> list[list[str]]:

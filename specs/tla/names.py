@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from model.language import Names as NamedValues
-from model.language import Numbers, Sort, System
+from model.language import Numbers, ProtocolError, Sort, System
 from model.language.sorts import BOOL, Bounded, Enumeration
 from specs.tla.layout import PLUS, SETS, Enclosed, Infix, Node, Word, call
 
@@ -19,6 +19,23 @@ _STANDARD = """
     Least Len Logs Nat Next None Permutations Real SelectSeq Seq Smaller Spec STRING SubSeq
     Symmetry Tail TRUE TypeOK Within vars
 """.split()  # noqa: SIM905
+_RESERVED = """
+    ACTION ASSUME ASSUMPTION AXIOM BY CASE CHOOSE CONSTANT CONSTANTS COROLLARY DEF DEFINE DEFS
+    DOMAIN ELSE ENABLED EXCEPT EXTENDS HAVE HIDE IF IN INSTANCE LAMBDA LEMMA LET LOCAL MODULE NEW
+    OBVIOUS OMITTED ONLY OTHER PICK PROOF PROPOSITION PROVE QED RECURSIVE SF_ STATE STRONG SUBSET
+    SUFFICES TAKE TEMPORAL THEN THEOREM UNCHANGED UNION USE VARIABLE VARIABLES WF_ WITH WITNESS
+""".split()  # noqa: SIM905
+
+
+def refuse_what_is_no_name(names: Iterable[str]) -> None:
+    """Refuses a field, step, parameter or claim whose name TLA+ could not read."""
+    for name in names:
+        plain = re.fullmatch(r"(?![WS]F_)\w*[A-Za-z]\w*", name, re.ASCII)
+        if plain is None or name in _RESERVED:
+            raise ProtocolError(
+                f"{name} is no name in TLA+: give the field, step, parameter or claim of that name "
+                "another one to export the system"
+            )
 
 
 def camel(text: str) -> str:
@@ -53,7 +70,7 @@ class Names:
 
     def __init__(self, system: System, taken: Iterable[str], enumerations: Iterable[str]) -> None:
         self.enumerations = set(enumerations)
-        self._taken = {*_STANDARD, *taken}
+        self._taken = {*_STANDARD, *_RESERVED, *taken}
         self.sets: dict[Sort, tuple[str, Node]] = {}
         self.nones: dict[Numbers, tuple[str, Node]] = {}
         self.helpers: set[str] = set()
