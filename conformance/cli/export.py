@@ -18,30 +18,22 @@ from conformance.cli.common import (
 from conformance.cli.options import size_options, system_argument, variant_options
 from specs.tla import Export, exported
 
-
-class _Formats(click.Group):
-    """Subcommands are formats; an unknown one is answered with the nearest."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in self.commands and not args[0].startswith("-"):
-            raise unknown("format", args[0], self.commands)
-        return super().resolve_command(ctx, args)
+FORMATS = ("tla",)
 
 
-@click.group(cls=_Formats)
-def export() -> None:
-    """Write a system for another tool: insync export FORMAT SYSTEM.
+def _known(context: click.Context, _parameter: click.Parameter, name: str | None) -> str:
+    if name is None:
+        wanted = " ".join(context.command.collect_usage_pieces(context))
+        raise WrongUse(
+            f"name a format, one of {', '.join(FORMATS)}; write: {context.command_path} {wanted}"
+        )
+    if name not in FORMATS:
+        raise unknown("format", name, FORMATS)
+    return name
 
-    \b
-    Example:
-      insync export tla election --out specs
-      insync export tla classic --version kip_101 --bound epoch=1
-    """
 
-
-@export.command()
+@click.command()
+@click.argument("form", metavar="FORMAT", required=False, callback=_known)
 @system_argument
 @variant_options
 @size_options
@@ -50,7 +42,8 @@ def export() -> None:
     "--out", default=".", metavar="DIR", show_default=True, help="Where to write the two files."
 )
 @json_option
-def tla(
+def export(
+    form: str,
     system: str,
     variant: Variant,
     size: Size,
@@ -58,11 +51,12 @@ def tla(
     out: str,
     json_target: str | None,
 ) -> None:
-    """Write SYSTEM as a TLA+ module and a configuration for TLC, its model checker.
+    """Write SYSTEM for another tool; FORMAT is tla.
 
-    The two are named by system, version and switches, and replaced if they are there. The module
-    is the protocol's own text: an action a transition, with its reasons; an invariant a claim that
-    always holds. Within the same bounds TLC finds as many distinct states as insync explore.
+    tla: a TLA+ module, and a configuration for TLC, which checks it. They are named by system,
+    version and switches, and replaced if they are there. The module is the protocol's own text:
+    an action a transition, with its reasons; an invariant a claim that always holds. Within the
+    same bounds TLC finds as many distinct states as insync explore.
 
     \b
     Example:
@@ -82,6 +76,7 @@ def tla(
         say(f"written: {path}", json_target)
     say(f"to check it: java -cp tla2tools.jar tlc2.TLC {made.name}", json_target)
     payload = {
+        "format": form,
         "system": chosen.name,
         "version": recorded.version,
         "without": recorded.without,

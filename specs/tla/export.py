@@ -109,8 +109,8 @@ def _configuration(
     if module.in_the_end:
         lines += [
             "",
-            "\\* What happens in the end is not checked unless you take \\* away. Mind that beyond a",
-            "\\* bound no step is possible here, so that fairness asks for none there.",
+            "\\* What happens in the end is not checked unless you take \\* away. Beyond a",
+            "\\* bound no step is possible here: mind that fairness asks for none there.",
             *(f"\\* PROPERTY {name}" for name in module.in_the_end),
         ]
     return "\n".join(lines) + "\n"
