@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import signal
+import threading
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -108,15 +111,22 @@ def start(engine: str, master: str | None) -> Engine:
 
 
 class started:
-    """Turn a failure to start Spark or Java into one line that says what to do."""
+    """Run an engine: a failure to start becomes one line that says what to do.
+
+    A request to end, SIGTERM, is taken like Ctrl-C, so that nothing half-written is left.
+    """
 
     def __init__(self, engine: str) -> None:
         self._engine = engine
+        self._before: Any = None
 
     def __enter__(self) -> None:
-        """Nothing to prepare: Spark starts when it is first needed."""
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGTERM, _end)
 
     def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGTERM, self._before)
         if error is None or self._engine == "local":
             return
         from conformance.pipeline.java import NoJavaError
@@ -124,3 +134,10 @@ class started:
 
         if isinstance(error, NoJavaError | SparkFailedError):
             raise WrongUse(f"{error} (--engine local does without)") from error
+
+
+def _end(_number: int, frame: FrameType | None) -> None:
+    interrupt = signal.getsignal(signal.SIGINT)
+    if callable(interrupt):
+        interrupt(signal.SIGINT, frame)  # PySpark's own ends its jobs
+    raise KeyboardInterrupt

@@ -80,7 +80,7 @@ def rows_of_file(
     except DamagedError as error:
         reason = f"{error} after line {counted.number}; copy it again, whole"
     if reason is None:
-        reason = _not_a_log(tally)
+        reason = _what_is_wrong(tally)
     yield {
         "what": FILE,
         "cluster": cluster,
@@ -193,14 +193,13 @@ def _configured(record: Record, columns: dict[str, Any], tally: Tally) -> dict[s
     return columns | {"broker": tally.stated_id}
 
 
-def _not_a_log(tally: Tally) -> str | None:
+def _what_is_wrong(tally: Tally) -> str | None:
+    if tally.too_long is not None:
+        # The one line that says why a value goes back could be this one.
+        return f"line {tally.too_long} is {TOO_LONG}, the most that is read of one"
     if not tally.stamped:
         return NO_RECORD if tally.read else EMPTY
-    if not tally.kafka:
-        return NOT_KAFKA
-    if tally.too_long is not None:
-        return f"line {tally.too_long} is {TOO_LONG}, the most that is read of one"
-    return None
+    return None if tally.kafka else NOT_KAFKA
 
 
 def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:

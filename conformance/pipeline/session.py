@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import logging
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.pipeline.java import ensure_java
 
@@ -59,17 +60,45 @@ def _start(master: str) -> SparkSession:
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
     }
+    # Py4J logs a stack trace for each call that Ctrl-C cuts short; the error itself is raised.
+    logging.getLogger().addHandler(logging.NullHandler())
     said = home / "stderr.txt"
     # The JVM keeps the standard error that it is started with, so all it says goes to this file.
-    with _standard_error_to(said):
+    with _standard_error_to(said), _launched() as processes:
         try:
             session = _build(master, home)
-        except Exception as error:
+        except BaseException as error:
+            # An interrupted start leaves a JVM that waits for ever, and that nobody knows of.
+            for process in processes:
+                process.kill()
+                process.wait()
             reason = _reason(said.read_text(errors="replace"), str(error))
             shutil.rmtree(home, ignore_errors=True)
+            if not isinstance(error, Exception):
+                raise
             raise SparkFailedError(f"Spark did not start on {master}: {reason}") from error
     atexit.register(_end, session, home)
     return session
+
+
+@contextlib.contextmanager
+def _launched() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """The processes that PySpark starts meanwhile; it forgets them when it is interrupted."""
+    from pyspark import java_gateway
+
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def noted(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        processes.append(subprocess.Popen(*arguments, **options))
+        return processes[-1]
+
+    names = vars(java_gateway)
+    kept = names["Popen"]
+    names["Popen"] = noted
+    try:
+        yield processes
+    finally:
+        names["Popen"] = kept
 
 
 def _reason(said: str, error: str) -> str:
@@ -127,6 +156,7 @@ def _end(session: SparkSession, home: Path) -> None:
 
     gateway = SparkContext._gateway
     with contextlib.suppress(Exception):
+        session.sparkContext.cancelAllJobs()  # else a run that was ended goes on to its end
         session.stop()
     process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
     if gateway is not None and process is not None:

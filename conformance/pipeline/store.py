@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from conformance.pipeline.corpus import Corpus, Figures, Unknown
 FORMAT = "insync.ingest/1"
 SUMMARY = "summary.json"
 _INDEX = "index.json"
+_LEFT = re.compile(r"\.(?P<pid>\d{1,9})\.(?P<what>part|old)")
 
 
 class NotOursError(Exception):
@@ -59,8 +62,8 @@ def write(
 ) -> None:
     """Write everything beside `out` under a temporary name, then put it in its place."""
     target = Path(out).resolve()
+    _sweep(target)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
     try:
         save(corpus, str(part))
@@ -80,9 +83,33 @@ def write(
         if target.exists():
             target.rename(old)
         part.rename(target)
-        shutil.rmtree(old, ignore_errors=True)
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        _sweep(target, os.getpid())
+
+
+def _sweep(target: Path, ours: int | None = None) -> None:
+    """Clear away what writers of `target` that are gone (or this one, `ours`) have left beside it.
+
+    A folder that was moved aside is moved back when nothing has taken its place.
+    """
+    for left in sorted(target.parent.glob(f".{glob.escape(target.name)}.*")):
+        found = _LEFT.fullmatch(left.name.removeprefix(f".{target.name}"))
+        if found is None or (int(found["pid"]) != ours and _runs(int(found["pid"]))):
+            continue
+        if found["what"] == "old" and not target.exists():
+            left.rename(target)
+        else:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid != os.getpid()
 
 
 def kept(folder: str) -> Corpus:

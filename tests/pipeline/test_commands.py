@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.cli.ingest import ingest
+from conformance.pipeline.local import LocalEngine
 from tests.pipeline.written import changed, json_of, obeys, run_check, write
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
@@ -276,6 +281,82 @@ def test_nothing_half_written_stays_behind(good: Path, tmp_path: Path, monkeypat
 
     assert isinstance(result.exception, OSError)
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_request_to_end_leaves_nothing_behind(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+):
+    def is_ended(_self: LocalEngine, _corpus: object, folder: str) -> None:
+        (Path(folder) / "half").write_text("written")
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(LocalEngine, "save", is_ended)
+    before, handler = sorted(tmp_path.iterdir()), signal.getsignal(signal.SIGTERM)
+
+    result = run_ingest(str(good), "--out", str(tmp_path / "out"))
+
+    assert result.exit_code != 0
+    assert sorted(tmp_path.iterdir()) == before
+    assert signal.getsignal(signal.SIGTERM) is handler
+
+
+def test_what_a_killed_writer_left_is_cleared_away_and_a_living_ones_is_not(
+    good: Path, tmp_path: Path
+):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    write(tmp_path, {f".out.{gone.pid}.part/half": [], f".out.{os.getppid()}.part/half": []})
+
+    result = run_ingest(str(good), "--out", str(tmp_path / "out"))
+
+    assert result.exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f".out.{os.getppid()}.part",
+        "cluster",
+        "out",
+    ]
+
+
+def test_an_output_that_cannot_be_put_in_its_place_leaves_the_one_before(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    out, rename = tmp_path / "out", Path.rename
+    run_ingest(str(good), "--out", str(out))
+
+    def fails(path: Path, target: Path) -> Path:
+        if path.name.endswith(".part"):
+            raise OSError("gone")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", fails)
+    result = run_ingest(str(good), "--out", str(out))
+
+    assert isinstance(result.exception, OSError)
+    assert json_of(out / "summary.json")["lines"]["events"] == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cluster", "out"]
+
+
+def test_a_recorded_trace_among_logs_is_listed_by_ingest(good: Path, tmp_path: Path):
+    write(good, {"run.ndjson": ['{"format":"insync.trace/1"}']})
+
+    run_ingest(str(good), "--out", str(tmp_path / "out"))
+
+    (skipped,) = json_of(tmp_path / "out" / "summary.json")["skipped"]
+    assert skipped["reason"] == "is a recorded trace; insync check reads it"
+
+
+def test_every_event_line_is_a_position_of_one_event(good: Path, tmp_path: Path):
+    write(good, {"copy/state-change.log": [changed(2, (1, 4), 2, 6, "1,2")] * 2})
+    out = tmp_path / "out"
+
+    run_ingest(str(good), "--out", str(out), "--json", str(tmp_path / "s.json"))
+
+    summary = json_of(tmp_path / "s.json")
+    positions = pq.read_table(out / "events")["positions"].to_pylist()
+    assert len(positions) == summary["distinct_events"] == 3
+    assert sum(map(len, positions)) == summary["lines"]["events"] == 4
+    assert len({place for some in positions for place in some}) == 4
 
 
 def test_ingest_with_a_bad_file_is_not_green(good: Path, tmp_path: Path):

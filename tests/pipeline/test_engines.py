@@ -7,13 +7,15 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from pyspark import java_gateway
 
 from conformance.ingest.files import discover
-from conformance.pipeline import java, store
+from conformance.pipeline import java, session, store
 from conformance.pipeline.corpus import Engine
 from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.report import check_result, ingest_summary
@@ -83,6 +85,27 @@ def test_there_is_one_session(spark: SparkEngine):
     spark.ingest(discover([str(SHIPPED / "correct")]), None)
 
     assert spark_session() is spark_session("local[1]")
+
+
+def test_an_interrupted_start_leaves_no_process_and_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    started: list[subprocess.Popen[bytes]] = []
+
+    def is_interrupted(_master: str, _home: Path) -> None:
+        started.append(vars(java_gateway)["Popen"](["sleep", "600"]))
+        raise KeyboardInterrupt
+
+    for name in ("SPARK_CONF_DIR", "PYTHONPATH", "SPARK_LOCAL_IP"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))  # put back afterwards
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(session, "_build", is_interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        session._start("local[1]")
+
+    assert started[0].returncode is not None
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_machine_without_java_gets_the_wrapped_one(tmp_path: Path, monkeypatch):

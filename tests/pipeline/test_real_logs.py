@@ -133,3 +133,75 @@ def test_a_violation_planted_into_a_copy_is_found_at_its_line(
     assert {(name, where) for _, name, where in found} == {(Path(file).name, number)}
     assert rule in {name for name, _, _ in found}
     assert result["verdict"] == "broken"
+
+
+SHARED_FILES = "kafka/logs/state-change.log.gz"  # three brokers write to it
+
+
+@pytest.mark.parametrize(
+    "file, pattern, change, rule",
+    [
+        (
+            SHARED_FILES,
+            r"(Sending become-leader .*leaderEpoch=)\d+",
+            lambda found: f"{found[1]}0",
+            "leader_epochs_never_go_back",
+        ),
+        (
+            SHARED_FILES,
+            r"(Changed partition .*LeaderAndIsr\(leader=)\d+",
+            lambda found: f"{found[1]}7",
+            "leader_is_in_its_isr",
+        ),
+        (
+            "kafka/logs/controller.log.gz",
+            r"(Epoch incremented to )(\d+)",
+            lambda found: f"{found[1]}{int(found[2]) - 1}",
+            "controller_epochs_strictly_grow",
+        ),
+        (
+            SHARED_FILES,
+            r"(Cached leader info .* sent by controller )(\d+)( epoch \d+)",
+            lambda found: f"{found[1]}{int(found[2]) + 1}{found[3]}",
+            "one_owner_per_controller_epoch",
+        ),
+        (
+            SHARED_FILES,
+            r"(Completed LeaderAndIsr request .* controller \d+ epoch )(\d+)",
+            lambda found: f"{found[1]}{int(found[2]) - 1}",
+            "no_older_controller_is_obeyed",
+        ),
+    ],
+)
+def test_a_violation_planted_where_brokers_share_their_files_is_found_at_its_line(
+    tmp_path: Path, file: str, pattern: str, change: Callable[[re.Match[str]], str], rule: str
+):
+    copy, number = planted(cluster("kafka-2.5.0-a"), tmp_path, file, pattern, change)
+
+    found = violations(checked(copy))
+
+    assert (rule, Path(file).name, number) in found
+    assert {where[1:] for where in found} == {(Path(file).name, number)}
+
+
+PARTS: dict[str, Callable[[str], bool]] = {
+    "only state-change.log": lambda name: name.startswith("state-change"),
+    "only controller.log": lambda name: name.startswith("controller"),
+    "only server.log": lambda name: name.startswith("server"),
+    "no controller.log": lambda name: not name.startswith("controller"),
+    "no server.log": lambda name: not name.startswith("server"),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_of_the_logs_of_a_cluster_that_was_wiped_raises_no_false_alarm(
+    tmp_path: Path, part: str
+):
+    for path in cluster("kafka-2.7.0-a").rglob("*.gz"):
+        if PARTS[part](path.name):
+            shutil.copy(path, tmp_path)
+
+    result = checked(tmp_path)
+
+    assert result["lines"]["events"] > 0
+    assert violations(result) == []
