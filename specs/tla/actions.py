@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-import textwrap
 from collections.abc import Mapping, Sequence
 
 from model.language import Bound, SetOf, Sort
 from model.language import terms as t
 from model.language.recording import Recorded, Write
 from model.language.schema import Field
-from specs.tla.expressions import Expressions, Scope
+from specs.tla.brackets import call
+from specs.tla.expressions import Expressions
 from specs.tla.heard import Heard
 from specs.tla.layout import (
     COMPARE,
@@ -23,51 +22,14 @@ from specs.tla.layout import (
     Prefix,
     Word,
     bound,
-    call,
     hanging,
     indented,
 )
 from specs.tla.limits import Limit, Limits
-from specs.tla.naming import WIDTH, let, local_names
+from specs.tla.naming import local_names
+from specs.tla.page import WIDTH, comment, conjuncts, let
+from specs.tla.places import Scope
 from specs.tla.updates import Updates
-
-REASON_AT = 64
-"""Reasons stand beside their conditions, no further right than this; above them otherwise."""
-
-
-def comment(text: str, indent: str = "") -> list[str]:
-    r"""Lines of `\* text`, wrapped; what the author broke stays broken."""
-    lines: list[str] = []
-    for line in inspect.cleandoc(text).split("\n"):
-        deeper = " " * (len(line) - len(line.lstrip()))
-        room = WIDTH - len(indent) - 3 - len(deeper)
-        wrapped = textwrap.wrap(line.strip(), room, break_long_words=False) or [""]
-        lines += [f"{indent}\\* {deeper}{part}".rstrip() for part in wrapped]
-    return lines
-
-
-def conjuncts(parts: Sequence[tuple[Node, str]], indent: str) -> list[str]:
-    r"""`/\ condition  \* reason` for each; a reason without room stands above its condition."""
-    shown = [
-        (indented(hanging("/\\ ", body.lines(WIDTH - len(indent) - 3)), len(indent)), remark)
-        for body, remark in parts
-    ]
-    beside = [
-        len(lines[0])
-        for lines, remark in shown
-        if len(lines) == 1 and len(lines[0]) + len(remark) + 5 <= WIDTH
-    ]
-    column = max((one for one in beside if one <= REASON_AT), default=0)
-    result: list[str] = []
-    for lines, remark in shown:
-        line = f"{lines[0]:<{column}}  \\* {remark}"
-        if not remark:
-            result += lines
-        elif len(lines) == 1 and len(line) <= WIDTH:
-            result.append(line)
-        else:
-            result += [*comment(remark, indent), *lines]
-    return result
 
 
 class Actions:

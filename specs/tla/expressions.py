@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from model.language import Log, Record, Relation, SetOf
+from model.language import Relation, SetOf
 from model.language import terms as t
 from model.language.errors import ProtocolError
-from model.language.schema import Field, MapOf, Schema
+from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration, Sort
 from model.language.terms import Term
+from specs.tla.brackets import Enclosed, Mapping, call
 from specs.tla.heard import Heard
 from specs.tla.heard import Word as ProtocolWord
 from specs.tla.layout import (
@@ -18,53 +19,21 @@ from specs.tla.layout import (
     EQUIVALENT,
     IMPLIES,
     PLUS,
-    Enclosed,
     If,
     Infix,
-    Mapping,
     Node,
     Prefix,
     Word,
     bound,
-    call,
     junction,
 )
 from specs.tla.names import Names, literal, snake
+from specs.tla.places import AFTER, Places, Scope
 from specs.tla.rewriting import nodes
 from specs.tla.sets import Elements
 from specs.tla.shapes import Shapes
 
 _SIGN = {"and": "/\\", "or": "\\/"}
-
-
-NO_PLACE = "(no place)"
-"""Where `@` would not mean what was there before the step."""
-
-
-AFTER = "'"
-"""Behind a field's name in a claim about a step: the field after it."""
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What variables are called here, which terms have a name, and which place is `@`."""
-
-    names: dict[str, str] = field(default_factory=dict)
-    named: dict[Term, str] = field(default_factory=dict)
-    here: str | None = None
-
-    @property
-    def used(self) -> set[str]:
-        """The names that a new variable may not have."""
-        return {*self.names.values(), *self.named.values()}
-
-    def binding(self, variable: Term, name: str) -> Scope:
-        """The scope with one variable more."""
-        return replace(self, names={**self.names, variable.args[0]: name})
-
-    def at(self, here: str | None) -> Scope:
-        """The scope in which `@` stands for a place."""
-        return replace(self, here=here)
 
 
 class Expressions:
@@ -74,6 +43,7 @@ class Expressions:
         self, names: Names, shapes: Shapes, heard: Heard, fields: Dictionary[str, Field]
     ) -> None:
         self._fields = fields
+        self.places = Places(names, shapes, fields, self.of)
         self.names, self.shapes, self._heard = names, shapes, heard
         self.words: dict[str, ProtocolWord] = {}
         self.called = {word: names.fresh(word, f"the_{word}") for word in heard.words}
@@ -134,55 +104,11 @@ class Expressions:
 
     # -- the state -----------------------------------------------------------------------------
 
-    def place(self, name: str, indices: tuple[Term, ...], scope: Scope) -> tuple[str, Schema, int]:
-        """The text that reads a field, the node where it ends, and how many indices it used.
-
-        It ends at a set, with the element's indices left, or at a single value.
-        """
-        schema: Schema = self.shapes.state
-        prime = AFTER if name.endswith(AFTER) else ""
-        text, used, parts = "", 0, name.removesuffix(AFTER).split(".")
-        while True:
-            if text == scope.here:
-                text = "@"
-            if isinstance(schema, MapOf):
-                text += f"[{self.of(indices[used], scope).flat()}]"
-                schema, used = schema.of, used + 1
-            elif isinstance(schema, Record):
-                part = parts.pop(0)
-                text, schema = f"{text}.{part}" if text else part + prime, schema.parts[part]
-            elif isinstance(schema, Log) and parts.pop(0) == "end":
-                return f"Len({text})", schema, used
-            elif isinstance(schema, Log):
-                offset = self.of(indices[used], scope).flat()
-                text = f"{self.names.helper('At')}({text}, {offset})"
-                schema, used = schema.record, used + 1
-            else:
-                return text, schema, used
-
-    def sort(self, name: str) -> Sort:
-        """The sort of a field."""
-        return self._fields[name].sort
-
-    def parts_of(self, name: str) -> list[str]:
-        """The parts of the record that stands at a dotted name."""
-        schema: Schema = self.shapes.state
-        for part in name.split("."):
-            while isinstance(schema, MapOf):
-                schema = schema.of
-            schema = schema.record if isinstance(schema, Log) else schema
-            if isinstance(schema, Record) and part in schema.parts:
-                schema = schema.parts[part]
-        while isinstance(schema, MapOf):
-            schema = schema.of
-        schema = schema.record if isinstance(schema, Log) else schema
-        return list(schema.parts) if isinstance(schema, Record) else []
-
     def _get(self, term: Term, scope: Scope) -> Node:
         name, *indices = term.args
         if name.startswith("$"):
             return Infix(r"\in", self.of(indices[0], scope), Word(scope.names[name]), COMPARE)
-        text, schema, used = self.place(name, tuple(indices), scope)
+        text, schema, used = self.places.read(name, tuple(indices), scope)
         if isinstance(schema, (SetOf, Relation)):
             parts = tuple(self.of(index, scope) for index in indices[used:])
             element = parts[0] if len(parts) == 1 else Enclosed("<<", parts, ">>")
@@ -200,7 +126,7 @@ class Expressions:
             return Word(scope.names[name])
         stand_ins = {variable.args[0]: "" for variable in variables}
         inner = replace(scope, names={**scope.names, **stand_ins})
-        text, schema, used = self.place(name, tuple(indices), inner)
+        text, schema, used = self.places.read(name, tuple(indices), inner)
         whole = isinstance(schema, (SetOf, Relation)) and used == len(outer)
         return Word(text) if whole else None
 
@@ -277,8 +203,8 @@ class Expressions:
         records: set[str] = set()
         names: list[str] = []
         for part in parts:
-            left = self._part_of(part.args[0], scope) if part.op == "eq" else None
-            right = self._part_of(part.args[1], scope) if part.op == "eq" else None
+            left = self.places.part_of(part.args[0], scope) if part.op == "eq" else None
+            right = self.places.part_of(part.args[1], scope) if part.op == "eq" else None
             if left is None or right is None:
                 break
             (one, mine, all_mine), (other, theirs, all_theirs) = left, right
@@ -290,16 +216,6 @@ class Expressions:
                 first, second = sorted(records)
                 return Infix("=", Word(first), Word(second), COMPARE), len(names)
         return None, 1
-
-    def _part_of(self, term: Term, scope: Scope) -> tuple[str, str, list[str]] | None:
-        """The text of the record of which a term reads a part, the part, and all of its parts."""
-        if term.op != "get" or "." not in term.args[0]:
-            return None
-        name, *indices = term.args
-        parent, _, part = name.rpartition(".")
-        text, _, _ = self.place(name, tuple(indices), scope)
-        base, dot, last = text.rpartition(".")
-        return (base, part, self.parts_of(parent)) if dot and last == part else None
 
     def _folded(self, term: Term) -> list[Term]:
         """The parts, with those that together are one word of the protocol made one again."""

@@ -2,68 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from model.language import Claim, Enumeration, RecordedSystem, SetOf
-from model.language.recording import Recorded, Write
+from model.language import Enumeration, RecordedSystem, SetOf
+from model.language.recording import Write
 from model.language.terms import Term
-from specs.tla.actions import Actions, comment, conjuncts
-from specs.tla.expressions import Expressions, Scope
+from specs.tla.actions import Actions
+from specs.tla.brackets import call
+from specs.tla.claims import Claims
+from specs.tla.expressions import Expressions
 from specs.tla.heard import Word as ProtocolWord
 from specs.tla.heard import listen
-from specs.tla.layout import (
-    COMPARE,
-    IMPLIES,
-    Enclosed,
-    Infix,
-    Node,
-    Prefix,
-    Word,
-    bound,
-    call,
-    indented,
-    junction,
-)
+from specs.tla.layout import COMPARE, Infix, Word, indented, junction
 from specs.tla.names import Names, refuse_what_is_no_name
-from specs.tla.naming import definition, let, local_names
+from specs.tla.naming import local_names
+from specs.tla.page import comment, conjuncts, definition, let, listed, section, tuple_of
+from specs.tla.places import Scope
 from specs.tla.shapes import Shapes
 from specs.tla.updates import Updates
-
-HELPERS = {
-    "Within": (
-        "What a step writes stays within a bound. Beyond it the instance ends: there is no such\n"
-        "step here, and insync prunes it in the same way.",
-        "Within(value, most) == value <= most",
-    ),
-    "At": (
-        "The record at an offset of a log: offsets start at 0, sequences at 1.",
-        "At(log_of, offset_of) == log_of[offset_of + 1]",
-    ),
-    "Cut": (
-        "A log cut to a length, which is never greater than its own.",
-        "Cut(log_of, end_at) == SubSeq(log_of, 1, end_at)",
-    ),
-    "Logs": (
-        "The logs of such records, with such an end.",
-        "Logs(records_of, ends_of) == {one \\in Seq(records_of) : Len(one) \\in ends_of}",
-    ),
-    "Below": (
-        "The numbers of a set that are below an end.",
-        "Below(numbers, end_at) == {n \\in numbers : n < end_at}",
-    ),
-    "Between": (
-        "The numbers of a set from a first one and below an end.",
-        "Between(numbers, first_at, end_at) == {n \\in numbers : first_at <= n /\\ n < end_at}",
-    ),
-    "Least": (
-        "The least of a set of numbers; something else, if it is empty.",
-        "Least(numbers, otherwise) ==\n"
-        "    IF numbers = {} THEN otherwise\n"
-        "    ELSE CHOOSE n \\in numbers : \\A m \\in numbers : n <= m",
-    ),
-    "Smaller": ("The smaller of two numbers.", "Smaller(n, m) == IF n <= m THEN n ELSE m"),
-    "Larger": ("The larger of two numbers.", "Larger(n, m) == IF n >= m THEN n ELSE m"),
-}
+from specs.tla.vocabulary import spelled
 
 
 class Module:
@@ -118,7 +75,8 @@ class Module:
         # What the later parts use decides what the earlier ones must declare.
         steps = self._recorded.steps
         actions = [self._actions.action(step, self._kept) for step in steps]
-        claims = [self._claim(one, term) for one, term in self._recorded.claims.values()]
+        told = Claims(self._of, self._actions, steps)
+        claims = [told.claim(one, term) for one, term in self._recorded.claims.values()]
         following = [
             *definition("Next", junction(r"\/", [self._actions.enabled(step) for step in steps])),
             "",
@@ -134,12 +92,12 @@ class Module:
             self._head(),
             self._constants(),
             self._variables(),
-            *_section("What values may be", self._sorts()),
-            *_section("The initial state", [*blanks, initial]),
-            *_section("Words", [*self._helpers(), *words]),
-            *_section("Steps", actions),
+            *section("What values may be", self._sorts()),
+            *section("The initial state", [*blanks, initial]),
+            *section("Words", [*spelled(self.names.helpers), *words]),
+            *section("Steps", actions),
             [following[0], *following[1:]],
-            *_section("Claims", [types, *claims]),
+            *section("Claims", [types, *claims]),
             *self._symmetry(),
         ]
         rule = "=" * 100
@@ -178,7 +136,7 @@ class Module:
         ]
         if self.names.none_used:
             declared.append(("None", "nobody; a model value"))
-        return ["CONSTANTS", *_listed(declared)] if declared else []
+        return ["CONSTANTS", *listed(declared)] if declared else []
 
     def _variables(self) -> list[str]:
         ghosts = {
@@ -187,13 +145,13 @@ class Module:
             if leaf.ghost and leaf.budget is None
         }
         names = list(self.shapes.variables)
-        listed = [
+        remarks = [
             (name, "history: for claims; no step requires anything of it" if name in ghosts else "")
             for name in names
         ]
-        lines = ["VARIABLES", *_listed(listed), "", *_tuple("vars", names)]
+        lines = ["VARIABLES", *listed(remarks), "", *tuple_of("vars", names)]
         for rest, name in self._actions.rests.items():
-            lines += _tuple(name, rest)
+            lines += tuple_of(name, rest)
         return lines
 
     def _sorts(self) -> list[list[str]]:
@@ -201,13 +159,6 @@ class Module:
         for name, value in (*self.names.nones.values(), *self.names.sets.values()):
             lines += definition(name, value)
         return [lines] if lines else []
-
-    def _helpers(self) -> list[list[str]]:
-        return [
-            [*comment(about), *text.split("\n")]
-            for name, (about, text) in HELPERS.items()
-            if name in self.names.helpers
-        ]
 
     def _words(self) -> list[list[str]]:
         """Every word that is used, after the words that it uses."""
@@ -268,38 +219,6 @@ class Module:
         ]
         return [*lines, *conjuncts(members, "    ")]
 
-    def _claim(self, claim: Claim, term: Term) -> list[str]:
-        kind = {"always_step": "at every step", "eventually": "always eventually"}
-        lines = comment(f"{kind.get(claim.kind, claim.kind).capitalize()}: {claim.sentence}.")
-        body = self._of.said(term, Scope())
-        if claim.kind == "eventually":
-            return [*lines, *self._eventually(claim, body)]
-        if claim.kind == "always_step":
-            body = Enclosed("[][", (body,), "]_vars")
-        lines += definition(claim.name, body)
-        if claim.kind == "sometimes":
-            lines += definition(f"never_{claim.name}", Prefix("~", Word(claim.name)))
-        return lines
-
-    def _eventually(self, claim: Claim, body: Node) -> list[str]:
-        fair = [
-            self._fair(step) for step in self._recorded.steps if step.transition.name in claim.fair
-        ]
-        fairly = self.names.fresh(f"fairly_for_{claim.name}")
-        if not fair:  # the version has none of these steps
-            return definition(claim.name, Prefix("[]<>", body))
-        goal = Infix("=>", Word(fairly), Prefix("[]<>", body), IMPLIES)
-        return [*definition(fairly, junction("/\\", fair)), *definition(claim.name, goal)]
-
-    def _fair(self, step: Recorded) -> Node:
-        r"""`\A leader \in Brokers : WF_vars(leader_writes(leader))`: each instance by itself."""
-        called = self._actions.parameters(step)
-        action = call(step.transition.name, *map(Word, called.values()))
-        fair: Node = Prefix("WF_vars", call("", action))
-        for name, sort in reversed(step.parameters.items()):
-            fair = bound(r"\A", called[name], self._actions.choices(sort), fair)
-        return fair
-
     def _symmetry(self) -> list[list[str]]:
         if self.symmetric is not None:
             return []
@@ -325,33 +244,3 @@ def _written_names(recorded: RecordedSystem) -> Iterator[str]:
     for step in recorded.steps:
         yield from (step.transition.name, *step.parameters)
     yield from recorded.claims
-
-
-def _section(title: str, parts: Sequence[list[str]]) -> list[list[str]]:
-    if not parts:
-        return []
-    ruled = f"{'':-<100}\n\\* {title}".split("\n")
-    return [ruled, *parts]
-
-
-def _listed(names: Sequence[tuple[str, str]]) -> list[str]:
-    """Names with commas between, and remarks."""
-    lines = []
-    for number, (name, remark) in enumerate(names):
-        comma = "," if number < len(names) - 1 else ""
-        lines.append(f"    {name + comma:<24}  \\* {remark}" if remark else f"    {name}{comma}")
-    return lines
-
-
-def _tuple(name: str, members: Sequence[str]) -> list[str]:
-    flat = f"{name} == <<{', '.join(members)}>>"
-    if len(flat) <= 100:
-        return [flat]
-    lines, line = [f"{name} =="], "    <<"
-    for number, member in enumerate(members):
-        piece = member + (", " if number < len(members) - 1 else ">>")
-        if len(line) + len(piece) > 100:
-            lines.append(line.rstrip())
-            line = "      "
-        line += piece
-    return [*lines, line]

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from model.language import Names as NamedValues
 from model.language import Numbers, ProtocolError, Sort, System
 from model.language.sorts import BOOL, Bounded, Enumeration
-from specs.tla.layout import PLUS, SETS, Enclosed, Infix, Node, Word, call
+from specs.tla.brackets import Enclosed, call
+from specs.tla.layout import PLUS, SETS, Infix, Node, Word
 
 _STANDARD = """
     Append At Below Between BOOLEAN Cardinality Cut DOMAIN FALSE Head Init Int IsFiniteSet Larger

@@ -5,29 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from model.language.terms import Term
-from specs.tla.expressions import Expressions, Scope
+from specs.tla.expressions import Expressions
 from specs.tla.heard import Heard
-from specs.tla.layout import Node, hanging, indented
+from specs.tla.page import WIDTH, definition
+from specs.tla.places import Scope
 
-WIDTH = 100
 _WORTH_A_NAME = (
     "ite", "least", "count", "every", "some", "and", "or", "eq", "lt", "le", "add",
 )  # fmt: skip
-
-
-def definition(name: str, body: Node, width: int = WIDTH) -> list[str]:
-    """`name == body`, on one line where it fits."""
-    flat = f"{name} == {body.flat()}"
-    if len(flat) <= width:
-        return [flat]
-    return [f"{name} ==", *indented(body.lines(width - 4), 4)]
-
-
-def let(lines: list[str]) -> list[str]:
-    """The lines of LET ... IN around definitions; none for none."""
-    if not lines:
-        return []
-    return [*hanging("    LET ", [*lines[:-1], f"{lines[-1]} IN"])]
 
 
 def local_names(

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from model.language import terms as t
 from model.language.terms import Term
-from specs.tla.layout import SETS, Enclosed, If, Infix, Node, Word, inside
+from specs.tla.brackets import Enclosed
+from specs.tla.layout import SETS, If, Infix, Node, Word, inside
 
 EMPTY = Word("{}")
 

@@ -13,18 +13,8 @@ from model.language import Log, Record, Relation, SetOf
 from model.language.schema import Ghost, Leaf, MapOf, Schema, fields
 from model.language.terms import Term
 from model.language.values import blank_term
-from specs.tla.layout import (
-    SETS,
-    Enclosed,
-    Labelled,
-    Mapping,
-    Node,
-    Parenthesised,
-    Prefix,
-    Word,
-    call,
-    inside,
-)
+from specs.tla.brackets import Enclosed, Labelled, Mapping, call
+from specs.tla.layout import SETS, Node, Parenthesised, Prefix, Word, inside
 from specs.tla.names import Names, camel, snake
 
 

@@ -7,66 +7,24 @@ grew is an Append; and a choice that all parts of a value share is made once, ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from model.language import Log, Record, Relation, SetOf
 from model.language import terms as t
 from model.language.errors import ProtocolError
 from model.language.recording import Write
-from model.language.schema import Leaf, MapOf, Schema
+from model.language.schema import Leaf, MapOf
 from model.language.terms import Term
-from specs.tla.expressions import NO_PLACE, Expressions, Scope
+from specs.tla.brackets import Except, Labelled, Mapping
+from specs.tla.expressions import Expressions
 from specs.tla.heard import Heard
-from specs.tla.layout import (
-    Except,
-    If,
-    Labelled,
-    Mapping,
-    Node,
-    Word,
-    call,
-)
+from specs.tla.layout import If, Node, Word
+from specs.tla.logs import Logs
+from specs.tla.places import NO_PLACE, Scope
 from specs.tla.rewriting import assume
-from specs.tla.rewriting import replace as rewritten
 from specs.tla.shapes import below, is_blank
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place of the state: its shape, its field's name, its indices, and the text that reads it.
-
-    Without a text there is nothing before: the initial state is being made.
-    """
-
-    schema: Schema
-    name: str
-    indices: tuple[Term, ...]
-    text: str | None
-
-    def part(self, part: str) -> Place:
-        """A part of a record."""
-        assert isinstance(self.schema, Record)
-        text = None if self.text is None else f"{self.text}.{part}"
-        return Place(self.schema.parts[part], below(self.name, part), self.indices, text)
-
-    def at(self, index: Term, shown: str) -> Place:
-        """A function's value."""
-        assert isinstance(self.schema, MapOf)
-        text = None if self.text is None else f"{self.text}[{shown}]"
-        return Place(self.schema.of, self.name, (*self.indices, index), text)
-
-
-@dataclass(frozen=True)
-class Written:
-    """The new value of a leaf; `variables` are its indices that are not chosen yet."""
-
-    term: Term
-    variables: tuple[Term, ...]
-
-
-Leaves = Dictionary[str, Written]
+from specs.tla.written import Leaves, Place, Written
 
 
 class Updates:
@@ -74,6 +32,7 @@ class Updates:
 
     def __init__(self, expressions: Expressions, heard: Heard, step: str) -> None:
         self._of, self._heard, self._step = expressions, heard, step
+        self._logs = Logs(expressions, self._value)
 
     def variable(self, name: str, writes: Sequence[Write], scope: Scope) -> Node:
         """The value of a variable after the writes to it."""
@@ -143,7 +102,7 @@ class Updates:
         if isinstance(schema, Record):
             return self._record(place, leaves, scope)
         if isinstance(schema, Log):
-            return self._log(place, leaves, scope)
+            return self._logs.value(place, self._kept(place, scope), leaves, scope)
         written = leaves[place.name]
         if isinstance(schema, (SetOf, Relation)):
             everything = (
@@ -158,7 +117,7 @@ class Updates:
         """What the leaf holds before the step; nothing, if the initial state is being made."""
         if place.text is None:
             return None
-        return t.get(name, (*place.indices, *written.variables), self._of.sort(name))
+        return t.get(name, (*place.indices, *written.variables), self._of.places.sort(name))
 
     def _kept(self, place: Place, scope: Scope) -> Node:
         if place.text is None:
@@ -253,69 +212,15 @@ class Updates:
             if written is None or not isinstance(schema, Leaf) or written.term.op != "get":
                 return None
             name, *indices = written.term.args
-            text, there, _ = self._of.place(name, tuple(indices), scope)
+            text, there, _ = self._of.places.read(name, tuple(indices), scope)
             base, dot, last = text.rpartition(".")
             if not dot or last != part or not isinstance(there, Leaf):
                 return None
             found.add(base)
             parent = name.rpartition(".")[0]
-            if self._of.parts_of(parent) != list(place.schema.parts):
+            if self._of.places.parts_of(parent) != list(place.schema.parts):
                 return None
         return found.pop() if len(found) == 1 else None
-
-    # -- logs ----------------------------------------------------------------------------------
-
-    def _log(self, place: Place, leaves: Leaves, scope: Scope) -> Node:
-        schema = place.schema
-        assert isinstance(schema, Log)
-        own = self._kept(place, scope)
-        old_end = t.get(f"{place.name}.end", place.indices, schema.end)
-        end = leaves[f"{place.name}.end"].term if f"{place.name}.end" in leaves else old_end
-        records = {n: w for n, w in leaves.items() if n != f"{place.name}.end"}
-        if end.op == "const" and end.args[0] == 0:
-            return Word("<<>>")
-        if not records:
-            return call(self._of.names.helper("Cut"), own, self._of.of(end, scope))
-        copied = self._copied_log(place, end, records, scope)
-        if copied is not None:
-            return Word(copied)
-        offset = next(iter(records.values())).variables[0]
-        cell = Place(schema.record, f"{place.name}.at", (*place.indices, offset), None)
-        if place.text is not None and end is t.add(old_end, t.const(1)):
-            added = appended(records, offset, old_end, place)
-            if added is not None:
-                return call("Append", own, self._value(cell, added, scope))
-        inner, name = self._of.bind(offset, "position", scope)
-        shifted = inner.binding(offset, f"{name} - 1")
-        remaining = {n: Written(w.term, w.variables[1:]) for n, w in records.items()}
-        top = self._of.of(end, scope).flat()
-        return Mapping(
-            "[", name, Word(f"1..({top})"), "|->", self._value(cell, remaining, shifted), "]"
-        )
-
-    def _copied_log(self, place: Place, end: Term, records: Leaves, scope: Scope) -> str | None:
-        """The text of another log, if all of this one is read from there."""
-        if end.op != "get" or not end.args[0].endswith(".end"):
-            return None
-        source, indices = end.args[0].removesuffix(".end"), end.args[1:]
-        for name, written in records.items():
-            part = name.removeprefix(f"{place.name}.")
-            there = (f"{source}.{part}", *indices, *written.variables)
-            if written.term.op != "get" or written.term.args != there:
-                return None
-        return self._of.place(end.args[0], indices, scope)[0].removeprefix("Len(")[:-1]
-
-
-def appended(records: Leaves, offset: Term, end: Term, place: Place) -> dict[str, Written] | None:
-    """The record that an append adds; None if more than that changes below the end."""
-    added: dict[str, Written] = {}
-    for name, written in records.items():
-        below_end = assume(written.term, t.eq(offset, end), False)
-        if below_end is not t.get(name, (*place.indices, offset), below_end.sort):
-            return None
-        at_end = rewritten(written.term, {offset: end})
-        added[name] = Written(at_end, written.variables[1:])
-    return added
 
 
 def _is_log(place: Place) -> bool:

@@ -1,0 +1,109 @@
+"""Places of the state: the text that reads them, and which names mean what there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from model.language import Log, Record, Sort
+from model.language.schema import Field, MapOf, Schema
+from model.language.terms import Term
+from specs.tla.layout import Node
+from specs.tla.names import Names
+from specs.tla.shapes import Shapes
+
+NO_PLACE = "(no place)"
+"""Where `@` would not mean what was there before the step."""
+
+
+AFTER = "'"
+"""Behind a field's name in a claim about a step: the field after it."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What variables are called here, which terms have a name, and which place is `@`."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    named: dict[Term, str] = field(default_factory=dict)
+    here: str | None = None
+
+    @property
+    def used(self) -> set[str]:
+        """The names that a new variable may not have."""
+        return {*self.names.values(), *self.named.values()}
+
+    def binding(self, variable: Term, name: str) -> Scope:
+        """The scope with one variable more."""
+        return replace(self, names={**self.names, variable.args[0]: name})
+
+    def at(self, here: str | None) -> Scope:
+        """The scope in which `@` stands for a place."""
+        return replace(self, here=here)
+
+
+class Places:
+    """Reads the state; `write` gives the text of an index."""
+
+    def __init__(
+        self,
+        names: Names,
+        shapes: Shapes,
+        fields: Mapping[str, Field],
+        write: Callable[[Term, Scope], Node],
+    ) -> None:
+        self._names, self._shapes, self._fields, self._write = names, shapes, fields, write
+
+    def read(self, name: str, indices: tuple[Term, ...], scope: Scope) -> tuple[str, Schema, int]:
+        """The text that reads a field, the node where it ends, and how many indices it used.
+
+        It ends at a set, with the element's indices left, or at a single value.
+        """
+        schema: Schema = self._shapes.state
+        prime = AFTER if name.endswith(AFTER) else ""
+        text, used, parts = "", 0, name.removesuffix(AFTER).split(".")
+        while True:
+            if text == scope.here:
+                text = "@"
+            if isinstance(schema, MapOf):
+                text += f"[{self._write(indices[used], scope).flat()}]"
+                schema, used = schema.of, used + 1
+            elif isinstance(schema, Record):
+                part = parts.pop(0)
+                text, schema = f"{text}.{part}" if text else part + prime, schema.parts[part]
+            elif isinstance(schema, Log) and parts.pop(0) == "end":
+                return f"Len({text})", schema, used
+            elif isinstance(schema, Log):
+                offset = self._write(indices[used], scope).flat()
+                text = f"{self._names.helper('At')}({text}, {offset})"
+                schema, used = schema.record, used + 1
+            else:
+                return text, schema, used
+
+    def sort(self, name: str) -> Sort:
+        """The sort of a field."""
+        return self._fields[name].sort
+
+    def parts_of(self, name: str) -> list[str]:
+        """The parts of the record that stands at a dotted name."""
+        schema: Schema = self._shapes.state
+        for part in name.split("."):
+            while isinstance(schema, MapOf):
+                schema = schema.of
+            schema = schema.record if isinstance(schema, Log) else schema
+            if isinstance(schema, Record) and part in schema.parts:
+                schema = schema.parts[part]
+        while isinstance(schema, MapOf):
+            schema = schema.of
+        schema = schema.record if isinstance(schema, Log) else schema
+        return list(schema.parts) if isinstance(schema, Record) else []
+
+    def part_of(self, term: Term, scope: Scope) -> tuple[str, str, list[str]] | None:
+        """The text of the record of which a term reads a part, the part, and all of its parts."""
+        if term.op != "get" or "." not in term.args[0]:
+            return None
+        name, *indices = term.args
+        parent, _, part = name.rpartition(".")
+        text, _, _ = self.read(name, tuple(indices), scope)
+        base, dot, last = text.rpartition(".")
+        return (base, part, self.parts_of(parent)) if dot and last == part else None
