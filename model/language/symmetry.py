@@ -179,7 +179,8 @@ def _keys(packing: Packing, words: list[str], made: _Function) -> list[str]:
     keys: list[str] = []
     for block in packing.blocks:
         places = [packing.places[number] for number in block]
-        first = [place for place in places if place.word == places[0].word]
+        # The first part only: a later one may lie in the same word for some brokers, not for all.
+        first = list(itertools.takewhile(lambda place: place.word == places[0].word, places))
         low = min(place.shift for place in first)
         width = max(place.shift + place.width for place in first) - low
         keys.append(made.masked(words[places[0].word], ((1 << width) - 1) << low, -low))
