@@ -1,0 +1,205 @@
+"""Small instances of every system and version, their kernels, and kernels called by hand."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import pytest
+
+from model.language.grounding import Grounded
+from model.language.packing import Packing
+from model.language.symmetry import permutations, renamed_codes
+from model.systems import SYSTEMS
+from specs.native.kernel import Kernel, kernel_of
+from tests.language.sampling import Small
+
+Codes = tuple[int, ...]
+Words = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Size:
+    """A system, a version of it, and bounds that keep it small."""
+
+    system: str
+    version: str
+    bounds: tuple[tuple[str, int], ...] = ()
+    without: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> dict[str, object]:
+        """The switches that are thrown back."""
+        return dict.fromkeys(self.without, False)
+
+    def small(self) -> Small:
+        """The instance with its generated Python and its twin."""
+        return Small(SYSTEMS[self.system], self.version, dict(self.bounds), self.changed)
+
+    def __str__(self) -> str:
+        shown = ",".join(f"{name}={size}" for name, size in self.bounds)
+        return " ".join(part for part in (self.system, self.version, shown, *self.without) if part)
+
+
+def different_versions(system: str) -> list[str]:
+    """The versions of a system without those whose switches are an earlier one's."""
+    seen: list[Mapping[str, object]] = []
+    chosen = []
+    for name, version in SYSTEMS[system].versions.items():
+        if version.switches not in seen:
+            seen.append(version.switches)
+            chosen.append(name)
+    return chosen
+
+
+def sizes(system: str, **bounds: int) -> list[Size]:
+    """Every version of a system (every design) at one size."""
+    return [Size(system, version, tuple(bounds.items())) for version in different_versions(system)]
+
+
+UNFENCED = Size("election", "2.3", (("brokers", 2), ("epoch", 1)), ("requests_fenced",))
+SMALLEST = [
+    *sizes("classic", brokers=2, log=1, records=1, epoch=1),
+    *sizes("election", brokers=2, epoch=1),
+    UNFENCED,
+    *sizes("replication", epoch=1, versions=1),
+]
+"""Every version of every system; together some ten thousand states."""
+
+THREE_BROKERS = [
+    *sizes("classic", brokers=3, log=1, records=1, epoch=1),
+    *sizes("election", brokers=3, epoch=1)[:1],
+]
+BUSY = {"controllers": 3, "epoch": 4, "versions": 6, "crashes": 2, "expiries": 3, "losses": 2}
+
+
+def each(sizes: Sequence[Size]) -> Any:
+    """Runs a test for each of the sizes, under their names."""
+    return pytest.mark.parametrize("size", sizes, ids=str)
+
+
+# -- kernels called by hand -------------------------------------------------------------------
+
+
+@dataclass
+class Answer:
+    """What `expand` said about one state; `broken` is the check that a successor did not pass."""
+
+    successors: list[Words] = field(default_factory=list)
+    fired: list[int] = field(default_factory=list)
+    refused: set[int] = field(default_factory=set)
+    pruned: dict[str, int] = field(default_factory=dict)
+    pruned_in_all: int = 0
+    broken: str | None = None
+
+
+SENTINEL = 0xA5A5_5A5A_DEAD_BEEF
+_PLACES = [ctypes.c_void_p] * 5
+
+
+class Called:
+    """A kernel's functions on single states, without the search around them."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._expand = ctypes.CFUNCTYPE(ctypes.c_int64, *_PLACES)(kernel.expand)
+        self._judge = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)(kernel.judge)
+        if kernel.canonical:
+            self._least = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(kernel.canonical)
+
+    def expand(self, state: Words) -> Answer:
+        """The successors of one state, and what was counted."""
+        kernel = self.kernel
+        words, most = kernel.words, kernel.most
+        room = (ctypes.c_uint64 * ((most + 1) * words))(*[SENTINEL] * (most + 1) * words)
+        fired = (ctypes.c_int64 * len(kernel.grounded.instances))()
+        refused = (ctypes.c_uint8 * len(kernel.grounded.reasons))()
+        pruned = (ctypes.c_int64 * (len(kernel.code.bounds) + 1))()
+        given = self._array(state)
+        found = self._expand(given, room, fired, refused, pruned)
+        assert tuple(given) == state, "expand changes nothing of the state that it is given"
+        if found < 0:
+            one = kernel.code.checks[-found - 1]
+            return Answer(broken=f"{one.label}: {one.check.what}")
+        assert found <= most
+        assert set(room[found * words :]) == {SENTINEL}, "nothing is written behind the successors"
+        marked = {number for number, mark in enumerate(refused) if mark}
+        return Answer(
+            [tuple(room[n * words : (n + 1) * words]) for n in range(found)],
+            list(fired),
+            marked | set(kernel.code.always_refused),
+            {name: count for name, count in zip(kernel.code.bounds, pruned, strict=False) if count},
+            pruned[len(kernel.code.bounds)],
+        )
+
+    def judge(self, state: Words) -> dict[str, bool]:
+        """The truth of every claim in one state."""
+        bits = self._judge(self._array(state))
+        return {name: bool(bits >> bit & 1) for bit, name in enumerate(self.kernel.code.claims)}
+
+    def canonical(self, state: Words) -> Words:
+        """The state that stands for the orbit of one state."""
+        array = self._array(state)
+        self._least(array)
+        return tuple(array)
+
+    def _array(self, state: Words) -> Any:
+        return (ctypes.c_uint64 * self.kernel.words)(*state)
+
+
+@dataclass
+class Pair:
+    """One small instance in both lowerings."""
+
+    small: Small
+    kernel: Kernel
+    called: Called
+
+    @property
+    def grounded(self) -> Grounded:
+        """Cells and instances, the same for both."""
+        return self.kernel.grounded
+
+    @property
+    def packing(self) -> Packing:
+        """Where the kernel keeps the cells."""
+        return self.kernel.packing
+
+    def words(self, state: Any) -> Words:
+        """A state of generated Python as the kernel's words."""
+        return self.packing.pack(self.small.code.decode(state))
+
+    def fits(self, state: Any) -> bool:
+        """Do the cells that no step changes hold what they hold in every run?"""
+        codes = self.small.code.decode(state)
+        return all(codes[number] == code for number, code in self.packing.frozen.items())
+
+    def renamings(self, codes: Codes) -> list[Codes]:
+        """The state under every order of the brokers, repetitions and all."""
+        return [renamed_codes(self.grounded, codes, names) for names in permutations(self.grounded)]
+
+    def random_codes(self, chance: random.Random, near: Codes | None = None) -> Codes:
+        """Any state that fits: frozen cells keep their value. `near`: with a few cells changed."""
+        free = [cell for cell in self.grounded.cells if cell.number not in self.packing.frozen]
+        codes = list(near or self.grounded.initial)
+        for cell in free if near is None else chance.sample(free, min(len(free), 4)):
+            codes[cell.number] = chance.choice(cell.domain)
+        return tuple(codes)
+
+
+@lru_cache(maxsize=64)
+def pair_of(size: Size, symmetry: bool = False) -> Pair:
+    """Both lowerings of a size; made once, for every test that asks."""
+    small = size.small()
+    kernel = kernel_of(small.grounded, symmetry)
+    return Pair(small, kernel, Called(kernel))
+
+
+@lru_cache(maxsize=8)
+def reachable(size: Size, at_most: int = 10**6) -> tuple[Any, ...]:
+    """The states of a size, as generated Python keeps them, breadth first."""
+    return tuple(pair_of(size).small.reachable(at_most))

@@ -1,0 +1,381 @@
+"""Symmetry over brokers: one state for each orbit, exactly; the same verdicts, the same runs."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from functools import lru_cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.classic import SYSTEM as CLASSIC
+from model.language import (
+    BOOL,
+    Enumeration,
+    Numbers,
+    ProtocolError,
+    Record,
+    SetOf,
+    always,
+    how_many,
+    least,
+    per,
+    require,
+    some,
+    sometimes,
+)
+from model.language.grounding import Grounded
+from model.language.packing import Packing
+from model.language.symmetry import canonical_text, permutations, renamed_codes
+from model.systems import SYSTEMS
+from specs.explorer import explore
+from specs.native.machine import build
+from specs.verdict import Verdict
+from tests.language.small import BROKERS, EPOCHS, system
+from tests.native.instances import (
+    SMALLEST,
+    THREE_BROKERS,
+    Codes,
+    Pair,
+    Size,
+    each,
+    pair_of,
+    reachable,
+    sizes,
+)
+
+BOUNDS = {"brokers": 3, "epoch": 1, "log": 1, "hottest": 1}
+FOUR = Size("classic", "kip_320", (("brokers", 4), ("log", 1), ("records", 1), ("epoch", 0)))
+COUNTED = [*SMALLEST[4:7], THREE_BROKERS[4], SMALLEST[-1]]
+ALL_SIZES = [*SMALLEST, *THREE_BROKERS, FOUR]
+
+
+def symmetric(size: Size) -> Pair:
+    return pair_of(size, symmetry=True)
+
+
+def standing(pair: Pair, codes: Codes) -> tuple[int, ...]:
+    """The words of the state that stands for these codes."""
+    return pair.called.canonical(pair.packing.pack(codes))
+
+
+# -- the canonical state ----------------------------------------------------------------------
+
+
+def stands_for_its_orbit(pair: Pair, codes: Codes) -> None:
+    orbit = {pair.packing.pack(one) for one in pair.renamings(codes)}
+    chosen = {pair.called.canonical(words) for words in orbit}
+    assert len(chosen) == 1, "all renamings of a state have the same one"
+    assert chosen <= orbit, "and it is one of them"
+
+
+@each(ALL_SIZES)
+@given(seed=st.integers(0, 2**32), alike=st.booleans())
+def test_any_state_has_one_of_its_own_renamings_to_stand_for_it(size, seed, alike):
+    pair, chance = symmetric(size), random.Random(seed)
+    codes = pair.random_codes(chance)
+    if alike:
+        codes = with_equal_blocks(pair, codes)
+
+    stands_for_its_orbit(pair, codes)
+
+
+def with_equal_blocks(pair: Pair, codes: Codes) -> Codes:
+    """Two brokers with the same block: only what they say of one another tells them apart."""
+    changed = list(codes)
+    for one, other in zip(*pair.packing.blocks[-2:], strict=True):
+        changed[one] = codes[other]
+    return tuple(changed)
+
+
+@each([*SMALLEST[:7], *THREE_BROKERS[:1]])
+def test_every_reachable_state_is_stood_for_by_one_of_its_renamings(size):
+    pair = symmetric(size)
+
+    for state in reachable(size)[:3000]:
+        stands_for_its_orbit(pair, pair.small.code.decode(state))
+
+
+@lru_cache(maxsize=8)
+def orbits(size: Size) -> dict[Codes, set[tuple[int, ...]]]:
+    """Least renaming by plain definition -> what stands for the states of that orbit."""
+    pair, found = symmetric(size), dict[Codes, set[tuple[int, ...]]]()
+    for state in reachable(size):
+        codes = pair.small.code.decode(state)
+        found.setdefault(min(pair.renamings(codes)), set()).add(standing(pair, codes))
+    return found
+
+
+@each(COUNTED)
+def test_there_are_as_many_orbits_as_by_the_plain_definition_and_each_has_its_own_state(size):
+    found = orbits(size)
+
+    chosen = [one for ones in found.values() for one in ones]
+    assert len(chosen) == len(set(chosen)) == len(found)
+    assert by_native(size, symmetry=True).distinct == len(found)
+
+
+@each(COUNTED)
+def test_the_sizes_of_all_orbits_sum_to_the_plain_count(size):
+    pair = symmetric(size)
+
+    total = sum(len(set(pair.renamings(codes))) for codes in orbits(size))
+
+    assert total >= 100
+    assert total == by_native(size).distinct == len(reachable(size))
+
+
+def by_native(size: Size, **more):
+    chosen = SYSTEMS[size.system]
+    recorded = chosen.recorded(size.version, size.changed)
+    return explore(recorded, chosen.limits(dict(size.bounds)), **more)
+
+
+# -- blocks of more than one word -------------------------------------------------------------
+
+
+SPILLS = {
+    "one word": [1] * 60,
+    "a word and a bit": [2, *[1] * 63],
+    "two words": [5] * 24,
+    "the last part fits beside the first, for some": [*[5] * 24, 4, 2],
+    "and for all": [*[7] * 17, 3],
+}
+"""Widths in bits of the fields in one broker's block."""
+
+
+@pytest.mark.parametrize("widths", SPILLS.values(), ids=SPILLS)
+@pytest.mark.parametrize("brokers", [2, 3])
+def test_blocks_that_spill_into_other_words_still_give_exact_orbits(widths, brokers):
+    parts = {f"n{at}": Numbers(f"n{at}", 0, 2**width - 1) for at, width in enumerate(widths)}
+    shape = Record(block=per(BROKERS, Record(**parts)), friend=per(BROKERS, SetOf(BROKERS)))
+    grounded = Grounded(system(state=shape), {**BOUNDS, "brokers": brokers}, [])
+    packing, chance = Packing(grounded, {}), random.Random(len(widths))
+    machine = build(canonical_text(packing), ("canonical",))
+    make_least = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(machine.addresses["canonical"])
+
+    for _ in range(300):
+        # Few bits are set, so that blocks often agree in their first word.
+        codes = [int(chance.random() < 0.1) for _ in grounded.cells]
+        orbit = {
+            packing.pack(renamed_codes(grounded, codes, names)) for names in permutations(grounded)
+        }
+        chosen = set()
+        for words in orbit:
+            state = (ctypes.c_uint64 * packing.words)(*words)
+            make_least(state)
+            chosen.add(tuple(state))
+        assert len(chosen) == 1, "all renamings of a state have the same one"
+        assert chosen <= orbit, "and it is one of them"
+
+
+# -- the same answers -------------------------------------------------------------------------
+
+SAME = ("complete", "depth", "claims", "never_fired", "refusals_never_first", "bounds")
+
+
+@each(
+    [
+        *SMALLEST,
+        *THREE_BROKERS,
+        *sizes("classic"),
+        *sizes("election"),
+        Size("replication", "0.10", (("crashes", 1),)),
+    ]
+)
+def test_verdicts_depths_and_runs_are_the_same_with_symmetry_and_without(size):
+    with_it, plain = (by_native(size, symmetry=chosen).as_json() for chosen in (True, False))
+
+    assert {key: with_it[key] for key in SAME} == {key: plain[key] for key in SAME}
+    assert plain["distinct"] / 24 <= with_it["distinct"] < plain["distinct"]
+
+
+@pytest.mark.parametrize(("epoch", "orbits"), [(1, 6_713), (2, 123_311)])
+def test_three_replicas_have_the_orbits_that_other_programs_counted(epoch, orbits):
+    size = Size("classic", "kip_320", (("epoch", epoch),))
+
+    found = by_native(size, symmetry=True)
+
+    assert (found.distinct, found.complete) == (orbits, True)
+
+
+# -- what tells brokers apart -----------------------------------------------------------------
+
+
+def takes_over(now, new, broker):
+    """A broker takes what nobody has."""
+    new.owner = broker
+
+
+def refused(recorded, **bounds) -> str:
+    with pytest.raises(ProtocolError) as error:
+        explore(recorded, {**BOUNDS, **bounds}, symmetry=True)
+    message = str(error.value)
+    assert message.startswith("small only is not symmetric over brokers: ")
+    assert message.endswith("; leave --symmetry out")
+    return message.split(": ", 1)[1].removesuffix("; leave --symmetry out")
+
+
+def test_a_system_that_names_no_broker_is_symmetric():
+    found = explore(system(takes_over, broker=BROKERS), BOUNDS, symmetry=True)
+
+    assert found.distinct == 2
+
+
+def test_a_requirement_that_names_a_broker_is_refused_with_its_reason():
+    def favours(now, new, broker):
+        """Only the first may take it."""
+        require(now.owner == 1, "the first broker owns it")
+        new.owner = broker
+
+    why = refused(system(favours, broker=BROKERS))
+
+    assert why == "favours requires that the first broker owns it: it names the broker 1"
+
+
+def test_a_write_of_a_named_broker_is_refused_with_its_field():
+    def favours(now, new, broker):
+        """The second one takes it."""
+        new.owner = 2
+
+    assert refused(system(favours, broker=BROKERS)) == "favours writes owner: it names the broker 2"
+
+
+def test_a_write_at_a_named_broker_is_refused_with_its_field():
+    def favours(now, new, broker):
+        """The second one leads."""
+        new.role[2] = "leader"
+
+    assert refused(system(favours, broker=BROKERS)) == "favours writes role: it names the broker 2"
+
+
+def test_a_read_of_a_named_broker_is_refused():
+    def favours(now, new, broker):
+        """Only while the first one leads."""
+        require(now.role[1] == "leader", "the first broker leads")
+        new.owner = broker
+
+    why = refused(system(favours, broker=BROKERS))
+
+    assert why == "favours requires that the first broker leads: it names the broker 1"
+
+
+@pytest.mark.parametrize("member", ["is in it", "is added"])
+def test_a_named_member_of_a_set_is_refused(member):
+    def favours(now, new, broker):
+        """Sets name brokers as well."""
+        if member == "is in it":
+            require(now.isr.has(1), "the first one is in it")
+            new.owner = broker
+        else:
+            new.isr = now.isr.including(1)
+
+    assert "it names the broker 1" in refused(system(favours, broker=BROKERS))
+
+
+def test_a_claim_that_names_a_broker_is_refused_and_another_is_not():
+    @sometimes("the second broker owns it")
+    def second_owns(now):
+        return now.owner == 2
+
+    @sometimes("somebody owns it")
+    def somebody_owns(now):
+        return some(BROKERS, lambda broker: now.owner == broker)
+
+    recorded = system(takes_over, broker=BROKERS, claims=(second_owns, somebody_owns))
+
+    assert refused(recorded) == "the claim second_owns: it names the broker 2"
+    alone = explore(recorded, BOUNDS, ["somebody_owns"], symmetry=True)
+    assert alone.claims["somebody_owns"].verdict is Verdict.HOLDS
+
+
+def test_taking_the_least_broker_is_refused():
+    def elects(now, new, broker):
+        """Whoever is not the least in the ISR takes it."""
+        require(least(BROKERS, now.isr.has, otherwise=0) == 2, "the least in the ISR is the second")
+        new.owner = broker
+
+    why = refused(system(elects, broker=BROKERS))
+
+    assert why.endswith("the least in the ISR is the second: it takes the least broker")
+
+
+def test_counting_brokers_is_no_order_among_them():
+    @always("not all are in the ISR", companion="some_are")
+    def not_all_are(now):
+        return how_many(BROKERS, now.isr.has) < 3
+
+    @sometimes("some are in the ISR")
+    def some_are(now):
+        return how_many(BROKERS, now.isr.has) > 0
+
+    def joins(now, new, broker):
+        """A broker joins the ISR."""
+        new.isr = now.isr.including(broker)
+
+    recorded = system(joins, broker=BROKERS, claims=(not_all_are, some_are))
+
+    with_it, plain = (explore(recorded, BOUNDS, symmetry=chosen) for chosen in (True, False))
+
+    assert (with_it.distinct, plain.distinct) == (4, 8)
+    assert with_it.claims == plain.claims
+    assert with_it.claims["not_all_are"].depth == 4
+
+
+def test_an_initial_state_that_tells_brokers_apart_is_refused():
+    def first_owns(new):
+        """The first broker owns it."""
+        new.owner = 1
+
+    why = refused(system(takes_over, broker=BROKERS, initial=first_owns))
+
+    assert why == "the initial state tells brokers apart"
+
+
+def test_too_many_brokers_to_try_all_orders_are_refused():
+    why = refused(system(takes_over, broker=BROKERS), brokers=5)
+
+    assert why == "5 brokers have too many orders; 4 are the most"
+
+
+def test_two_kinds_of_brokers_are_refused():
+    other = Enumeration("observer", "brokers")
+    both = Record(owner=BROKERS.or_none, watches=per(other, BOOL), epoch=EPOCHS)
+
+    why = refused(system(takes_over, broker=BROKERS, state=both))
+
+    assert why == "there are several kinds of brokers: broker, observer"
+
+
+def test_a_system_without_brokers_has_nothing_to_rename():
+    def grows(now, new):
+        """The epoch grows."""
+        new.epoch = now.epoch + 1
+
+    why = refused(system(grows, state=Record(epoch=EPOCHS)))
+
+    assert why == "no field speaks of brokers"
+
+
+@pytest.mark.deep
+@each([FOUR, THREE_BROKERS[-1], Size("classic", "kip_320")])
+def test_larger_sizes_agree_with_the_plain_count_divided_into_orbits(size):
+    pair = symmetric(size)
+    states = reachable(size)
+
+    found = {min(pair.renamings(pair.small.code.decode(state))) for state in states}
+
+    assert len(found) == by_native(size, symmetry=True).distinct
+    assert sum(len(set(pair.renamings(codes))) for codes in found) == len(states)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("design", list(CLASSIC.versions))
+def test_every_design_has_the_same_answers_with_two_epochs(design):
+    size = Size("classic", design, (("epoch", 2),))
+
+    with_it, plain = (by_native(size, symmetry=chosen).as_json() for chosen in (True, False))
+
+    assert {key: with_it[key] for key in SAME} == {key: plain[key] for key in SAME}
