@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from model.language import Bound, SetOf, Sort
 from model.language import terms as t
@@ -26,8 +27,8 @@ from specs.tla.layout import (
     indented,
 )
 from specs.tla.limits import Limit, Limits
-from specs.tla.naming import local_names
-from specs.tla.page import WIDTH, comment, conjuncts, let
+from specs.tla.naming import local_names, with_places
+from specs.tla.page import WIDTH, comment, conjuncts
 from specs.tla.places import Scope
 from specs.tla.updates import Updates
 
@@ -77,23 +78,29 @@ class Actions:
         called = self.parameters(step)
         scope = Scope({f"${name}": shown for name, shown in called.items()})
         writes = [write for write in step.writes if write.field in kept]
-        limits = self._limits.of(writes)
-        indent = "    "
         roots = [requirement.condition for requirement in step.requires]
         roots += [term for write in writes for term in (*write.keys, write.value)]
-        scope, local = local_names(self._of, self._heard, step.transition.name, roots, scope)
-        lines = [*comment(step.transition.function.__doc__ or "")]
-        head = call(step.transition.name, *map(Word, called.values())).flat()
-        lines.append(f"{head} ==")
-        lines += let(local)
+        name = step.transition.name
+
+        def render(outer: Scope) -> tuple[list[str], list[str]]:
+            inner, local = local_names(self._of, self._heard, name, roots, outer)
+            return local, self._body(step, writes, inner)
+
+        head = call(name, *map(Word, called.values())).flat()
+        return [
+            *comment(step.transition.function.__doc__ or ""),
+            f"{head} ==",
+            *with_places(self._of, self._heard, name, scope, render),
+        ]
+
+    def _body(self, step: Recorded, writes: Sequence[Write], scope: Scope) -> list[str]:
+        """What is required, what stays within the bounds, what changes, and what does not."""
         conditions = [(self._of.of(r.condition, scope), r.reason) for r in step.requires]
-        for limit in limits:
+        for limit in self._limits.of(writes):
             bounded = getattr(limit.most, "bound", "")
             remark = f"within the bound {bounded}" if bounded else "within the bounds"
             conditions.append((self._limit(limit, scope), remark))
-        lines += conjuncts(conditions, indent)
-        lines += self._effect(step, writes, scope, indent)
-        return lines
+        return [*conjuncts(conditions, "    "), *self._effect(step, writes, scope, "    ")]
 
     def _limit(self, limit: Limit, scope: Scope) -> Node:
         inner, heads = scope, []
@@ -113,6 +120,7 @@ class Actions:
         self, step: Recorded, writes: Sequence[Write], scope: Scope, indent: str
     ) -> list[str]:
         updates = Updates(self._of, self._heard, step.transition.name)
+        scope = replace(scope, guards=False)
         lines: list[str] = []
         rest: list[str] = []
         for variable in self._of.shapes.variables:

@@ -170,7 +170,7 @@ class Expressions:
         parts = self._folded(term)
         if term.op == "or" and parts[0].op == "not":
             return self._implied(parts[0].args[0], parts[1:], scope)
-        if term.op == "or":
+        if term.op == "or" and scope.guards:
             unsafe = next((i for i, part in enumerate(parts) if self._reads_before(part)), 0)
             if unsafe:
                 # In an action TLC looks at every side of a disjunction; at a conclusion it looks

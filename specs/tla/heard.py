@@ -19,7 +19,7 @@ from model.language import RecordedSystem, Transition
 from model.language import terms as t
 from model.language.recording import _write, record, record_condition
 from model.language.terms import Term
-from model.language.values import RecordValue, Scalar
+from model.language.values import RecordValue, Scalar, leaf_terms
 from specs.tla.rewriting import same, substitute
 
 _NOTATION = ("model.language.", "specs.tla.")
@@ -45,9 +45,12 @@ class Use:
 
 @dataclass
 class Heard:
-    """What was heard. `locals` is by transition, word or claim; the rest holds everywhere."""
+    """What was heard. `locals` and `places` (records, by field and indices) are by transition,
+    word or claim; the rest holds wherever its terms occur.
+    """
 
     locals: dict[str, dict[Term, str]] = field(default_factory=dict)
+    places: dict[str, dict[tuple[str, tuple[Term, ...]], str]] = field(default_factory=dict)
     uses: dict[Term, Use] = field(default_factory=dict)
     words: dict[str, Word] = field(default_factory=dict)
     variables: dict[tuple[str, Term], str] = field(default_factory=dict)
@@ -106,6 +109,11 @@ class _Ear:
                     name in one.arguments and value.term.op == "add"
                 ):
                     names.setdefault(value.term, name)
+        places = self._heard.places.setdefault(text, {})
+        for name, value in next((one.locals for one in returned if one.code is code), {}).items():
+            place = _place(value) if isinstance(value, RecordValue) else None
+            if place is not None:
+                places.setdefault(place, name)
 
     def _understand(self, returned: list[_Return], step: str) -> None:
         for one in returned:
@@ -213,6 +221,20 @@ def _listening(returned: list[_Return]) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(before)
+
+
+def _place(value: RecordValue) -> tuple[str, tuple[Term, ...]] | None:
+    """The field and the indices of a record that is read as a whole from one place."""
+    found: set[tuple[str, tuple[Term, ...]]] = set()
+    for leaf, variables, term in leaf_terms(value._schema, value, ""):
+        suffix = f".{leaf.name}"
+        if term.op != "get" or not term.args[0].endswith(suffix):
+            return None
+        indices = term.args[1 : len(term.args) - len(variables)]
+        if term.args[len(term.args) - len(variables) :] != variables:
+            return None
+        found.add((term.args[0].removesuffix(suffix), indices))
+    return found.pop() if len(found) == 1 else None
 
 
 def _place_written(frame: FrameType | None) -> str:

@@ -13,10 +13,10 @@ from specs.tla.claims import Claims
 from specs.tla.expressions import Expressions
 from specs.tla.heard import Word as ProtocolWord
 from specs.tla.heard import listen
-from specs.tla.layout import COMPARE, Infix, Word, indented, junction
+from specs.tla.layout import COMPARE, Infix, Node, Word, indented, junction
 from specs.tla.names import Names, refuse_what_is_no_name
-from specs.tla.naming import local_names
-from specs.tla.page import comment, conjuncts, definition, let, listed, section, tuple_of
+from specs.tla.naming import local_names, with_places
+from specs.tla.page import WIDTH, comment, conjuncts, definition, listed, section, tuple_of
 from specs.tla.places import Scope
 from specs.tla.shapes import Shapes
 from specs.tla.updates import Updates
@@ -189,11 +189,17 @@ class Module:
         about = comment(word.about) if word.about else []
         # Its own parts: the whole is the word itself.
         parts = [arg for arg in word.says.args if isinstance(arg, Term)]
-        scope, local = local_names(self._of, self._heard, word.name, parts, Scope(names))
-        body = self._of.spelled(word.says, scope)
-        if local:
-            return [*about, f"{head} ==", *let(local), *indented(body.lines(96), 4)]
-        return [*about, *definition(head, body)]
+        body: list[Node] = []
+
+        def render(outer: Scope) -> tuple[list[str], list[str]]:
+            inner, local = local_names(self._of, self._heard, word.name, parts, outer)
+            body[:] = [self._of.spelled(word.says, inner)]
+            return local, indented(body[0].lines(WIDTH - 4), 4)
+
+        lines = with_places(self._of, self._heard, word.name, Scope(names), render)
+        if lines[0].startswith("    LET "):
+            return [*about, f"{head} ==", *lines]
+        return [*about, *definition(head, body[0])]
 
     def _initial(self) -> list[str]:
         writes: dict[str, list[Write]] = {name: [] for name in self.shapes.variables}

@@ -2,17 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from model.language.terms import Term
 from specs.tla.expressions import Expressions
 from specs.tla.heard import Heard
-from specs.tla.page import WIDTH, definition
+from specs.tla.page import WIDTH, definition, let
 from specs.tla.places import Scope
 
 _WORTH_A_NAME = (
     "ite", "least", "count", "every", "some", "and", "or", "eq", "lt", "le", "add",
 )  # fmt: skip
+
+
+Render = Callable[[Scope], tuple[list[str], list[str]]]
+
+
+def with_places(
+    expressions: Expressions, heard: Heard, text: str, scope: Scope, render: Render
+) -> list[str]:
+    """A text in which records have the author's names: `mine == replica[leader]`.
+
+    `render` gives the definitions and the lines of the text in a scope. A name that is used less
+    than twice, or that means something else in the module, is left out.
+    """
+    found: dict[str, str] = {}
+    for (place, indices), wanted in heard.places.get(text, {}).items():
+        taken = {*scope.used, *found.values()}
+        if expressions.names.local(wanted, taken) != wanted:
+            continue
+        if all(index.free <= set(scope.names) for index in indices):
+            shown = expressions.places.record(place, indices, scope)
+            if shown is not None:
+                found[shown] = wanted
+    local, lines = render(replace(scope, places=found))
+    told = [line.partition("\\*")[0] for line in (*local, *lines)]
+    often = {
+        shown: name
+        for shown, name in found.items()
+        if sum(len(re.findall(rf"\b{name}\.", line)) for line in told) > 1
+    }
+    if often != found:
+        local, lines = render(replace(scope, places=often))
+    return [*let([*(f"{name} == {shown}" for shown, name in often.items()), *local]), *lines]
 
 
 def local_names(
@@ -31,7 +65,7 @@ def local_names(
     for term in sorted(named, key=lambda term: (len(_all_below(term, heard)), called[term])):
         name = expressions.names.local(called[term], scope.used)
         lines += definition(name, expressions.said(term, scope), WIDTH - len("    LET  IN"))
-        scope = Scope(scope.names, {**scope.named, term: name})
+        scope = replace(scope, named={**scope.named, term: name})
     return scope, lines
 
 

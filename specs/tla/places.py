@@ -22,16 +22,19 @@ AFTER = "'"
 
 @dataclass(frozen=True)
 class Scope:
-    """What variables are called here, which terms have a name, and which place is `@`."""
+    """What variables are called here, which terms and places have a name, which place is `@`."""
 
     names: dict[str, str] = field(default_factory=dict)
     named: dict[Term, str] = field(default_factory=dict)
     here: str | None = None
+    places: Mapping[str, str] = field(default_factory=dict)
+    guards: bool = True
+    """Does a condition stand here that TLC may take apart, to look at its sides one by one?"""
 
     @property
     def used(self) -> set[str]:
         """The names that a new variable may not have."""
-        return {*self.names.values(), *self.named.values()}
+        return {*self.names.values(), *self.named.values(), *self.places.values()}
 
     def binding(self, variable: Term, name: str) -> Scope:
         """The scope with one variable more."""
@@ -63,8 +66,7 @@ class Places:
         prime = AFTER if name.endswith(AFTER) else ""
         text, used, parts = "", 0, name.removesuffix(AFTER).split(".")
         while True:
-            if text == scope.here:
-                text = "@"
+            text = "@" if text == scope.here else scope.places.get(text, text)
             if isinstance(schema, MapOf):
                 text += f"[{self._write(indices[used], scope).flat()}]"
                 schema, used = schema.of, used + 1
@@ -79,6 +81,13 @@ class Places:
                 schema, used = schema.record, used + 1
             else:
                 return text, schema, used
+
+    def record(self, name: str, indices: tuple[Term, ...], scope: Scope) -> str | None:
+        """The text that reads a record at an index; None for one that cannot be named alone."""
+        for part in self.parts_of(name):
+            if indices and f"{name}.{part}" in self._fields:
+                return self.read(f"{name}.{part}", indices, scope)[0].removesuffix(f".{part}")
+        return None
 
     def sort(self, name: str) -> Sort:
         """The sort of a field."""

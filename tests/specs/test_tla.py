@@ -236,6 +236,23 @@ leader_shrinks_isr(leader, follower) ==
     assert "log' = [log EXCEPT ![follower] = Append(@, At(log[leader], Len(@)))]" in module
 
 
+def test_records_keep_the_names_that_their_author_gave_them():
+    module = export_of(SYSTEMS["replication"]).module
+
+    action = module.split("\nfollower_truncates(follower, leader) ==")[1].split("\n\n")[0]
+
+    assert "LET slot == fetch[follower][leader]\n        mine == replica[follower]" in action
+    assert '/\\ slot.state = "epoch_is_answered"  \\* the leader answered' in action
+    assert "/\\ log' = [log EXCEPT ![follower] = Cut(@, cut)]" in action
+
+
+def test_no_side_of_a_disjunction_in_an_action_reads_below_the_first_record():
+    module = code(export_of(SYSTEMS["classic"], "kip_320_first_try").module)
+
+    # In an action TLC evaluates both sides of a disjunction, whatever the first one says.
+    assert r"end # 0 => /\ has(leader, last)" in module
+
+
 def test_what_goes_beyond_a_bound_is_no_step():
     module = export_of(SYSTEMS["election"]).module
 
