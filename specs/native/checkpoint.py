@@ -13,14 +13,16 @@ import json
 import os
 import tempfile
 import time
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from model.language import ProtocolError
+from model.language.symmetry import canonical_text
 from specs.native.kernel import Kernel
-from specs.native.store import FIRST_TABLE, LOAD
+from specs.native.store import FIRST_TABLE, LOAD, Words
 
 if TYPE_CHECKING:
     from specs.native.search import Search
@@ -36,6 +38,7 @@ class Checkpoint:
     def __init__(self, folder: Path, kernel: Kernel) -> None:
         self.folder, self.kernel = folder, kernel
         self._saved = time.perf_counter()
+        self._code = self._hash_of_code()
         if folder.exists() and not folder.is_dir():
             raise ProtocolError(f"{folder} is a file; name a folder for --checkpoint")
 
@@ -54,8 +57,15 @@ class Checkpoint:
             "bounds": dict(grounded.bounds),
             "claims": list(grounded.claims),
             "symmetry": self.kernel.symmetry,
-            "code": hashlib.sha256(self.kernel.code.text.encode()).hexdigest()[:32],
+            "code": self._code,
         }
+
+    def _hash_of_code(self) -> str:
+        """Of all that decides what a stored state means and which states there are."""
+        kernel = self.kernel
+        least = canonical_text(kernel.packing) if kernel.symmetry else ""
+        parts = (kernel.code.text, least, str(kernel.grounded.initial))
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
     # -- writing ----------------------------------------------------------------------------
 
@@ -72,11 +82,12 @@ class Checkpoint:
         name = f"states-{sum(sizes)}.npy"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._write(name, lambda file: np.save(file, np.concatenate(parts)))
+            self._write(name, lambda file: _save(file, parts))
             told = {
                 "format": FORMAT,
                 **self.identity(),
                 "states": name,
+                "seal": _seal(parts),
                 "levels": sizes,
                 "generated": search.generated,
                 "dead_ends": search.dead_ends,
@@ -124,14 +135,17 @@ class Checkpoint:
             if told.get("format") != FORMAT:
                 raise ValueError(f"its format is not {FORMAT}")
             self._require_same(told)
-            states = np.load(self.folder / told["states"])
+            states = np.load(self.folder / told["states"], mmap_mode="r")
             if states.size != sum(told["levels"]) * self.kernel.words:
                 raise ValueError(f"{told['states']} does not hold as many states as it says")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            if _seal([states]) != told["seal"]:
+                raise ValueError(f"{told['states']} is not what was written")
+            self._fill(search, told, states)
+        except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
+            what = f"{error} is missing" if isinstance(error, KeyError) else error
             raise ProtocolError(
-                f"{described}: no checkpoint to go on from: {error}; remove it to start anew"
+                f"{described}: no checkpoint to go on from: {what}; remove it to start anew"
             ) from error
-        self._fill(search, told, states)
         return True
 
     def _require_same(self, told: dict[str, Any]) -> None:
@@ -171,6 +185,23 @@ class Checkpoint:
         search.fired[:] = told["fired"]
         search.refused[:] = told["refused"]
         search.pruned[:] = told["pruned"]
+
+
+def _save(file: Any, parts: list[Words]) -> None:
+    """As `np.save`, part by part: joined, they would take as much memory again."""
+    size = sum(part.size for part in parts)
+    head = {"descr": "<u8", "fortran_order": False, "shape": (size,)}
+    np.lib.format.write_array_header_1_0(file, head)
+    for part in parts:
+        file.write(part.astype("<u8", copy=False).data)
+
+
+def _seal(parts: list[Words]) -> int:
+    """A checksum of the states: what a failing disk changes must not be explored."""
+    seal = 0
+    for part in parts:
+        seal = zlib.crc32(part.astype("<u8", copy=False).data, seal)
+    return seal
 
 
 def _title(told: dict[str, Any]) -> str:
