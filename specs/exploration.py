@@ -11,20 +11,26 @@ from typing import Any
 
 from model.language import RecordedSystem
 from model.language.grounding import Grounded
+from model.language.properties import DEADLOCK
 from model.language.python_code import PythonCode
+from specs.growth import Counts, Grown, growth
+from specs.lasso import Ending
 from specs.runs import Run, build_run, replay_command
 from specs.verdict import Verdict
 
 Report = Callable[[str], None]
+
+NO_DEADLOCK = "in every reachable state some step is possible, within the bounds or beyond them"
 
 
 @dataclass
 class ClaimResult:
     """What exploration found about one claim.
 
-    `depth` is that of the first level with a state that settles the claim: one that breaks an
-    `always`, one that reaches a `sometimes`. It counts states, the initial one being 1. An always
-    claim whose companion was never reached is vacuous: its verdict is unknown, and `why` says so.
+    `depth` counts the states of the run that settles the claim, the initial one being 1: to one
+    that breaks an `always` or reaches a `sometimes`, over the step that breaks an `always_step`,
+    once around the loop that breaks an `eventually`. A claim whose companion was never reached is
+    vacuous: its verdict is unknown, and `why` says so.
     """
 
     name: str
@@ -37,7 +43,8 @@ class ClaimResult:
 
 @dataclass
 class Tally:
-    """What an engine counted. `settled`: claim -> depth of the first level that settles it.
+    """What an engine counted. `settled`: claim -> depth of the first level that settles it; under
+    `DEADLOCK`, of the first level with a dead end.
 
     All of it is about whole levels: an exploration that stops early forgets the level that it was
     in, so that its counts do not depend on the engine or on the number of workers.
@@ -71,13 +78,16 @@ class Exploration:
     """Everything that one exploration learned.
 
     `path(claim)` gives the instance numbers of the run that settles a claim: the shortest, and
-    among the shortest the first in the order of the instances.
+    among the shortest the first in the order of the instances. `ending(claim)` answers for an
+    `eventually` once every state is known; `counts` says how often each cell holds which value.
     """
 
     grounded: Grounded
     tally: Tally
     engine: Engine
     path: Callable[[str], list[int]] = field(repr=False)
+    ending: Callable[[str], Ending] = field(repr=False)
+    counts: Callable[[], Counts] = field(repr=False)
     peak_memory_mb: float = field(default_factory=lambda: peak_memory_mb())
 
     @cached_property
@@ -162,14 +172,48 @@ class Exploration:
         """The verdict of every claim that was judged."""
         return {name: self._claim(name) for name in self.grounded.claims}
 
+    @cached_property
+    def endings(self) -> dict[str, Ending]:
+        """The answer for every `eventually`."""
+        kinds = {name: self.grounded.recorded.claim(name)[0].kind for name in self.grounded.claims}
+        return {name: self._ending(name) for name, kind in kinds.items() if kind == "eventually"}
+
+    def _ending(self, name: str) -> Ending:
+        if self.engine.symmetry:
+            return Ending(
+                Verdict.NOT_CHECKED,
+                "what is fair to one broker is lost where brokers' names are; leave --symmetry out",
+            )
+        if self.stopped is not None:
+            return Ending(Verdict.UNKNOWN, self.stopped)
+        return self.ending(name)
+
+    @cached_property
+    def deadlock(self) -> ClaimResult:
+        """Whether a dead end is reachable, as the claim that there is none."""
+        depth = self.tally.settled.get(DEADLOCK)
+        verdict, why = Verdict.HOLDS, None
+        if depth is not None:
+            verdict = Verdict.BROKEN
+        elif self.stopped is not None:
+            verdict, why = Verdict.UNKNOWN, self.stopped
+        return ClaimResult(DEADLOCK, "always", NO_DEADLOCK, verdict, depth, why)
+
+    @cached_property
+    def growth(self) -> list[Grown]:
+        """Every field with its values, those that are most often at their bounds first."""
+        return growth(self.grounded, self.counts())
+
     def _claim(self, name: str) -> ClaimResult:
         claim, _ = self.grounded.recorded.claim(name)
         depth = self.tally.settled.get(name)
         why: str | None = None
         if claim.kind == "eventually":
-            verdict, why = Verdict.NOT_CHECKED, "liveness needs an engine that looks for loops"
+            ending = self.endings[name]
+            verdict, why = ending.verdict, ending.why
+            depth = len(ending.path) + 1 if verdict is Verdict.BROKEN else None
         elif depth is not None:
-            verdict = Verdict.BROKEN if claim.kind == "always" else Verdict.HOLDS
+            verdict = Verdict.HOLDS if claim.kind == "sometimes" else Verdict.BROKEN
         elif self.stopped is not None:
             verdict, why = Verdict.UNKNOWN, self.stopped
         elif claim.kind == "sometimes":
@@ -181,12 +225,18 @@ class Exploration:
         return ClaimResult(name, claim.kind, claim.sentence, verdict, depth, why)
 
     def run(self, claim: str) -> Run | None:
-        """The shortest run to a state that settles a claim, if one does."""
-        result = self.claims[claim]
+        """The shortest run that settles a claim, if one does; to a dead end for `DEADLOCK`."""
+        result = self.deadlock if claim == DEADLOCK else self.claims[claim]
         if result.depth is None:
             return None
-        verdict = Verdict.BROKEN if result.kind == "always" else Verdict.HOLDS
-        return build_run(self.grounded, self.code, self.path(claim), claim, verdict)
+        if result.kind == "eventually":
+            ending = self.endings[claim]
+            path, loop = ending.path, ending.loop
+        else:
+            path, loop = self.path(claim), None
+        return build_run(
+            self.grounded, self.code, path, claim, result.verdict, loop, result.sentence
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The contract of `insync explore --json`."""
@@ -201,6 +251,7 @@ class Exploration:
                 "depth": result.depth,
                 "why": result.why,
                 "trace": None if run is None else [step.as_json() for step in run.steps],
+                "loop": None if run is None else run.loop,
             }
         return {
             "system": recorded.system.name,
@@ -238,13 +289,15 @@ class Exploration:
 
 def settling_truths(grounded: Grounded) -> dict[str, bool]:
     """The truth that settles each claim: an always by a state where it is false, a sometimes by
-    one where it is true. An `eventually` is not settled by states."""
+    one where it is true. States alone settle no other kind."""
     kinds = {name: grounded.recorded.claim(name)[0].kind for name in grounded.claims}
-    return {name: kind == "sometimes" for name, kind in kinds.items() if kind != "eventually"}
+    return {
+        name: kind == "sometimes" for name, kind in kinds.items() if kind in ("always", "sometimes")
+    }
 
 
 def with_companions(recorded: RecordedSystem, claims: Sequence[str]) -> list[str]:
-    """The claims and, for each `always`, the companion that keeps it from being vacuous."""
+    """The claims and, for each that has one, the companion that keeps it from being vacuous."""
     wanted: dict[str, None] = {}
     for name in claims:
         wanted[name] = None

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from model.language import ProtocolError, RecordedSystem
+from model.language.properties import DEADLOCK
 from specs.exploration import (
     ClaimResult,
     Engine,
@@ -52,6 +53,8 @@ def explore(
             f"max_states={max_states} is too small: the smallest that makes sense is 1 "
             "(the initial state)"
         )
+    if stop_at is not None and symmetry and stop_at in recorded.claims:
+        _refuse_symmetry(recorded, stop_at)
     if engine not in ENGINES:
         raise ProtocolError(f"engine {engine!r} is unknown; write one of {', '.join(ENGINES)}")
     started = time.perf_counter()
@@ -71,6 +74,14 @@ def explore(
     return search.result(time.perf_counter() - set_up, set_up - started)
 
 
+def _refuse_symmetry(recorded: RecordedSystem, claim: str) -> None:
+    if recorded.claim(claim)[0].kind == "eventually":
+        raise ProtocolError(
+            f"{claim} is about loops, and a loop of states that differ by brokers' names is none: "
+            "what is fair to one broker is lost there; leave --symmetry out"
+        )
+
+
 def find(
     recorded: RecordedSystem,
     bounds: Mapping[str, int],
@@ -82,15 +93,21 @@ def find(
     workers: int | None = None,
     memory_bytes: int | None = None,
 ) -> tuple[Exploration, Run | None]:
-    """The shortest run that breaks an `always`, or reaches a `sometimes`; None if there is none."""
+    """The shortest run that breaks a claim, or reaches a `sometimes`; None if there is none.
+
+    An `eventually` is broken by a run into a loop. For the claim `DEADLOCK` it is the shortest run
+    to a state in which nothing is possible, within the bounds or beyond them.
+    """
+    claims = [] if claim == DEADLOCK else [claim]
     exploration = explore(
-        recorded, bounds, [claim], max_states, report, claim, engine, symmetry, workers,
+        recorded, bounds, claims, max_states, report, claim, engine, symmetry, workers,
         memory_bytes=memory_bytes,
     )  # fmt: skip
     return exploration, exploration.run(claim)
 
 
 __all__ = [
+    "DEADLOCK",
     "ENGINES",
     "ClaimResult",
     "Engine",

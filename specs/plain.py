@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model.language.grounding import Grounded
+from model.language.properties import DEADLOCK
 from model.language.python_code import PythonCode
 from specs.exploration import Engine, Exploration, Report, Tally, settling_truths
+from specs.growth import Counts
+from specs.lasso import Ending
+from specs.plain_loops import plain_ending
 
 
 @dataclass
@@ -41,18 +45,21 @@ class PlainSearch:
     stopped: str | None = None
     levels: list[int] = field(default_factory=lambda: [1])
     settled: dict[str, tuple[int, int]] = field(default_factory=dict)
+    breaking: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.code = PythonCode(self.grounded)
         self.fired = [0] * len(self.grounded.instances)
         self.refused = bytearray(len(self.grounded.reasons))
         self.pruned: dict[str, int] = {}
+        self.states = [self.code.initial]
         self.parents = array("q", [0])
         self.by = array("l", [0])
         self.open = [
             (name, wanted, self.code.claims[name])
             for name, wanted in settling_truths(self.grounded).items()
         ]
+        self.open_steps = dict(self.code.step_claims)
 
     def go(self) -> None:
         """Level by level, until nothing is new or there is a reason to stop."""
@@ -67,10 +74,13 @@ class PlainSearch:
                 return
             depth += 1
             before = self._snapshot()
+            self._broken: dict[str, tuple[int, int]] = {}
+            self._stuck: list[int] = []
             found = self._expand(frontier, first, seen)
             if self.stopped is not None:
                 self._forget(before)
                 return
+            self._settle_steps(depth)
             if found:
                 self.levels.append(len(found))
                 self._settle(found, first + len(frontier), depth)
@@ -89,7 +99,10 @@ class PlainSearch:
             nexts = successors(state, fired, refused, pruned)
             if not nexts and not self._is_cut_off(state):
                 self.dead_ends += 1
+                self._stuck.append(first + offset)
             self.generated += len(nexts)
+            if self.open_steps:
+                self._judge_steps(first + offset, state, nexts)
             for number, after in nexts:
                 if after in seen:
                     continue
@@ -98,6 +111,7 @@ class PlainSearch:
                     return []
                 seen.add(after)
                 found.append(after)
+                self.states.append(after)
                 parents.append(first + offset)
                 by.append(number)
             if not offset & 1023:
@@ -117,6 +131,21 @@ class PlainSearch:
                     break
         self.open = [entry for entry in self.open if entry[0] not in self.settled]
 
+    def _judge_steps(self, index: int, state: Any, nexts: list[tuple[int, Any]]) -> None:
+        """Remembers, for each claim about steps, the level's first step that breaks it."""
+        for name, holds in self.open_steps.items():
+            for number, after in nexts:
+                if name not in self._broken and not holds(state, after):
+                    self._broken[name] = (index, number)
+
+    def _settle_steps(self, depth: int) -> None:
+        """What a whole level's steps settle; `depth` is that of the states they lead to."""
+        for name, (index, number) in self._broken.items():
+            self.settled[name], self.breaking[name] = (index, depth), number
+            del self.open_steps[name]
+        if self._stuck:
+            self.settled.setdefault(DEADLOCK, (self._stuck[0], depth - 1))
+
     def _snapshot(self) -> _Level:
         return _Level(
             len(self.parents), self.generated, self.dead_ends,
@@ -124,7 +153,7 @@ class PlainSearch:
         )  # fmt: skip
 
     def _forget(self, before: _Level) -> None:
-        del self.parents[before.states :], self.by[before.states :]
+        del self.parents[before.states :], self.by[before.states :], self.states[before.states :]
         self.generated, self.dead_ends = before.generated, before.dead_ends
         self.fired, self.refused, self.pruned = before.fired, before.refused, before.pruned
 
@@ -136,13 +165,29 @@ class PlainSearch:
         return bool(beyond)
 
     def path(self, claim: str) -> list[int]:
-        """The instance numbers of the shortest run to the state that settled a claim."""
-        index = self.settled[claim][0]
+        """The instance numbers of the shortest run that settles a claim."""
+        way = self._way_to(self.settled[claim][0])
+        return [*way, self.breaking[claim]] if claim in self.breaking else way
+
+    def _way_to(self, index: int) -> list[int]:
         chain: list[int] = []
         while index:
             chain.append(self.by[index])
             index = self.parents[index]
         return chain[::-1]
+
+    def ending(self, claim: str) -> Ending:
+        """The answer about an `eventually`, once every state is known."""
+        self.report(f"looking for loops without {claim}")
+        return plain_ending(self.code, self.states, claim, self._way_to)
+
+    def counts(self) -> Counts:
+        """By cell and position in its domain: the number of states."""
+        counts = [[0] * len(cell.domain) for cell in self.grounded.cells]
+        for state in self.states:
+            for held, position in zip(counts, state, strict=True):
+                held[position] += 1
+        return counts
 
     def result(self, seconds: float, setup: float) -> Exploration:
         """What was found."""
@@ -156,6 +201,9 @@ class PlainSearch:
             settled={name: depth for name, (_, depth) in self.settled.items()},
             stopped=self.stopped,
         )
-        exploration = Exploration(self.grounded, tally, Engine("python", seconds, setup), self.path)
+        exploration = Exploration(
+            self.grounded, tally, Engine("python", seconds, setup), self.path, self.ending,
+            self.counts,
+        )  # fmt: skip
         exploration.__dict__["code"] = self.code
         return exploration

@@ -29,7 +29,10 @@ class Step:
 
 @dataclass
 class Run:
-    """What `find` and every trace in a report carry."""
+    """What `find` and every trace in a report carry.
+
+    The steps from `loop` on are taken again and again; if there are none, the run stays there.
+    """
 
     claim: str
     sentence: str
@@ -71,6 +74,10 @@ class Run:
         for number, step in enumerate(self.steps, 1):
             lines.append(f"{number:>{width}}  {step.step}({named(step.args)})")
             lines += [f"{'':>{width}}      {line}" for line in step.lines]
+        if self.loop is not None and self.loop == len(self.steps):
+            lines.append("and so it stays: nothing that must happen can happen any more")
+        elif self.loop is not None:
+            lines.append(f"and again from step {self.loop + 1}, without end")
         return "\n".join(lines)
 
 
@@ -104,14 +111,26 @@ def _switched(name: str, value: object) -> list[str]:
 
 
 def build_run(
-    grounded: Grounded, code: PythonCode, instances: list[int], claim: str, verdict: Verdict
+    grounded: Grounded,
+    code: PythonCode,
+    instances: list[int],
+    claim: str,
+    verdict: Verdict,
+    loop: int | None = None,
+    sentence: str | None = None,
 ) -> Run:
-    """Replays instance numbers from the initial state; each must be possible."""
+    """Replays instance numbers from the initial state; each must be possible.
+
+    Those from `loop` on must lead back to where they began. `sentence` is for what is no claim of
+    the system.
+    """
     recorded = grounded.recorded
     reading = Reading(grounded)
     state = code.initial
     steps: list[Step] = []
-    for number in instances:
+    turn = state
+    for position, number in enumerate(instances):
+        turn = state if position == loop else turn
         instance = grounded.instances[number]
         after = code.attempt(instance, state)
         if after is None:
@@ -126,9 +145,11 @@ def build_run(
             )
         )
         state = after
+    if loop is not None and loop < len(instances) and state != turn:
+        raise AssertionError(f"the loop of {claim} does not close")
     return Run(
         claim=claim,
-        sentence=recorded.claim(claim)[0].sentence,
+        sentence=sentence or recorded.claim(claim)[0].sentence,
         system=recorded.system.name,
         version=recorded.version,
         without=dict(recorded.without),
@@ -138,4 +159,5 @@ def build_run(
         replay=replay_command(
             "find", recorded.system.name, recorded.version, recorded.without, grounded.bounds, claim
         ),
+        loop=loop,
     )

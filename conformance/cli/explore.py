@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import click
 
-from conformance.cli.choice import Size, Variant, claims_named, described, listed, system_named
+from conformance.cli.choice import (
+    Size,
+    Variant,
+    claims_named,
+    described,
+    listed,
+    refusals,
+    system_named,
+)
 from conformance.cli.common import Progress, emit_json, finish, json_option, say
 from conformance.cli.options import (
     Searching,
@@ -15,7 +23,7 @@ from conformance.cli.options import (
     variant_options,
 )
 from conformance.cli.tables import show_table
-from specs.explorer import Exploration, with_companions
+from specs.explorer import DEADLOCK, Exploration, with_companions
 from specs.explorer import explore as visit
 from specs.runs import replay_command
 from specs.verdict import Verdict, combine
@@ -31,6 +39,7 @@ from specs.verdict import Verdict, combine
 @search_options
 @checkpoint_option
 @click.option("--coverage", is_flag=True, help="List every refusal that was never first to fail.")
+@click.option("--grew", is_flag=True, help="Show which values each field holds, and how often.")
 @json_option
 def explore(
     system: str,
@@ -39,12 +48,15 @@ def explore(
     claims: tuple[str, ...],
     search: Searching,
     coverage: bool,
+    grew: bool,
     json_target: str | None,
 ) -> None:
     """Visit every reachable state of SYSTEM, and check its claims on the way.
 
     A broken claim does not end the visit. Exit code: the verdict of the claims asked for; 2 where
-    --max-states or the memory ended the visit before anything broke.
+    --max-states or the memory ended the visit before anything broke. What happens in the end (an
+    `eventually`) is judged once every state is known; under --symmetry it is not checked, and
+    counts for the exit code only where nothing else was asked for.
 
     \b
     Example:
@@ -52,33 +64,38 @@ def explore(
       insync explore election --without zk_writes_fenced --claim single_writer
       insync explore classic --bound epoch=2 --symmetry
       insync explore election --brokers 3 --bound epoch=3 --checkpoint kept
+      insync explore classic --bound log=4 --max-states 1000000 --grew
       insync explore classic --json -
     """
     chosen = system_named(system)
     recorded = variant.recorded(chosen)
     limits = size.limits(chosen)
     asked = claims_named(recorded, claims) or list(recorded.claims)
-    with Progress() as progress:
+    with refusals(), Progress() as progress:
         judged = with_companions(recorded, asked) if claims else None
         found = visit(
             recorded, limits, judged, search.max_states, progress,
             engine=search.engine, symmetry=search.symmetry, workers=search.workers,
             checkpoint=search.checkpoint, memory_bytes=search.memory_bytes,
         )  # fmt: skip
-    verdict = settled(found, asked)
-    _show(found, verdict, asked, coverage, json_target)
-    emit_json(json_target, _payload(found, verdict, asked if claims else [], search))
+        verdict = settled(found, asked)
+    lines = [*_figures(found), *_coverage(found, coverage), *_growth(found, grew)]
+    _show(found, verdict, lines, json_target)
+    payload = _payload(found, verdict, asked if claims else [], search)
+    if grew:
+        payload["grew"] = [one.as_json() for one in found.growth]
+    emit_json(json_target, payload)
     finish(verdict)
 
 
 def settled(found: Exploration, asked: list[str]) -> Verdict:
     """The verdict of the asked claims together.
 
-    `eventually` is beyond this engine: it neither helps nor harms the others. A visit that was
-    cut short settles nothing but what it broke.
+    An `eventually` that was not checked neither helps nor harms the others. A visit that was cut
+    short settles nothing but what it broke.
     """
     results = [found.claims[name] for name in asked]
-    verdict = combine(one.verdict for one in results if one.kind != "eventually")
+    verdict = combine(one.verdict for one in results if one.verdict is not Verdict.NOT_CHECKED)
     return Verdict.UNKNOWN if verdict is Verdict.HOLDS and not found.complete else verdict
 
 
@@ -91,13 +108,7 @@ def _payload(
     return payload
 
 
-def _show(
-    found: Exploration,
-    verdict: Verdict,
-    asked: list[str],
-    coverage: bool,
-    json_target: str | None,
-) -> None:
+def _show(found: Exploration, verdict: Verdict, lines: list[str], json_target: str | None) -> None:
     recorded, bounds = found.grounded.recorded, listed(found.grounded.bounds)
     about = recorded.system.versions[recorded.version].about
     say(f"{described(recorded)}: {about}", json_target)
@@ -105,14 +116,19 @@ def _show(
     results = found.claims.values()
     show_table(
         ["claim", "sentence", "verdict", "depth"],
-        [(one.name, f"{one.kind}: {one.sentence}", one.verdict, one.depth) for one in results],
+        [(one.name, _sentence(found, one.name), one.verdict, one.depth) for one in results],
         json_target,
         right=["depth"],
         prose=["sentence"],
     )
-    for line in [*_figures(found), *_coverage(found, coverage), *_hints(found, asked)]:
+    for line in [*lines, *_hints(found)]:
         say(line, json_target)
     say(f"{verdict} ({bounds})", json_target)
+
+
+def _sentence(found: Exploration, name: str) -> str:
+    claim, _ = found.grounded.recorded.claim(name)
+    return f"{claim.kind_in_words}: {claim.sentence}"
 
 
 def _figures(found: Exploration) -> list[str]:
@@ -150,20 +166,33 @@ def _coverage(found: Exploration, coverage: bool) -> list[str]:
     return lines
 
 
-def _hints(found: Exploration, asked: list[str]) -> list[str]:
-    recorded = found.grounded.recorded
+def _growth(found: Exploration, grew: bool) -> list[str]:
+    if grew:
+        what = "orbits" if found.engine.symmetry else "states"
+        return [f"values of each field, over its indices and all {what}:"] + [
+            f"  {one.as_text()}" for one in found.growth
+        ]
+    if found.complete:
+        return []
+    return ["to see which fields grew: the same again with --grew"]
+
+
+def _hints(found: Exploration) -> list[str]:
     lines = [f"{one.name} is {one.verdict}: {one.why}" for one in found.claims.values() if one.why]
     for one in found.claims.values():
         if one.verdict is Verdict.BROKEN and one.depth is not None:
-            command = replay_command(
-                "find",
-                recorded.system.name,
-                recorded.version,
-                recorded.without,
-                found.grounded.bounds,
-                one.name,
-            )
-            lines.append(f"to see how {one.name} breaks: {command}")
-    if any(found.claims[name].kind == "eventually" for name in asked):
-        lines.append("eventually is not checked by this engine, and not part of the exit code")
+            lines.append(f"to see how {one.name} breaks: {_find(found, one.name)}")
+    if found.dead_ends:
+        ends = "a state is" if found.dead_ends == 1 else f"{found.dead_ends:,} states are"
+        lines.append(
+            f"{ends} without any possible step; the shortest run there: {_find(found, DEADLOCK)}"
+        )
     return lines
+
+
+def _find(found: Exploration, claim: str) -> str:
+    recorded = found.grounded.recorded
+    return replay_command(
+        "find", recorded.system.name, recorded.version, recorded.without, found.grounded.bounds,
+        claim,
+    )  # fmt: skip

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import click
 
-from conformance.cli.choice import Size, Variant, claims_named, described, listed, system_named
+from conformance.cli.choice import (
+    Size,
+    Variant,
+    claims_named,
+    described,
+    listed,
+    refusals,
+    system_named,
+)
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
 from conformance.cli.options import (
     Searching,
@@ -17,7 +23,7 @@ from conformance.cli.options import (
 )
 from model.language import RecordedSystem
 from model.systems import SYSTEMS
-from specs.explorer import Exploration
+from specs.explorer import DEADLOCK, ClaimResult, Exploration
 from specs.explorer import find as shortest
 from specs.runs import Run, replay_command
 from specs.verdict import Verdict
@@ -41,28 +47,30 @@ def find(
     """Print the shortest run of SYSTEM that breaks CLAIM.
 
     A claim that something can happen (a `sometimes`) is answered with the shortest run that
-    reaches it. Where there is no such run within the bounds, the counts say how many states were
+    reaches it, one that something happens in the end (an `eventually`) with a run into a loop
+    without it. For CLAIM `deadlock` it is the shortest run to a state from which no step is
+    possible. Where there is no such run within the bounds, the counts say how many states were
     looked at. Exit code 1 says broken, 0 holds (or reached), 2 that --max-states came first.
 
     \b
     Example:
       insync find strong_isr classic --version kip_101
       insync find single_writer election --without zk_writes_fenced
+      insync find deadlock classic
     """
     if claim in SYSTEMS and system not in SYSTEMS:
         raise WrongUse(f"the claim comes first; write: insync find {system} {claim}")
     chosen = system_named(system)
     recorded = variant.recorded(chosen)
     limits = size.limits(chosen)
-    claims_named(recorded, [claim])
-    if recorded.claim(claim)[0].kind == "eventually":
-        _not_checked(recorded, limits, claim, json_target)
-    with Progress() as progress:
+    if claim != DEADLOCK:
+        claims_named(recorded, [claim])
+    with refusals(), Progress() as progress:
         exploration, run = shortest(
             recorded, limits, claim, search.max_states, progress, search.engine, search.symmetry,
             search.workers, search.memory_bytes,
         )  # fmt: skip
-    verdict = exploration.claims[claim].verdict
+    verdict = _result(exploration, claim).verdict
     replay = _replay(exploration, claim, run, search)
     for line in _report(exploration, claim, run, replay):
         say(line, json_target)
@@ -70,32 +78,21 @@ def find(
     finish(verdict)
 
 
-def _not_checked(
-    recorded: RecordedSystem, limits: dict[str, int], claim: str, json_target: str | None
-) -> NoReturn:
-    why = "what happens in the end needs an engine that looks for loops; this one looks for states"
-    empty = _without_run(recorded, limits, claim, Verdict.NOT_CHECKED, "")
-    empty.replay = replay_command(
-        "find", empty.system, empty.version, empty.without, empty.bounds, claim
-    )
-    say(
-        f"{claim} of {described(recorded)}\n  {empty.sentence}\n{empty.verdict}: {why}", json_target
-    )
-    emit_json(json_target, {**empty.as_json(), "depth": None, "kind": "eventually", "why": why})
-    finish(Verdict.NOT_CHECKED)
+def _result(found: Exploration, claim: str) -> ClaimResult:
+    return found.deadlock if claim == DEADLOCK else found.claims[claim]
 
 
 def _without_run(
-    recorded: RecordedSystem, bounds: dict[str, int], claim: str, verdict: Verdict, replay: str
+    recorded: RecordedSystem, bounds: dict[str, int], result: ClaimResult, replay: str
 ) -> Run:
     return Run(
-        claim=claim,
-        sentence=recorded.claim(claim)[0].sentence,
+        claim=result.name,
+        sentence=result.sentence,
         system=recorded.system.name,
         version=recorded.version,
         without=recorded.without,
         bounds=bounds,
-        verdict=verdict,
+        verdict=result.verdict,
         steps=[],
         replay=replay,
     )
@@ -111,13 +108,12 @@ def _replay(found: Exploration, claim: str, run: Run | None, search: Searching) 
 
 
 def _report(found: Exploration, claim: str, run: Run | None, replay: str) -> list[str]:
-    result, bounds = found.claims[claim], listed(found.grounded.bounds)
+    result, bounds = _result(found, claim), listed(found.grounded.bounds)
     lines = [f"{claim} of {described(found.grounded.recorded)}", f"  {result.sentence}"]
     looked = f"{found.distinct:,} states in {found.seconds:.1f} s"
     if run is not None:
         word = "broken" if result.verdict is Verdict.BROKEN else "holds: reached"
-        steps = f"{len(run.steps)} step{'' if len(run.steps) == 1 else 's'}"
-        lines += [f"{word} after {steps} ({bounds})", f"no run is shorter: {looked}", ""]
+        lines += [f"{word} {_after(run)} ({bounds})", _why_this_one(run, looked), ""]
         lines += [run.as_text(), ""] if run.steps else ["in the initial state, before any step", ""]
     elif result.verdict is Verdict.HOLDS:
         lines += [f"holds ({bounds}): all {looked}, depth {found.depth}"]
@@ -126,9 +122,27 @@ def _report(found: Exploration, claim: str, run: Run | None, replay: str) -> lis
     return [*lines, f"again: {replay}"]
 
 
+def _steps(number: int) -> str:
+    return f"{number} step{'' if number == 1 else 's'}"
+
+
+def _after(run: Run) -> str:
+    if run.loop is None:
+        return f"after {_steps(len(run.steps))}"
+    turn = len(run.steps) - run.loop
+    back = f"by a loop of {_steps(turn)}" if turn else "for ever"
+    return f"after {_steps(run.loop)}, {back}"
+
+
+def _why_this_one(run: Run, looked: str) -> str:
+    if run.loop is None:
+        return f"no run is shorter: {looked}"
+    return f"no such loop begins earlier: {looked}"
+
+
 def _payload(found: Exploration, claim: str, run: Run | None, replay: str) -> dict[str, object]:
-    recorded, result = found.grounded.recorded, found.claims[claim]
-    whole = run or _without_run(recorded, found.grounded.bounds, claim, result.verdict, replay)
+    recorded, result = found.grounded.recorded, _result(found, claim)
+    whole = run or _without_run(recorded, found.grounded.bounds, result, replay)
     return {
         **whole.as_json(),
         "depth": result.depth,

@@ -4,7 +4,7 @@ A protocol author needs only what this package exports; see `model/classic` for 
 """
 
 from model.language.errors import ImpossibleValue, ProtocolError
-from model.language.properties import Claim, always, eventually, sometimes
+from model.language.properties import Claim, always, always_step, eventually, sometimes
 from model.language.recording import Transition, require, transition, version
 from model.language.schema import Log, Record, Relation, SetOf, budget, ghost, per
 from model.language.sorts import BOOL, Bounded, Enumeration, Names, Numbers, Sort
@@ -50,6 +50,7 @@ __all__ = [
     "Version",
     "all_of",
     "always",
+    "always_step",
     "any_of",
     "below",
     "budget",

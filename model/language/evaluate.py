@@ -21,7 +21,7 @@ from model.language.recording import Recorded, Requirement, Write
 from model.language.schema import Field, SetOf
 from model.language.sorts import BOOL, Bounded, Enumeration, Numbers, Sort
 from model.language.system import RecordedSystem
-from model.language.terms import Term
+from model.language.terms import AFTER, Term
 from model.language.values import blank_term
 
 Index = tuple[int, ...]
@@ -85,7 +85,18 @@ class Evaluator:
 
     def holds(self, claim: str, state: SparseState) -> bool:
         """A claim's condition in a state."""
-        return bool(self.value(self.recorded.claim(claim)[1], state, {}))
+        about, condition = self.recorded.claim(claim)
+        if about.is_about_steps:
+            raise ProtocolError(f"{claim} speaks of steps: ask holds_of_step(claim, now, after)")
+        return bool(self.value(condition, state, {}))
+
+    def holds_of_step(self, claim: str, now: SparseState, after: SparseState) -> bool:
+        """The condition of a claim about steps, of the step between two states."""
+        about, condition = self.recorded.claim(claim)
+        if not about.is_about_steps:
+            raise ProtocolError(f"{claim} speaks of one state: ask holds(claim, state)")
+        both = {**now, **{name + AFTER: cells for name, cells in after.items()}}
+        return bool(self.value(condition, both, {}))
 
     # -- terms --------------------------------------------------------------------------------
 
@@ -184,7 +195,9 @@ class Evaluator:
     def read(self, state: SparseState, name: str, index: Index) -> int:
         """A field at an index; what was never written is blank."""
         found = state.get(name, {}).get(index)
-        return blank_code(self.recorded.fields[name].sort) if found is None else found
+        if found is not None:
+            return found
+        return blank_code(self.recorded.fields[name.removesuffix(AFTER)].sort)
 
     def _written(
         self, state: SparseState, writes: Iterable[Write], environment: Environment

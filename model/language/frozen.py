@@ -110,7 +110,9 @@ class Frozen:
                 break
             for number in changed:
                 del self.values[number]
-        known = Substitution(self.values)
+        # A claim about steps reads a second copy of the cells, and they never change there either.
+        after = {number + len(grounded.cells): code for number, code in self.values.items()}
+        known = Substitution(self.values | after)
         self.claims = {name: known.of(term) for name, term in grounded.claims.items()}
 
     def _changed(self) -> set[int]:

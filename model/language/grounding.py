@@ -94,6 +94,7 @@ class Grounded:
 
     `cells` are the leaves; `instances` the steps with their parameters chosen; `reasons` numbers
     every (transition, reason) pair; `claims` are over cells; `initial` is the code of every cell.
+    A claim about steps is over two copies of the cells: see `cell_after`.
     Ghosts that neither a claim nor a term of `also` depends on are left out.
     """
 
@@ -116,7 +117,7 @@ class Grounded:
         for leaf in recorded.fields.values():
             if leaf.name in self._kept:
                 self._add_cells(leaf)
-        self._intervals = Intervals([cell.domain for cell in self.cells])
+        self._intervals = Intervals([cell.domain for cell in self.cells] * 2)
         self._memo: dict[tuple[Term, tuple[tuple[str, Term], ...]], Term] = {}
         self.reasons: list[tuple[str, str]] = []
         self._reason_number: dict[tuple[str, str], int] = {}
@@ -133,6 +134,15 @@ class Grounded:
             name: self.ground(recorded.claim(name)[1], {}) for name in chosen
         }
         self.initial: tuple[int, ...] = self._initial_codes()
+
+    def is_about_steps(self, claim: str) -> bool:
+        """Is the claim over the states before and after a step?"""
+        return self.recorded.claim(claim)[0].is_about_steps
+
+    def fair_instances(self, claim: str) -> list[int]:
+        """The numbers of the instances that an `eventually` treats fairly; none of other claims."""
+        fair = self.recorded.claim(claim)[0].fair
+        return [one.number for one in self.instances if one.step.transition.name in fair]
 
     # -- cells ------------------------------------------------------------------------------
 
@@ -155,6 +165,10 @@ class Grounded:
     def cell(self, name: str, *index: int) -> Cell:
         """The cell of a field at an index."""
         return self._cell_at[name, index]
+
+    def cell_after(self, cell: Cell) -> Term:
+        """The same leaf after a step: numbered behind all cells of the state before it."""
+        return t.cell(len(self.cells) + cell.number, cell.name + t.AFTER, cell.field.sort)
 
     def _initial_codes(self) -> tuple[int, ...]:
         codes: list[int] = []
@@ -199,8 +213,9 @@ class Grounded:
             if args[0].startswith("$"):
                 chosen, index = environment[args[0]].args[0], go(args[1])
                 return t.or_(*(t.eq(index, t.const(member)) for member in sorted(chosen)))
-            leaf = self.recorded.fields[args[0]]
-            return self._choose(leaf, [go(index) for index in args[1:]], ())
+            name = args[0].removesuffix(t.AFTER)
+            leaf, is_after = self.recorded.fields[name], name != args[0]
+            return self._choose(leaf, [go(index) for index in args[1:]], (), is_after)
         if op == "not":
             return t.not_(go(args[0]))
         if op == "and":
@@ -237,24 +252,30 @@ class Grounded:
             return t.TRUE if b < c else t.FALSE if a >= d else term
         return t.TRUE if b <= c else t.FALSE if a > d else term
 
-    def _choose(self, leaf: Field, indices: list[Term], fixed: tuple[int, ...]) -> Term:
+    def _choose(
+        self, leaf: Field, indices: list[Term], fixed: tuple[int, ...], is_after: bool
+    ) -> Term:
         if len(fixed) == len(indices):
             found = self._cell_at.get((leaf.name, fixed))
             # A read outside the domain is junk, which a guarded text never looks at.
-            return found.term if found else blank_term(leaf.sort)
+            if found is None:
+                return blank_term(leaf.sort)
+            return self.cell_after(found) if is_after else found.term
         index = indices[len(fixed)]
         if index.op == "const":
-            return self._choose(leaf, indices, (*fixed, int(index.args[0])))
+            return self._choose(leaf, indices, (*fixed, int(index.args[0])), is_after)
         low, high = self._intervals.of(index)
         candidates = [i for i in self._domain(leaf.dims[len(fixed)]) if low <= i <= high]
         if not candidates:
             return blank_term(leaf.sort)
         if candidates[0] <= low and high <= candidates[-1]:
-            value, rest = self._choose(leaf, indices, (*fixed, candidates[-1])), candidates[:-1]
+            value = self._choose(leaf, indices, (*fixed, candidates[-1]), is_after)
+            rest = candidates[:-1]
         else:  # outside the domain there is nothing but blank
             value, rest = blank_term(leaf.sort), candidates
         for i in reversed(rest):
-            value = t.ite(t.eq(index, t.const(i)), self._choose(leaf, indices, (*fixed, i)), value)
+            here = self._choose(leaf, indices, (*fixed, i), is_after)
+            value = t.ite(t.eq(index, t.const(i)), here, value)
         return value
 
     def _unroll(self, term: Term, environment: Environment) -> Term:

@@ -1,9 +1,11 @@
 """The native lowering: recorded terms as LLVM IR, one text per system, version and bounds.
 
-Two functions over packed states (see `packing`), all pointers distinct:
+Four functions over packed states (see `packing`), all pointers distinct:
 
     expand(state, out, fired, refused, pruned) -> successors written to `out`, or -(check + 1)
-    judge(state)   -> bit i is the truth of claim i
+    judge(state)              -> bit i is the truth of claim i, 0 if it is about steps
+    judge_step(state, after)  -> bit i is the truth of claim i, 0 if it is not about steps
+    possible(state, bits)     -> bit i of `bits` is the truth of the guard of fair instance i
 
 `fired` counts by instance, `refused` marks by reason, `pruned` counts by bound and, in its last
 place, over all bounds. A negative answer names the check (see `NativeCode.checks`) whose value
@@ -17,9 +19,9 @@ from dataclasses import dataclass
 from model.language.decisions import Block, decision_tree, place_locals
 from model.language.frozen import Frozen, Kept
 from model.language.grounding import Check, Grounded
-from model.language.packing import Packing
+from model.language.packing import WORD_BITS, Packing
 from model.language.sorts import BOOL
-from model.language.terms import FALSE, Term
+from model.language.terms import FALSE, Term, and_
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Writer:
         self.names: dict[Term, str] = {}
         self._next = 0
         self.words = [f"%w{word}" for word in range(packing.words)]
+        self.words_after = [f"%a{word}" for word in range(packing.words)]
 
     def fresh(self) -> str:
         """A new name; LLVM names every value once."""
@@ -60,10 +63,10 @@ class Writer:
         """A new basic block."""
         self.lines.append(f"{name}:")
 
-    def load_words(self) -> None:
-        """The state's words, read once."""
-        for word, name in enumerate(self.words):
-            at = self.emit(f"getelementptr inbounds i64, ptr %s, i64 {word}")
+    def load_words(self, pointer: str = "%s") -> None:
+        """A state's words, read once: `%s` is the state, `%after` the one after a step."""
+        for word, name in enumerate(self.words if pointer == "%s" else self.words_after):
+            at = self.emit(f"getelementptr inbounds i64, ptr {pointer}, i64 {word}")
             self.lines.append(f"  {name} = load i64, ptr {at}")
 
     # -- terms ------------------------------------------------------------------------------
@@ -111,11 +114,13 @@ class Writer:
         return operands[0]
 
     def _cell(self, number: int, is_bool: bool) -> str:
+        cells = self.packing.grounded.cells
+        words = self.words if number < len(cells) else self.words_after
+        number %= len(cells)
         place = self.packing.places.get(number)
         if place is None:  # a domain of one value
-            low = self.packing.grounded.cells[number].domain[0]
-            return str(low)
-        moved = self.words[place.word]
+            return str(cells[number].domain[0])
+        moved = words[place.word]
         if place.shift:
             moved = self.emit(f"lshr i64 {moved}, {place.shift}")
         if is_bool:
@@ -168,7 +173,8 @@ def _signed(value: int) -> int:
 class NativeCode:
     """The IR text of a grounded system, and how to read what it answers.
 
-    `claims` are in the order of `judge`'s bits (at most 64); `bounds` in the order of `pruned`.
+    `claims` are in the order of `judge`'s bits (at most 63); `bounds` in the order of `pruned`;
+    `fair` are the instances that some `eventually` treats fairly, in the order of their bits.
     """
 
     def __init__(self, grounded: Grounded, frozen: Frozen, packing: Packing) -> None:
@@ -180,7 +186,13 @@ class NativeCode:
         self.checks: list[Impossible] = []
         # A guard that no step can ever pass marks its reasons, but has no successor.
         self.most_successors = sum(1 for one in frozen.kept if not _is_dead(one))
-        self.text = "\n".join([*self._expand(), "", *self._judge(), ""])
+        self.fair = sorted({n for name in self.claims for n in grounded.fair_instances(name)})
+        states = [n for n, name in enumerate(self.claims) if not grounded.is_about_steps(name)]
+        steps = [n for n, name in enumerate(self.claims) if grounded.is_about_steps(name)]
+        self.text = "\n".join([
+            *self._expand(), "", *self._judge("judge", ["%s"], states), "",
+            *self._judge("judge_step", ["%s", "%after"], steps), "", *self._possible(), "",
+        ])  # fmt: skip
 
     # -- expand -----------------------------------------------------------------------------
 
@@ -279,24 +291,49 @@ class NativeCode:
 
     # -- judge ------------------------------------------------------------------------------
 
-    def _judge(self) -> list[str]:
-        root: Block[Kept] = Block()
-        terms = [self.frozen.claims[name] for name in self.claims]
-        place_locals(root, {(): terms}, cheap=is_free)
+    def _judge(self, name: str, pointers: list[str], positions: list[int]) -> list[str]:
         writer = Writer(self.packing)
-        writer.load_words()
-        for term in sorted(root.kept, key=lambda made: made.order):
-            writer.value(term)
-        bits: list[str] = []
-        for position, term in enumerate(terms):
-            wide = writer.emit(f"zext i1 {writer.value(term)} to i64")
-            bits.append(writer.emit(f"shl i64 {wide}, {position}"))
-        answer = writer._fold("or", bits, "i64") if bits else "0"
+        if positions:
+            for pointer in pointers:
+                writer.load_words(pointer)
+        terms = {n: self.frozen.claims[self.claims[n]] for n in positions}
+        answer = self._bits(writer, terms)
+        given = ", ".join(f"ptr noalias nocapture readonly {pointer}" for pointer in pointers)
         return [
-            "define i64 @judge(ptr noalias nocapture readonly %s) nounwind {",
+            f"define i64 @{name}({given}) nounwind {{",
             "entry:",
             *writer.lines,
             f"  ret i64 {answer}",
+            "}",
+        ]
+
+    def _bits(self, writer: Writer, terms: dict[int, Term]) -> str:
+        """A word with the truth of each term in its bit; what terms share is computed once."""
+        root: Block[Kept] = Block()
+        place_locals(root, {(): list(terms.values())}, cheap=is_free)
+        for term in sorted(root.kept, key=lambda made: made.order):
+            writer.value(term)
+        bits: list[str] = []
+        for position, term in terms.items():
+            wide = writer.emit(f"zext i1 {writer.value(term)} to i64")
+            bits.append(writer.emit(f"shl i64 {wide}, {position}"))
+        return writer._fold("or", bits, "i64") if bits else "0"
+
+    def _possible(self) -> list[str]:
+        writer = Writer(self.packing)
+        writer.load_words()
+        by_number = {one.number: one for one in self.frozen.kept}
+        guards = [and_(*(condition for condition, _ in by_number[n].requires)) for n in self.fair]
+        for first in range(0, len(guards), WORD_BITS):
+            word = self._bits(writer, dict(enumerate(guards[first : first + WORD_BITS])))
+            at = writer.emit(f"getelementptr inbounds i64, ptr %bits, i64 {first // WORD_BITS}")
+            writer.lines.append(f"  store i64 {word}, ptr {at}")
+        return [
+            "define i64 @possible(ptr noalias nocapture readonly %s, ptr noalias nocapture %bits) "
+            "nounwind {",
+            "entry:",
+            *writer.lines,
+            "  ret i64 0",
             "}",
         ]
 

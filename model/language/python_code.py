@@ -26,7 +26,7 @@ class _Emitter:
     """Turns terms into Python expressions, with locals for shared sub-terms."""
 
     def __init__(self, grounded: Grounded) -> None:
-        self.low = [cell.domain[0] for cell in grounded.cells]
+        self.low = [cell.domain[0] for cell in grounded.cells] * 2
         self.names: dict[Term, str] = {}
 
     def cell(self, number: int) -> str:
@@ -105,7 +105,14 @@ class PythonCode:
             self.source, "successors"
         )
         self.claims: dict[str, Callable[[State], bool]] = {
-            name: self._condition(name, term) for name, term in grounded.claims.items()
+            name: self._condition(term)
+            for name, term in grounded.claims.items()
+            if not grounded.is_about_steps(name)
+        }
+        self.step_claims: dict[str, Callable[[State, State], bool]] = {
+            name: self._condition(term, "s, after")
+            for name, term in grounded.claims.items()
+            if grounded.is_about_steps(name)
         }
         self._guards: dict[int, Callable[[State], int | None]] = {}
         self._single: dict[int, Callable[[State], Any]] = {}
@@ -187,22 +194,25 @@ class PythonCode:
         packed = f"pack(({cells},))" if self.narrow else f"({cells},)"
         lines.append(f"{pad}out.append(({instance.number}, {packed}))")
 
-    def _condition(self, name: str, term: Term) -> Callable[[State], bool]:
+    def _condition(self, term: Term, given: str = "s") -> Callable[..., bool]:
         root: Block[Instance] = Block()
         place_locals(root, {(): [term]})
         emitter = _Emitter(self.grounded)
-        lines = ["def condition(s):", self._unpack()]
+        lines = [f"def condition({given}):", self._unpack()]
+        if given != "s":
+            cells = len(self.low)
+            lines.append(f"    {', '.join(f'c{cells + n}' for n in range(cells))}, = after")
         for kept in sorted(root.kept, key=lambda made: made.order):
             text = emitter.expression(kept)
             emitter.names[kept] = f"t{len(lines)}"
             lines.append(f"    {emitter.names[kept]} = {text}")
         lines.append(f"    return bool({emitter.expression(term)})")
-        compiled: Callable[[State], bool] = self._compile("\n".join(lines) + "\n", "condition")
+        compiled: Callable[..., bool] = self._compile("\n".join(lines) + "\n", "condition")
         return compiled
 
     def condition(self, term: Term) -> Callable[[State], bool]:
         """Any grounded Bool term as a function of the state."""
-        return self._condition("condition", term)
+        return self._condition(term)
 
     # -- one instance at a time ---------------------------------------------------------------
 

@@ -262,6 +262,14 @@ def record_condition(function: Callable[..., Scalar], state: Record, switches: S
         return condition_term(function(read(state, "")))
 
 
+def record_step_condition(
+    function: Callable[..., Scalar], state: Record, switches: Switches
+) -> Term:
+    """The condition of a claim about a step, as a term over the states before and after it."""
+    with _recording(switches):
+        return condition_term(function(read(state, ""), read(state, "", mark=t.AFTER)))
+
+
 def _refuse_ghost_reads(step: Transition, state: Record, requires: list[Requirement]) -> None:
     ghosts = {leaf.name for leaf in fields(state) if leaf.ghost}
     for requirement in requires:
@@ -274,7 +282,7 @@ def _refuse_ghost_reads(step: Transition, state: Record, requires: list[Requirem
 
 
 def fields_read(term: Term) -> frozenset[str]:
-    """The names of the fields that a term reads."""
+    """The names of the fields that a term reads, before a step or after it."""
     found: set[str] = set()
     seen: set[Term] = set()
     todo = [term]
@@ -284,7 +292,7 @@ def fields_read(term: Term) -> frozenset[str]:
             continue
         seen.add(node)
         if node.op == "get":
-            found.add(node.args[0])
+            found.add(node.args[0].removesuffix(t.AFTER))
         todo.extend(arg for arg in node.args if isinstance(arg, Term))
     return frozenset(found)
 
@@ -302,6 +310,7 @@ __all__ = [
     "record",
     "record_condition",
     "record_initial",
+    "record_step_condition",
     "require",
     "transition",
     "version",

@@ -16,7 +16,7 @@ from model.language.grounding import Grounded
 from model.language.packing import Packing, is_broker_like
 from model.language.sorts import Enumeration
 from model.language.system import RecordedSystem
-from model.language.terms import Term
+from model.language.terms import AFTER, Term
 
 MOST_BROKERS = 4
 """With n brokers n! orders are compiled."""
@@ -74,7 +74,7 @@ def _named(term: Term, recorded: RecordedSystem) -> str | None:
         if part.op == "least" and is_broker_like(part.args[0].sort):
             return f"it takes the least {part.args[0].sort.name}"
         if part.op == "get" and not part.args[0].startswith("$"):
-            dims = recorded.fields[part.args[0]].dims
+            dims = recorded.fields[part.args[0].removesuffix(AFTER)].dims
             for sort, index in zip(dims, part.args[1:], strict=False):
                 if is_broker_like(sort) and index.op == "const":
                     return f"it names the {sort.name} {index.args[0]}"

@@ -19,6 +19,7 @@ from model.language.recording import (
     record,
     record_condition,
     record_initial,
+    record_step_condition,
 )
 from model.language.schema import Field, Record, fields
 
@@ -123,10 +124,20 @@ class RecordedSystem:
     def claims(self) -> dict[str, tuple[Claim, t.Term]]:
         """Claim name -> (claim, its condition)."""
         return {
-            claim.name: (claim, record_condition(claim.function, self.system.state, self.switches))
+            claim.name: (claim, self._condition(claim))
             for claim in self.system.claims
             if claim.only is None or claim.only(SwitchView(self.switches))
         }
+
+    def _condition(self, claim: Claim) -> t.Term:
+        declared = [step.name for step in self.system.transitions]
+        for name in claim.fair:
+            if name not in declared:
+                raise ProtocolError(
+                    f"{claim.name}: {unknown_name(f'step of {self.system.name}', name, declared)}"
+                )
+        read = record_step_condition if claim.is_about_steps else record_condition
+        return read(claim.function, self.system.state, self.switches)
 
     def claim(self, name: str) -> tuple[Claim, t.Term]:
         """One claim; an unknown name is refused with the nearest."""

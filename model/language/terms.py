@@ -88,6 +88,10 @@ def bound(name: str) -> Term:
     return make("bound", (name,), INTEGER)
 
 
+AFTER = "'"
+"""Behind a field's name: the field in the state after the step. Only claims about steps say so."""
+
+
 def get(field: str, indices: tuple[Term, ...], sort: Sort) -> Term:
     """A field at its indices."""
     return make("get", (field, *indices), sort)

@@ -354,28 +354,29 @@ def index_term(sort: Sort, index: object) -> Term:
     return value.term
 
 
-def read(schema: Schema, name: str, indices: tuple[Term, ...] = ()) -> Value:
-    """The value that the current state holds at a place."""
+def read(schema: Schema, name: str, indices: tuple[Term, ...] = (), mark: str = "") -> Value:
+    """The value that a state holds at a place: the current state, or `mark`=AFTER the next one."""
     if isinstance(schema, Leaf):
-        return Scalar(t.get(name, indices, schema.sort))
+        return Scalar(t.get(name + mark, indices, schema.sort))
     if isinstance(schema, Ghost):
-        return read(schema.of, name, indices)
+        return read(schema.of, name, indices, mark)
     if isinstance(schema, MapOf):
-        return MapValue(schema, lambda index: read(schema.of, name, (*indices, index)))
+        return MapValue(schema, lambda index: read(schema.of, name, (*indices, index), mark))
     if isinstance(schema, SetOf):
-        return SetValue((schema.element,), lambda x: t.get(name, (*indices, x), BOOL))
+        return SetValue((schema.element,), lambda x: t.get(name + mark, (*indices, x), BOOL))
     if isinstance(schema, Relation):
-        return SetValue(schema.elements, lambda *x: t.get(name, (*indices, *x), BOOL))
+        return SetValue(schema.elements, lambda *x: t.get(name + mark, (*indices, *x), BOOL))
     if isinstance(schema, Log):
         record = schema.record
         return LogValue(
             schema,
-            Scalar(t.get(f"{name}.end", indices, schema.end)),
-            lambda offset: read(record, f"{name}.at", (*indices, offset)),
+            Scalar(t.get(f"{name}.end{mark}", indices, schema.end)),
+            lambda offset: read(record, f"{name}.at", (*indices, offset), mark),
         )
     assert isinstance(schema, Record)
     return RecordValue(
-        schema, lambda part: read(schema.parts[part], f"{name}.{part}" if name else part, indices)
+        schema,
+        lambda part: read(schema.parts[part], f"{name}.{part}" if name else part, indices, mark),
     )
 
 

@@ -19,7 +19,7 @@ from model.language.recording import Recorded, Write
 from model.language.schema import Field, SetOf
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
 from model.language.system import RecordedSystem
-from model.language.terms import Term
+from model.language.terms import AFTER, Term
 from model.language.values import blank_term
 
 Function = Callable[..., Any]
@@ -241,6 +241,11 @@ class Z3Code:
         if op == "get":
             if args[0].startswith("$"):
                 return env[args[0]](go(args[1]))
+            if args[0].endswith(AFTER) and args[0] not in state:
+                raise ProtocolError(
+                    f"{args[0]} is of the state after a step: a claim about steps is checked by "
+                    "exploring; to prove it, prove an invariant from which it follows"
+                )
             return state[args[0]](*(go(index) for index in args[1:]))
         if op in ("count", "least"):
             word = "how_many" if op == "count" else op

@@ -1,7 +1,7 @@
 """The inner loops of exploration: expand, look up, insert. Compiled once by numba for all systems.
 
-A system's own code (`expand`, `judge`, `canonical`) is called by address, so that this file knows
-nothing of any system and its compiled form is kept on disk until this file changes.
+A system's own code (`expand`, `judge`, `judge_step`, `canonical`) is called by address, so that
+this file knows nothing of any system and its compiled form is kept on disk until it changes.
 
 Visited states lie in `states`, `words` 64-bit words each, one region of the array for each shard,
 in the order in which they were found. `table` is open addressing over them, one part of equal size
@@ -54,6 +54,7 @@ def _caller(arguments):
 
 
 _call_5 = _caller(5)
+_call_2 = _caller(2)
 _call_1 = _caller(1)
 
 
@@ -128,13 +129,14 @@ COUNT, GENERATED, DEAD_ENDS, SETTLED, ERROR = 0, 1, 2, 3, 4
 
 @njit(nogil=True, cache=True)
 def run(
-    words, expand, judge, canonical, states, begin, end, table, most, room,
-    fired, refused, pruned, out, counters, opened, wanted,
+    words, expand, judge, judge_step, canonical, states, begin, end, table, most, room,
+    fired, refused, pruned, out, counters, opened, opened_steps, wanted,
 ):  # fmt: skip
     """One worker: expands states begin..end and inserts what is new; returns where it stopped.
 
     It stops early when fewer than `most` states have `room` left, so that one state's successors
-    always fit. `opened` are the claims still to be settled, `wanted` the truth that settles each.
+    always fit. `opened` are the claims still to be settled, `wanted` the truth that settles each;
+    `opened_steps` the claims about steps, which a step settles that breaks them.
     """
     mask = np.uint64(table.size - 1)
     count, generated = counters[COUNT], counters[GENERATED]
@@ -155,6 +157,9 @@ def run(
         generated += found
         for number in range(found):
             at = number * words
+            if opened_steps != 0:  # before the names change: the step is between these two states
+                truth = np.uint64(_call_2(judge_step, (state, target + at * 8)))
+                settled |= ~truth & opened_steps
             if canonical != 0:
                 _call_1(canonical, (target + at * 8,))
             h = hash_of(words, out, at)
@@ -176,8 +181,8 @@ def run(
 
 @njit(nogil=True, cache=True)
 def expand_out(
-    words, expand, canonical, states, begin, end, most, shards,
-    fired, refused, pruned, out, counters, letters, room, sent,
+    words, expand, judge_step, canonical, states, begin, end, most, shards,
+    fired, refused, pruned, out, counters, letters, room, sent, opened_steps,
 ):  # fmt: skip
     """First half of a round: expands states begin..end and sorts successors by owner.
 
@@ -190,6 +195,7 @@ def expand_out(
     row = words + 1
     index = begin
     full = False
+    settled = np.uint64(counters[SETTLED])
     while index < end and not full:
         cut = pruned[last]
         state = base + index * words * 8
@@ -202,6 +208,9 @@ def expand_out(
         counters[GENERATED] += found
         for number in range(found):
             at = number * words
+            if opened_steps != 0:
+                truth = np.uint64(_call_2(judge_step, (state, target + at * 8)))
+                settled |= ~truth & opened_steps
             if canonical != 0:
                 _call_1(canonical, (target + at * 8,))
             h = hash_of(words, out, at)
@@ -213,6 +222,7 @@ def expand_out(
             sent[owner] += 1
             full = full or sent[owner] + most > room
         index += 1
+    counters[SETTLED] = np.int64(settled)
     return index
 
 
@@ -251,6 +261,36 @@ def judge_all(words, judge, states, begin, end, marks, asked, wanted):
     for index in range(begin, end):
         truth = np.uint64(_call_1(judge, (base + index * words * 8,)))
         marks[index] |= ~(truth ^ wanted) & asked
+
+
+@njit(nogil=True, cache=True)
+def judge_steps(
+    words, expand, judge_step, states, begin, end, marks, asked, fired, refused, pruned, out
+):
+    """Marks, in the states begin..end, the claims of `asked` that a step from each breaks."""
+    base, target = states.ctypes.data, out.ctypes.data
+    tallies = (fired.ctypes.data, refused.ctypes.data, pruned.ctypes.data)
+    for index in range(begin, end):
+        state = base + index * words * 8
+        found = _call_5(expand, (state, target, tallies[0], tallies[1], tallies[2]))
+        for number in range(found):
+            truth = np.uint64(_call_2(judge_step, (state, target + number * words * 8)))
+            marks[index] |= ~truth & asked
+
+
+@njit(nogil=True, cache=True)
+def mark_dead_ends(
+    words, expand, states, begin, end, marks, mark, fired, refused, pruned, out
+):  # fmt: skip
+    """Marks the states of begin..end from which nothing is possible, within bounds or beyond."""
+    last = pruned.size - 1
+    tallies = (fired.ctypes.data, refused.ctypes.data, pruned.ctypes.data)
+    for index in range(begin, end):
+        cut = pruned[last]
+        state = states.ctypes.data + index * words * 8
+        found = _call_5(expand, (state, out.ctypes.data, tallies[0], tallies[1], tallies[2]))
+        if found == 0 and pruned[last] == cut:
+            marks[index] |= mark
 
 
 @njit(nogil=True, cache=True)

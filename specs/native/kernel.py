@@ -23,7 +23,10 @@ from specs.exploration import settling_truths
 from specs.native.machine import Machine, build
 from specs.native.store import Words
 
-MOST_CLAIMS = 64
+MOST_CLAIMS = 63
+"""A bit each; the last is for dead ends."""
+
+DEAD_END = np.uint64(1 << 63)
 
 
 @dataclass
@@ -55,6 +58,16 @@ class Kernel:
     def judge(self) -> int:
         """Address of `judge`."""
         return self.machine.addresses["judge"]
+
+    @property
+    def judge_step(self) -> int:
+        """Address of `judge_step`."""
+        return self.machine.addresses["judge_step"]
+
+    @property
+    def possible(self) -> int:
+        """Address of `possible`."""
+        return self.machine.addresses["possible"]
 
     @property
     def canonical(self) -> int:
@@ -92,7 +105,7 @@ def kernel_of(grounded: Grounded, symmetry: bool = False, cache: Path | None = N
     packing = Packing(grounded, frozen.values)
     code = NativeCode(grounded, frozen, packing)
     text = code.text
-    functions: tuple[str, ...] = ("expand", "judge")
+    functions: tuple[str, ...] = ("expand", "judge", "judge_step", "possible")
     if symmetry:
         text = f"{text}\n{canonical_text(packing)}"
         functions = (*functions, "canonical")

@@ -19,10 +19,13 @@ import numpy.typing as npt
 
 from model.language.errors import ImpossibleValue
 from model.language.grounding import Grounded
+from model.language.properties import DEADLOCK
 from specs.exploration import Engine, Exploration, Report, Tally, settling_truths
+from specs.growth import Counts
 from specs.native import driver
 from specs.native.checkpoint import Checkpoint
 from specs.native.kernel import Kernel, kernel_of
+from specs.native.loops import Loops
 from specs.native.shortest import ShortestRuns
 from specs.native.store import SHARE, OutOfMemory, Spans, Store, Words, free_memory
 
@@ -94,9 +97,9 @@ def _warm(kernel: Kernel, store: Store, worker: Worker) -> None:
     """Loads the compiled loops on nothing at all, so that exploration is timed without them."""
     none = np.uint64(0)
     driver.run(
-        kernel.words, kernel.expand, kernel.judge, kernel.canonical, store.states, 0, 0,
-        store.table, kernel.most, 0, worker.fired, worker.refused, worker.pruned, worker.out,
-        worker.counters, none, none,
+        kernel.words, kernel.expand, kernel.judge, kernel.judge_step, kernel.canonical,
+        store.states, 0, 0, store.table, kernel.most, 0, worker.fired, worker.refused,
+        worker.pruned, worker.out, worker.counters, none, none, none,
     )  # fmt: skip
     marks = np.zeros(1, np.uint64)
     driver.judge_all(kernel.words, kernel.judge, store.states, 0, 0, marks, none, none)
@@ -122,6 +125,10 @@ class Search:
         self.store = Store(kernel.words, self.memory_bytes)
         self.workers = self.options.workers or os.cpu_count() or 1
         self.open = set(settling_truths(kernel.grounded))
+        self._about_steps = {
+            name for name in kernel.grounded.claims if kernel.grounded.is_about_steps(name)
+        }
+        self.open |= self._about_steps
         first = worker_for(kernel)
         _warm(kernel, self.store, first)
         self.fired, self.refused, self.pruned = first.fired, first.refused, first.pruned
@@ -137,7 +144,6 @@ class Search:
         if self.checkpoint is None or not self.checkpoint.load_into(self):
             self._start()
         self.crew = [worker_for(self.kernel)]
-        self._before = self.store.count
         try:
             while self.stopped is None and self._frontier():
                 if self.options.stop_at in self.settled:
@@ -175,7 +181,10 @@ class Search:
         return int((spans[:, 1] - spans[:, 0]).sum())
 
     def _opened(self) -> np.uint64:
-        return self.kernel.bits(self.open)
+        return self.kernel.bits(self.open - self._about_steps)
+
+    def _opened_steps(self) -> np.uint64:
+        return self.kernel.bits(self.open & self._about_steps)
 
     def _settle(self, bits: int, depth: int) -> None:
         for bit, name in enumerate(self.kernel.code.claims):
@@ -203,14 +212,11 @@ class Search:
             self.pruned += one.pruned
             self.generated += int(one.counters[driver.GENERATED])
             self.dead_ends += int(one.counters[driver.DEAD_ENDS])
+        if self.dead_ends:
+            self.settled.setdefault(DEADLOCK, len(self.levels))
         self.refused[self.kernel.code.always_refused] = 1
-        after = np.stack([begins, store.ends], axis=1)
-        if store.count > self._before:
-            self.levels.append(after)
-            self._settle(bits, len(self.levels))
-        else:
-            self.levels.append(np.stack([store.ends, store.ends], axis=1))
-        self._before = store.count
+        self.levels.append(np.stack([begins, store.ends], axis=1))
+        self._settle(bits, len(self.levels))
 
     def _forget_unfinished(self) -> None:
         self.store.ends = self.levels[-1][:, 1].copy()
@@ -227,10 +233,10 @@ class Search:
             if counters[driver.COUNT] + kernel.most > store.room:
                 store.grow()
             index = driver.run(
-                kernel.words, kernel.expand, kernel.judge, kernel.canonical, store.states,
-                index, min(end, index + BATCH), store.table, kernel.most, store.room,
-                worker.fired, worker.refused, worker.pruned, worker.out, counters,
-                self._opened(), kernel.wanted,
+                kernel.words, kernel.expand, kernel.judge, kernel.judge_step, kernel.canonical,
+                store.states, index, min(end, index + BATCH), store.table, kernel.most,
+                store.room, worker.fired, worker.refused, worker.pruned, worker.out, counters,
+                self._opened(), self._opened_steps(), kernel.wanted,
             )  # fmt: skip
             self._raise_if_impossible(worker)
             store.ends[0] = counters[driver.COUNT]
@@ -247,6 +253,7 @@ class Search:
                 stops = list(pool.map(self._send, range(store.shards), at, spans[:, 1]))
                 for worker in self.crew:
                     self._raise_if_impossible(worker)
+                    settled |= int(worker.counters[driver.SETTLED])
                 at = np.array(stops, np.int64)
                 self._make_room()
                 for bits in pool.map(self._receive, range(store.shards)):
@@ -258,9 +265,10 @@ class Search:
         kernel, store, worker = self.kernel, self.store, self.crew[shard]
         worker.sent[:] = 0
         stopped: int = driver.expand_out(
-            kernel.words, kernel.expand, kernel.canonical, store.states, int(begin), int(end),
-            kernel.most, store.shards, worker.fired, worker.refused, worker.pruned, worker.out,
-            worker.counters, worker.letters, letter_room(kernel), worker.sent,
+            kernel.words, kernel.expand, kernel.judge_step, kernel.canonical, store.states,
+            int(begin), int(end), kernel.most, store.shards, worker.fired, worker.refused,
+            worker.pruned, worker.out, worker.counters, worker.letters, letter_room(kernel),
+            worker.sent, self._opened_steps(),
         )  # fmt: skip
         return stopped
 
@@ -324,4 +332,25 @@ class Search:
             round(self.store.bytes_used / max(self.store.count, 1), 1), self.kernel.words,
         )  # fmt: skip
         runs = ShortestRuns(self.kernel, self.store, self.levels, tally.settled)
-        return Exploration(self.kernel.grounded, tally, engine, runs.to)
+        loops = Loops(self.kernel, self.store, self.levels, self.generated, self.report)
+        return Exploration(self.kernel.grounded, tally, engine, runs.to, loops.ending, self._counts)
+
+    def _counts(self) -> Counts:
+        """By cell and position in its domain: the number of states, or of orbits."""
+        kernel, store = self.kernel, self.store
+        counts: list[list[int]] = []
+        for cell in kernel.grounded.cells:
+            place = kernel.packing.places.get(cell.number)
+            if place is None:
+                held = np.zeros(len(cell.domain), np.int64)
+                always = kernel.packing.frozen.get(cell.number, cell.domain[0])
+                held[always - cell.domain[0]] = store.count
+            else:
+                held = np.zeros(place.mask + 1, np.int64)
+                for shard in range(store.shards):
+                    driver.count_values(
+                        kernel.words, store.states, shard * store.region, int(store.ends[shard]),
+                        place.word, np.uint64(place.shift), np.uint64(place.mask), held,
+                    )  # fmt: skip
+            counts.append(held[: len(cell.domain)].tolist())
+        return counts

@@ -1,7 +1,8 @@
 """Shortest runs, found by looking back: no parents are stored while exploring.
 
-For each claim that was settled, every state of its level that settles it is marked; then, level by
-level towards the first, every state with a marked successor in the next level. From the initial
+For each claim that was settled, every state of its level that settles it is marked (for a claim
+about steps, every state from which a step breaks it, one level before); then, level by level
+towards the first, every state with a marked successor in the next level. From the initial
 state, the first instance that leads to a marked state is taken, again and again. So the run is the
 first in the order of instances among all shortest ones: the same for any engine, any number of
 workers, with symmetry or without (the run is made of real states; only the marks are of orbits).
@@ -10,48 +11,67 @@ workers, with symmetry or without (the run is made of real states; only the mark
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from model.language.decisions import decision_tree, order_of
-from model.language.python_code import PythonCode
+from model.language.properties import DEADLOCK
+from model.language.python_code import PythonCode, State
 from specs.native import driver
-from specs.native.kernel import Kernel
-from specs.native.store import Spans, Store
+from specs.native.kernel import DEAD_END, Kernel
+from specs.native.store import Spans, Store, Words
 
 
 class ShortestRuns:
-    """Runs to the claims in `settled` (claim -> depth), computed when first asked for."""
+    """Runs to the claims in `settled` (claim -> depth), computed when first asked for.
+
+    `members` has, for what no code can judge, the indices of the states that settle it.
+    """
 
     def __init__(
-        self, kernel: Kernel, store: Store, levels: Sequence[Spans], settled: Mapping[str, int]
+        self,
+        kernel: Kernel,
+        store: Store,
+        levels: Sequence[Spans],
+        settled: Mapping[str, int],
+        members: Mapping[str, npt.NDArray[np.int64]] | None = None,
     ) -> None:
         self._kernel, self._store, self._levels = kernel, store, list(levels)
-        self._settled = settled
+        self._members = dict(members or {})
+        # A step is looked for in the states before it.
+        self._marked_at = {
+            name: depth - 1 if self._is_about_steps(name) else depth
+            for name, depth in settled.items()
+        }
         self._marks: npt.NDArray[np.uint64] | None = None
-        self._code: PythonCode | None = None
+
+    def _is_about_steps(self, name: str) -> bool:
+        grounded = self._kernel.grounded
+        return name in grounded.claims and grounded.is_about_steps(name)
+
+    @cached_property
+    def _code(self) -> PythonCode:
+        return PythonCode(self._kernel.grounded)
+
+    @cached_property
+    def _order(self) -> list[int]:
+        return order_of(decision_tree(self._kernel.grounded.instances))
 
     def to(self, claim: str) -> list[int]:
         """Instance numbers from the initial state to the first level that settles the claim."""
-        kernel, store = self._kernel, self._store
         if self._marks is None:
             self._marks = self._marked()
-        if self._code is None:
-            self._code = PythonCode(kernel.grounded)
-        bit = kernel.bits({claim})
-        order = order_of(decision_tree(kernel.grounded.instances))
+        bit = self._bits({claim})
         state, path = self._code.initial, []
-        for level in self._levels[1 : self._settled[claim]]:
-            for number in order:
-                after = self._code.attempt(kernel.grounded.instances[number], state)
+        for level in self._levels[1 : self._marked_at[claim]]:
+            for number in self._order:
+                after = self._code.attempt(self._kernel.grounded.instances[number], state)
                 if after is None:
                     continue
-                words = kernel.packed(self._code.decode(after))
-                index = driver.index_of(
-                    kernel.words, kernel.canonical, words, store.states, store.table,
-                    store.shards, store.part,
-                )  # fmt: skip
+                index = self.index_of(after)
                 inside = any(begin <= index < end for begin, end in level)
                 if inside and self._marks[index] & bit:
                     path.append(number)
@@ -59,11 +79,33 @@ class ShortestRuns:
                     break
             else:
                 raise AssertionError(f"no step leads on towards {claim}: the engines disagree")
-        return path
+        return [*path, self._breaking_step(claim, state)] if self._is_about_steps(claim) else path
+
+    def index_of(self, state: State) -> int:
+        """The index of a state, or of its orbit; -1 if it was never reached."""
+        kernel, store = self._kernel, self._store
+        index: int = driver.index_of(
+            kernel.words, kernel.canonical, kernel.packed(self._code.decode(state)), store.states,
+            store.table, store.shards, store.part,
+        )  # fmt: skip
+        return index
+
+    def _breaking_step(self, claim: str, state: State) -> int:
+        holds = self._code.step_claims[claim]
+        for number in self._order:
+            after = self._code.attempt(self._kernel.grounded.instances[number], state)
+            if after is not None and not holds(state, after):
+                return number
+        raise AssertionError(f"no step breaks {claim} here: the engines disagree")
+
+    def _bits(self, names: set[str]) -> np.uint64:
+        """The bits of claims; dead ends have the last."""
+        bits = self._kernel.bits(names)
+        return bits | DEAD_END if DEADLOCK in names else bits
 
     def _marked(self) -> npt.NDArray[np.uint64]:
         kernel, store = self._kernel, self._store
-        deepest = max(self._settled.values())
+        deepest = max(self._marked_at.values())
         # As lazily taken as the states: only what is marked is ever touched.
         marks = np.zeros(int(max(spans[:, 1].max() for spans in self._levels[:deepest])), np.uint64)
         spare = (
@@ -81,11 +123,31 @@ class ShortestRuns:
                         int(begin), int(end), store.table, store.shards, store.part, marks,
                         self._levels[depth], *spare,
                     )  # fmt: skip
-            names = {name for name, at in self._settled.items() if at == depth}
-            if names:
-                for begin, end in here:
-                    driver.judge_all(
-                        kernel.words, kernel.judge, store.states, int(begin), int(end), marks,
-                        kernel.bits(names), kernel.wanted,
-                    )  # fmt: skip
+            self._mark({name for name, at in self._marked_at.items() if at == depth},
+                       here, marks, spare)  # fmt: skip
         return marks
+
+    def _mark(self, names: set[str], level: Spans, marks: Words, spare: tuple[Any, ...]) -> None:
+        """Marks what settles these claims in one level."""
+        kernel, states = self._kernel, self._store.states
+        for name in names & set(self._members):
+            marks[self._members[name]] |= self._bits({name})
+        judged = names - set(self._members) - {DEADLOCK}
+        steps = {name for name in judged if self._is_about_steps(name)}
+        for begin, end in level:
+            span = (states, int(begin), int(end), marks)
+            if judged - steps:
+                driver.judge_all(
+                    kernel.words, kernel.judge, *span, kernel.bits(judged - steps), kernel.wanted
+                )
+            if steps:
+                driver.judge_steps(
+                    kernel.words,
+                    kernel.expand,
+                    kernel.judge_step,
+                    *span,
+                    kernel.bits(steps),
+                    *spare,
+                )
+            if DEADLOCK in names:
+                driver.mark_dead_ends(kernel.words, kernel.expand, *span, DEAD_END, *spare)

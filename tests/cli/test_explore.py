@@ -106,24 +106,64 @@ def test_as_many_states_as_there_are_is_complete(answer):
     assert not one_less["complete"]
 
 
-def test_an_eventually_alone_is_not_checked_and_beside_others_does_not_count(
-    insync, answer, monkeypatch
-):
-    @eventually("somebody is the controller in the end", fair=("broker_wins_election",))
-    def somebody_wins(now):
-        return now.zk.epoch > 0
+@eventually("somebody is the controller in the end", fair=("broker_wins_election",))
+def somebody_wins(now):
+    return now.zk.epoch > 0
 
+
+@pytest.fixture
+def with_an_eventually(monkeypatch):
     more = replace(ELECTION, claims=(*ELECTION.claims, somebody_wins))
     monkeypatch.setitem(SYSTEMS, "election", more)
 
+
+def test_an_eventually_is_judged_and_decides_the_exit_code(insync, answer, with_an_eventually):
     alone, found = answer("explore election --claim somebody_wins")
     beside, _ = answer("explore election --claim somebody_wins --claim single_writer")
     spoken = insync("explore election --claim somebody_wins").stdout
 
+    told = found["claims"]["somebody_wins"]
+    assert (alone, beside, found["verdict"]) == (1, 1, "broken")
+    assert (told["depth"], told["trace"], told["loop"]) == (1, [], 0)  # nobody has to connect
+    assert "always eventually: somebody is the controller in the end" in " ".join(spoken.split())
+    assert "to see how somebody_wins breaks: insync find somebody_wins election" in spoken
+
+
+def test_under_symmetry_an_eventually_is_not_checked_and_beside_others_does_not_count(
+    insync, answer, with_an_eventually
+):
+    alone, found = answer("explore election --symmetry --claim somebody_wins")
+    beside, _ = answer("explore election --symmetry --claim somebody_wins --claim single_writer")
+    spoken = insync("explore election --symmetry --claim somebody_wins").stdout
+
     assert (alone, found["verdict"]) == (3, "not checked")
     assert beside == 0
-    assert "eventually is not checked by this engine" in spoken
-    assert "somebody_wins is not checked: liveness" in spoken
+    assert "somebody_wins is not checked: what is fair to one broker is lost" in spoken
+
+
+def test_a_dead_end_comes_with_the_command_that_shows_it(insync, answer):
+    spoken = insync("explore classic").stdout
+    line = next(line for line in spoken.splitlines() if "without any possible step" in line)
+
+    code, run = answer(line[line.index("find deadlock") :])
+
+    assert line.startswith("891 states are without any possible step")
+    assert (code, run["claim"], run["depth"]) == (1, "deadlock", 3)
+    assert "without any possible step" not in insync("explore election").stdout
+
+
+def test_what_grew_is_told_when_asked_for_and_offered_when_a_visit_was_cut_short(insync, answer):
+    asked = insync("explore classic --max-states 1000 --grew").stdout
+    _, found = answer("explore classic --max-states 1000 --grew")
+    cut_short = insync("explore classic --max-states 1000").stdout
+    whole = insync(f"explore {TINY}").stdout
+
+    fullest = found["grew"][0]
+    assert f"  {fullest['field']}: " in asked
+    assert fullest["share_at_bound"] == max(one["share_at_bound"] or 0 for one in found["grew"])
+    assert "to see which fields grew: the same again with --grew" in cut_short
+    assert "grew" not in whole
+    assert "grew" not in answer(f"explore {TINY}")[1]
 
 
 def test_the_report_says_what_was_seen_pruned_and_never_tried(insync):

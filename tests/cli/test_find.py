@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from model.election import SYSTEM as ELECTION
-from model.language import eventually, sometimes
+from model.election.state import BROKERS
+from model.language import eventually, some, sometimes
 from model.systems import SYSTEMS
 
 CONTRACT = [
@@ -113,22 +114,72 @@ def test_giving_up_is_unknown_and_the_line_to_repeat_gives_up_at_the_same_place(
     assert found["replay"].endswith(" --max-states 10")
 
 
-def test_an_eventually_is_not_checked_and_says_why(insync, answer, monkeypatch):
-    @eventually("somebody is the controller in the end", fair=("broker_wins_election",))
-    def somebody_wins(now):
-        return now.zk.epoch > 0
+@eventually("somebody is the controller in the end", fair=("broker_wins_election",))
+def somebody_wins(now):
+    return now.zk.epoch > 0
 
-    more = replace(ELECTION, claims=(*ELECTION.claims, somebody_wins))
-    monkeypatch.setitem(SYSTEMS, "election", more)
 
-    told = insync("find somebody_wins election")
-    code, found = answer("find somebody_wins election")
+@eventually("a broker has a session in the end", fair=("broker_reads_epoch",))
+def somebody_has_a_session(now):
+    return some(BROKERS, lambda broker: now.session[broker])
 
-    assert (
-        "not checked: what happens in the end needs an engine that looks for loops" in told.stdout
-    )
-    assert (code, found["verdict"], found["steps"]) == (3, "not checked", [])
+
+@eventually("a broker has read the epoch", fair=("broker_connects", "broker_reads_epoch"))
+def somebody_has_read(now):
+    return some(BROKERS, lambda broker: now.read[broker].done)
+
+
+@pytest.fixture
+def with_eventuallys(monkeypatch):
+    more = (somebody_wins, somebody_has_a_session, somebody_has_read)
+    monkeypatch.setitem(SYSTEMS, "election", replace(ELECTION, claims=(*ELECTION.claims, *more)))
+
+
+def test_a_run_that_may_stay_without_it_breaks_an_eventually(insync, answer, with_eventuallys):
+    told = insync("find somebody_has_a_session election")
+    code, found = answer("find somebody_has_a_session election")
+
+    assert "broken after 0 steps, for ever" in told.stdout
+    assert (code, found["verdict"], found["steps"], found["loop"]) == (1, "broken", [], 0)
+
+
+def test_a_run_into_a_loop_breaks_an_eventually_and_is_told_with_its_loop(
+    insync, answer, with_eventuallys
+):
+    told = insync("find somebody_has_read election")
+    code, found = answer("find somebody_has_read election")
+
+    assert "broken after 0 steps, by a loop of 4 steps" in told.stdout
+    assert "and again from step 1, without end" in told.stdout
+    assert "no such loop begins earlier" in told.stdout
+    assert (code, found["kind"], found["loop"], len(found["steps"])) == (1, "eventually", 0, 4)
     assert [key for key in CONTRACT if key not in found] == []
+
+
+def test_an_eventually_is_refused_under_symmetry_with_the_reason(insync, with_eventuallys):
+    told = insync("find somebody_wins election --symmetry")
+
+    assert told.exit_code == 64
+    assert "what is fair to one broker is lost there; leave --symmetry out" in told.stderr
+
+
+def test_a_deadlock_is_found_by_the_shortest_run_to_it(insync, answer):
+    told = insync("find deadlock classic")
+    code, found = answer("find deadlock classic")
+
+    assert "broken after 2 steps" in told.stdout
+    assert (code, found["verdict"], len(found["steps"])) == (1, "broken", 2)
+    assert told.stdout.splitlines()[-1].startswith("again: insync find deadlock classic")
+
+
+def test_where_something_is_always_possible_no_deadlock_is_found(insync, answer):
+    told = insync("find deadlock election")
+    code, found = answer("find deadlock election")
+    cut_short, _ = answer("find deadlock election --max-states 5")
+
+    assert "holds (brokers=2, epoch=2, writes=1): all" in told.stdout
+    assert (code, found["verdict"], found["steps"]) == (0, "holds", [])
+    assert cut_short == 2
 
 
 def test_claim_and_system_in_the_wrong_order_are_put_right(insync):

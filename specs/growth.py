@@ -1,0 +1,78 @@
+"""What grew: how often each field of the state holds which value, those at their bounds first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from model.language.grounding import Grounded
+from model.language.schema import Field
+from model.language.sorts import Bounded, Numbers
+from specs.reading import plain, text
+
+Counts = Sequence[Sequence[int]]
+"""By cell and by position in its domain: the number of states that hold that value there."""
+
+
+@dataclass(frozen=True)
+class Grown:
+    """One field, over all of its indices and all states.
+
+    `values` are (shown value, how often). `bound` limits the field, `share` of it is at that limit.
+    """
+
+    field: str
+    values: list[tuple[str, int]]
+    bound: str | None
+    share: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "field": self.field,
+            "bound": self.bound,
+            "share_at_bound": None if self.share is None else round(self.share, 4),
+            "values": dict(self.values),
+        }
+
+    def as_text(self) -> str:
+        """`zk.epoch: 62% at the bound epoch; 0: 1%, 1: 37%, 2: 62%`."""
+        total = sum(count for _, count in self.values)
+        told = ", ".join(f"{value}: {_percent(count / total)}" for value, count in self.values)
+        if self.share is None:
+            return f"{self.field}: {told}"
+        return f"{self.field}: {_percent(self.share)} at the bound {self.bound}; {told}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share == 0 or share >= 0.005 else "<1%"
+
+
+def growth(grounded: Grounded, counts: Counts) -> list[Grown]:
+    """Every field: those with a bound first, the fullest of them first, then by name."""
+    by_field: dict[str, list[int]] = {}
+    domains: dict[str, range] = {}
+    for cell, held in zip(grounded.cells, counts, strict=True):
+        domains[cell.field.name] = cell.domain
+        so_far = by_field.setdefault(cell.field.name, [0] * len(cell.domain))
+        for position, count in enumerate(held):
+            so_far[position] += int(count)
+    found = [
+        _grown(grounded.recorded.fields[name], domains[name], held)
+        for name, held in by_field.items()
+    ]
+    return sorted(found, key=lambda one: (one.share is None, -(one.share or 0), one.field))
+
+
+def _grown(leaf: Field, domain: range, held: list[int]) -> Grown:
+    values = [
+        (text(plain(leaf.sort, code)), count)
+        for code, count in zip(domain, held, strict=True)
+        if count
+    ]
+    sort = leaf.sort
+    high = sort.high if isinstance(sort, Numbers) else None
+    if not isinstance(high, Bounded):
+        return Grown(leaf.name, values, None, None)
+    return Grown(leaf.name, values, high.bound, held[-1] / max(sum(held), 1))

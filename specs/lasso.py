@@ -1,0 +1,117 @@
+"""Runs that never reach what they should: a way into a loop, and the loop, made of real steps.
+
+Both engines find the states from which a fair run need never satisfy an `eventually`; the loop
+itself is built here, from generated Python, so that it is the same whoever found them. What fair
+means is told at `model.language.properties.eventually`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from model.language.grounding import Grounded
+from model.language.python_code import PythonCode, State
+from specs.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The answer about one `eventually`.
+
+    A broken one has the instance numbers of a run: those from `loop` on are taken again and again.
+    With none behind `loop` the run stays where it is, and nothing fair is possible there.
+    """
+
+    verdict: Verdict
+    why: str | None = None
+    path: list[int] = field(default_factory=list)
+    loop: int | None = None
+
+
+def unknown_beyond_bounds(grounded: Grounded, instances: Iterable[int]) -> Ending:
+    """There are loops that are unfair only to these instances, which lead beyond a bound."""
+    names = sorted({grounded.instances[n].step.transition.name for n in instances})
+    return Ending(
+        Verdict.UNKNOWN,
+        f"a run can come to where {' or '.join(names)} must follow and leads beyond a bound",
+    )
+
+
+def vacuous() -> Ending:
+    """The condition is never false: nothing has to happen for it."""
+    return Ending(Verdict.UNKNOWN, "vacuous: it holds in every reachable state already")
+
+
+def holds() -> Ending:
+    """Every fair run within the bounds satisfies the condition again and again."""
+    return Ending(Verdict.HOLDS)
+
+
+def loop_from(
+    code: PythonCode, start: State, fair: Sequence[int], inside: Callable[[State], bool]
+) -> list[int]:
+    """The instance numbers of a fair loop through `start` that stays inside.
+
+    On the way each fair instance is taken, or comes to be impossible in some state. Always to the
+    nearest evidence that is still missing, and home at last. Empty if all are impossible at once.
+    """
+    return _Walk(code, inside).around(start, set(fair))
+
+
+class _Walk:
+    def __init__(self, code: PythonCode, inside: Callable[[State], bool]) -> None:
+        self._code, self._inside = code, inside
+        grounded = code.grounded
+        self._spare = [0] * len(grounded.instances), bytearray(len(grounded.reasons))
+
+    def around(self, start: State, missing: set[int]) -> list[int]:
+        """From the start through all that is missing, and back."""
+        missing -= self._impossible(start, missing)
+        state, taken = start, list[int]()
+        while missing:
+            reached = functools.partial(self._shows_one_of, frozenset(missing))
+            steps, state = self._nearest(state, reached)
+            taken += steps
+            missing -= {steps[-1]} | self._impossible(state, missing)
+        if taken and state != start:
+            steps, _ = self._nearest(state, lambda number, after: after == start)
+            taken += steps
+        return taken
+
+    def _shows_one_of(self, wanted: frozenset[int], number: int, after: State) -> bool:
+        return number in wanted or bool(self._impossible(after, wanted))
+
+    def _impossible(self, state: State, numbers: Iterable[int]) -> set[int]:
+        instances = self._code.grounded.instances
+        return {n for n in numbers if self._code.first_refusal(instances[n], state) is not None}
+
+    def _nearest(
+        self, state: State, reached: Callable[[int, State], bool]
+    ) -> tuple[list[int], State]:
+        """The shortest way inside, of at least one step, whose last step is what is looked for."""
+        came: dict[State, tuple[State, int] | None] = {state: None}
+        queue = deque([state])
+        while queue:
+            here = queue.popleft()
+            for number, after in self._code.successors(here, *self._spare, {}):
+                if not self._inside(after):
+                    continue
+                if reached(number, after):
+                    return [*_way(came, here), number], after
+                if after not in came:
+                    came[after] = (here, number)
+                    queue.append(after)
+        raise AssertionError("a fair component lacks what makes it fair: the engines disagree")
+
+
+def _way(came: dict[State, tuple[State, int] | None], state: State) -> list[int]:
+    steps: list[int] = []
+    before = came[state]
+    while before is not None:
+        state, number = before
+        steps.append(number)
+        before = came[state]
+    return steps[::-1]

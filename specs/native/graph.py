@@ -1,0 +1,148 @@
+"""Loops of exploration: the graph of states where a condition is false, and its components.
+
+States are numbered without gaps, shard after shard (`offsets`), whatever room the shards reserved.
+No step is kept from the exploration: states are expanded once more, and successors looked up.
+"""
+
+# numba types these functions by what they are given.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator,misc"
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from specs.native.driver import LOWER, _call_1, _call_2, _call_5, hash_of, lookup, owner_of
+
+NOT_FAIR = np.uint16(0xFFFF)
+"""The label of a step that nothing says about."""
+
+NOWHERE = np.int32(-1)
+"""The component of a state where the condition is true."""
+
+
+@njit(nogil=True, cache=True)
+def true_states(words, judge, states, begin, end, bit, into, first):
+    """Writes to `into[first:]` whether the condition of a bit is true in the states begin..end."""
+    for index in range(begin, end):
+        truth = np.uint64(_call_1(judge, (states.ctypes.data + index * words * 8,)))
+        into[first + index - begin] = truth & bit != 0
+
+
+@njit(nogil=True, cache=True)
+def steps_between(
+    words, expand, states, begin, end, first, table, shards, size, region, offsets,
+    true, order, label_of, starts, targets, labels, step, fired, refused, pruned, out,
+):  # fmt: skip
+    """Adds the steps from the states begin..end where the condition is false to others like them.
+
+    `order` has the instances in the order in which `expand` tries them; together with what was
+    fired it says which instance made which successor. Returns how many steps there are now, or
+    -1 if a successor was never visited.
+    """
+    base, target = states.ctypes.data, out.ctypes.data
+    tallies = (fired.ctypes.data, refused.ctypes.data, pruned.ctypes.data)
+    mask = np.uint64(size - 1)
+    for index in range(begin, end):
+        v = first + index - begin
+        starts[v] = step
+        if true[v]:
+            continue
+        found = _call_5(expand, (base + index * words * 8, target, *tallies))
+        position = 0
+        for number in range(found):
+            while fired[order[position]] == 0:
+                position += 1
+            label = label_of[order[position]]
+            fired[order[position]] = 0
+            h = hash_of(words, out, number * words)
+            owner = owner_of(h, shards)
+            _, entry = lookup(words, out, number * words, h, states, table, owner * size, mask)
+            if entry == 0:
+                return -1
+            w = np.int64(entry & LOWER) - 1 - owner * region + offsets[owner]
+            if not true[w]:
+                targets[step] = w
+                labels[step] = label
+                step += 1
+    return step
+
+
+@njit(nogil=True, cache=True)
+def components(true, starts, targets, component):
+    """Tarjan's algorithm without recursion; fills `component` and returns how many there are."""
+    count = true.size
+    number = np.zeros(count, np.int32)  # 0: not seen yet
+    low = np.zeros(count, np.int32)
+    waiting = np.empty(count, np.int32)  # seen, and in no finished component
+    path = np.empty(count, np.int32)
+    next_step = np.empty(count, np.int64)  # of the states on the path
+    seen, waits, made = 0, 0, 0
+    for root in range(count):
+        component[root] = NOWHERE
+    for root in range(count):
+        if true[root] or number[root]:
+            continue
+        depth = 0
+        path[0] = root
+        while depth >= 0:
+            v = path[depth]
+            if number[v] == 0:
+                seen += 1
+                number[v], low[v] = seen, seen
+                waiting[waits] = v
+                waits += 1
+                next_step[depth] = starts[v]
+            if next_step[depth] < starts[v + 1]:
+                w = targets[next_step[depth]]
+                next_step[depth] += 1
+                if number[w] == 0:
+                    depth += 1
+                    path[depth] = w
+                elif component[w] == NOWHERE:
+                    low[v] = min(low[v], number[w])
+                continue
+            if low[v] == number[v]:
+                member = np.int32(-1)
+                while member != v:
+                    waits -= 1
+                    member = waiting[waits]
+                    component[member] = made
+                made += 1
+            depth -= 1
+            if depth >= 0:
+                low[path[depth]] = min(low[path[depth]], low[v])
+    return made
+
+
+@njit(nogil=True, cache=True)
+def evidence(
+    words, expand, possible, states, begin, end, first, true, component, starts, targets, labels,
+    fair, impossible_or_taken, without_a_step, bits, fired, refused, pruned, out,
+):  # fmt: skip
+    """By component, the fair instances (a bit each) that are impossible somewhere, or taken.
+
+    `without_a_step` has those too that are possible somewhere and lead beyond a bound.
+    """
+    tallies = (fired.ctypes.data, refused.ctypes.data, pruned.ctypes.data)
+    for index in range(begin, end):
+        v = first + index - begin
+        if true[v]:
+            continue
+        c = component[v]
+        state = states.ctypes.data + index * words * 8
+        _call_2(possible, (state, bits.ctypes.data))
+        fired[:] = 0
+        _call_5(expand, (state, out.ctypes.data, *tallies))
+        for number in range(fair.size):
+            word, bit = number // 64, np.uint64(1) << np.uint64(number % 64)
+            if bits[word] & bit == 0:
+                impossible_or_taken[c, word] |= bit
+            if fired[fair[number]] == 0:
+                without_a_step[c, word] |= bit
+        for step in range(starts[v], starts[v + 1]):
+            if labels[step] != NOT_FAIR and component[targets[step]] == c:
+                word, bit = labels[step] // 64, np.uint64(1) << np.uint64(labels[step] % 64)
+                impossible_or_taken[c, word] |= bit
+                without_a_step[c, word] |= bit
+    fired[:] = 0
