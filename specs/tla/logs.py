@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from model.language import Log
 from model.language import terms as t
+from model.language.schema import fields
 from model.language.terms import Term
 from specs.tla.brackets import Mapping, call
 from specs.tla.expressions import Expressions
@@ -35,8 +37,9 @@ class Logs:
             return Word("<<>>")
         if not records:
             return call(self._of.names.helper("Cut"), own, self._of.of(end, scope))
+        parts = {leaf.name for leaf in fields(schema.record, f"{place.name}.at")}
         copied = self._copied(place, end, records, scope)
-        if copied is not None:
+        if copied is not None and parts == set(records):
             return Word(copied)
         offset = next(iter(records.values())).variables[0]
         cell = Place(schema.record, f"{place.name}.at", (*place.indices, offset), None)
@@ -48,6 +51,13 @@ class Logs:
         shifted = inner.binding(offset, f"{name} - 1")
         remaining = {n: Written(w.term, w.variables[1:]) for n, w in records.items()}
         top = self._of.of(end, scope).flat()
+        # A part that is not written keeps its value, at every position.
+        before = (
+            None
+            if place.text is None
+            else f"{self._of.names.helper('At')}({place.text}, {name} - 1)"
+        )
+        cell = replace(cell, text=before)
         return Mapping(
             "[", name, Word(f"1..({top})"), "|->", self._value(cell, remaining, shifted), "]"
         )

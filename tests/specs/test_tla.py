@@ -309,6 +309,24 @@ def broker_logs(now, new, one):
     new.state[one] = "idle"
 
 
+@transition(one=BROKERS, other=BROKERS)
+def broker_copies(now, new, one, other):
+    """A broker takes another's log for its own."""
+    require(one != other, "the other is another")
+    require(now.log[one].end < now.log[other].end, "the other's log is longer")
+
+    new.log[one] = now.log[other]
+
+
+@transition(one=BROKERS, other=BROKERS)
+def broker_copies_and_adds(now, new, one, other):
+    """A broker takes another's log for its own, with the epoch at its end."""
+    require(one != other, "the other is another")
+    require(now.epoch > 0, "it is not the first epoch")
+
+    new.log[one] = now.log[other].append(epoch=now.epoch)
+
+
 @always("no log is longer than the epochs that were", companion="a_log_grows")
 def logs_are_short(now):
     return every(BROKERS, lambda one: now.log[one].end <= now.epoch)
@@ -335,7 +353,7 @@ def _toy_system(initial: Any = _initial) -> System:
         spent=budget("crashes"))  # fmt: skip
     return System(
         name="toy", about="every word", state=state, initial=initial,
-        transitions=(broker_chooses, broker_logs),
+        transitions=(broker_chooses, broker_logs, broker_copies, broker_copies_and_adds),
         claims=(logs_are_short, a_log_grows, somebody_is_chosen),
         versions={"1": Version("1", {}, "the only one")}, default_version="1",
         bounds={"brokers": Bound(2, 1, "brokers"), "epoch": Bound(2, 1, "epochs"),
@@ -364,6 +382,8 @@ def test_sets_logs_and_quantifiers_stay_what_they_are():
     assert r"(seen \cup {<<by, epoch>>}) \ {<<by, 0>>}" in module
     assert "Within(epoch + 1, MaxEpoch)" in module
     assert "IF Len(@) = first THEN Append(@, [epoch |-> epoch]) ELSE Cut(@, first)" in module
+    assert "log' = [log EXCEPT ![one] = log[other]]" in module
+    assert r"![one] = [position \in 1..(Len(log[other]) + 1) |->" in module
     assert "members = Brokers" in module.split("Init ==")[1].split("==")[0]
     assert "WF_vars(" in module
     assert "=> []<>(members # {})" in module
