@@ -27,6 +27,7 @@ from model.language import (
     System,
     Version,
     always,
+    always_step,
     any_of,
     below,
     budget,
@@ -337,6 +338,11 @@ def a_log_grows(now):
     return not_(every(BROKERS, lambda one: now.log[one].end == 0))
 
 
+@always_step("no epoch comes back", companion="a_log_grows")
+def epochs_never_fall(now, after):
+    return after.epoch >= now.epoch
+
+
 @eventually("somebody is chosen", fair=("broker_chooses",))
 def somebody_is_chosen(now):
     return not_(now.members.is_empty())
@@ -354,7 +360,7 @@ def _toy_system(initial: Any = _initial) -> System:
     return System(
         name="toy", about="every word", state=state, initial=initial,
         transitions=(broker_chooses, broker_logs, broker_copies, broker_copies_and_adds),
-        claims=(logs_are_short, a_log_grows, somebody_is_chosen),
+        claims=(logs_are_short, a_log_grows, epochs_never_fall, somebody_is_chosen),
         versions={"1": Version("1", {}, "the only one")}, default_version="1",
         bounds={"brokers": Bound(2, 1, "brokers"), "epoch": Bound(2, 1, "epochs"),
                 "log": Bound(1, 1, "records"), "crashes": Bound(None, 0, "faults")})  # fmt: skip
@@ -387,6 +393,16 @@ def test_sets_logs_and_quantifiers_stay_what_they_are():
     assert "members = Brokers" in module.split("Init ==")[1].split("==")[0]
     assert "WF_vars(" in module
     assert "=> []<>(members # {})" in module
+
+
+def test_a_claim_about_steps_is_a_property_and_one_about_the_end_waits_to_be_asked_for():
+    system = _toy_system()
+
+    made = exported(system.recorded(), system.limits({}))
+
+    assert "epochs_never_fall == [][epoch <= epoch']_vars" in made.module
+    assert "PROPERTIES\n    epochs_never_fall\n" in made.configuration
+    assert "\n\\* PROPERTY somebody_is_chosen\n" in made.configuration
 
 
 def test_what_cannot_be_said_in_tla_is_refused_by_name():
