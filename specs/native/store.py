@@ -64,8 +64,8 @@ class Store:
         row = 8 * self.words
         # The table takes at least 8 bytes a state at its load, so the states can never have all.
         most = min(int(self.memory_bytes / (row + 8 / LOAD)) + 1, driver.MOST_STATES)
-        self.region = max(most // self.shards * (1 if self.shards == 1 else 5) // (
-            1 if self.shards == 1 else 4), 1024)  # fmt: skip
+        share = most if self.shards == 1 else most // self.shards * 5 // 4
+        self.region = min(max(share, 1024), driver.MOST_STATES // self.shards)
         self.states = np.empty(self.region * self.shards * self.words, np.uint64)
         self.table = np.zeros(FIRST_TABLE * self.shards, np.uint64)
         self.ends = np.arange(self.shards, dtype=np.int64) * self.region
@@ -82,8 +82,9 @@ class Store:
 
     @property
     def room(self) -> int:
-        """How many states a shard may hold before the table must grow."""
-        return min(int(self.part * LOAD), self.region)
+        """How many states a shard may hold before the table must grow, or there is no memory."""
+        left = (self.memory_bytes - self.table.nbytes) // (8 * self.words * self.shards)
+        return max(min(int(self.part * LOAD), self.region, left), 0)
 
     @property
     def bytes_used(self) -> int:
