@@ -68,7 +68,7 @@ def write(
     try:
         save(corpus, str(part))
         said = {
-            "kinds": dict(corpus.figures.kinds),
+            "kinds": dict(sorted(corpus.figures.kinds.items())),
             "distinct": corpus.figures.distinct,
             "unknown": [asdict(each) for each in corpus.figures.unknown],
         }
@@ -126,4 +126,4 @@ def kept(folder: str) -> Corpus:
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

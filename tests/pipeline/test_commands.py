@@ -244,12 +244,13 @@ def test_an_output_folder_is_checked_like_the_logs_it_came_from(good: Path, tmp_
     out = tmp_path / "out"
     run_ingest(str(good), "--out", str(out))
 
-    raw = json.loads(run_check(str(good), "--json", "-").stdout)
-    kept = json.loads(run_check(str(out), "--json", "-").stdout)
+    said = run_check(str(good), "--json", "-").stdout
+    kept = run_check(str(out), "--json", "-").stdout
 
+    raw = json.loads(said)
     assert [Path(each["name"]).name for each in raw["skipped"]] == ["README.md"]
     assert Path(raw["unreadable"][0]["file"]).name == "server.log"
-    assert kept == raw
+    assert kept == said
 
 
 def test_ingesting_again_replaces_our_own_output_only(good: Path, tmp_path: Path):
