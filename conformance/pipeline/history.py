@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.places import Place
+from conformance.pipeline.places import Place, cover, follow_on
 from conformance.pipeline.resets import Registration, Reset, find_resets, registrations, signs
 
 _NAMELESS = frozenset(("process_starting", "cluster_id", "zookeeper_is_new", "release"))
@@ -82,13 +82,8 @@ class History:
         first, last = self.places[a.file], self.places[b.file]
         if a.file == b.file:
             return not any(a.line < line <= b.line for line in first.jumps)
-        if first.stream != last.stream or not first.sole:
-            return False
-        between = self._rolls[first.stream][first.roll : last.roll + 1]
-        return not (
-            any(place.damaged for place in between[:-1])
-            or any(place.gap_before for place in between[1:])
-            or any(place.jumps for place in between)
+        return first.stream == last.stream and follow_on(
+            self._rolls[first.stream][first.roll : last.roll + 1]
         )
 
     def complete(self, event: Event) -> bool:
@@ -105,23 +100,7 @@ class History:
         """
         low, high = _between(a, b)
         streams = self._server_logs.get(b.broker, set())
-        return any(self._covers(self._rolls[stream], low, high) for stream in sorted(streams))
-
-    @staticmethod
-    def _covers(rolls: list[Place], low: int, high: int) -> bool:
-        begun = [n for n, place in enumerate(rolls) if place.since is not None]
-        first = max((n for n in begun if (rolls[n].since or 0) <= low), default=None)
-        if first is None:
-            return False
-        # What is quiet after the newest file's last line was quiet, unless the file is damaged.
-        ended = (n for n in begun if n >= first and (rolls[n].until or 0) >= high)
-        last = min(ended, default=len(rolls) - 1)
-        open_end = (rolls[last].until or 0) < high
-        if any(place.damaged or place.jumps for place in rolls[first : last + open_end]):
-            return False
-        return first == last or (
-            rolls[first].sole and not any(place.gap_before for place in rolls[first + 1 : last + 1])
-        )
+        return any(cover(self._rolls[stream], low, high) for stream in sorted(streams))
 
     @cached_property
     def _server_logs(self) -> dict[int | None, set[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,28 @@ def places_of(
             jumps=tuple(row.get("jumps") or ()),
         )
     return places
+
+
+def follow_on(files: Sequence[Place]) -> bool:
+    """Whether nothing that was written between the first and the last of a log's files is lost."""
+    return (
+        all(place.sole and not place.jumps for place in files)
+        and not any(place.damaged for place in files[:-1])
+        and not any(place.gap_before for place in files[1:])
+    )
+
+
+def cover(files: Sequence[Place], low: int, high: int) -> bool:
+    """Whether the files of one log hold all that was written to it from `low` to `high`."""
+    begun = [n for n, place in enumerate(files) if place.since is not None and place.since <= low]
+    if not begun:
+        return False
+    ended = (n for n in range(begun[-1], len(files)) if (files[n].until or 0) >= high)
+    last = min(ended, default=None)
+    some = files[begun[-1] : None if last is None else last + 1]
+    if last is None and some[-1].damaged:
+        return False  # else what is quiet after the newest file's last line was quiet
+    return not some[0].jumps if len(some) == 1 else follow_on(some)
 
 
 def owners_of(
