@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from model.language.decisions import Block, decision_tree, place_locals
 from model.language.frozen import Frozen, Kept
 from model.language.grounding import Check, Grounded
+from model.language.llvm_terms import TermWriter, signed
 from model.language.packing import WORD_BITS, Packing
 from model.language.sorts import BOOL
 from model.language.terms import FALSE, Term, and_
@@ -37,31 +38,14 @@ def is_free(term: Term) -> bool:
     return term.op == "const"
 
 
-class Writer:
-    """Instructions of one function, in order, and the names of the values computed so far."""
+class Writer(TermWriter):
+    """A function over packed states."""
 
     def __init__(self, packing: Packing) -> None:
+        super().__init__()
         self.packing = packing
-        self.lines: list[str] = []
-        self.names: dict[Term, str] = {}
-        self._next = 0
         self.words = [f"%w{word}" for word in range(packing.words)]
         self.words_after = [f"%a{word}" for word in range(packing.words)]
-
-    def fresh(self) -> str:
-        """A new name; LLVM names every value once."""
-        self._next += 1
-        return f"%t{self._next}"
-
-    def emit(self, text: str) -> str:
-        """One instruction with a result; returns its name."""
-        name = self.fresh()
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def label(self, name: str) -> None:
-        """A new basic block."""
-        self.lines.append(f"{name}:")
 
     def load_words(self, pointer: str = "%s") -> None:
         """A state's words, read once: `%s` is the state, `%after` the one after a step."""
@@ -69,51 +53,8 @@ class Writer:
             at = self.emit(f"getelementptr inbounds i64, ptr {pointer}, i64 {word}")
             self.lines.append(f"  {name} = load i64, ptr {at}")
 
-    # -- terms ------------------------------------------------------------------------------
-
-    def value(self, term: Term) -> str:
-        """An operand: a literal, or the name of a value computed before or now."""
-        if term.op == "const":
-            return str(int(term.args[0]))
-        found = self.names.get(term)
-        if found is None:
-            found = self.names[term] = self._compute(term)
-        return found
-
-    def _compute(self, term: Term) -> str:
-        op, args = term.op, term.args
-        match op:
-            case "cell":
-                return self._cell(args[0], term.sort is BOOL)
-            case "not":
-                return self.emit(f"xor i1 {self.value(args[0])}, 1")
-            case "and" | "or":
-                return self._fold(op, [self.value(arg) for arg in args], "i1")
-            case "ite":
-                kind = "i1" if term.args[1].sort is BOOL else "i32"
-                condition, then, other = (self.value(arg) for arg in args)
-                return self.emit(f"select i1 {condition}, {kind} {then}, {kind} {other}")
-            case "add":
-                return self.emit(f"add i32 {self.value(args[0])}, {self.value(args[1])}")
-            case "total":
-                widened = [self.emit(f"zext i1 {self.value(arg)} to i32") for arg in args]
-                return self._fold("add", widened, "i32")
-        word = {"eq": "eq", "lt": "slt", "le": "sle"}[op]
-        kind = "i1" if args[0].sort is BOOL else "i32"
-        left, right = self.value(args[0]), self.value(args[1])
-        return self.emit(f"icmp {word} {kind} {left}, {right}")
-
-    def _fold(self, op: str, operands: list[str], kind: str) -> str:
-        """A balanced tree: short chains of dependence."""
-        while len(operands) > 1:
-            paired = [
-                self.emit(f"{op} {kind} {one}, {other}")
-                for one, other in zip(operands[::2], operands[1::2], strict=False)
-            ]
-            operands = paired + ([operands[-1]] if len(operands) % 2 else [])
-        return operands[0]
-
-    def _cell(self, number: int, is_bool: bool) -> str:
+    def cell(self, number: int, is_bool: bool) -> str:
+        """Shifted out of its word, and masked."""
         cells = self.packing.grounded.cells
         words = self.words if number < len(cells) else self.words_after
         number %= len(cells)
@@ -148,10 +89,10 @@ class Writer:
                     parts.append(self._shifted(value, place.shift, place.low))
             if not cleared:
                 continue
-            kept = self.emit(f"and i64 {self.words[word]}, {_signed(~cleared)}")
+            kept = self.emit(f"and i64 {self.words[word]}, {signed(~cleared)}")
             if literal:
-                kept = self.emit(f"or i64 {kept}, {_signed(literal)}")
-            after[word] = self._fold("or", [kept, *parts], "i64")
+                kept = self.emit(f"or i64 {kept}, {signed(literal)}")
+            after[word] = self.fold("or", [kept, *parts], "i64")
         return after
 
     def _shifted(self, value: Term, shift: int, low: int) -> str:
@@ -163,11 +104,6 @@ class Writer:
                 operand = self.emit(f"sub i32 {operand}, {low}")
             wide = self.emit(f"zext i32 {operand} to i64")
         return self.emit(f"shl i64 {wide}, {shift}") if shift else wide
-
-
-def _signed(value: int) -> int:
-    value &= (1 << 64) - 1
-    return value - (1 << 64) if value >> 63 else value
 
 
 class NativeCode:
@@ -317,7 +253,7 @@ class NativeCode:
         for position, term in terms.items():
             wide = writer.emit(f"zext i1 {writer.value(term)} to i64")
             bits.append(writer.emit(f"shl i64 {wide}, {position}"))
-        return writer._fold("or", bits, "i64") if bits else "0"
+        return writer.fold("or", bits, "i64") if bits else "0"
 
     def _possible(self) -> list[str]:
         writer = Writer(self.packing)

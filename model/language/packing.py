@@ -61,6 +61,8 @@ class Packing:
         self._used: list[int] = []
         self.blocks: list[list[int]] = []
         """By broker, the numbers of the cells of its block (the same fields for each)."""
+        self.first_part = 0
+        """How many cells of a block lie together in one word, for every broker alike."""
         stored = [c for c in grounded.cells if c.number not in self.frozen and width_of(c)]
         blocks = self._broker_blocks(stored)
         placed = {number for block in blocks for number in block}
@@ -113,6 +115,7 @@ class Packing:
                 room = WORD_BITS
             parts[-1].append(position)
             room -= width
+        self.first_part = len(parts[0])
         for part in parts:
             size = sum(width_of(cells[blocks[0][position]]) for position in part)
             for block in blocks:

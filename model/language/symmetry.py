@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from model.language.grounding import Grounded
+from model.language.llvm_terms import signed
 from model.language.packing import Packing, is_broker_like
 from model.language.sorts import Enumeration
 from model.language.system import RecordedSystem
@@ -136,7 +137,7 @@ class _Function:
 
     def masked(self, word: str, mask: int, shift: int) -> str:
         """Bits of a word, moved left (shift > 0) or right."""
-        bits = self.emit(f"and i64 {word}, {_signed(mask)}")
+        bits = self.emit(f"and i64 {word}, {signed(mask)}")
         if shift > 0:
             return self.emit(f"shl i64 {bits}, {shift}")
         return self.emit(f"lshr i64 {bits}, {-shift}") if shift else bits
@@ -178,12 +179,11 @@ def _keys(packing: Packing, words: list[str], made: _Function) -> list[str]:
     """What a broker's own block holds, as far as it fits a word: the same for renamed brokers."""
     keys: list[str] = []
     for block in packing.blocks:
-        places = [packing.places[number] for number in block]
         # The first part only: a later one may lie in the same word for some brokers, not for all.
-        first = list(itertools.takewhile(lambda place: place.word == places[0].word, places))
+        first = [packing.places[number] for number in block[: packing.first_part]]
         low = min(place.shift for place in first)
         width = max(place.shift + place.width for place in first) - low
-        keys.append(made.masked(words[places[0].word], ((1 << width) - 1) << low, -low))
+        keys.append(made.masked(words[first[0].word], ((1 << width) - 1) << low, -low))
     return keys
 
 
@@ -245,7 +245,7 @@ def _renamed_value(
         table |= (names[code] - place.low) << (SLOT * (code - place.low))
     value = made.masked(f"%w{place.word}", place.mask << place.shift, -place.shift)
     amount = made.emit(f"shl i64 {value}, 2")
-    looked_up = made.emit(f"lshr i64 {_signed(table)}, {amount}")
+    looked_up = made.emit(f"lshr i64 {signed(table)}, {amount}")
     entry = made.emit(f"and i64 {looked_up}, {(1 << SLOT) - 1}")
     return made.emit(f"shl i64 {entry}, {shift}") if shift else entry
 
@@ -262,8 +262,3 @@ def _keep_if_less(candidate: list[str], made: _Function) -> None:
     for word, (one, other) in enumerate(zip(candidate, best, strict=True)):
         kept = made.emit(f"select i1 {less}, i64 {one}, i64 {other}")
         made.lines.append(f"  store i64 {kept}, ptr %best{word}")
-
-
-def _signed(value: int) -> int:
-    value &= (1 << 64) - 1
-    return value - (1 << 64) if value >> 63 else value
