@@ -1,0 +1,139 @@
+"""`insync story`: runs told as text files, played on the model, compared with a recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conformance.cli.choice import refusals
+from conformance.cli.common import (
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    write_atomically,
+)
+from specs.story import Outcome, Story, difference, play, read_story, rerecorded
+from specs.verdict import Verdict, combine
+
+SUFFIX = ".story"
+
+
+@click.command()
+@click.argument("files", metavar="FILES…", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--on",
+    type=click.Choice(["model"]),
+    default="model",
+    show_default=True,
+    help="What plays the story.",
+)
+@click.option("--accept", is_flag=True, help="Write what was told into the files.")
+@json_option
+def story(files: tuple[Path, ...], on: str, accept: bool, json_target: str | None) -> None:
+    """Play stories: text files that tell a run step by step, with what each step changes.
+
+    FILES are stories, or folders of them. A story is compared with what is recorded below each of
+    its `----` lines. Exit code 1 says that one went otherwise, 3 that one checks nothing.
+
+    \b
+    Example:
+      insync story specs/stories
+      insync story specs/stories/m2_is_lost.story --json -
+      insync story mine.story --accept
+    """
+    paths = _paths(files)
+    with refusals():
+        stories = [_read(path) for path in paths]
+    results = [
+        _told(path, play(one), accept, json_target)
+        for path, one in zip(paths, stories, strict=True)
+    ]
+    verdict = combine(Verdict(result["verdict"]) for result in results)
+    steps = sum(result["steps"] for result in results)
+    checks = sum(result["checks"] for result in results)
+    count = f"{len(results)} stor{'y' if len(results) == 1 else 'ies'}"
+    say(f"{verdict}: {count}, {steps} steps, {checks} checks, on the {on}", json_target)
+    emit_json(json_target, {"format": "insync.story/1", "verdict": verdict, "on": on,
+                            "stories": results})  # fmt: skip
+    finish(verdict)
+
+
+def _paths(files: tuple[Path, ...]) -> list[Path]:
+    if not files:
+        raise WrongUse("name stories, or a folder of them; write: insync story specs/stories")
+    paths: list[Path] = []
+    for given in files:
+        if given.is_dir():
+            found = sorted(given.glob(f"**/*{SUFFIX}"))
+            if not found:
+                raise WrongUse(f"{given}: there is no file *{SUFFIX} in this folder; name another")
+            paths += found
+        elif given.exists():
+            paths.append(given)
+        else:
+            raise WrongUse(f"{given}: there is no such file; name a story, such as {_example()}")
+    return list(dict.fromkeys(paths))
+
+
+def _example() -> str:
+    return f"specs/stories/m2_is_lost{SUFFIX}"
+
+
+def _read(path: Path) -> Story:
+    try:
+        return read_story(path)
+    except OSError as error:
+        raise WrongUse(f"{path}: {error.strerror}; name a story that can be read") from error
+
+
+def _told(path: Path, outcome: Outcome, accept: bool, json_target: str | None) -> dict[str, Any]:
+    """Reports one story, re-records it where asked, and gives its row of the JSON."""
+    lines: list[str] = []
+    verdict = outcome.verdict
+    if outcome.failed is not None:
+        line, why = outcome.failed
+        lines.append(f"{path}:{line}: {why}")
+    else:
+        lines = difference(outcome, path.read_text(encoding="utf-8"))
+        if accept:
+            _accept(path, outcome)
+            verdict = Verdict.HOLDS if outcome.checks else Verdict.NOT_CHECKED
+    for text in [f"{verdict}  {path}  {_about(outcome)}", *lines, *_advice(outcome, accept, lines)]:
+        say(text, json_target)
+    return {
+        "story": str(path),
+        "title": outcome.story.title,
+        "verdict": verdict.value,
+        "steps": outcome.steps,
+        "checks": outcome.checks,
+        "failed": None if outcome.failed is None else
+        {"line": outcome.failed[0], "why": outcome.failed[1]},
+        "difference": [] if outcome.failed is not None else lines,
+        "accepted": accept and outcome.failed is None,
+    }  # fmt: skip
+
+
+def _about(outcome: Outcome) -> str:
+    return outcome.story.title or "(no title: a comment in its first line would be one)"
+
+
+def _accept(path: Path, outcome: Outcome) -> None:
+    try:
+        if outcome.story.commands:
+            write_atomically(path, rerecorded(outcome))
+    except OSError as error:
+        raise WrongUse(f"{path}: {error.strerror}; name a story that can be written") from error
+
+
+def _advice(outcome: Outcome, accept: bool, lines: list[str]) -> list[str]:
+    if not outcome.checks and outcome.failed is None:
+        return ["    it checks nothing: add a line such as `check CLAIM` or `refused STEP`"]
+    if outcome.failed is not None:
+        return ["    nothing was recorded: it does not play to its end"] if accept else []
+    if accept:
+        return ["    recorded" if lines else "    already as recorded"]
+    return ["    if the new text is right: insync story FILE --accept"] if lines else []

@@ -1,0 +1,35 @@
+"""Stories: text files in the protocol's words, played on the model and compared with a recording.
+
+    # A deposed leader tries to shrink the ISR with a stale version.
+    # Shows: the conditional write fences it, and that it does not notice.
+    system replication version 2.3 brokers 3
+
+    quietly session_expires broker=1      # a step that is not told
+    refused leader_shrinks_isr leader=1 replica=3
+    check no_message_loss
+    ----
+    refused leader_shrinks_isr(leader=1, replica=3)
+        the cached version is current — false (replica[1].zk_version 1, zk.version 2)
+    no_message_loss: holds
+
+Above each `----` are the lines to play, below it, up to a blank line, what was told. Every step is
+looked up in the system as it is recorded, so that a story knows no step that the model does not.
+"""
+
+from specs.story.compose import story_from_run
+from specs.story.errors import StoryError
+from specs.story.play import Outcome, play
+from specs.story.read import Story, parse, read_story
+from specs.story.rerecord import difference, rerecorded
+
+__all__ = [
+    "Outcome",
+    "Story",
+    "StoryError",
+    "difference",
+    "parse",
+    "play",
+    "read_story",
+    "rerecorded",
+    "story_from_run",
+]

@@ -1,0 +1,142 @@
+"""The lines of a story, each looked up in the recorded system before anything is played.
+
+A line is a step by its name with its parameters, `leader_shrinks_isr leader=1 replica=3`, or one
+of the words of `WORDS` and what it takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from model.language import ProtocolError, RecordedSystem
+from model.language.errors import unknown_name
+from model.language.properties import DEADLOCK
+from model.language.recording import Recorded
+from model.language.schema import SetOf
+from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
+from specs.story.heading import Heading
+
+STEP = "step"
+
+WORDS: dict[str, tuple[str, str]] = {
+    "quietly": (STEP, "takes a step and does not tell it"),
+    "refused": (STEP, "the step is not possible; tells the first reason that fails"),
+    "check": ("claim", "tells whether a claim holds here"),
+    "show": ("field", "tells the values of a field, or of all below it"),
+    "mark": ("name", "remembers the state"),
+    "same": ("name", "the state is again the one that was marked"),
+}
+"""Every word of the language of stories: what it takes, and what it does."""
+
+ASSERTING = ("refused", "check", "same")
+
+Arguments = dict[str, "int | frozenset[int]"]
+
+
+@dataclass(frozen=True)
+class Command:
+    """One line: `verb` is a word of `WORDS`, or `step`; `what` a step, claim, field or name."""
+
+    line: int
+    verb: str
+    what: str
+    arguments: Arguments = field(default_factory=dict)
+    label: str = ""
+
+    @property
+    def is_step(self) -> bool:
+        """Does the line take a step?"""
+        return self.verb in (STEP, "quietly")
+
+
+def read_command(line: int, text: str, heading: Heading) -> Command:
+    """The command of a line; ProtocolError names the word that is wrong and the nearest right."""
+    recorded = heading.recorded
+    first, *rest = text.split()
+    verb, words = (first, rest) if first in WORDS else (STEP, [first, *rest])
+    takes = WORDS[verb][0] if verb in WORDS else STEP
+    if not words:
+        raise ProtocolError(f"{verb} what? write: {verb} {takes.upper()} ({WORDS[verb][1]})")
+    if takes == STEP:
+        return _read_step(line, verb, words, heading)
+    if len(words) > 1:
+        raise ProtocolError(f"{verb} takes one {takes}; {' '.join(words[1:])!r} is too much")
+    if takes == "claim" and words[0] not in (*recorded.claims, DEADLOCK):
+        known = [*recorded.claims, DEADLOCK]
+        raise ProtocolError(unknown_name(f"claim of {recorded.system.name}", words[0], known))
+    return Command(line, verb, words[0])
+
+
+def step_named(recorded: RecordedSystem, name: str, words: tuple[str, ...] = ()) -> Recorded:
+    """A step of the version; an unknown one is refused with the nearest."""
+    steps = {step.transition.name: step for step in recorded.steps}
+    if name in steps:
+        return steps[name]
+    declared = {step.name for step in recorded.system.transitions}
+    if name in declared:
+        raise ProtocolError(f"{recorded.system.name} {recorded.version} has no step {name}")
+    kind = "word or step" if words else "step"
+    raise ProtocolError(unknown_name(f"{kind} of {recorded.system.name}", name, [*words, *steps]))
+
+
+def _read_step(line: int, verb: str, words: list[str], heading: Heading) -> Command:
+    name, *given = words
+    step = step_named(heading.recorded, name, tuple(WORDS) if verb == STEP else ())
+    arguments: Arguments = {}
+    for word in given:
+        parameter, equals, value = word.partition("=")
+        if not equals:
+            example = " ".join(f"{key}=…" for key in step.parameters)
+            raise ProtocolError(f"{word!r} has no name; write: {name} {example}".rstrip())
+        if parameter not in step.parameters:
+            raise ProtocolError(unknown_name(f"parameter of {name}", parameter, step.parameters))
+        if parameter in arguments:
+            raise ProtocolError(f"{parameter} is given twice")
+        arguments[parameter] = _value(step.parameters[parameter], parameter, value, heading)
+    missing = [parameter for parameter in step.parameters if parameter not in arguments]
+    if missing:
+        raise ProtocolError(f"{name} also needs {', '.join(f'{one}=…' for one in missing)}")
+    return Command(line, verb, name, arguments, label(step, arguments))
+
+
+def _value(sort: Sort | SetOf, parameter: str, text: str, heading: Heading) -> int | frozenset[int]:
+    if isinstance(sort, SetOf):
+        if not (text.startswith("{") and text.endswith("}")):
+            raise ProtocolError(f"{parameter}={text}: write a set without spaces: {{1,2}}")
+        parts = [part for part in text[1:-1].split(",") if part]
+        return frozenset(_code(sort.element, parameter, part, heading) for part in parts)
+    return _code(sort, parameter, text, heading)
+
+
+def _code(sort: Sort, parameter: str, text: str, heading: Heading) -> int:
+    """A value by its text, as the model's engineers write it."""
+    if isinstance(sort, Names) or sort is BOOL or isinstance(sort, Enumeration):
+        by_text = {sort.show(code): code for code in sort.domain(heading.step_bounds)}
+        if text in by_text:
+            return by_text[text]
+        raise ProtocolError(
+            f"there is no {sort.name} {text} ({parameter}={text}); one of: {', '.join(by_text)}"
+        )
+    assert isinstance(sort, Numbers)
+    if sort.none_allowed and text == "none":
+        return sort.none_code
+    if not text.isdecimal() or int(text) < sort.low:
+        raise ProtocolError(
+            f"{parameter}={text}: {text!r} is no {sort.name}; write a number from {sort.low} on"
+        )
+    return int(text)
+
+
+def label(step: Recorded, arguments: Arguments) -> str:
+    """`leader_shrinks_isr(leader=1, replica=3)`, as runs print it."""
+    shown = []
+    for name, sort in step.parameters.items():
+        value = arguments[name]
+        if isinstance(value, frozenset):
+            assert isinstance(sort, SetOf)
+            inner = ",".join(sort.element.show(one) for one in sorted(value))
+            shown.append(f"{name}={{{inner}}}")
+        else:
+            assert isinstance(sort, Sort)
+            shown.append(f"{name}={sort.show(value)}")
+    return f"{step.transition.name}({', '.join(shown)})"

@@ -1,0 +1,149 @@
+"""The line that opens a story: `system replication version 2.3 without fetch_fencing brokers 3`.
+
+Pairs of words, after the system in any order: `version V`, `without SWITCH` (true-or-false, thrown
+back to what it was before the fix), `with SWITCH=VALUE`, and `BOUND N` for every bound named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from model.language import ProtocolError, RecordedSystem, System
+from model.language.errors import unknown_name
+from model.language.recording import Recorded
+from model.language.schema import SetOf
+from model.language.sorts import Enumeration, Sort
+from model.language.terms import Term
+from model.systems import system
+from model.versions import SWITCHES
+
+OPENING = "system replication version 2.3 brokers 3"
+
+ROOM = 64
+"""Numbers that a guard or a claim ranges over, where the story names no bound: none is reached."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What a story is played on: a system, recorded for its version and switches, and its bounds.
+
+    `given` are the bounds that the story names; steps beyond one are refused.
+    """
+
+    recorded: RecordedSystem
+    given: dict[str, int]
+
+    @property
+    def step_bounds(self) -> dict[str, int]:
+        """For steps: sizes, and what a guard names; numbers have no limit that was not given."""
+        own = self.recorded.system
+        sizes = {name: own.bounds[name].default or ROOM for name in _enumerated(self.recorded)}
+        limits = dict.fromkeys(_named_by_limit(self.recorded), ROOM)
+        return {**limits, **sizes, **self.given}
+
+    def claim_bounds(self, greatest: int) -> dict[str, int]:
+        """For claims, which may range over all numbers: beyond the greatest, all is blank."""
+        room = dict.fromkeys(self.recorded.system.bounds, max(ROOM, greatest + 1))
+        return {**room, **self.step_bounds}
+
+
+def read_heading(text: str) -> Heading:
+    """The heading that a line gives; ProtocolError names the word that is wrong."""
+    words = text.split()
+    if words[:1] != ["system"] or len(words) < 2:
+        raise ProtocolError(
+            f"a story begins with its system, not with {text!r}; write a line such as: {OPENING}"
+        )
+    chosen = system(words[1])
+    version: str | None = None
+    changed: dict[str, object] = {}
+    bounds: dict[str, int] = {}
+    for key, value in _pairs(words[2:]):
+        if key == "version":
+            version = chosen.version(value).name
+        elif key in ("without", "with"):
+            name, setting = _thrown_back(value) if key == "without" else _setting(value)
+            if name not in chosen.switches:
+                raise ProtocolError(unknown_name(f"switch of {chosen.name}", name, chosen.switches))
+            changed[name] = setting
+        else:
+            bounds[key] = _number(chosen, key, value)
+    chosen.limits(bounds)
+    return Heading(chosen.recorded(version, changed), bounds)
+
+
+def _pairs(words: list[str]) -> Iterable[tuple[str, str]]:
+    if len(words) % 2:
+        raise ProtocolError(f"{words[-1]!r} has no value; write pairs of words: {OPENING}")
+    return zip(words[::2], words[1::2], strict=True)
+
+
+def _thrown_back(name: str) -> tuple[str, object]:
+    values = SWITCHES[name].values if name in SWITCHES else (False,)
+    if not isinstance(values[0], bool):
+        shown = ", ".join(map(str, values))
+        raise ProtocolError(f"{name} is one of {shown}; write which: with {name}={values[0]}")
+    return name, values[0]
+
+
+def _setting(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    values = SWITCHES[name].values if name in SWITCHES else ()
+    if not equals:
+        raise ProtocolError(f"with {text}: write with SWITCH=VALUE, such as with truncation=hw")
+    by_text = {str(known).lower(): known for known in values}
+    if values and value.lower() not in by_text:
+        raise ProtocolError(unknown_name(f"value of {name}", value, by_text))
+    return name, by_text.get(value.lower(), value)
+
+
+def _number(chosen: System, name: str, value: str) -> int:
+    words = ["version", "without", "with", *chosen.bounds]
+    if name not in chosen.bounds:
+        raise ProtocolError(unknown_name(f"word or bound of {chosen.name}", name, words))
+    if not value.isdecimal():
+        raise ProtocolError(f"{name} {value}: {value!r} is not a whole number, as in {name} 3")
+    return int(value)
+
+
+def heading_line(recorded: RecordedSystem, bounds: dict[str, int]) -> str:
+    """The line that `read_heading` would read as this."""
+    words = ["system", recorded.system.name, "version", recorded.version]
+    for name, value in sorted(recorded.without.items()):
+        before = SWITCHES[name].values[0] if name in SWITCHES else False
+        plainly = isinstance(value, bool) and value is before
+        words += ["without", name] if plainly else ["with", f"{name}={value}"]
+    for name, number in bounds.items():
+        words += [name, str(number)]
+    return " ".join(words)
+
+
+def _parameters(step: Recorded) -> Iterable[Sort]:
+    for sort in step.parameters.values():
+        yield sort.element if isinstance(sort, SetOf) else sort
+
+
+def _enumerated(recorded: RecordedSystem) -> list[str]:
+    """The bounds that are the size of an enumeration: no state can be read without them."""
+    sorts = [sort for leaf in recorded.fields.values() for sort in (*leaf.dims, leaf.sort)]
+    sorts += [sort for step in recorded.steps for sort in _parameters(step)]
+    return sorted({sort.bound for sort in sorts if isinstance(sort, Enumeration)})
+
+
+def _named_by_limit(recorded: RecordedSystem) -> list[str]:
+    """The bounds that a guard or a write names by `limit`."""
+    todo: list[Term] = []
+    for step in recorded.steps:
+        todo += [one.condition for one in step.requires] + [one.value for one in step.writes]
+    found: set[str] = set()
+    seen: set[Term] = set()
+    while todo:
+        term = todo.pop()
+        if term in seen:
+            continue
+        seen.add(term)
+        if term.op == "bound":
+            found.add(str(term.args[0]))
+        todo += [arg for arg in term.args if isinstance(arg, Term)]
+    return sorted(found)

@@ -1,0 +1,163 @@
+"""A sparse state as leaves that a person reads: `replica[1].isr`, `log[2]`, `zk.version`.
+
+The same paths and texts as `specs.reading` gives for enumerated states, but over states whose
+numbers have no limit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from model.language import ProtocolError
+from model.language.errors import unknown_name
+from model.language.evaluate import Evaluator, Index, SparseState
+from model.language.schema import Field
+from model.language.sorts import Enumeration
+from specs.reading import plain, text
+
+
+@dataclass(frozen=True)
+class Place:
+    """One leaf: a value, a set, or a whole log, at the keys of its maps."""
+
+    name: str
+    kind: str
+    keys: Index
+    path: str
+
+
+class Leaves:
+    """How the fields of a system group into leaves; `kept` are the fields that are told."""
+
+    def __init__(self, twin: Evaluator, kept: Iterable[str]) -> None:
+        self._twin = twin
+        self._fields = twin.recorded.fields
+        self._kept = set(kept)
+        self._order = {name: position for position, name in enumerate(self._fields)}
+        self._logs = {leaf.log for leaf in self._fields.values() if leaf.log is not None}
+
+    # -- places -------------------------------------------------------------------------------
+
+    def _place(self, leaf: Field, index: Index) -> Place:
+        name, kind, keep = leaf.name, "value", len(index)
+        if leaf.set_from is not None:
+            kind, keep = "set", leaf.set_from
+        log = self._log_of(leaf)
+        if log is not None:
+            name, kind, keep = log, "log", len(self._fields[f"{log}.end"].dims)
+        keys = index[:keep]
+        shown = "".join(
+            f"[{sort.show(part)}]" for sort, part in zip(leaf.dims[:keep], keys, strict=True)
+        )
+        first, dot, rest = name.partition(".")
+        return Place(name, kind, keys, f"{first}{shown}{dot}{rest}")
+
+    def _log_of(self, leaf: Field) -> str | None:
+        if leaf.log is not None:
+            return leaf.log
+        log = leaf.name.removesuffix(".end")
+        return log if log != leaf.name and log in self._logs else None
+
+    def changes(self, before: SparseState, after: SparseState) -> list[str]:
+        """`zk.isr: {1,2,3} → {1,2}`, a line for each leaf that differs, in the schema's order."""
+        changed: dict[Place, tuple[int, Index]] = {}
+        for name in sorted({*before, *after} & self._kept, key=self._order.__getitem__):
+            old, new = before.get(name, {}), after.get(name, {})
+            for index in sorted({*old, *new}):
+                if old.get(index) != new.get(index):
+                    place = self._place(self._fields[name], index)
+                    changed.setdefault(place, (self._order[name], place.keys))
+        return [
+            f"{place.path}: {self.shown(place, before)} → {self.shown(place, after)}"
+            for place in sorted(changed, key=changed.__getitem__)
+        ]
+
+    # -- values -------------------------------------------------------------------------------
+
+    def shown(self, place: Place, state: SparseState) -> str:
+        """A leaf's value as text."""
+        return text(self._value(place, state), is_set=place.kind == "set")
+
+    def _value(self, place: Place, state: SparseState) -> Any:
+        if place.kind == "log":
+            return self._log(place, state)
+        leaf = self._fields[place.name]
+        if place.kind == "set":
+            size = len(place.keys)
+            entries = sorted(state.get(place.name, {}))
+            members = [index[size:] for index in entries if index[:size] == place.keys]
+            return [member[0] if len(member) == 1 else member for member in members]
+        return plain(leaf.sort, self._twin.read(state, place.name, place.keys))
+
+    def _log(self, place: Place, state: SparseState) -> list[dict[str, Any]]:
+        end = self._twin.read(state, f"{place.name}.end", place.keys)
+        parts = [leaf for leaf in self._fields.values() if leaf.log == place.name]
+        start = len(f"{place.name}.at.")
+        return [
+            {
+                leaf.name[start:]: plain(
+                    leaf.sort, self._twin.read(state, leaf.name, (*place.keys, offset))
+                )
+                for leaf in parts
+            }
+            for offset in range(end)
+        ]
+
+    # -- by name ------------------------------------------------------------------------------
+
+    def named(self, wanted: str, state: SparseState) -> list[str]:
+        """`zk.isr: {1,2}` for a path, a line for each leaf below it or of it; nearest if unknown.
+
+        Of a map over numbers only the entries that are not blank are told.
+        """
+        name, keys = _split(wanted)
+        fields = [
+            leaf
+            for leaf in self._fields.values()
+            if name in (leaf.name, self._log_of(leaf)) or leaf.name.startswith(f"{name}.")
+        ]
+        if not fields:
+            raise ProtocolError(unknown_name("field", name, self._names()))
+        places: dict[Place, None] = {}
+        for leaf in fields:
+            for index in self._indices(leaf, state):
+                place = self._place(leaf, index)
+                shown = tuple(
+                    sort.show(part) for sort, part in zip(leaf.dims, place.keys, strict=False)
+                )
+                if shown[: len(keys)] == keys:
+                    places[place] = None
+        if not places:
+            where = "".join(f"[{key}]" for key in keys)
+            raise ProtocolError(f"{name} has nothing at {where}: show {name} shows where it has")
+        return [f"{place.path}: {self.shown(place, state)}" for place in places]
+
+    def _names(self) -> list[str]:
+        whole = {leaf.name for leaf in self._fields.values() if self._log_of(leaf) is None}
+        return sorted(whole | {name.partition(".")[0] for name in self._fields})
+
+    def _indices(self, leaf: Field, state: SparseState) -> list[Index]:
+        """The map keys of a field: all of an enumeration, of numbers those with an entry."""
+        keep = len(leaf.dims) if leaf.set_from is None else leaf.set_from
+        log = self._log_of(leaf)
+        if log is not None:
+            keep = len(self._fields[f"{log}.end"].dims)
+        found: list[Index] = [()]
+        for position, sort in enumerate(leaf.dims[:keep]):
+            if isinstance(sort, Enumeration):
+                parts = list(sort.domain(self._twin.bounds))
+            else:
+                parts = sorted({index[position] for index in state.get(leaf.name, {})})
+            found = [(*index, part) for index in found for part in parts]
+        return found
+
+
+def _split(wanted: str) -> tuple[str, tuple[str, ...]]:
+    """`replica[2].isr` -> `replica.isr`, (2,): indices stand behind the first part."""
+    match = re.fullmatch(r"(\w+)((?:\[\w+\])*)((?:\.\w+)*)", wanted)
+    if match is None:
+        raise ProtocolError(f"{wanted!r} is no field; write it as a story tells it: replica[2].isr")
+    return match[1] + match[3], tuple(re.findall(r"\w+", match[2]))

@@ -1,0 +1,226 @@
+"""Plays a story on the dumb twin: numbers without limits, and a reason wherever a step fails."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from model.language import ImpossibleValue, ProtocolError, RecordedSystem
+from model.language.evaluate import BeyondBound, Evaluator, SparseState
+from model.language.explain import why_not
+from model.language.properties import DEADLOCK
+from model.language.recording import Recorded, Requirement
+from model.language.schema import SetOf
+from specs.story.commands import ASSERTING, STEP, Arguments, Command, label, step_named
+from specs.story.heading import Heading
+from specs.story.leaves import Leaves
+from specs.story.read import Story
+from specs.verdict import Verdict
+
+INDENT = "    "
+
+
+@dataclass
+class Outcome:
+    """What a story told when it was played; `failed` is the line that did not go as it says.
+
+    `told` has the lines of each scene, command by command, up to the line that failed.
+    """
+
+    story: Story
+    told: list[list[list[str]]] = field(default_factory=list)
+    failed: tuple[int, str] | None = None
+
+    @property
+    def lines(self) -> list[list[str]]:
+        """By scene: what was told."""
+        return [[line for part in scene for line in part] for scene in self.told]
+
+    @property
+    def is_as_recorded(self) -> bool:
+        """Was told just what the story's file has below its rules?"""
+        return self.lines == [scene.told for scene in self.story.scenes]
+
+    @property
+    def steps(self) -> int:
+        """Steps that the story takes."""
+        return sum(command.is_step for command in self.story.commands)
+
+    @property
+    def checks(self) -> int:
+        """Lines that assert something."""
+        return sum(command.verb in ASSERTING for command in self.story.commands)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Holds if all went as recorded and something was checked."""
+        if self.failed is not None or not self.is_as_recorded:
+            return Verdict.BROKEN
+        return Verdict.HOLDS if self.checks else Verdict.NOT_CHECKED
+
+    @cached_property
+    def first_difference(self) -> int | None:
+        """The position among the story's commands of the first that did not tell as recorded."""
+        position = 0
+        for number, scene in enumerate(self.story.scenes):
+            recorded = list(scene.told)
+            told = self.told[number] if number < len(self.told) else []
+            for at in range(len(scene.commands)):
+                lines = told[at] if at < len(told) else None
+                if lines is None or recorded[: len(lines)] != lines:
+                    return position
+                del recorded[: len(lines)]
+                position += 1
+            if recorded:
+                return position - 1
+        return None
+
+
+class Unlike(Exception):
+    """A line did not go as it says; the message says how."""
+
+
+def play(story: Story, recorded: RecordedSystem | None = None) -> Outcome:
+    """Plays a story to its end, or to the first line that does not go as it says.
+
+    `recorded` takes the place of the story's own system: the same, with something taken out.
+    """
+    outcome = Outcome(story)
+    if story.heading is None:
+        return outcome
+    stage = _Stage(story, story.heading, recorded or story.heading.recorded)
+    for scene in story.scenes:
+        told: list[list[str]] = []
+        outcome.told.append(told)
+        for command in scene.commands:
+            try:
+                told.append(stage.play(command))
+            except (Unlike, ProtocolError) as error:
+                outcome.failed = command.line, str(error)
+                return outcome
+    return outcome
+
+
+class _Stage:
+    def __init__(self, story: Story, heading: Heading, recorded: RecordedSystem) -> None:
+        self.heading, self.recorded = heading, recorded
+        self.twin = Evaluator(recorded, heading.step_bounds)
+        checked = {one.what for one in story.commands if one.verb == "check"} - {DEADLOCK}
+        judged = [recorded.claim(name)[1] for name in sorted(checked)]
+        # As runs do: history that no claim of the story reads, and unbounded budgets, go untold.
+        kept = recorded.fields_needed(judged, heading.given)
+        self.leaves = Leaves(self.twin, kept)
+        self.kept = kept
+        self.states: list[SparseState] = [self.twin.initial()]
+        self.marks: dict[str, SparseState] = {}
+
+    @property
+    def now(self) -> SparseState:
+        return self.states[-1]
+
+    def play(self, command: Command) -> list[str]:
+        """What the command tells."""
+        if command.verb in (STEP, "quietly"):
+            return self._step(command)
+        if command.verb == "refused":
+            return self._refused(command)
+        if command.verb == "check":
+            return self._check(command.what)
+        if command.verb == "show":
+            return self.leaves.named(command.what, self.now)
+        if command.verb == "mark":
+            self.marks[command.what] = self.now
+            return []
+        return self._same(command.what)
+
+    def _step(self, command: Command) -> list[str]:
+        step = step_named(self.recorded, command.what)
+        refused = self.twin.possible(step, self.now, command.arguments)
+        if refused is not None:
+            why = self.twin.explain(refused, self.now, command.arguments)
+            raise Unlike(f"{command.label} is {why}")
+        try:
+            after = self.twin.successor(step, self.now, command.arguments)
+        except BeyondBound as error:
+            raise Unlike(
+                f"{command.label} leads beyond the bound {error.bound}: {error}; "
+                "give a greater one in the story's first line"
+            ) from error
+        except ImpossibleValue as error:
+            raise Unlike(f"{command.label}: {error}") from error
+        changes = self.leaves.changes(self.now, after)
+        self.states.append(after)
+        if command.verb == "quietly":
+            return []
+        return [command.label, *(INDENT + line for line in changes or ["nothing changes"])]
+
+    def _refused(self, command: Command) -> list[str]:
+        step = step_named(self.recorded, command.what)
+        refused = self.twin.possible(step, self.now, command.arguments)
+        if refused is None:
+            raise Unlike(f"{command.label} is possible here, and the story says that it is refused")
+        why = self.twin.explain(refused, self.now, command.arguments)
+        return [f"refused {command.label}", INDENT + why.removeprefix("not possible: ")]
+
+    def _check(self, name: str) -> list[str]:
+        if name == DEADLOCK:
+            possible = self._first_possible()
+            return [f"some step is possible: {possible}" if possible else "nothing is possible"]
+        claim, condition = self.recorded.claim(name)
+        judge = Evaluator(self.recorded, self.heading.claim_bounds(_greatest(self.now)))
+        if claim.is_about_steps:
+            return [self._every_step(judge, name, claim.sentence)]
+        holds = bool(judge.value(condition, self.now, {}))
+        if claim.kind != "always":
+            return [f"{name}: {'so it is' if holds else 'not so here'} — {claim.sentence}"]
+        if holds:
+            return [f"{name}: holds"]
+        why = why_not(judge, Requirement(condition, name), self.now, {})
+        values = why.partition(" — false ")[2]
+        return [f"{name}: broken — {claim.sentence}", *([INDENT + values] if values else [])]
+
+    def _every_step(self, judge: Evaluator, name: str, sentence: str) -> str:
+        for number, (before, after) in enumerate(itertools.pairwise(self.states), 1):
+            if not judge.holds_of_step(name, before, after):
+                return f"{name}: broken by step {number} — {sentence}"
+        return f"{name}: holds of every step"
+
+    def _first_possible(self) -> str | None:
+        bounds = self.heading.claim_bounds(_greatest(self.now))
+        for step in self.recorded.steps:
+            for arguments in _choices(step, bounds):
+                if self.twin.possible(step, self.now, arguments) is None:
+                    return label(step, arguments)
+        return None
+
+    def _same(self, name: str) -> list[str]:
+        if name not in self.marks:
+            raise Unlike(f"nothing was marked {name}; write `mark {name}` where it is to be so")
+        differ = self.leaves.changes(self.marks[name], self.now)
+        if differ:
+            raise Unlike(f"the state is not the one marked {name}: {'; '.join(differ)}")
+        return [f"the state is the one marked {name}"]
+
+
+def _greatest(state: SparseState) -> int:
+    """The greatest number in a state, as a value or as an index."""
+    numbers = [
+        max((*index, int(value))) for cells in state.values() for index, value in cells.items()
+    ]
+    return max(numbers, default=0)
+
+
+def _choices(step: Recorded, bounds: dict[str, int]) -> list[Arguments]:
+    domains: list[list[int | frozenset[int]]] = []
+    for sort in step.parameters.values():
+        if isinstance(sort, SetOf):
+            members = list(sort.element.domain(bounds))
+            domains.append([
+                frozenset(chosen)
+                for size in range(len(members) + 1)
+                for chosen in itertools.combinations(members, size)
+            ])  # fmt: skip
+        else:
+            domains.append(list(sort.domain(bounds)))
+    return [dict(zip(step.parameters, one, strict=True)) for one in itertools.product(*domains)]

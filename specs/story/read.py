@@ -1,0 +1,128 @@
+"""Reads the text of a story: comments, the heading, and scenes of lines and what they told.
+
+# comments: what happens, and `# Shows:` what one sees by it
+system ...                   the heading (specs.story.heading)
+line                         a step, or a word with what it takes (specs.story.commands);
+line   # comment             blank lines and comments may stand between lines
+----                         ends the lines of a scene
+told                         the recorded output, up to a blank line
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from model.language import ProtocolError
+from specs.story.commands import WORDS, Command, read_command
+from specs.story.errors import StoryError
+from specs.story.heading import Heading, read_heading
+
+RULE = "----"
+
+TO_PLAY = re.compile(rf"(({'|'.join(WORDS)}) )?\w+( \w+=\S+)*")
+"""What a line to play looks like, and nothing that is ever told."""
+
+
+@dataclass
+class Scene:
+    """Some lines and what was told below them; `above` is their text, rule included."""
+
+    above: list[str]
+    commands: list[Command]
+    told: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Story:
+    """A story as read; `source` names it in messages, `tail` is what follows the last scene.
+
+    A text without a single line to play has no heading: `heading` is None.
+    """
+
+    source: str
+    title: str
+    heading: Heading | None
+    scenes: list[Scene]
+    tail: list[str]
+
+    @property
+    def commands(self) -> list[Command]:
+        """Every line to play, in order."""
+        return [command for scene in self.scenes for command in scene.commands]
+
+
+def read_story(path: Path) -> Story:
+    """The story of a file. Raises StoryError for what cannot be read, OSError for no file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise StoryError(str(path), 1, "is not text; a story is a text file in UTF-8") from error
+    return parse(text, str(path))
+
+
+def parse(text: str, source: str = "story") -> Story:
+    """The story of a text."""
+    return _Reader(source).read(text)
+
+
+class _Reader:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.title = ""
+        self.heading: Heading | None = None
+        self.scenes: list[Scene] = []
+        self.above: list[str] = []
+        self.commands: list[Command] = []
+        self.is_telling = False
+
+    def read(self, text: str) -> Story:
+        """Line by line."""
+        for number, raw in enumerate(text.splitlines(), 1):
+            line = raw.rstrip()
+            if self.is_telling and line:
+                self._told(number, line)
+                continue
+            self.is_telling = False
+            self.above.append(line)
+            try:
+                self._line(number, line)
+            except StoryError:
+                raise
+            except ProtocolError as error:
+                raise StoryError(self.source, number, str(error)) from error
+        if self.commands:
+            raise StoryError(
+                self.source, self.commands[-1].line,
+                f"no {RULE} stands below this line; write one: what is told goes below it "
+                "(insync story FILE --accept puts it there)",
+            )  # fmt: skip
+        tail = self.above
+        while tail and not tail[-1]:
+            tail.pop()
+        return Story(self.source, self.title, self.heading, self.scenes, tail)
+
+    def _told(self, number: int, line: str) -> None:
+        # Else --accept would take the next scene for old output, and write over it.
+        if line == RULE or TO_PLAY.fullmatch(line.split("#", 1)[0].rstrip()):
+            raise StoryError(
+                self.source, number,
+                f"{line!r} is to be played, and stands in what was told; leave a blank line above",
+            )  # fmt: skip
+        self.scenes[-1].told.append(line)
+
+    def _line(self, number: int, line: str) -> None:
+        content = line.split("#", 1)[0].strip()
+        if not content:
+            if line.startswith("#") and not self.title:
+                self.title = line.lstrip("# ")
+        elif self.heading is None:
+            self.heading = read_heading(content)
+        elif content == RULE:
+            if not self.commands:
+                raise StoryError(self.source, number, f"nothing to play stands above this {RULE}")
+            self.scenes.append(Scene(self.above, self.commands))
+            self.above, self.commands, self.is_telling = [], [], True
+        else:
+            self.commands.append(read_command(number, content, self.heading))

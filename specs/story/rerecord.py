@@ -1,0 +1,30 @@
+"""The text that a story has after it was played, and how it differs from the text that it had."""
+
+from __future__ import annotations
+
+import difflib
+
+from specs.story.play import Outcome
+
+
+def rerecorded(outcome: Outcome) -> str:
+    """The story's text with what was told below each rule; comments and lines stay as they are."""
+    lines: list[str] = []
+    for scene, told in zip(outcome.story.scenes, outcome.lines, strict=True):
+        lines += [*scene.above, *told]
+    lines += outcome.story.tail
+    return "\n".join(lines) + "\n"
+
+
+def difference(outcome: Outcome, before: str) -> list[str]:
+    """A unified diff from the recorded text to what was told; empty if there is none."""
+    source = outcome.story.source
+    if outcome.is_as_recorded:
+        return []
+    return [
+        line.rstrip("\n")
+        for line in difflib.unified_diff(
+            before.splitlines(), rerecorded(outcome).splitlines(),
+            f"{source} (recorded)", f"{source} (told now)", lineterm="", n=2,
+        )
+    ]  # fmt: skip
