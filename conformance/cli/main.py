@@ -34,6 +34,8 @@ COMMANDS: dict[str, Entry] = {
     "explore": Entry("conformance.cli.explore", "explore", "Visit every reachable state."),
     "find": Entry("conformance.cli.find", "find", "Print the shortest run that breaks a claim."),
     "prove": Entry("conformance.cli.prove", "prove", "Prove claims for any number of brokers."),
+    "surgery": Entry("conformance.cli.surgery", "surgery", "Say what each guard is for."),
+    "story": Entry("conformance.cli.story", "story", "Play stories; compare with their recording."),
     "versions": Entry("conformance.cli.versions", "versions", "List versions and switches."),
     "export": Entry("conformance.cli.export", "export", "Write a system for TLC to check."),
     "simulate": Entry("conformance.cli.simulate", "simulate", "Run and record the implementation."),
