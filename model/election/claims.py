@@ -1,8 +1,24 @@
 """What the control plane promises. "There is one controller" is not it: during a long pause two
-brokers believe it. The honest claims are about epochs."""
+brokers believe it. The honest claims are about epochs.
+
+Nor is it that somebody becomes controller in the end: a session that expires again and again, just
+before its broker wins, can prevent that for ever, and so can a winner that dies unheard while its
+session is kept alive. What is certain is said of what was already done.
+"""
 
 from model.election.state import BROKERS, EPOCHS
-from model.language import all_of, always, every, implies, not_, some, sometimes
+from model.language import (
+    all_of,
+    always,
+    always_step,
+    eventually,
+    every,
+    implies,
+    not_,
+    some,
+    sometimes,
+    when,
+)
 
 
 def one_holder_an_epoch(now):
@@ -28,6 +44,24 @@ def single_writer(now):
         companion="a_deposed_request_is_in_flight")
 def single_master(now):
     return not_(now.stale_obedience)
+
+
+@always_step("the controller epoch in ZooKeeper never goes back, and its zkVersion grows whenever "
+             "it does, and only then",
+             companion="a_win_is_unheard")
+def controller_epoch_never_falls(now, after):
+    return when(after.zk.epoch == now.zk.epoch,
+                after.zk.epoch_version == now.zk.epoch_version,
+                all_of(after.zk.epoch > now.zk.epoch,
+                       after.zk.epoch_version > now.zk.epoch_version))
+
+
+@eventually("every broker knows of the newest controller that ever sent a request, or of a newer "
+            "one, whatever crashes and expires",
+            fair=("request_is_obeyed",))
+def newest_controller_is_heard(now):
+    return every(BROKERS, lambda broker: every(BROKERS, lambda sender: every(EPOCHS, lambda epoch:
+        implies(now.sent.has(sender, epoch), now.seen[broker] >= epoch))))
 
 
 @sometimes("two brokers believe they are the controller, under different epochs")
@@ -59,5 +93,6 @@ def a_win_is_unheard(now):
 
 CLAIMS = (
     single_controller, single_writer, single_master,
+    controller_epoch_never_falls, newest_controller_is_heard,
     zombies_overlap, a_zombie_has_a_write_under_way, a_deposed_request_is_in_flight,
     a_win_is_unheard)

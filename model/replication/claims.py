@@ -1,15 +1,22 @@
-"""What replication promises: what was committed is never lost, and logs agree below it."""
+"""What replication promises: what was committed is never lost, and logs agree below it.
+
+That a broker's high watermark never falls is not among it: a follower's does, when its next leader
+is one round behind (`insync` shows it in 22 steps). What consumers see is a leader's, in office.
+"""
 
 from model.language import (
     all_of,
     always,
+    always_step,
     any_of,
     below,
+    eventually,
     every,
     implies,
     not_,
     some,
     sometimes,
+    when,
 )
 from model.replication.state import BROKERS, OFFSETS
 
@@ -61,6 +68,41 @@ def clean_election(now):
     return every(BROKERS, lambda b: implies(now.zk.leader == b, now.zk.isr.has(b)))
 
 
+@always_step("the registered leader epoch never goes back, and the zkVersion of the state grows "
+             "whenever it is written, and only then",
+             companion="a_leader_is_elected")
+def leader_epoch_never_falls(now, after):
+    untouched = all_of(
+        after.zk.leader == now.zk.leader, after.zk.leader_epoch == now.zk.leader_epoch,
+        after.zk.isr == now.zk.isr, after.zk.state_epoch == now.zk.state_epoch)
+    return all_of(
+        after.zk.leader_epoch >= now.zk.leader_epoch,
+        when(untouched, after.zk.version == now.zk.version, after.zk.version > now.zk.version))
+
+
+@always_step("the high watermark of a broker never falls as long as it believes it leads",
+             companion="a_commit_survives_an_election")
+def leaders_hw_never_falls(now, after):
+    return every(BROKERS, lambda b: implies(
+        all_of(now.replica[b].role == "leader", after.replica[b].role == "leader"),
+        after.replica[b].hw >= now.replica[b].hw))
+
+
+@eventually("a follower whose leader leads in the follower's own epoch has cut its log where it "
+            "must, and has every record of the leader",
+            fair=("follower_asks_epoch", "leader_answers_epoch", "leader_refuses_epoch",
+                  "follower_truncates", "epoch_answer_is_ignored",
+                  "follower_asks_records", "leader_answers_fetch", "leader_refuses_fetch",
+                  "follower_appends", "fetch_answer_is_ignored"))
+def followers_catch_up(now):
+    return every(BROKERS, lambda follower: every(BROKERS, lambda leader: implies(
+        all_of(now.replica[follower].role == "follower", now.replica[follower].leader == leader,
+               now.replica[leader].role == "leader",
+               now.replica[leader].epoch == now.replica[follower].epoch),
+        all_of(not_(now.replica[follower].truncating),
+               now.log[follower].end == now.log[leader].end))))
+
+
 @sometimes("a leader is registered")
 def a_leader_is_elected(now):
     return some(BROKERS, lambda b: now.zk.leader == b)
@@ -97,5 +139,6 @@ def an_old_fetch_is_in_flight(now):
 
 CLAIMS = (
     no_message_loss, isr_holds_committed, log_matching, leader_unique, clean_election,
+    leader_epoch_never_falls, leaders_hw_never_falls, followers_catch_up,
     a_leader_is_elected, a_commit_survives_an_election, two_replicas_have_a_high_watermark,
     zombies_overlap, an_old_fetch_is_in_flight)

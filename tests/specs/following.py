@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -81,8 +82,44 @@ def follow(exploration: Exploration, run: Run) -> list[SparseState]:
 
 
 def settles_in_its_last_state_only(exploration: Exploration, run: Run) -> bool:
-    """The claim is broken (a `sometimes`: reached) at the end of a run and nowhere before."""
+    """The run shows what it is said to show, and nothing of it before: asked of the dumb twin.
+
+    A state claim is broken (a `sometimes`: reached) at the end of the run and nowhere before, a
+    claim about steps by its last step alone; an `eventually` by a fair loop without its condition.
+    """
     twin = Evaluator(exploration.grounded.recorded, run.bounds)
-    told = [twin.holds(run.claim, state) for state in follow(exploration, run)]
-    last = exploration.claims[run.claim].kind == "sometimes"
+    states = follow(exploration, run)
+    kind = exploration.claims[run.claim].kind
+    if kind == "eventually":
+        return _loops_without_it(exploration, run, states)
+    if kind == "always_step":
+        told = [twin.holds_of_step(run.claim, *pair) for pair in itertools.pairwise(states)]
+        return told == [True] * (len(run.steps) - 1) + [False]
+    told = [twin.holds(run.claim, state) for state in states]
+    last = kind == "sometimes"
     return told == [not last] * len(run.steps) + [last]
+
+
+def _loops_without_it(exploration: Exploration, run: Run, states: list[SparseState]) -> bool:
+    """The loop closes, never satisfies the condition, and neglects no fair instance."""
+    assert run.loop is not None
+    grounded = exploration.grounded
+    twin = Evaluator(grounded.recorded, run.bounds)
+    turn = states[run.loop :]
+    taken = [(step.step, step.args) for step in run.steps[run.loop :]]
+    neglected = [
+        instance.label
+        for instance in grounded.instances
+        if instance.step.transition.name in grounded.recorded.claim(run.claim)[0].fair
+        and (instance.step.transition.name, instance.named_arguments) not in taken
+        and all(
+            twin.possible(instance.step, state, arguments(instance.named_arguments)) is None
+            for state in turn
+        )
+    ]
+    satisfied = [twin.holds(run.claim, state) for state in turn]
+    first, last = (
+        {name: cells for name, cells in state.items() if name not in grounded.dropped_ghosts}
+        for state in (turn[0], turn[-1])
+    )
+    return first == last and not any(satisfied) and not neglected

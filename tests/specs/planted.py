@@ -14,7 +14,8 @@ class Bug:
     """One thing wrong with a system, and how many states the shortest run to the damage has.
 
     `version` and `without` are history's bugs. `dropped` are (step, reason) of requirements taken
-    out; `missing` are steps taken out, which is how a `sometimes` comes to be false (depth None).
+    out; `missing` are steps taken out, which is how a `sometimes` comes to be false (depth None);
+    `unfair` are steps that no claim treats fairly any more.
     """
 
     depth: int | None
@@ -22,6 +23,7 @@ class Bug:
     without: tuple[str, ...] = ()
     dropped: tuple[tuple[str, str], ...] = ()
     missing: tuple[str, ...] = ()
+    unfair: tuple[str, ...] = ()
     bounds: Mapping[str, int] = field(default_factory=dict)
 
     def planted(self, system: str) -> RecordedSystem:
@@ -36,6 +38,10 @@ class Bug:
         names = {step.transition.name for step in recorded.steps}
         assert set(self.missing) <= names, self.missing
         recorded.steps = [s for s in recorded.steps if s.transition.name not in self.missing]
+        for name, (claim, condition) in recorded.claims.items():
+            fair = tuple(step for step in claim.fair if step not in self.unfair)
+            recorded.claims[name] = replace(claim, fair=fair), condition
+        assert set(self.unfair) <= {step.name for step in recorded.system.transitions}
         return recorded
 
 
@@ -70,6 +76,13 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(13, without=("requests_fenced",)),
         Bug(14, without=("broker_epoch",)),
     ),
+    ("election", "controller_epoch_never_falls"): (
+        Bug(7, dropped=(("broker_wins_election", "/controller_epoch is as it was read"),)),
+    ),
+    ("election", "newest_controller_is_heard"): (
+        Bug(11, without=("broker_epoch",)),
+        Bug(6, unfair=("request_is_obeyed",)),
+    ),
     ("election", "zombies_overlap"): (Bug(None, bounds={"brokers": 1}),),
     ("election", "a_zombie_has_a_write_under_way"): (Bug(None, missing=("session_expires",)),),
     ("election", "a_deposed_request_is_in_flight"): (
@@ -88,6 +101,24 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("replication", "log_matching"): (Bug(12, dropped=(UNKNOWN_ENDS,), bounds={"records": 2}),),
     ("replication", "leader_unique"): (Bug(7, dropped=(ANOTHER_LEADS,)),),
     ("replication", "clean_election"): (Bug(9, dropped=(OUT_OF_THE_ISR,)),),
+    ("replication", "leader_epoch_never_falls"): (
+        Bug(
+            8,
+            dropped=(("leader_shrinks_isr", "the cached version is current"),),
+            bounds={"versions": 3},
+        ),
+    ),
+    ("replication", "leaders_hw_never_falls"): (
+        Bug(
+            12, dropped=(UNKNOWN_ENDS, ("leader_advances_hw", "every ISR member is beyond the HW"))
+        ),
+        Bug(19, dropped=(("follower_appends", "it still follows that leader and epoch"),)),
+    ),
+    ("replication", "followers_catch_up"): (
+        Bug(9, unfair=("leader_answers_fetch",)),
+        Bug(12, unfair=("follower_truncates",)),
+        Bug(11, missing=("leader_refuses_fetch",)),
+    ),
     ("replication", "a_leader_is_elected"): (
         Bug(None, missing=("controller_elects_leader",), bounds=ONE_TERM),
     ),
