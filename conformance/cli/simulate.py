@@ -25,9 +25,9 @@ from conformance.cli.common import (
 from conformance.cli.tables import show_table
 from impl import KINDS, PROFILES, Trace, write_trace
 from impl import simulate as run
+from impl.world.cluster import MOST_BROKERS
 from impl.world.kafka_log import KafkaLogs
 from impl.world.simulator import FIRST_INSTANT_MS
-from impl.world.world import MOST_BROKERS
 from model.replication import SYSTEM as REPLICATION
 from specs.verdict import combine
 

@@ -2,91 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.falls import Fall, Step, falls
-from conformance.pipeline.findings import Finding, Kind, Rule
+from conformance.pipeline import rules_brokers, rules_controllers, rules_partitions
+from conformance.pipeline.bench import Bench
 from conformance.pipeline.history import History
 from conformance.pipeline.places import Place
 
 
-@dataclass
-class Bench:
-    """Where the rules put what they find, and how often each looked."""
-
-    history: History
-    findings: list[Finding] = field(default_factory=list)
-    checked: dict[str, int] = field(default_factory=dict)
-    sequences: int = 0
-    blamed: set[int] = field(default_factory=set)
-    _told: set[tuple[str, int]] = field(default_factory=set)
-
-    def looked(self, rule: Rule, times: int = 1) -> None:
-        """Count a comparison: a rule that never looked has not held."""
-        self.checked[rule.name] = self.checked.get(rule.name, 0) + times
-
-    def report(
-        self, kind: Kind, rule: Rule, event: Event, why: str, allowed: str | None = None
-    ) -> None:
-        """Report a line, once a rule. A line that broke one is no evidence for another."""
-        if (rule.name, id(event)) in self._told:
-            return
-        self._told.add((rule.name, id(event)))
-        if kind is Kind.VIOLATION:
-            self.blamed.add(id(event))
-        self.findings.append(
-            Finding(
-                kind=kind.value,
-                cluster=event.cluster,
-                file=event.file,
-                line=event.line,
-                rule=rule.name,
-                why=why,
-                allowed=allowed or rule.allowed,
-                positions=tuple(event.positions) or (event.where,),
-            )
-        )
-
-    def innocent(self, events: Iterable[Event]) -> list[Event]:
-        """The events that no rule has blamed so far."""
-        return [event for event in events if id(event) not in self.blamed]
-
-    def never_falls(
-        self,
-        rule: Rule,
-        what: str,
-        steps: list[Step],
-        excuse: Callable[[Event, Event], str | None],
-        joined: Callable[[Event, Event], bool],
-    ) -> list[Fall]:
-        """Judge a sequence of values and report its falls; `what` names the value in words."""
-        self.sequences += bool(steps)
-        self.looked(rule, max(0, len(steps) - 1))
-        found = list(falls(steps, excuse, joined))
-        for fall in found:
-            if fall.kind is Kind.EXPLAINED:
-                continue  # told once for the whole cluster, not once a value
-            last = fall.last
-            verb = (
-                "stays at" if fall.step.value == last.value else f"goes back from {last.value} to"
-            )
-            why = (
-                f"{what} {verb} {fall.step.value}; {last.value} was at {last.event.where}; "
-                f"{fall.why}"
-            )
-            need = "at least" if not fall.step.strict else "more than"
-            self.report(
-                fall.kind, rule, fall.step.event, why, f"{need} {last.value}: {rule.allowed}"
-            )
-        return found
-
-
 def judge(events: Iterable[Event], places: Mapping[str, Place]) -> Bench:
     """Every rule on the events of one cluster."""
-    from conformance.pipeline import rules_brokers, rules_controllers, rules_partitions
-
     bench = Bench(History(events, places))
     rules_controllers.check(bench)
     rules_partitions.check(bench)

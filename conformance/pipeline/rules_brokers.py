@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from conformance.ingest.schema import Event
+from conformance.pipeline.bench import Bench
 from conformance.pipeline.falls import Step
 from conformance.pipeline.findings import (
     NO_OLDER_CONTROLLER,
@@ -12,7 +13,6 @@ from conformance.pipeline.findings import (
     REFUSAL_JUSTIFIED,
     Kind,
 )
-from conformance.pipeline.judge import Bench
 
 # Lines that a broker writes after it has accepted the controller epoch of the request.
 _OBEYED = frozenset(

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
+from conformance.pipeline.bench import Bench
 from conformance.pipeline.falls import Step
 from conformance.pipeline.findings import CONTROLLER_EPOCHS_GROW, ONE_OWNER, Kind
-from conformance.pipeline.judge import Bench
 
 # Lines that a controller writes while it acts; its head carries the epoch that it acts with.
 WRITES = frozenset(

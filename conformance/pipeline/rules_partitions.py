@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from conformance.ingest.schema import Event
+from conformance.pipeline.bench import Bench
 from conformance.pipeline.falls import Step
 from conformance.pipeline.findings import (
     LEADER_EPOCHS_GROW,
@@ -14,7 +15,6 @@ from conformance.pipeline.findings import (
     WRITERS_EPOCH,
     Kind,
 )
-from conformance.pipeline.judge import Bench
 from conformance.pipeline.rules_controllers import WRITES
 
 _STATES = frozenset(("partition_changed", "isr_removed", "leader_and_isr_sent", "metadata_sent"))

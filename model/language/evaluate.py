@@ -20,15 +20,10 @@ from model.language.pointwise import Pointwise
 from model.language.recording import Recorded, Requirement, Write
 from model.language.schema import Field, SetOf
 from model.language.sorts import BOOL, Bounded, Enumeration, Numbers, Sort
+from model.language.sparse import Arguments, Environment, Index, SparseState
 from model.language.system import RecordedSystem
 from model.language.terms import AFTER, Term
 from model.language.values import blank_term
-
-Index = tuple[int, ...]
-SparseState = dict[str, dict[Index, int]]
-"""Field name -> {index -> code}; a Bool is True or False, none is its sort's code."""
-Arguments = Mapping[str, "int | frozenset[int]"]
-Environment = dict[str, "int | frozenset[int]"]
 
 INT64 = range(-(2**63), 2**63)
 
@@ -286,3 +281,15 @@ def _without_blanks(state: SparseState, fields: Mapping[str, Field]) -> SparseSt
         if found:
             kept[name] = found
     return kept
+
+
+__all__ = [
+    "INT64",
+    "Arguments",
+    "BeyondBound",
+    "Environment",
+    "Evaluator",
+    "Index",
+    "SparseState",
+    "blank_code",
+]

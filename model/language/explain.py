@@ -6,18 +6,14 @@ only the parts that fail are told, of an `every` only the first value for which 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from model.language.recording import Requirement
 from model.language.sorts import BOOL
+from model.language.sparse import Environment, SparseState, Values
 from model.language.terms import Term
-
-if TYPE_CHECKING:  # the evaluator uses this module
-    from model.language.evaluate import Environment, Evaluator, SparseState
 
 
 def why_not(
-    twin: Evaluator, requirement: Requirement, state: SparseState, environment: Environment
+    twin: Values, requirement: Requirement, state: SparseState, environment: Environment
 ) -> str:
     """`not possible: the version is current — false (view[1].zk_version 3, zk.version 5)`."""
     shown: dict[str, str] = {}
@@ -28,7 +24,7 @@ def why_not(
 
 
 def _collect(
-    twin: Evaluator,
+    twin: Values,
     term: Term,
     holds: bool,
     state: SparseState,
@@ -68,7 +64,7 @@ def _collect(
 
 
 def _show_all_that_is_fixed(
-    twin: Evaluator,
+    twin: Values,
     term: Term,
     state: SparseState,
     environment: Environment,
@@ -84,7 +80,7 @@ def _show_all_that_is_fixed(
 
 
 def place_and_value(
-    twin: Evaluator, state: SparseState, name: str, index: tuple[int, ...]
+    twin: Values, state: SparseState, name: str, index: tuple[int, ...]
 ) -> tuple[str, str]:
     """`view[1].isr` and `{1,2}`: a set is shown whole, an index stands behind the first part."""
     leaf = twin.recorded.fields[name]

@@ -10,20 +10,17 @@ neighbouring numbers that matter it is constant, and one sample speaks for all o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from model.language.errors import ProtocolError
 from model.language.recording import Write
+from model.language.sparse import Environment, Index, SparseState, Values
 from model.language.terms import Term
-
-if TYPE_CHECKING:  # the evaluator uses this module
-    from model.language.evaluate import Environment, Evaluator, Index, SparseState
 
 
 class Pointwise:
     """The definition that one write makes, in one state."""
 
-    def __init__(self, twin: Evaluator, write: Write, blank: int, state: SparseState) -> None:
+    def __init__(self, twin: Values, write: Write, blank: int, state: SparseState) -> None:
         self._twin, self._write, self._blank, self._state = twin, write, blank, state
 
     def indices(self, environment: Environment, position: int = 0) -> Iterator[Index]:

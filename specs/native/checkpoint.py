@@ -15,21 +15,37 @@ import tempfile
 import time
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from model.language import ProtocolError
 from model.language.symmetry import canonical_text
 from specs.native.kernel import Kernel
-from specs.native.store import FIRST_TABLE, LOAD, Words
-
-if TYPE_CHECKING:
-    from specs.native.search import Search
+from specs.native.store import FIRST_TABLE, LOAD, Spans, Store, Words
 
 FORMAT = "insync.checkpoint/1"
 DESCRIPTION = "checkpoint.json"
 EVERY_SECONDS = 60.0
+
+
+class Resumable(Protocol):
+    """What a search tells a checkpoint, and takes back from it: whole levels and their counts."""
+
+    store: Store
+    levels: list[Spans]
+    generated: int
+    dead_ends: int
+    settled: dict[str, int]
+    open: set[str]
+    fired: npt.NDArray[np.int64]
+    refused: npt.NDArray[np.uint8]
+    pruned: npt.NDArray[np.int64]
+
+    @property
+    def stopped(self) -> str | None:
+        """Why it is not complete."""
 
 
 class Checkpoint:
@@ -69,7 +85,7 @@ class Checkpoint:
 
     # -- writing ----------------------------------------------------------------------------
 
-    def save(self, search: Search) -> None:
+    def save(self, search: Resumable) -> None:
         """Writes the whole levels of a search. Raises ProtocolError where it cannot be written."""
         self._saved = time.perf_counter()
         words, store = self.kernel.words, search.store
@@ -122,7 +138,7 @@ class Checkpoint:
 
     # -- reading ----------------------------------------------------------------------------
 
-    def load_into(self, search: Search) -> bool:
+    def load_into(self, search: Resumable) -> bool:
         """Brings a fresh search to where the checkpoint was; False if the folder has none.
 
         Raises ProtocolError, naming both, for a checkpoint of anything else.
@@ -161,7 +177,7 @@ class Checkpoint:
                     f"{_title(mine)}: {what}; choose another folder"
                 )
 
-    def _fill(self, search: Search, told: dict[str, Any], states: Any) -> None:
+    def _fill(self, search: Resumable, told: dict[str, Any], states: Any) -> None:
         store, words = search.store, self.kernel.words
         count = sum(told["levels"])
         if count > store.region:

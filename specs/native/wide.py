@@ -1,6 +1,7 @@
 """Following steps on wide states: traces of real values, millions of steps a second."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator,misc,call-arg,var-annotated"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator,misc"
+# mypy: disable-error-code="call-arg,var-annotated"
 
 from __future__ import annotations
 
