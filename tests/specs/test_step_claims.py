@@ -1,4 +1,4 @@
-"""Claims about steps: every step is judged, by every engine, and a run ends with the one at fault."""
+"""Claims about steps: every engine judges every step, and a run ends with the one at fault."""
 
 from __future__ import annotations
 

@@ -1,0 +1,502 @@
+"""What happens in the end: fair loops, runs that stay, bounds, and the twins that must agree."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Collection
+from typing import Any
+
+import networkx
+import numpy as np
+import pytest
+
+from model.election import SYSTEM as ELECTION
+from model.language import (
+    Claim,
+    ProtocolError,
+    RecordedSystem,
+    all_of,
+    any_of,
+    eventually,
+    require,
+    when,
+)
+from model.replication import SYSTEM as REPLICATION
+from specs.exploration import Exploration
+from specs.explorer import explore, find
+from specs.lasso import Ending
+from specs.native import graph
+from specs.verdict import Verdict
+from tests.language.small import BROKERS, EPOCHS, system
+from tests.specs.following import settles_in_its_last_state_only
+from tests.specs.planted import BUGS, Bug
+
+BOUNDS = {"brokers": 2, "epoch": 3, "log": 1, "hottest": 1}
+ENGINES = pytest.mark.parametrize("engine", ["native", "python"])
+
+
+def epoch_grows(now, new):
+    """The epoch grows by one, up to two."""
+    require(now.epoch < 2, "the epoch is less than two")
+
+    new.epoch = now.epoch + 1
+
+
+def epoch_falls(now, new):
+    """The epoch falls back to zero."""
+    require(now.epoch == 1, "the epoch is one")
+
+    new.epoch = 0
+
+
+def heat_turns(now, new):
+    """It gets warm, or cold again: always possible."""
+    new.heat = when(now.heat == 0, 1, 0)
+
+
+def two(*fair: str) -> Claim:
+    @eventually("the epoch is two", fair=fair)
+    def it_is_two(now):
+        return now.epoch == 2
+
+    return it_is_two
+
+
+def answered(recorded: RecordedSystem, engine: str, **more: int) -> tuple[Ending, Exploration]:
+    found = explore(recorded, {**BOUNDS, **more}, engine=engine)
+    (ending,) = found.endings.values()
+    return ending, found
+
+
+def labels(found: Exploration, ending: Ending) -> list[str]:
+    """The run, with a bar before the loop."""
+    names = [found.grounded.instances[n].label for n in ending.path]
+    assert ending.loop is not None
+    return [*names[: ending.loop], "|", *names[ending.loop :]]
+
+
+# -- what it means ----------------------------------------------------------------------------
+
+
+@ENGINES
+def test_what_must_happen_happens_in_the_end(engine):
+    ending, _ = answered(system(epoch_grows, heat_turns, claims=(two("epoch_grows"),)), engine)
+
+    assert (ending.verdict, ending.why) == (Verdict.HOLDS, None)
+
+
+@ENGINES
+def test_what_nobody_must_do_may_never_happen_and_the_run_stays(engine):
+    ending, found = answered(system(epoch_grows, heat_turns, claims=(two("heat_turns"),)), engine)
+
+    assert ending.verdict is Verdict.BROKEN
+    assert labels(found, ending) == ["|", "heat_turns()", "heat_turns()"]
+
+
+@ENGINES
+def test_a_run_stays_where_nothing_fair_is_possible_though_something_else_is(engine):
+    def epoch_jumps(now, new):
+        """At one, the epoch may become two."""
+        require(now.epoch == 1, "the epoch is one")
+
+        new.epoch = 2
+
+    ending, found = answered(system(epoch_grows, epoch_jumps, claims=(two("epoch_jumps"),)), engine)
+
+    assert labels(found, ending) == ["|"]  # at zero nobody has to grow
+    run = found.run("it_is_two")
+    assert run is not None
+    assert run.as_text() == "and so it stays: nothing that must happen can happen any more"
+
+
+@ENGINES
+def test_a_dead_end_without_it_breaks_it(engine):
+    def epoch_is_lost(now, new):
+        """From one the epoch becomes three, and nothing follows."""
+        require(now.epoch == 1, "the epoch is one")
+
+        new.epoch = 3
+
+    def epoch_grows_from_small(now, new):
+        """The epoch grows by one, up to two."""
+        require(now.epoch < 2, "the epoch is less than two")
+
+        new.epoch = now.epoch + 1
+
+    steps = (epoch_grows_from_small, epoch_is_lost)
+    fair = tuple(step.__name__ for step in steps)
+    ending, found = answered(system(*steps, claims=(two(*fair),)), engine)
+
+    assert labels(found, ending) == ["epoch_grows_from_small()", "epoch_is_lost()", "|"]
+
+
+@ENGINES
+def test_a_loop_in_which_the_fair_step_is_impossible_again_and_again_is_fair(engine):
+    def epoch_jumps(now, new):
+        """At one, the epoch may become two."""
+        require(now.epoch == 1, "the epoch is one")
+
+        new.epoch = 2
+
+    def epoch_starts(now, new):
+        """From zero to one."""
+        require(now.epoch == 0, "the epoch is zero")
+
+        new.epoch = 1
+
+    steps = (epoch_starts, epoch_falls, epoch_jumps)
+    weak = two("epoch_starts", "epoch_jumps")
+    ending, found = answered(system(*steps, claims=(weak,)), engine)
+
+    # Weak fairness: at zero the jump is impossible, so that it may be missed for ever.
+    assert labels(found, ending) == ["|", "epoch_starts()", "epoch_falls()"]
+
+
+@ENGINES
+def test_it_is_not_enough_that_it_held_once(engine):
+    def epoch_starts_again(now, new):
+        """From two the epoch falls to zero."""
+        require(now.epoch == 2, "the epoch is two")
+
+        new.epoch = 0
+
+    steps = (epoch_grows, epoch_starts_again)
+    again, _ = answered(system(*steps, claims=(two("epoch_grows"),)), engine)
+
+    def epoch_is_lost(now, new):
+        """From two the epoch becomes three, and nothing follows."""
+        require(now.epoch == 2, "the epoch is two")
+
+        new.epoch = 3
+
+    lost, found = answered(system(epoch_grows, epoch_is_lost, claims=(two("epoch_grows"),)), engine)
+
+    assert again.verdict is Verdict.HOLDS
+    assert labels(found, lost) == ["epoch_grows()", "epoch_grows()", "epoch_is_lost()", "|"]
+
+
+@ENGINES
+def test_each_instance_of_a_fair_step_is_treated_fairly_by_itself(engine):
+    def broker_acts(now, new, broker):
+        """A broker turns the heat; the second one makes the epoch two, too."""
+        new.heat = when(now.heat == 0, 1, 0)
+        new.epoch = when(broker == 2, 2, now.epoch)
+
+    fair, _ = answered(system(broker_acts, claims=(two("broker_acts"),), broker=BROKERS), engine)
+
+    # By the step's name alone the first broker could act for ever; the second has its own right.
+    assert fair.verdict is Verdict.HOLDS
+
+
+@ENGINES
+def test_a_loop_takes_or_passes_by_everything_fair(engine):
+    def owner_is_found(now, new, broker):
+        """A broker becomes the owner, unless it is."""
+        require(now.owner != broker, "another is the owner")
+
+        new.owner = broker
+
+    ending, found = answered(
+        system(owner_is_found, claims=(two("owner_is_found"),), broker=BROKERS), engine
+    )
+    run = found.run("it_is_two")
+
+    assert labels(found, ending) == [
+        "owner_is_found(broker=1)", "|", "owner_is_found(broker=2)", "owner_is_found(broker=1)",
+    ]  # fmt: skip
+    assert run is not None
+    assert (run.loop, run.depth) == (1, 4)
+    assert run.as_text().endswith("and again from step 2, without end")
+    assert settles_in_its_last_state_only(found, run)
+
+
+@ENGINES
+def test_a_fair_step_that_changes_nothing_is_taken_for_ever(engine):
+    def nothing_moves(now, new):
+        """A step that changes nothing."""
+
+    ending, found = answered(system(nothing_moves, claims=(two("nothing_moves"),)), engine)
+
+    assert labels(found, ending) == ["|", "nothing_moves()"]
+
+
+@ENGINES
+def test_what_holds_everywhere_is_vacuous(engine):
+    @eventually("the epoch is a number", fair=("epoch_grows",))
+    def it_is_a_number(now):
+        return now.epoch >= 0
+
+    ending, _ = answered(system(epoch_grows, claims=(it_is_a_number,)), engine)
+
+    assert (ending.verdict, ending.why) == (
+        Verdict.UNKNOWN, "vacuous: it holds in every reachable state already",
+    )  # fmt: skip
+
+
+# -- bounds -----------------------------------------------------------------------------------
+
+
+def epoch_grows_for_ever(now, new):
+    """The epoch grows by one."""
+    new.epoch = now.epoch + 1
+
+
+@eventually("the epoch is nine", fair=("epoch_grows_for_ever",))
+def it_is_nine(now):
+    return now.epoch == 9
+
+
+@ENGINES
+def test_what_must_lead_beyond_a_bound_is_unknown_and_never_green(engine):
+    ending, found = answered(system(epoch_grows_for_ever, claims=(it_is_nine,)), engine)
+
+    assert (ending.verdict, found.run("it_is_nine")) == (Verdict.UNKNOWN, None)
+    assert ending.why == (
+        "a run can come to where epoch_grows_for_ever must follow and leads beyond a bound"
+    )
+
+
+@ENGINES
+def test_a_loop_within_the_bounds_breaks_it_whatever_lies_beyond(engine):
+    def epoch_may_be_lost(now, new):
+        """From one the epoch becomes zero again, with a limit on neither."""
+        require(now.epoch == 1, "the epoch is one")
+
+        new.epoch = 0
+
+    @eventually("the epoch is nine", fair=("epoch_may_be_lost",))
+    def it_is_nine_by_loss(now):
+        return now.epoch == 9
+
+    ending, found = answered(
+        system(epoch_grows_for_ever, epoch_may_be_lost, claims=(it_is_nine_by_loss,)), engine
+    )
+
+    assert ending.verdict is Verdict.BROKEN
+    assert labels(found, ending) == ["|"]
+
+
+@ENGINES
+def test_an_unfair_step_beyond_a_bound_does_not_matter(engine):
+    def heat_rises(now, new):
+        """It gets warmer, without any limit of its own."""
+        new.epoch = now.epoch + 1
+
+    @eventually("a broker owns it", fair=("owner_is_found",))
+    def it_is_owned(now):
+        return any_of(now.owner == 1, now.owner == 2)
+
+    def owner_is_found(now, new):
+        """The first broker becomes the owner."""
+        new.owner = 1
+
+    ending, found = answered(system(heat_rises, owner_is_found, claims=(it_is_owned,)), engine)
+
+    assert found.pruned == {"epoch": 2}
+    assert ending.verdict is Verdict.HOLDS
+
+
+@ENGINES
+def test_a_visit_that_was_cut_short_claims_nothing(engine):
+    recorded = system(epoch_grows, heat_turns, claims=(two("epoch_grows"),))
+
+    found = explore(recorded, BOUNDS, max_states=2, engine=engine)
+
+    told = found.claims["it_is_two"]
+    assert (told.verdict, told.why) == (Verdict.UNKNOWN, "the bound of 2 states is reached")
+
+
+# -- misuse, symmetry, memory -----------------------------------------------------------------
+
+
+def test_a_fair_step_that_does_not_exist_is_refused_with_the_nearest():
+    recorded = system(epoch_grows, claims=(two("epoch_grow"),))
+
+    with pytest.raises(ProtocolError, match=r"it_is_two: .*'epoch_grow'.*'epoch_grows'"):
+        explore(recorded, BOUNDS)
+
+
+def test_under_symmetry_what_happens_in_the_end_is_not_checked_and_cannot_be_asked_for():
+    recorded, limits = ELECTION.recorded(), ELECTION.limits({})
+
+    found = explore(recorded, limits, symmetry=True)
+
+    assert found.claims["newest_controller_is_heard"].verdict is Verdict.NOT_CHECKED
+    with pytest.raises(ProtocolError, match="leave --symmetry out"):
+        find(recorded, limits, "newest_controller_is_heard", symmetry=True)
+
+
+def test_without_the_memory_for_loops_the_answer_is_unknown(monkeypatch):
+    monkeypatch.setattr("specs.native.loops.BYTES_A_STATE", 10**9)
+
+    found = explore(ELECTION.recorded(), ELECTION.limits({}), memory_bytes=10**8)
+
+    told = found.claims["newest_controller_is_heard"]
+    assert found.complete
+    assert told.verdict is Verdict.UNKNOWN
+    assert told.why is not None
+    assert told.why.startswith("memory: loops would take")
+
+
+# -- twins ------------------------------------------------------------------------------------
+
+
+MOST = 3
+"""The greatest node of a random graph."""
+
+Edges = set[tuple[int, int]]
+
+
+def walking(
+    edges: dict[str, Edges], goal: Collection[int], fair: tuple[str, ...]
+) -> RecordedSystem:
+    """A system that walks on a graph; a step a set of edges, an instance a node that it goes to."""
+
+    def step(name: str) -> Any:
+        def walk(now, new, epoch):
+            """Goes to a node."""
+            ways = (all_of(now.epoch == a, epoch == b) for a, b in sorted(edges[name]))
+            require(any_of(*ways), "there is such an edge")
+
+            new.epoch = epoch
+
+        walk.__name__ = name
+        return walk
+
+    @eventually("a goal is reached", fair=fair)
+    def it_arrives(now):
+        return any_of(*(now.epoch == node for node in goal))
+
+    return system(*map(step, edges), claims=(it_arrives,), epoch=EPOCHS)
+
+
+def must_arrive(edges: dict[str, Edges], goal: Collection[int], fair: tuple[str, ...]) -> bool:
+    """By brute force: no set of reachable nodes is a fair loop without a goal."""
+    whole = networkx.DiGraph(itertools.chain(*edges.values()))
+    whole.add_node(0)
+    reachable = sorted((networkx.descendants(whole, 0) | {0}) - set(goal))
+    return not any(
+        is_fair_loop(set(nodes), edges, fair)
+        for size in range(1, len(reachable) + 1)
+        for nodes in itertools.combinations(reachable, size)
+    )
+
+
+def is_fair_loop(nodes: set[int], edges: dict[str, Edges], fair: tuple[str, ...]) -> bool:
+    inside = {name: {e for e in some if set(e) <= nodes} for name, some in edges.items()}
+    walk = networkx.DiGraph(itertools.chain(*inside.values()))
+    walk.add_nodes_from(nodes)
+    if not networkx.is_strongly_connected(walk):
+        return False
+    for name, to in itertools.product(fair, range(MOST + 1)):
+        taken = any(end == to for _, end in inside[name])
+        possible_everywhere = all((node, to) in edges[name] for node in nodes)
+        if possible_everywhere and not taken:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_on_random_graphs_both_engines_answer_as_brute_force_does(seed):
+    chance = random.Random(seed)
+    pairs = [(one, other) for one in range(MOST + 1) for other in range(MOST + 1)]
+    edges = {name: set(chance.sample(pairs, chance.randint(1, 6))) for name in ("one", "other")}
+    goal = chance.sample(range(MOST + 1), chance.randint(1, 2))
+    fair = chance.choice([("one",), ("one", "other")])
+    recorded = walking(edges, goal, fair)
+
+    native, found = answered(recorded, "native", epoch=MOST)
+    plain, _ = answered(recorded, "python", epoch=MOST)
+
+    assert native == plain
+    if native.why is None:
+        assert (native.verdict is Verdict.HOLDS) == must_arrive(edges, goal, fair)
+    else:
+        assert native.why.startswith("vacuous")
+    run = found.run("it_arrives")
+    assert run is None or settles_in_its_last_state_only(found, run)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_components_are_those_of_networkx(seed):
+    chance = random.Random(seed)
+    size = chance.randint(1, 60)
+    steps = sorted(
+        {(chance.randrange(size), chance.randrange(size)) for _ in range(chance.randint(0, 120))}
+    )
+    true = np.array([chance.random() < 0.1 for _ in range(size)])
+    kept = [(a, b) for a, b in steps if not true[a] and not true[b]]
+    starts = np.searchsorted([a for a, _ in kept], range(size + 1)).astype(np.int64)
+    component = np.empty(size, np.int32)
+
+    count = graph.components(true, starts, np.array([b for _, b in kept], np.int32), component)
+
+    theirs = networkx.DiGraph(kept)
+    theirs.add_nodes_from(n for n in range(size) if not true[n])
+    ours = [set(np.flatnonzero(component == number).tolist()) for number in range(count)]
+    assert sorted(map(sorted, ours)) == sorted(
+        map(sorted, networkx.strongly_connected_components(theirs))
+    )
+    assert set(np.flatnonzero(component == graph.NOWHERE)) == set(np.flatnonzero(true))
+
+
+def test_a_path_as_long_as_there_are_states_needs_no_recursion():
+    size = 200_000
+    starts = np.append(np.arange(size, dtype=np.int64), size - 1)
+    targets, component = np.arange(1, size, dtype=np.int32), np.empty(size, np.int32)
+
+    count = graph.components(np.zeros(size, np.bool_), starts, targets, component)
+
+    assert count == size
+
+
+# -- the real ones ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_the_loop_does_not_depend_on_the_engine_or_on_workers(monkeypatch, workers):
+    monkeypatch.setattr("specs.native.search.WORTH_SHARING", 50)
+    recorded = BUGS["election", "newest_controller_is_heard"][0].planted("election")
+    limits = ELECTION.limits({"epoch": 1})
+
+    found = explore(recorded, limits, workers=workers)
+    plain = explore(recorded, limits, engine="python")
+
+    assert found.endings == plain.endings
+    assert found.endings["newest_controller_is_heard"].verdict is Verdict.BROKEN
+
+
+def test_without_kip_380_a_broker_forgets_the_newest_controller_again_and_again():
+    recorded = ELECTION.recorded("2.1")
+
+    found, run = find(recorded, ELECTION.limits({}), "newest_controller_is_heard")
+
+    assert run is not None
+    assert run.loop == 6
+    assert [step.step for step in run.steps[run.loop :]] == [
+        "request_is_obeyed", "broker_crashes", "request_is_obeyed", "broker_crashes",
+    ]  # fmt: skip
+    assert settles_in_its_last_state_only(found, run)
+
+
+@pytest.mark.parametrize("version", list(REPLICATION.versions))
+def test_followers_catch_up_in_every_version(version):
+    found, run = find(REPLICATION.recorded(version), REPLICATION.limits({}), "followers_catch_up")
+
+    assert (found.claims["followers_catch_up"].verdict, run) == (Verdict.HOLDS, None)
+
+
+NEEDED = ("follower_asks_epoch", "leader_answers_epoch", "follower_truncates",
+          "follower_asks_records", "leader_answers_fetch", "leader_refuses_fetch",
+          "follower_appends", "fetch_answer_is_ignored")  # fmt: skip
+
+
+@pytest.mark.parametrize("step", NEEDED)
+def test_without_the_fairness_of_one_step_a_follower_may_never_catch_up(step):
+    recorded = Bug(0, unfair=(step,)).planted("replication")
+
+    found, run = find(recorded, REPLICATION.limits({}), "followers_catch_up")
+
+    assert run is not None
+    assert settles_in_its_last_state_only(found, run)
