@@ -39,14 +39,17 @@ def explore(
     workers: int | None = None,
     checkpoint: Path | None = None,
     memory_bytes: int | None = None,
+    fingerprints: bool = False,
 ) -> Exploration:
     """Visits every reachable state within the bounds; `claims` None means all of the system's.
 
     Each `always` brings its companion with it, so that none is vacuous unnoticed. `max_states` and
     `memory_bytes` end the exploration early, after the last whole level within them (`complete` is
     then False and nothing is green). `stop_at` names a claim: its level is the last. `symmetry`,
-    `workers`, `checkpoint` and `memory_bytes` are the native engine's. Raises ProtocolError for
-    what makes no sense, ImpossibleValue where a step would leave a field's domain.
+    `workers`, `checkpoint` and `memory_bytes` are the native engine's;
+    `fingerprints` keeps hashes instead of states: what it does not find is never more than unknown.
+    Raises ProtocolError for what makes no sense, ImpossibleValue where a step would leave a
+    field's domain.
     """
     if max_states is not None and max_states < 1:
         raise ProtocolError(
@@ -61,11 +64,18 @@ def explore(
     grounded = grounded_for(recorded, bounds, claims)
     if engine == "native":
         # Imported here: numba and LLVM take half a second, and not every command explores.
+        from specs.native.fingerprints import fingerprint_search
         from specs.native.search import Options, native_search
 
         options = Options(max_states, stop_at, symmetry, workers, checkpoint, memory_bytes)
+        if fingerprints:
+            return fingerprint_search(grounded, options, report, started)
         return native_search(grounded, options, report, started)
-    for name, given in (("symmetry", symmetry), ("checkpoint", checkpoint)):
+    for name, given in (
+        ("symmetry", symmetry),
+        ("checkpoint", checkpoint),
+        ("fingerprints", fingerprints),
+    ):
         if given:
             raise ProtocolError(f"the python engine has no {name}: leave it out, or use native")
     search = PlainSearch(grounded, max_states, report, stop_at)

@@ -13,7 +13,7 @@ from conformance.cli.choice import (
     refusals,
     system_named,
 )
-from conformance.cli.common import Progress, emit_json, finish, json_option, say
+from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
 from conformance.cli.options import (
     Searching,
     checkpoint_option,
@@ -67,6 +67,8 @@ def explore(
       insync explore classic --bound log=4 --max-states 1000000 --grew
       insync explore classic --json -
     """
+    if grew and search.fingerprints:
+        raise WrongUse("fingerprints keep no states to count; write one of --grew, --fingerprints")
     chosen = system_named(system)
     recorded = variant.recorded(chosen)
     limits = size.limits(chosen)
@@ -77,6 +79,7 @@ def explore(
             recorded, limits, judged, search.max_states, progress,
             engine=search.engine, symmetry=search.symmetry, workers=search.workers,
             checkpoint=search.checkpoint, memory_bytes=search.memory_bytes,
+            fingerprints=search.fingerprints,
         )  # fmt: skip
         verdict = settled(found, asked)
     lines = [*_figures(found), *_coverage(found, coverage), *_growth(found, grew)]

@@ -90,6 +90,7 @@ class Searching:
     workers: int | None
     memory_gb: float | None
     checkpoint: Path | None = None
+    fingerprints: bool = False
 
     @property
     def memory_bytes(self) -> int | None:
@@ -99,7 +100,8 @@ class Searching:
     def words(self) -> str:
         """The options that change what a visit finds, to be written behind its command."""
         limit = f" --max-states {self.max_states}" if self.max_states else ""
-        return limit + (" --symmetry" if self.symmetry else "")
+        fingerprints = " --fingerprints" if self.fingerprints else ""
+        return limit + (" --symmetry" if self.symmetry else "") + fingerprints
 
 
 def search_options(command: Command) -> Command:
@@ -113,11 +115,15 @@ def search_options(command: Command) -> Command:
         workers: int | None,
         memory: float | None,
         checkpoint: Path | None = None,
+        fingerprints: bool = False,
         **rest: Any,
     ) -> Any:
-        search = Searching(max_states, engine, symmetry, workers, memory, checkpoint)
+        search = Searching(
+            max_states, engine, symmetry, workers, memory, checkpoint, fingerprints
+        )  # fmt: skip
         for name, given in (("symmetry", symmetry), ("workers", workers), ("memory", memory),
-                            ("checkpoint", checkpoint)):  # fmt: skip
+                            ("checkpoint", checkpoint),
+                            ("fingerprints", fingerprints)):  # fmt: skip
             if given and engine != "native":
                 raise WrongUse(f"--{name} is for --engine native; leave one of them out")
         return command(search=search, **rest)
@@ -156,7 +162,7 @@ def search_options(command: Command) -> Command:
 
 
 def checkpoint_option(command: Command) -> Command:
-    """Add --checkpoint; it arrives within `search`."""
+    """Add --checkpoint and --fingerprints; they arrive within `search`."""
     return _with_options(
         command,
         click.option(
@@ -164,6 +170,12 @@ def checkpoint_option(command: Command) -> Command:
             metavar="DIR",
             type=click.Path(path_type=Path),
             help="Keep whole levels in DIR; go on from there if it has some.",
+        ),
+        click.option(
+            "--fingerprints",
+            is_flag=True,
+            help="Keep hashes instead of states: less memory, and nothing is certain but what "
+            "breaks.",
         ),
     )
 

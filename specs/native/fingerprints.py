@@ -1,0 +1,291 @@
+"""Fingerprints instead of states: half the memory, and a chance to miss something that is told.
+
+Only on request. The table keeps 64 bits of a state's hash and the states themselves are kept for
+two levels only. Two states with one fingerprint count as one, so that what was not found is
+`unknown`, with the probability that a state was missed; what was found is real, and its run is
+found again by an exact search.
+"""
+
+# mypy: disable-error-code="no-untyped-call,untyped-decorator"
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+from numba import njit
+
+from model.language.errors import ImpossibleValue, ProtocolError
+from model.language.grounding import Grounded
+from model.language.properties import DEADLOCK
+from specs.exploration import Engine, Exploration, Report, Tally, settling_truths
+from specs.native import driver
+from specs.native.driver import _call_1, _call_2, _call_5, hash_of
+from specs.native.kernel import Kernel, kernel_of
+from specs.native.search import Options, Search, worker_for
+from specs.native.store import FIRST_TABLE, LOAD, SHARE, Words, free_memory
+
+BATCH = 1 << 16
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _find(table: Any, mask: Any, mark: Any) -> Any:
+    slot = mark & mask
+    while table[slot] != 0 and table[slot] != mark:
+        slot = (slot + driver.ONE) & mask
+    return slot
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _refill(old: Any, new: Any) -> Any:
+    mask = np.uint64(new.size - 1)
+    for mark in old:
+        if mark != 0:
+            new[_find(new, mask, mark)] = mark
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _run(
+    words: Any, code: Any, here: Any, begin: Any, end: Any, there: Any, table: Any, room: Any,
+    fired: Any, refused: Any, pruned: Any, out: Any, counters: Any, opened: Any, wanted: Any,
+) -> Any:  # fmt: skip
+    """Expands here[begin:end] into `there`; `code` has the addresses of the system's functions."""
+    expand, judge, judge_step, canonical, most = code
+    mask = np.uint64(table.size - 1)
+    base, target = here.ctypes.data, out.ctypes.data
+    tallies = (fired.ctypes.data, refused.ctypes.data, pruned.ctypes.data)
+    last, index = pruned.size - 1, begin
+    settled = np.uint64(counters[driver.SETTLED])
+    count = counters[driver.COUNT]
+    while index < end and count + most <= room:
+        cut, state = pruned[last], base + index * words * 8
+        found = _call_5(expand, (state, target, tallies[0], tallies[1], tallies[2]))
+        if found < 0:
+            counters[driver.ERROR] = found
+            break
+        if found == 0 and pruned[last] == cut:
+            counters[driver.DEAD_ENDS] += 1
+        counters[driver.GENERATED] += found
+        for number in range(found):
+            at = number * words
+            if opened[1] != 0:
+                truth = np.uint64(_call_2(judge_step, (state, target + at * 8)))
+                settled |= ~truth & opened[1]
+            if canonical != 0:
+                _call_1(canonical, (target + at * 8,))
+            mark = hash_of(words, out, at)
+            mark = driver.ONE if mark == 0 else mark  # 0 is *empty*
+            slot = _find(table, mask, mark)
+            if table[slot] != 0:
+                continue
+            table[slot] = mark
+            for word in range(words):
+                there[count * words + word] = out[at + word]
+            count += 1
+            if opened[0] != 0:
+                truth = np.uint64(_call_1(judge, (target + at * 8,)))
+                settled |= ~(truth ^ wanted) & opened[0]
+        index += 1
+    counters[driver.COUNT] = count
+    counters[driver.SETTLED] = np.int64(settled)
+    return index
+
+
+def fingerprint_search(
+    grounded: Grounded, options: Options, report: Report, started: float
+) -> Exploration:
+    """Explores by fingerprints; `started` is when the set-up began (perf_counter)."""
+    if options.checkpoint is not None:
+        raise ProtocolError("fingerprints keep no states to go on from: leave the checkpoint out")
+    kernel = kernel_of(grounded, options.symmetry)
+    memory = options.memory_bytes or int(free_memory() * SHARE)
+    search = FingerprintSearch(kernel, options.max_states, options.stop_at, memory, report)
+    search.warm()
+    set_up = time.perf_counter()
+    search.go()
+    return search.result(time.perf_counter() - set_up, set_up - started)
+
+
+def _no_ending(claim: str) -> NoReturn:
+    raise ProtocolError(f"{claim} is about loops, and fingerprints keep no states to look for one")
+
+
+def _no_counts() -> NoReturn:
+    raise ProtocolError("fingerprints keep no states to count: leave --fingerprints out")
+
+
+def missed(states: int) -> float:
+    """At most this likely some two of so many states share 64 bits, were these evenly spread."""
+    return min(1.0, states * (states - 1) / 2.0 / 2.0**64)
+
+
+@dataclass
+class FingerprintSearch:
+    """One worker, level by level. Memory is the table and two levels of states."""
+
+    kernel: Kernel
+    max_states: int | None
+    stop_at: str | None
+    memory_bytes: int
+    report: Report
+    count: int = 1
+    stopped: str | None = None
+    levels: list[int] = field(default_factory=lambda: [1])
+    settled: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        kernel = self.kernel
+        self.total, self.level = worker_for(kernel), worker_for(kernel)
+        self.total.counters[driver.GENERATED] = 1
+        self.open = set(settling_truths(kernel.grounded))
+        self.about_steps = {
+            name for name in kernel.grounded.claims if kernel.grounded.is_about_steps(name)
+        }
+        self.open |= self.about_steps
+        self.table: Words = np.zeros(FIRST_TABLE, np.uint64)
+        self.here = kernel.packed(kernel.grounded.initial)
+        if kernel.canonical:
+            driver.make_canonical(kernel.words, kernel.canonical, self.here, 0, 1)
+        self.there: Words = np.empty(0, np.uint64)
+
+    def warm(self) -> None:
+        """Loads the compiled loops on nothing at all, so that exploration is timed without them."""
+        kernel, one, none = self.kernel, self.level, np.uint64(0)
+        code = (kernel.expand, kernel.judge, kernel.judge_step, kernel.canonical, kernel.most)
+        _run(
+            kernel.words, code, self.here, 0, 0, self.here, self.table, 0, one.fired, one.refused,
+            one.pruned, one.out, one.counters, (none, none), none,
+        )  # fmt: skip
+        _refill(self.table, self.table.copy())
+
+    def go(self) -> None:
+        """Until nothing is new, or there is a reason to stop; never complete."""
+        kernel = self.kernel
+        self.began = time.perf_counter()
+        mark = np.uint64(hash_of(kernel.words, self.here, 0) or 1)
+        self.table[_find(self.table, np.uint64(self.table.size - 1), mark)] = mark
+        marks = np.zeros(1, np.uint64)
+        driver.judge_all(
+            kernel.words, kernel.judge, self.here, 0, 1, marks,
+            kernel.bits(self.open - self.about_steps), kernel.wanted,
+        )  # fmt: skip
+        self._settle(int(marks[0]))
+        while self.here.size and self.stopped is None:
+            if self.stop_at in self.settled:
+                self.stopped = f"{self.stop_at} is settled"
+                return
+            self._next_level()
+        if self.stopped is None:
+            self.stopped = (
+                f"fingerprints: among {self.count:,} states one was taken for another with a "
+                f"probability of at most {missed(self.count):.1e}"
+            )
+
+    def _settle(self, bits: int) -> None:
+        for bit, name in enumerate(self.kernel.code.claims):
+            if bits >> bit & 1 and name in self.open:
+                self.settled[name] = len(self.levels)
+                self.open.discard(name)
+
+    def _next_level(self) -> None:
+        kernel, words = self.kernel, self.kernel.words
+        self.level = one = worker_for(kernel)
+        code = (kernel.expand, kernel.judge, kernel.judge_step, kernel.canonical, kernel.most)
+        opened = (
+            kernel.bits(self.open - self.about_steps), kernel.bits(self.open & self.about_steps)
+        )  # fmt: skip
+        self.there = np.empty((self.here.size // words * 2 + kernel.most + 1024) * words, np.uint64)
+        index, end = 0, self.here.size // words
+        while index < end:
+            found = int(one.counters[driver.COUNT])
+            self._make_room(found)
+            if self.stopped is not None:
+                return
+            room = min(self.there.size // words, int(self.table.size * LOAD) - self.count)
+            index = _run(
+                words, code, self.here, index, min(end, index + BATCH), self.there, self.table,
+                room, one.fired, one.refused, one.pruned, one.out, one.counters, opened,
+                kernel.wanted,
+            )  # fmt: skip
+            error = int(one.counters[driver.ERROR])
+            if error:
+                bad = kernel.code.checks[-error - 1]
+                raise ImpossibleValue(f"{bad.label}: {bad.check.what}")
+            self._tell(end - index)
+        self._take_over(one)
+
+    def _make_room(self, found: int) -> None:
+        """For one more state's successors; stops where a limit forbids it."""
+        kernel, words = self.kernel, self.kernel.words
+        if self.count + found > (self.max_states or self.count + found):
+            self.stopped = f"the bound of {self.max_states} states is reached"
+            return
+        if (found + kernel.most) * words > self.there.size:
+            self.there = np.concatenate([self.there, np.empty_like(self.there)])
+        if self.count + found + kernel.most > self.table.size * LOAD:
+            old, self.table = self.table, np.zeros(self.table.size * 2, np.uint64)
+            _refill(old, self.table)
+        if self.table.nbytes + self.here.nbytes + self.there.nbytes > self.memory_bytes:
+            self.stopped = f"memory: {self.memory_bytes / 1e6:,.0f} MB are allowed"
+
+    def _take_over(self, one: Any) -> None:
+        found = int(one.counters[driver.COUNT])
+        if self.count + found > (self.max_states or self.count + found):
+            self.stopped = f"the bound of {self.max_states} states is reached"
+            return
+        total = self.total
+        total.fired += one.fired
+        total.refused |= one.refused
+        total.pruned += one.pruned
+        total.counters[driver.GENERATED] += one.counters[driver.GENERATED]
+        total.counters[driver.DEAD_ENDS] += one.counters[driver.DEAD_ENDS]
+        if total.counters[driver.DEAD_ENDS]:
+            self.settled.setdefault(DEADLOCK, len(self.levels))
+        total.refused[self.kernel.code.always_refused] = 1
+        self.here = self.there[: found * self.kernel.words].copy()
+        self.count += found
+        if found:
+            self.levels.append(found)
+            self._settle(int(one.counters[driver.SETTLED]))
+        elif one.counters[driver.SETTLED]:  # a step back to known states may break a claim too
+            self.levels.append(0)
+            self._settle(int(one.counters[driver.SETTLED]))
+            self.levels.pop()
+
+    def _tell(self, queue: int) -> None:
+        found = self.count + int(self.level.counters[driver.COUNT])
+        rate = found / max(time.perf_counter() - self.began, 1e-9)
+        self.report(
+            f"{found:,} fingerprints, level {len(self.levels) + 1}, queue {queue:,}, "
+            f"{rate:,.0f} states/s, table {found / self.table.size:.0%} full"
+        )
+
+    def result(self, seconds: float, setup: float) -> Exploration:
+        """What was found; nothing that was not found is more than unknown."""
+        kernel, total = self.kernel, self.total
+        tally = Tally(
+            levels=self.levels,
+            generated=int(total.counters[driver.GENERATED]),
+            fired=total.fired.tolist(),
+            refused=total.refused.tolist(),
+            pruned={name: int(count) for name, count in
+                    zip(kernel.code.bounds, total.pruned, strict=False) if count},
+            dead_ends=int(total.counters[driver.DEAD_ENDS]),
+            settled=dict(self.settled),
+            stopped=self.stopped,
+        )  # fmt: skip
+        size = self.table.nbytes / max(self.count, 1)
+        engine = Engine(
+            "native", seconds, setup, kernel.symmetry, 1, round(size, 1), kernel.words
+        )  # fmt: skip
+        return Exploration(
+            kernel.grounded, tally, engine, self._path, _no_ending, _no_counts
+        )  # fmt: skip
+
+    def _path(self, claim: str) -> list[int]:
+        """The run again, by an exact search that ends with the claim's level."""
+        exact = Search(self.kernel, Options(stop_at=claim), self.report)
+        exact.go()
+        return exact.result(0.0, 0.0).path(claim)
