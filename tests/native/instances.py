@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import pytest
 
 from model.language.grounding import Grounded
 from model.language.packing import Packing
-from model.language.symmetry import permutations, renamed_codes
+from model.language.sorts import Enumeration
 from model.systems import SYSTEMS
 from specs.native.kernel import Kernel, kernel_of
 from tests.language.sampling import Small
@@ -108,6 +109,7 @@ class Called:
         self.kernel = kernel
         self._expand = ctypes.CFUNCTYPE(ctypes.c_int64, *_PLACES)(kernel.expand)
         self._judge = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)(kernel.judge)
+        self._judge_step = ctypes.CFUNCTYPE(ctypes.c_uint64, *_PLACES[:2])(kernel.judge_step)
         if kernel.canonical:
             self._least = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(kernel.canonical)
 
@@ -137,9 +139,18 @@ class Called:
         )
 
     def judge(self, state: Words) -> dict[str, bool]:
-        """The truth of every claim in one state."""
-        bits = self._judge(self._array(state))
-        return {name: bool(bits >> bit & 1) for bit, name in enumerate(self.kernel.code.claims)}
+        """The truth of every claim about states in one state."""
+        bits, about_steps = self._judge(self._array(state)), self.kernel.grounded.is_about_steps
+        return {name: truth for name, truth in self._truths(bits) if not about_steps(name)}
+
+    def judge_step(self, state: Words, after: Words) -> dict[str, bool]:
+        """The truth of every claim about steps for one step."""
+        bits = self._judge_step(self._array(state), self._array(after))
+        about_steps = self.kernel.grounded.is_about_steps
+        return {name: truth for name, truth in self._truths(bits) if about_steps(name)}
+
+    def _truths(self, bits: int) -> list[tuple[str, bool]]:
+        return [(name, bool(bits >> bit & 1)) for bit, name in enumerate(self.kernel.code.claims)]
 
     def canonical(self, state: Words) -> Words:
         """The state that stands for the orbit of one state."""
@@ -179,8 +190,33 @@ class Pair:
         return all(codes[number] == code for number, code in self.packing.frozen.items())
 
     def renamings(self, codes: Codes) -> list[Codes]:
-        """The state under every order of the brokers, repetitions and all."""
-        return [renamed_codes(self.grounded, codes, names) for names in permutations(self.grounded)]
+        """The state under every order of the brokers, repetitions and all: by plain definition."""
+        return [
+            tuple(
+                names[codes[source]] if is_broker else codes[source] for source, is_broker in moves
+            )
+            for names, moves in self._moves
+        ]
+
+    @cached_property
+    def _moves(self) -> list[tuple[dict[int, int], list[tuple[int, bool]]]]:
+        """By renaming: where each cell's value comes from, and whether it is a broker itself."""
+        cells = self.grounded.cells
+        number_at = {(cell.field.name, cell.index): cell.number for cell in cells}
+        brokers = list(range(1, self.grounded.bounds["brokers"] + 1))
+        moves = []
+        for chosen in itertools.permutations(brokers):
+            names = {0: 0, **dict(zip(brokers, chosen, strict=True))}
+            sources = [(0, False)] * len(cells)
+            for cell in cells:
+                index = tuple(
+                    names[at] if isinstance(sort, Enumeration) else at
+                    for sort, at in zip(cell.field.dims, cell.index, strict=True)
+                )
+                is_broker = isinstance(cell.field.sort, Enumeration)
+                sources[number_at[cell.field.name, index]] = (cell.number, is_broker)
+            moves.append((names, sources))
+        return moves
 
     def random_codes(self, chance: random.Random, near: Codes | None = None) -> Codes:
         """Any state that fits: frozen cells keep their value. `near`: with a few cells changed."""

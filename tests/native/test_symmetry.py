@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import random
 from functools import lru_cache
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -48,7 +49,7 @@ from tests.native.instances import (
 
 BOUNDS = {"brokers": 3, "epoch": 1, "log": 1, "hottest": 1}
 FOUR = Size("classic", "kip_320", (("brokers", 4), ("log", 1), ("records", 1), ("epoch", 0)))
-COUNTED = [*SMALLEST[4:7], THREE_BROKERS[4], SMALLEST[-1]]
+COUNTED = [*SMALLEST[4:6], THREE_BROKERS[4], SMALLEST[-1]]
 ALL_SIZES = [*SMALLEST, *THREE_BROKERS, FOUR]
 
 
@@ -94,7 +95,7 @@ def with_equal_blocks(pair: Pair, codes: Codes) -> Codes:
 def test_every_reachable_state_is_stood_for_by_one_of_its_renamings(size):
     pair = symmetric(size)
 
-    for state in reachable(size)[:3000]:
+    for state in reachable(size)[:1500]:
         stands_for_its_orbit(pair, pair.small.code.decode(state))
 
 
@@ -131,6 +132,17 @@ def by_native(size: Size, **more):
     chosen = SYSTEMS[size.system]
     recorded = chosen.recorded(size.version, size.changed)
     return explore(recorded, chosen.limits(dict(size.bounds)), **more)
+
+
+@each([SMALLEST[0], SMALLEST[-1], FOUR])
+def test_the_renaming_that_initial_states_are_held_to_is_the_plain_one(size):
+    pair = symmetric(size)
+    codes = pair.random_codes(random.Random(7))
+
+    by_model = [renamed_codes(pair.grounded, codes, names) for names in permutations(pair.grounded)]
+
+    assert by_model == pair.renamings(codes)
+    assert by_model[0] == codes
 
 
 # -- blocks of more than one word -------------------------------------------------------------
@@ -173,22 +185,28 @@ def test_blocks_that_spill_into_other_words_still_give_exact_orbits(widths, brok
 
 # -- the same answers -------------------------------------------------------------------------
 
-SAME = ("complete", "depth", "claims", "never_fired", "refusals_never_first", "bounds")
+SAME = ("complete", "depth", "never_fired", "refusals_never_first", "bounds")
+
+
+def answers(told: dict[str, Any]) -> dict[str, Any]:
+    """What symmetry must not change: claims about loops are not checked on orbits."""
+    claims = {n: one for n, one in told["claims"].items() if one["kind"] != "eventually"}
+    return {"claims": claims, **{key: told[key] for key in SAME}}
 
 
 @each(
     [
-        *SMALLEST,
-        *THREE_BROKERS,
-        *sizes("classic"),
-        *sizes("election"),
-        Size("replication", "0.10", (("crashes", 1),)),
+        *SMALLEST[:-4],
+        SMALLEST[-1],
+        *THREE_BROKERS[:5:4],
+        *sizes("classic")[:2],
+        *sizes("election", epoch=2)[:1],
     ]
 )
 def test_verdicts_depths_and_runs_are_the_same_with_symmetry_and_without(size):
     with_it, plain = (by_native(size, symmetry=chosen).as_json() for chosen in (True, False))
 
-    assert {key: with_it[key] for key in SAME} == {key: plain[key] for key in SAME}
+    assert answers(with_it) == answers(plain)
     assert plain["distinct"] / 24 <= with_it["distinct"] < plain["distinct"]
 
 
@@ -372,10 +390,18 @@ def test_larger_sizes_agree_with_the_plain_count_divided_into_orbits(size):
 
 
 @pytest.mark.deep
+@each([*SMALLEST[-4:-1], *THREE_BROKERS, *sizes("classic"), *sizes("replication", crashes=1)])
+def test_larger_sizes_have_the_same_answers(size):
+    with_it, plain = (by_native(size, symmetry=chosen).as_json() for chosen in (True, False))
+
+    assert answers(with_it) == answers(plain)
+
+
+@pytest.mark.deep
 @pytest.mark.parametrize("design", list(CLASSIC.versions))
 def test_every_design_has_the_same_answers_with_two_epochs(design):
     size = Size("classic", design, (("epoch", 2),))
 
     with_it, plain = (by_native(size, symmetry=chosen).as_json() for chosen in (True, False))
 
-    assert {key: with_it[key] for key in SAME} == {key: plain[key] for key in SAME}
+    assert answers(with_it) == answers(plain)
