@@ -24,7 +24,7 @@ def story_from_run(run: Run, recorded: RecordedSystem | None = None) -> str:
     and switches name (a planted bug); such a story plays on that system only.
     """
     if recorded is None:
-        recorded = system(run.system).recorded(run.version, _switches(run))
+        recorded = system(run.system).recorded(run.version, run.without)
     heading = heading_line(recorded, run.bounds)
     verb = "reaches" if run.verdict is Verdict.HOLDS else "breaks"
     lines = [
@@ -39,16 +39,14 @@ def story_from_run(run: Run, recorded: RecordedSystem | None = None) -> str:
         lines.append(" ".join([step.step, *(f"{k}={_word(v)}" for k, v in step.args.items())]))
     if run.loop is not None and run.loop < len(run.steps):
         lines.append(f"same {HERE}")
+    elif run.loop is not None:
+        lines.append("# And so it stays: nothing that must happen can happen any more.")
     lines += [f"check {run.claim}", RULE]
     story = parse("\n".join(lines) + "\n", f"{run.system}-{run.claim}.story")
     outcome = play(story, recorded)
     if outcome.failed is not None:
         raise AssertionError(f"a run cannot be played as a story: {outcome.failed[1]}")
     return rerecorded(outcome)
-
-
-def _switches(run: Run) -> dict[str, object]:
-    return dict(run.without)
 
 
 def _word(value: Any) -> str:

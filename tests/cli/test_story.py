@@ -1,0 +1,111 @@
+"""`insync story`: verdicts, differences, re-recording, and what is wrong use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+TEXT = """\
+# A title.
+system election brokers 2
+broker_connects broker=1
+check single_writer
+----
+"""
+UNCHECKED = TEXT.replace("check single_writer\n", "")
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Path:
+    path = tmp_path / "a.story"
+    path.write_text(TEXT)
+    return path
+
+
+def test_a_story_that_tells_what_it_told_holds(insync, story):
+    insync(f"story --accept {story}")
+
+    result = insync(f"story {story}")
+
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1] == "holds: 1 story, 1 steps, 1 checks, on the model"
+
+
+def test_a_difference_is_broken_and_shown_as_a_diff(insync, story):
+    result = insync(f"story {story}")
+
+    assert result.exit_code == 1
+    assert "+broker_connects(broker=1)" in result.stdout.splitlines()
+    assert "--accept" in result.stdout
+    assert story.read_text() == TEXT
+
+
+def test_accept_writes_what_was_told_and_leaves_nothing_else(insync, story):
+    first = insync(f"story --accept {story}")
+    second = insync(f"story --accept {story}")
+
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert story.read_text() == (
+        TEXT + "broker_connects(broker=1)\n    session[1]: false → true\nsingle_writer: holds\n"
+    )
+    assert "already as recorded" in second.stdout
+    assert list(story.parent.iterdir()) == [story]
+
+
+def test_an_impossible_step_is_broken_and_nothing_is_recorded(insync, story):
+    text = TEXT.replace("broker_connects", "broker_wins_election")
+    story.write_text(text)
+
+    result = insync(f"story --accept {story}")
+
+    assert result.exit_code == 1
+    assert f"{story}:3: broker_wins_election(broker=1) is not possible" in result.stdout
+    assert "(session[1] false)" in result.stdout
+    assert story.read_text() == text
+
+
+@pytest.mark.parametrize("text", ["", "# Only a title.\n", UNCHECKED])
+def test_what_checks_nothing_is_not_checked(insync, story, text):
+    story.write_text(text)
+
+    result = insync(f"story --accept {story}")
+
+    assert result.exit_code == 3
+    assert "add a line such as `check CLAIM`" in result.stdout
+
+
+def test_a_wrong_word_is_wrong_use_in_one_line(insync, story):
+    story.write_text(TEXT.replace("broker_connects", "broker_conects"))
+
+    result = insync(f"story {story}")
+
+    assert result.exit_code == 64
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"insync: {story}:3: unknown word or step of election")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("story", "write: insync story specs/stories"),
+        ("story no_such.story", "there is no such file"),
+        ("story tests", "there is no file *.story in this folder"),
+        ("story --on impl specs/stories", "is not 'model'"),
+    ],
+)
+def test_wrong_use_says_what_to_write(insync, line, words):
+    result = insync(line)
+
+    assert result.exit_code == 64
+    assert words in result.stderr
+
+
+def test_a_folder_is_all_its_stories(answer):
+    code, payload = answer("story specs/stories")
+
+    assert code == 0
+    assert payload["format"] == "insync.story/1"
+    assert len(payload["stories"]) >= 16
+    assert {one["verdict"] for one in payload["stories"]} == {"holds"}

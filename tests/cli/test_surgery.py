@@ -1,0 +1,53 @@
+"""`insync surgery`: exit codes, the table, and its JSON."""
+
+from __future__ import annotations
+
+import pytest
+
+EPOCH = '"/controller_epoch is as it was read"'
+SESSION = '"the broker has a session"'
+
+
+def test_a_guard_that_a_claim_needs_holds(insync):
+    result = insync(f"surgery election --guard {EPOCH}")
+
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1] == "holds: 1 guards, 1 noticed, 0 marked redundant"
+
+
+def test_the_json_names_each_guard_and_who_noticed(answer):
+    code, payload = answer(f"surgery election --guard {EPOCH}")
+
+    (guard,) = payload["guards"]
+    assert (code, payload["format"], payload["verdict"]) == (0, "insync.surgery/1", "holds")
+    assert guard["transition"] == "broker_wins_election"
+    assert guard["noticed_by"] == "claim"
+    assert guard["after"] > 0
+
+
+def test_a_guard_beyond_max_states_is_unknown(insync):
+    result = insync(f"surgery election --guard {SESSION} --max-states 5")
+
+    assert result.exit_code == 2
+    assert "unknown: the bound of 5 states is reached" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("surgery", "name a system"),
+        ("surgery elections", "did you mean 'election'"),
+        ("surgery election --guard nothing", "unknown guard of election 'nothing'"),
+        ("surgery election --bound epoch=0", "epoch=0 is too small"),
+        (
+            "surgery election --without zk_writes_fenced",
+            "breaks with every guard in place",
+        ),
+    ],
+)
+def test_wrong_use_says_what_is_right(insync, line, words):
+    result = insync(line)
+
+    assert result.exit_code == 64
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1

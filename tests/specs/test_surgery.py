@@ -1,0 +1,297 @@
+"""Guard surgery: who notices when a `require` is gone, and what is said of those nobody misses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from model.classic import SYSTEM as CLASSIC
+from model.election import SYSTEM as ELECTION
+from model.language import ProtocolError, RecordedSystem, always, always_step, require, sometimes
+from model.replication import SYSTEM as REPLICATION
+from specs.explorer import find
+from specs.marks import marks_of
+from specs.story import parse, play, read_story, rerecorded
+from specs.surgery import Finding, Guard, Surgery, guards_of, without
+from specs.verdict import Verdict
+from tests.language.small import BROKERS, system
+from tests.story.test_stories import STORIES
+
+BOUNDS = {"brokers": 2, "epoch": 2, "log": 1, "hottest": 1}
+
+
+@sometimes("somebody owns it")
+def it_is_owned(now):
+    return now.epoch > 0
+
+
+@always("the second epoch is never entered", companion="it_is_owned")
+def one_epoch(now):
+    return now.epoch < 2
+
+
+@always_step("the epoch never goes back", companion="it_is_owned")
+def epoch_never_falls(now, after):
+    return after.epoch >= now.epoch
+
+
+CLAIMS = (one_epoch, epoch_never_falls, it_is_owned)
+
+
+def require_small(now):
+    # redundant because the next guard says more: it is there for the sake of the text.
+    require(now.epoch < 2, "the epoch is small")
+
+
+def epoch_begins(now, new, broker):
+    """The epoch goes up, once."""
+    require_small(now)
+    require(now.epoch == 0, "no epoch has begun")
+    # redundant because the owner is not part of any claim;
+    # it may be any broker.
+    require(broker == 1, "it is the first broker's turn")
+
+    new.epoch = now.epoch + 1
+
+
+def heat_rises(now, new, broker):
+    """It gets warmer, up to what there is."""
+    require(now.heat < 1, "it is cold")
+    require(now.epoch == 1, "the epoch has begun")
+
+    new.heat = now.heat + 1
+
+
+def epoch_ends(now, new, broker):
+    """Never possible: the guard alone keeps it from going back."""
+    require(now.heat > 1, "it is hot")  # redundant because this is a lie
+
+    new.epoch = 0
+
+
+def findings(recorded: RecordedSystem, **options) -> dict[str, Finding]:
+    surgery = Surgery(recorded, BOUNDS, **options)
+    return {one.guard.reason: one for one in surgery.findings(guards_of(recorded))}
+
+
+@pytest.fixture(scope="module")
+def small() -> RecordedSystem:
+    return system(epoch_begins, heat_rises, epoch_ends, claims=CLAIMS, broker=BROKERS)
+
+
+@pytest.fixture(scope="module")
+def found(small: RecordedSystem) -> dict[str, Finding]:
+    return findings(small)
+
+
+def test_a_guard_is_noticed_by_the_claim_that_breaks_first_after_the_fewest_steps(found):
+    guard = found["no epoch has begun"]
+
+    assert (guard.by, guard.who, guard.after) == ("claim", "one_epoch", 2)
+    assert guard.verdict is Verdict.HOLDS
+
+
+def test_a_guard_that_keeps_a_field_in_its_domain_is_noticed_by_the_check(found):
+    guard = found["it is cold"]
+
+    assert guard.by == "raises"
+    assert "heat would leave 0..1" in str(guard.who)
+    assert guard.verdict is Verdict.HOLDS
+
+
+def test_a_guard_that_nobody_misses_is_reported_with_what_it_had_kept_out(found):
+    guard = found["the epoch has begun"]
+
+    assert (guard.by, guard.mark, guard.verdict) == (None, None, Verdict.BROKEN)
+    assert (guard.more_states, guard.changes_nothing) == (1, False)
+
+
+def test_a_mark_above_the_guard_explains_it_over_as_many_lines_as_it_takes(found):
+    guard = found["it is the first broker's turn"]
+
+    assert guard.mark == "the owner is not part of any claim; it may be any broker."
+    assert (guard.by, guard.verdict) == (None, Verdict.HOLDS)
+
+
+def test_a_mark_in_a_shared_helper_counts_for_who_calls_it(found):
+    guard = found["the epoch is small"]
+
+    assert guard.mark == "the next guard says more: it is there for the sake of the text."
+    assert guard.changes_nothing
+    assert guard.verdict is Verdict.HOLDS
+
+
+def test_a_mark_that_a_claim_contradicts_is_broken(found):
+    guard = found["it is hot"]
+
+    assert (guard.who, guard.after) == ("epoch_never_falls", 2)
+    assert guard.mark == "this is a lie"
+    assert (guard.mark_is_wrong, guard.verdict) == (True, Verdict.BROKEN)
+
+
+def test_a_helpers_guard_may_be_marked_by_its_reason_for_one_transition_alone():
+    def begins_too(now, new, broker):
+        """The same, with its own words about it."""
+        require_small(now)
+        # redundant "no epoch has begun", because this is only about
+        # how marks are read.
+        require(now.epoch == 0, "no epoch has begun")
+
+        new.epoch = now.epoch + 1
+
+    marks = marks_of(system(begins_too, claims=CLAIMS, broker=BROKERS))
+
+    assert marks.get("begins_too", "no epoch has begun") == (
+        "this is only about how marks are read.", True,
+    )  # fmt: skip
+    assert marks.get("begins_too", "another") == (None, False)
+
+
+def test_what_was_not_looked_at_to_the_end_is_unknown(small):
+    cut = findings(small, max_states=2)
+
+    assert cut["the epoch has begun"].verdict is Verdict.UNKNOWN
+    assert cut["the epoch has begun"].unknown == "the bound of 2 states is reached"
+    assert cut["it is the first broker's turn"].verdict is Verdict.HOLDS
+
+
+def test_a_claim_that_breaks_with_every_guard_in_place_makes_surgery_senseless():
+    def goes_on(now, new, broker):
+        """The epoch goes up for ever."""
+        require(now.epoch < 2, "there is a next one")
+
+        new.epoch = now.epoch + 1
+
+    with pytest.raises(ProtocolError, match="one_epoch of small only breaks with every guard"):
+        findings(system(goes_on, claims=CLAIMS, broker=BROKERS))
+
+
+def test_an_unknown_guard_is_answered_with_the_nearest(small):
+    with pytest.raises(ProtocolError, match="did you mean 'it is cold'"):
+        guards_of(small, "it was cold")
+
+
+def test_the_run_to_what_a_guard_prevents_is_as_short_as_find_says():
+    guard = Guard("broker_wins_election", "/controller_epoch is as it was read")
+    recorded, bounds = ELECTION.recorded(), ELECTION.limits({})
+
+    (one,) = Surgery(recorded, bounds).findings([guard])
+    cut = without(recorded, guard)
+    assert cut is not None
+    _, run = find(cut, bounds, str(one.who))
+
+    assert run is not None
+    assert one.after == len(run.steps)
+
+
+def test_without_takes_out_one_guard_of_one_step_and_nothing_else():
+    recorded = ELECTION.recorded("2.1", {"requests_fenced": False})
+    guard = Guard("write_is_applied", "the state is as it was read")
+
+    cut = without(recorded, guard)
+
+    assert cut is not None
+    assert (cut.version, cut.switches) == (recorded.version, recorded.switches)
+    whole, left = guards_of(recorded), guards_of(cut)
+    assert [one for one in whole if one not in left] == [guard]
+    assert without(recorded, replace(guard, reason="no such")) is None
+
+
+def test_a_story_notices_a_guard_that_no_claim_does():
+    lines = "quietly broker_connects broker=1\nrefused broker_connects broker=1\n"
+    text = f"system election brokers 2\n{lines}----\n"
+    story = parse(rerecorded(play(parse(text))), "connected.story")
+    guard = Guard("broker_connects", "the broker has no session")
+
+    (told,) = Surgery(ELECTION.recorded(), ELECTION.limits({}), [story]).findings([guard])
+    (untold,) = Surgery(ELECTION.recorded(), ELECTION.limits({})).findings([guard])
+
+    assert (told.by, told.who, told.after) == ("story", "connected.story", 1)
+    assert untold.by is None
+
+
+def test_a_story_that_is_not_as_recorded_anyway_notices_nothing():
+    text = "system election brokers 2\nrefused session_expires broker=1\n----\nsomething else\n"
+
+    surgery = Surgery(ELECTION.recorded(), ELECTION.limits({}), [parse(text)])
+
+    assert surgery.stories == []
+
+
+# -- the systems themselves ------------------------------------------------------------------------
+
+SMALL = {"log": 1, "records": 1}
+
+OPEN = {
+    "classic": {
+        Guard("controller_elects_leader", "the replica is not the leader already"),
+        Guard("controller_drops_replica", "the replica leads or is in the ISR"),
+        Guard("becomes_leader", "a request of this epoch was sent"),
+        Guard("becomes_leader", "the request names the replica the leader"),
+        # A log as large as all records together is never full; with log=1 records=2 a check raises.
+        Guard("leader_writes", "the log is not full"),
+        Guard("fenced_leader_shrinks_isr", "a leader never drops itself"),
+        Guard("fenced_leader_shrinks_isr", "the follower is in the leader's ISR"),
+        Guard("fenced_leader_shrinks_isr", "the follower is in another epoch, or behind"),
+        Guard("fenced_leader_expands_isr", "the follower is not in the leader's ISR"),
+        Guard("fenced_leader_expands_isr", "the follower follows in the leader's epoch"),
+        Guard("fenced_follower_fetches", "the follower's log is not full"),
+        Guard("fenced_becomes_follower", "the leader is another replica"),
+        Guard("fenced_becomes_follower", "a request of this epoch was sent"),
+        Guard("fenced_becomes_follower", "the request names this leader"),
+        Guard("fenced_becomes_follower", "the leader presumes leadership"),
+    },
+    "election": {
+        Guard("broker_connects", "the broker has no session"),
+        Guard("session_expires", "the broker has a session"),
+        Guard("broker_reads_epoch", "the broker has a session"),
+        Guard("broker_reads_epoch", "the broker does not believe it is the controller"),
+        Guard("broker_wins_election", "the broker has a session"),
+        Guard("broker_wins_election", "the broker has read the controller epoch"),
+        Guard("broker_wins_election", "/controller does not exist"),
+        Guard("broker_learns_it_won", "the broker asked to be elected"),
+        Guard("broker_learns_it_won", "/controller is the broker's own"),
+        Guard("broker_learns_it_won", "the epoch is the one that it wrote"),
+        Guard("controller_resigns", "the broker believes it is the controller"),
+        Guard("broker_crashes", "the broker has something to forget"),
+        Guard("controller_starts_write", "the broker believes it is the controller"),
+        Guard("controller_starts_write", "no write of the broker is under way"),
+        Guard("write_is_applied", "a write of the broker is under way"),
+        Guard("write_is_applied", "the state is as it was read"),
+        Guard("write_is_refused", "a write of the broker is under way"),
+        Guard("write_is_refused", "a version in it is out of date"),
+        Guard("controller_sends_request", "the broker believes it is the controller"),
+        Guard("controller_sends_request", "it has not sent this before"),
+        Guard("request_is_obeyed", "the request was sent"),
+    },
+}
+"""Guards that nobody misses and no mark explains yet. The lists may only become shorter."""
+
+
+@pytest.mark.parametrize(
+    ("model", "bounds"), [(CLASSIC, SMALL), (ELECTION, {})], ids=["classic", "election"]
+)
+def test_every_guard_is_noticed_or_marked_or_known_to_be_open(model, bounds):
+    recorded = model.recorded()
+    stories = [read_story(path) for path in STORIES]
+    surgery = Surgery(recorded, model.limits(bounds), stories)
+
+    results = list(surgery.findings(guards_of(recorded)))
+
+    assert [str(one.guard) for one in results if one.verdict is Verdict.UNKNOWN] == []
+    wrong = {one.guard for one in results if one.verdict is Verdict.BROKEN}
+    assert sorted(map(str, wrong - OPEN[model.name])) == []
+
+
+@pytest.mark.deep
+def test_every_guard_of_replication_is_looked_at_to_the_end():
+    recorded = REPLICATION.recorded()
+    stories = [read_story(path) for path in STORIES]
+    surgery = Surgery(recorded, REPLICATION.limits({}), stories, symmetry=True)
+
+    results = list(surgery.findings(guards_of(recorded)))
+
+    assert [str(one.guard) for one in results if one.verdict is Verdict.UNKNOWN] == []
+    assert sum(one.by is not None for one in results) > len(results) // 3
+    assert [str(one.guard) for one in results if one.mark_is_wrong] == []

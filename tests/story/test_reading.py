@@ -1,0 +1,136 @@
+"""Stories that cannot be read: the file, the line, the word, and the nearest right one."""
+
+from __future__ import annotations
+
+import pytest
+
+from specs.story import StoryError, parse, read_story
+
+ELECTION = "system election version 2.3 brokers 2\n"
+CLASSIC = "system classic brokers 3 log 2 records 2 epoch 1\n"
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(StoryError) as refused:
+        parse(text, "a.story")
+    return str(refused.value)
+
+
+def line_refused(line: str, opening: str = ELECTION) -> str:
+    return refusal(f"# A title.\n{opening}{line}\n----\n")
+
+
+def test_comments_blank_lines_and_scenes_are_told_apart():
+    story = parse(
+        "# A title.\n# Shows: something.\n\n" + ELECTION + "\n"
+        "broker_connects broker=1   # a remark\n----\n"
+        "broker_connects(broker=1)\n    session[1]: false → true\n\n"
+        "# And then:\ncheck single_writer\n----\nsingle_writer: holds\n\n# The end.\n"
+    )
+
+    assert story.title == "A title."
+    assert [[one.label or one.what for one in scene.commands] for scene in story.scenes] == [
+        ["broker_connects(broker=1)"],
+        ["single_writer"],
+    ]
+    assert story.scenes[0].told == ["broker_connects(broker=1)", "    session[1]: false → true"]
+    assert story.scenes[1].told == ["single_writer: holds"]
+    assert story.tail == ["", "# The end."]
+
+
+def test_a_text_without_a_line_has_nothing_to_play():
+    assert parse("").commands == []
+    assert parse("# Only a comment.\n").heading is None
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("broker_conects broker=1", ["a.story:3", "'broker_conects'", "'broker_connects'"]),
+        ("chek single_writer", ["'chek'", "did you mean 'check'"]),
+        ("broker_connects brokers=1", ["parameter of broker_connects 'brokers'", "'broker'"]),
+        ("broker_connects 1", ["'1' has no name", "write: broker_connects broker=…"]),
+        ("broker_connects", ["broker_connects also needs broker=…"]),
+        ("broker_connects broker=1 broker=2", ["broker is given twice"]),
+        ("broker_connects broker=7", ["no broker 7 (broker=7)", "one of: 1, 2"]),
+        ("broker_connects broker=none", ["no broker none", "one of: 1, 2"]),
+        ("request_is_obeyed broker=1 sender=1 epoch=x", ["epoch=x", "no controller epoch"]),
+        ("request_is_obeyed broker=1 sender=1 epoch=0", ["epoch=0", "a number from 1 on"]),
+        ("check single_writr", ["claim of election 'single_writr'", "'single_writer'"]),
+        ("check single_writer now", ["check takes one claim", "'now' is too much"]),
+        ("quietly", ["quietly what?", "write: quietly STEP"]),
+        ("refused broker_conects broker=1", ["unknown step of election", "'broker_connects'"]),
+    ],
+)
+def test_a_wrong_word_is_named_with_its_line_and_the_nearest_right_one(line, words):
+    told = line_refused(line)
+
+    assert [word for word in ["a.story:3: ", *words] if word not in told] == []
+
+
+@pytest.mark.parametrize(
+    ("opening", "words"),
+    [
+        ("broker_connects broker=1", ["a story begins with its system", "system replication"]),
+        ("system", ["a story begins with its system"]),
+        ("system elections", ["unknown system 'elections'", "'election'"]),
+        ("system election version 2.33", ["version of election '2.33'", "'2.3'"]),
+        ("system election broker 2", ["'broker'", "did you mean 'brokers'"]),
+        ("system election brokers two", ["brokers two", "not a whole number"]),
+        ("system election brokers 0", ["brokers=0 is too small"]),
+        ("system election brokers", ["'brokers' has no value"]),
+        ("system election without zk_write_fenced", ["'zk_write_fenced'", "'zk_writes_fenced'"]),
+        ("system replication without truncation", ["truncation is one of hw", "truncation=hw"]),
+        ("system replication with truncation=kip", ["value of truncation 'kip'", "kip_101"]),
+        ("system replication with truncation", ["with SWITCH=VALUE"]),
+    ],
+)
+def test_a_wrong_first_line_says_what_is_right(opening, words):
+    told = refusal(f"# A title.\n{opening}\n")
+
+    assert [word for word in ["a.story:2: ", *words] if word not in told] == []
+
+
+def test_a_step_of_another_version_is_not_merely_unknown():
+    told = line_refused("leader_raises_hw leader=1", CLASSIC)
+
+    assert told.endswith("classic kip_320 has no step leader_raises_hw")
+
+
+def test_switches_of_the_first_line_are_thrown():
+    story = parse(
+        "system replication version 2.3 without fetch_fencing with truncation=kip_101 brokers 3\n"
+    )
+
+    assert story.heading is not None
+    assert story.heading.recorded.without == {"fetch_fencing": False, "truncation": "kip_101"}
+
+
+def test_a_scene_without_its_rule_is_refused_at_its_last_line():
+    told = refusal(ELECTION + "broker_connects broker=1\n\n# so it ends\n")
+
+    assert told.startswith("a.story:2: no ---- stands below this line")
+
+
+def test_a_rule_with_nothing_above_it_is_refused():
+    assert refusal(ELECTION + "----\n").startswith("a.story:2: nothing to play stands above")
+
+
+@pytest.mark.parametrize(
+    "line", ["----", "broker_connects broker=2", "check single_writer", "quietly x", "a_step"]
+)
+def test_a_line_to_play_is_never_taken_for_old_output(line):
+    told = refusal(
+        ELECTION + f"broker_connects broker=1\n----\nbroker_connects(broker=1)\n{line}\n"
+    )
+
+    assert told.startswith(f"a.story:5: '{line.split()[0]}")
+    assert "leave a blank line above" in told
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "x.story"
+    path.write_bytes(b"\xff\xfe\x00")
+
+    with pytest.raises(StoryError, match=r"x\.story:1: is not text"):
+        read_story(path)

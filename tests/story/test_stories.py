@@ -1,0 +1,58 @@
+"""The stories of the repository: each tells what it told, says what it shows, and checks it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from specs.story import difference, parse, play, read_story
+from specs.verdict import Verdict
+
+STORIES = sorted((Path(__file__).parents[2] / "specs" / "stories").glob("**/*.story"))
+HISTORY = {"m2_is_lost", "two_fast_elections_diverge", "first_try_at_kip_320", "rejoins_too_early",
+           "deposed_controller_writes_unfenced", "restarted_broker_obeys"}  # fmt: skip
+"""Stories of what went wrong; each has a claim that breaks."""
+
+
+def test_there_are_stories():
+    assert len(STORIES) >= 16
+
+
+@pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
+def test_a_story_tells_what_it_told(path: Path):
+    outcome = play(read_story(path))
+
+    assert outcome.failed is None
+    assert difference(outcome, path.read_text(encoding="utf-8")) == []
+    assert outcome.verdict is Verdict.HOLDS
+
+
+@pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
+def test_a_story_says_in_a_sentence_what_it_is_about_and_what_it_shows(path: Path):
+    title, shows, *_ = path.read_text(encoding="utf-8").splitlines()
+
+    assert title.startswith("# ")
+    assert title.endswith(".")
+    assert shows.startswith("# Shows: ")
+
+
+@pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
+def test_a_claim_breaks_in_the_stories_of_what_went_wrong_and_in_no_other(path: Path):
+    broken = [
+        line for scene in play(read_story(path)).lines for line in scene if ": broken" in line
+    ]
+
+    assert bool(broken) == (path.stem in HISTORY)
+
+
+@pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
+def test_a_story_is_noticed_to_differ_when_any_line_of_its_recording_does(path: Path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    inside = False
+    for number, line in enumerate(lines):
+        if inside and line:
+            changed = [*lines[:number], line + "!", *lines[number + 1 :]]
+            assert play(parse("\n".join(changed))).verdict is Verdict.BROKEN, line
+            break
+        inside = line == "----"
