@@ -26,7 +26,7 @@ from impl.world.faults import weight
 from model.language import RecordedSystem
 from model.language.grounding import Grounded, Instance
 from model.language.python_code import PythonCode
-from model.language.values import blank_term
+from model.language.scalars import blank_term
 from model.systems import system
 from specs.reading import Reading, text
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from model.language.values import Scalar
+from model.language.scalars import Scalar
 
 
 @dataclass(frozen=True)

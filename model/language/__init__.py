@@ -6,10 +6,12 @@ A protocol author needs only what this package exports; see `model/classic` for 
 from model.language.errors import ImpossibleValue, ProtocolError
 from model.language.properties import Claim, always, always_step, eventually, sometimes
 from model.language.recording import Transition, require, transition, version
+from model.language.scalars import BLANK
 from model.language.schema import Log, Record, Relation, SetOf, budget, ghost, per
+from model.language.sets import ALL
 from model.language.sorts import BOOL, Bounded, Enumeration, Names, Numbers, Sort
 from model.language.system import Bound, RecordedSystem, System, Version
-from model.language.values import ALL, BLANK, lam
+from model.language.values import lam
 from model.language.words import (
     all_of,
     any_of,

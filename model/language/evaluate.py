@@ -18,12 +18,12 @@ from model.language.errors import ImpossibleValue, ProtocolError
 from model.language.explain import why_not
 from model.language.pointwise import Pointwise
 from model.language.recording import Recorded, Requirement, Write
+from model.language.scalars import blank_term
 from model.language.schema import Field, SetOf
 from model.language.sorts import BOOL, Bounded, Enumeration, Numbers, Sort
 from model.language.sparse import Arguments, Environment, Index, SparseState
 from model.language.system import RecordedSystem
 from model.language.terms import AFTER, Term
-from model.language.values import blank_term
 
 INT64 = range(-(2**63), 2**63)
 

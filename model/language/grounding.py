@@ -15,11 +15,11 @@ from model.language import terms as t
 from model.language.errors import ImpossibleValue, ProtocolError
 from model.language.intervals import Intervals
 from model.language.recording import Recorded, Write
+from model.language.scalars import blank_term
 from model.language.schema import Field, SetOf
 from model.language.sorts import BOOL, Bounded, Numbers, Sort
 from model.language.system import RecordedSystem
 from model.language.terms import Term
-from model.language.values import blank_term
 
 Environment = dict[str, Term]
 

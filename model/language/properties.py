@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from model.language.errors import ProtocolError
-from model.language.values import Scalar
+from model.language.scalars import Scalar
 
 DEADLOCK = "deadlock"
 """No claim is called so: `find deadlock` looks for a state in which nothing is possible."""

@@ -1,4 +1,4 @@
-"""What a protocol author holds in hand: `now.view[leader]`, `.isr.has(b)`, `.but(isr=smaller)`.
+"""What a protocol author holds in hand: `now.view[leader]`, logs, `.but(isr=smaller)`.
 
 Values are thin wrappers over terms. They are read lazily, so mentioning a record costs nothing.
 None of them has a truth value: `if`, `and`, `or`, `in` raise with the line to write instead.
@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from model.language import terms as t
-from model.language.errors import ProtocolError, a, author_line, no_truth_value, unknown_name
+from model.language.errors import ProtocolError, a, author_line, unknown_name
+from model.language.scalars import (
+    Blank,
+    Scalar,
+    Value,
+    bind,
+    blank_term,
+    index_term,
+    one_none,
+    scalar,
+)
 from model.language.schema import (
     Field,
     Ghost,
@@ -22,129 +32,9 @@ from model.language.schema import (
     Schema,
     SetOf,
 )
-from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
+from model.language.sets import SetValue, as_set
+from model.language.sorts import BOOL, Sort
 from model.language.terms import Term
-
-
-class Value:
-    """The common part: no truth value, no membership by `in`, no hash."""
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __bool__(self) -> bool:
-        raise no_truth_value()
-
-    def __contains__(self, item: object) -> bool:
-        raise no_truth_value()
-
-    def __iter__(self) -> Iterator[Any]:
-        raise ProtocolError(
-            f"{author_line()}: nothing can be looped over while the protocol is being read; "
-            "write every(sort, rule), some(sort, rule) or lam(sort, rule)"
-        )
-
-
-class Scalar(Value):
-    """One Bool, number, broker or named value."""
-
-    __slots__ = ("term",)
-
-    def __init__(self, term: Term) -> None:
-        self.term = term
-
-    def __eq__(self, other: object) -> Scalar:  # type: ignore[override]
-        return Scalar(t.eq(*_same_family(self, other)))
-
-    def __ne__(self, other: object) -> Scalar:  # type: ignore[override]
-        return Scalar(t.not_(t.eq(*_same_family(self, other))))
-
-    def __lt__(self, other: object) -> Scalar:
-        return Scalar(t.lt(*_numbers(self, other)))
-
-    def __le__(self, other: object) -> Scalar:
-        return Scalar(t.le(*_numbers(self, other)))
-
-    def __gt__(self, other: object) -> Scalar:
-        left, right = _numbers(self, other)
-        return Scalar(t.lt(right, left))
-
-    def __ge__(self, other: object) -> Scalar:
-        left, right = _numbers(self, other)
-        return Scalar(t.le(right, left))
-
-    def __add__(self, other: object) -> Scalar:
-        return Scalar(t.add(*_numbers(self, other)))
-
-    def __sub__(self, other: object) -> Scalar:
-        return Scalar(t.sub(*_numbers(self, other)))
-
-    def __and__(self, other: object) -> Scalar:
-        raise ProtocolError(f"{author_line()}: write all_of(a, b) instead of `a & b`")
-
-    def __or__(self, other: object) -> Scalar:
-        raise ProtocolError(f"{author_line()}: write any_of(a, b) instead of `a | b`")
-
-    def __invert__(self) -> Scalar:
-        raise ProtocolError(f"{author_line()}: write not_(a) instead of `~a`")
-
-    def __repr__(self) -> str:
-        return t.show(self.term)
-
-
-def _same_family(left: Scalar, right: object) -> tuple[Term, Term]:
-    other = scalar(right, left.term.sort).term
-    if left.term.sort.family != other.sort.family:
-        raise ProtocolError(
-            f"{author_line()}: {a(left.term.sort.name)} is compared with {a(other.sort.name)}; "
-            "compare values of one kind"
-        )
-    _one_none(left.term.sort, other.sort)
-    return left.term, other
-
-
-def _one_none(one: Sort, other: Sort) -> None:
-    """None is the number below a sort's least: it must not be a number of the other sort."""
-    if not (isinstance(one, Numbers) and isinstance(other, Numbers)):
-        return
-    for mine, theirs in ((one, other), (other, one)):
-        if mine.none_allowed and mine.none_code >= theirs.bottom and mine.low != theirs.low:
-            raise ProtocolError(
-                f"{author_line()}: {a(mine.name)} starts at {mine.low} and {a(theirs.name)} at "
-                f"{theirs.low}, so that none of the one is a value of the other; let both start "
-                "alike where one may be none"
-            )
-
-
-def _numbers(left: Scalar, right: object) -> tuple[Term, Term]:
-    pair = _same_family(left, right)
-    if pair[0].sort.family != "number":
-        raise ProtocolError(
-            f"{author_line()}: values of {pair[0].sort.name} have no order; compare with == or !="
-        )
-    return pair
-
-
-def scalar(raw: object, sort: Sort) -> Scalar:
-    """A Python literal, or a scalar, as a value of the sort."""
-    if isinstance(raw, Scalar):
-        return raw
-    if isinstance(raw, bool):
-        if sort is not BOOL:
-            raise ProtocolError(f"{author_line()}: {raw} is not {a(sort.name)}")
-        return Scalar(t.const(raw))
-    if raw is None:
-        if isinstance(sort, Numbers) and sort.none_allowed:
-            return Scalar(t.const(sort.none_code, sort))
-        if isinstance(sort, Enumeration):
-            return Scalar(t.const(0, sort.or_none))
-        raise ProtocolError(f"{author_line()}: {a(sort.name)} is never none; declare it .or_none")
-    if isinstance(raw, int):
-        if sort is BOOL or isinstance(sort, Names):
-            raise ProtocolError(f"{author_line()}: {raw} is not {a(sort.name)}")
-        return Scalar(t.const(raw, sort))
-    if isinstance(raw, str) and isinstance(sort, Names):
-        return Scalar(t.const(sort.code(raw), sort))
-    raise ProtocolError(f"{author_line()}: {raw!r} is not {a(sort.name)}")
 
 
 class RecordValue(Value):
@@ -202,109 +92,6 @@ class MapValue(Value):
         return self._at(index_term(self._schema.index, index))
 
 
-class SetValue(Value):
-    """A set, or a relation (a set of tuples)."""
-
-    def __init__(self, elements: tuple[Sort, ...], member: Callable[..., Term]) -> None:
-        self._elements = elements
-        self._member = member
-
-    def _at(self, element: tuple[object, ...]) -> tuple[Term, ...]:
-        if len(element) != len(self._elements):
-            raise ProtocolError(
-                f"{author_line()}: an element has {len(self._elements)} parts, not {len(element)}"
-            )
-        return tuple(
-            index_term(sort, part) for sort, part in zip(self._elements, element, strict=True)
-        )
-
-    def has(self, *element: object) -> Scalar:
-        """Is this element (or tuple) in the set?"""
-        return Scalar(self._member(*self._at(element)))
-
-    def _same(self, mine: tuple[Term, ...], given: tuple[Term, ...]) -> Term:
-        return t.and_(*(t.eq(a, b) for a, b in zip(mine, given, strict=True)))
-
-    def without(self, *element: object) -> SetValue:
-        """The set less this element."""
-        gone = self._at(element)
-        return SetValue(
-            self._elements, lambda *x: t.and_(self._member(*x), t.not_(self._same(x, gone)))
-        )
-
-    def including(self, *element: object) -> SetValue:
-        """The set and this element."""
-        added = self._at(element)
-        return SetValue(self._elements, lambda *x: t.or_(self._member(*x), self._same(x, added)))
-
-    def within(self, other: object) -> SetValue:
-        """The elements that the other set has too."""
-        theirs = as_set(self._elements, other)
-        return SetValue(self._elements, lambda *x: t.and_(self._member(*x), theirs._member(*x)))
-
-    def such_that(self, condition: Callable[..., Scalar]) -> SetValue:
-        """The elements that meet the condition."""
-        return SetValue(
-            self._elements,
-            lambda *x: t.and_(self._member(*x), condition(*(Scalar(part) for part in x)).term),
-        )
-
-    def _all(self, body: Callable[..., Term]) -> Term:
-        def nest(sorts: tuple[Sort, ...], chosen: tuple[Term, ...]) -> Term:
-            if not sorts:
-                return body(*chosen)
-            return bind("every", sorts[0], lambda x: nest(sorts[1:], (*chosen, x)))
-
-        return nest(self._elements, ())
-
-    def is_subset_of(self, other: object) -> Scalar:
-        """Every element of this set is in the other."""
-        theirs = as_set(self._elements, other)
-        return Scalar(self._all(lambda *x: t.implies(self._member(*x), theirs._member(*x))))
-
-    def is_only(self, *element: object) -> Scalar:
-        """This element and no other."""
-        only = self._at(element)
-        return Scalar(self._all(lambda *x: t.eq(self._member(*x), self._same(x, only))))
-
-    def is_empty(self) -> Scalar:
-        """No element at all."""
-        return Scalar(self._all(lambda *x: t.not_(self._member(*x))))
-
-    def __eq__(self, other: object) -> Scalar:  # type: ignore[override]
-        theirs = as_set(self._elements, other)
-        return Scalar(self._all(lambda *x: t.eq(self._member(*x), theirs._member(*x))))
-
-    def __ne__(self, other: object) -> Scalar:  # type: ignore[override]
-        return Scalar(t.not_((self == other).term))
-
-
-def as_set(elements: tuple[Sort, ...], raw: object) -> SetValue:
-    """A set value, ALL, or a Python collection of elements (tuples for a relation), as a set."""
-    if isinstance(raw, _Blank):
-        return SetValue(elements, lambda *x: t.FALSE)
-    if isinstance(raw, SetValue):
-        return raw
-    if raw is ALL:
-        return SetValue(elements, lambda *x: t.TRUE)
-    if isinstance(raw, (set, frozenset, list, tuple)):
-        found = SetValue(elements, lambda *x: t.FALSE)
-        for element in raw:
-            found = found.including(*(element if isinstance(element, tuple) else (element,)))
-        return found
-    raise ProtocolError(f"{author_line()}: {raw!r} is not a set")
-
-
-class _All:
-    """Every element of the sort; write `ALL` where a set is expected."""
-
-    def __repr__(self) -> str:
-        return "ALL"
-
-
-ALL = _All()
-
-
 class LogValue(Value):
     """A log: `.end`, the record at an offset below it, `.append(record)`, `.cut(to)`."""
 
@@ -342,16 +129,6 @@ class Lam(Value):
 def lam(index: Sort, body: Callable[[Any], object]) -> Lam:
     """A map given by a rule: `new.known_end[l] = lam(BROKERS, lambda f: None)` (a bulk update)."""
     return Lam(index, body)
-
-
-def index_term(sort: Sort, index: object) -> Term:
-    """An index as a term of its sort's family."""
-    value = scalar(index, sort)
-    if value.term.sort.family != sort.family:
-        raise ProtocolError(
-            f"{author_line()}: indexed by {a(value.term.sort.name)}; this place is per {sort.name}"
-        )
-    return value.term
 
 
 def read(schema: Schema, name: str, indices: tuple[Term, ...] = (), mark: str = "") -> Value:
@@ -399,20 +176,9 @@ def blank(schema: Schema) -> Value:
     return RecordValue(schema, lambda part: blank(schema.parts[part]))
 
 
-def blank_term(sort: Sort) -> Term:
-    """The initial value of a sort."""
-    if sort is BOOL:
-        return t.FALSE
-    if isinstance(sort, Numbers):
-        return t.const(sort.bottom, sort)
-    if isinstance(sort, Enumeration):
-        return t.const(0 if sort.none_allowed else 1, sort)
-    return t.const(0, sort)
-
-
 def coerce(schema: Schema, raw: object) -> Value:
     """A Python literal or a value of the right shape, as a value of the schema."""
-    if isinstance(raw, _Blank):
+    if isinstance(raw, Blank):
         return blank(schema)
     if isinstance(schema, Ghost):
         return coerce(schema.of, raw)
@@ -423,7 +189,7 @@ def coerce(schema: Schema, raw: object) -> Value:
                 f"{author_line()}: {a(value.term.sort.name)} is written where "
                 f"{a(schema.sort.name)} is kept"
             )
-        _one_none(value.term.sort, schema.sort)
+        one_none(value.term.sort, schema.sort)
         return value
     if isinstance(schema, SetOf):
         return as_set((schema.element,), raw)
@@ -451,16 +217,6 @@ def coerce(schema: Schema, raw: object) -> Value:
         if isinstance(raw, dict):
             return RecordValue(schema, lambda part: blank(schema.parts[part])).but(**raw)
     raise ProtocolError(f"{author_line()}: {raw!r} has not the shape of this place")
-
-
-class _Blank:
-    """Writing `BLANK` gives a place its initial value again."""
-
-    def __repr__(self) -> str:
-        return "BLANK"
-
-
-BLANK = _Blank()
 
 
 def choose(schema: Schema, condition: Term, then: Value, other: Value) -> Value:
@@ -518,28 +274,6 @@ def equal(schema: Schema, left: Value, right: Value) -> Term:
         return bind("every", schema.index, lambda i: equal(schema.of, left._at(i), right._at(i)))
     result: Scalar = left == right  # type: ignore[assignment]
     return result.term
-
-
-_depth = 0
-
-
-def bind(
-    op: str,
-    sort: Sort,
-    body: Callable[[Term], Term],
-    low: Term | None = None,
-    high: Term | None = None,
-    default: Term | None = None,
-) -> Term:
-    """A quantified term; bound variables are named by depth, so that equal texts are one term."""
-    global _depth
-    _depth += 1
-    try:
-        variable = t.var(f"{sort.name}#{_depth}", sort)
-        inner = body(variable)
-    finally:
-        _depth -= 1
-    return t.quantifier(op, variable, inner, low, high, default)
 
 
 def leaf_terms(

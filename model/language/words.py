@@ -7,19 +7,10 @@ from typing import Any
 
 from model.language import terms as t
 from model.language.errors import ProtocolError, author_line, instead
+from model.language.scalars import Scalar, Value, bind, scalar
+from model.language.sets import SetValue, as_set
 from model.language.sorts import BOOL, Enumeration, Numbers, Sort
-from model.language.values import (
-    LogValue,
-    RecordValue,
-    Scalar,
-    SetValue,
-    Value,
-    as_set,
-    bind,
-    choose,
-    coerce,
-    scalar,
-)
+from model.language.values import LogValue, RecordValue, choose, coerce
 
 
 def limit(bound: str) -> Scalar:

@@ -16,11 +16,11 @@ import z3
 
 from model.language.errors import ProtocolError
 from model.language.recording import Recorded, Write
+from model.language.scalars import blank_term
 from model.language.schema import Field, SetOf
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
 from model.language.system import RecordedSystem
 from model.language.terms import AFTER, Term
-from model.language.values import blank_term
 
 Function = Callable[..., Any]
 State = Mapping[str, Function]

@@ -18,8 +18,9 @@ from typing import Any
 from model.language import RecordedSystem, Transition
 from model.language import terms as t
 from model.language.recording import _write, record, record_condition
+from model.language.scalars import Scalar
 from model.language.terms import Term
-from model.language.values import RecordValue, Scalar, leaf_terms
+from model.language.values import RecordValue, leaf_terms
 from specs.tla.rewriting import same, substitute
 
 _NOTATION = ("model.language.", "specs.tla.")

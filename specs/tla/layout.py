@@ -30,7 +30,7 @@ class Node:
 
     def flat(self) -> str:
         """The expression on one line."""
-        raise NotImplementedError
+        raise AssertionError(f"{type(self).__name__} does not say how it is written")
 
     def broken(self, width: int) -> list[str]:
         """The expression on several lines; the first starts at column 0."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from model.language import Log, Record, Relation, SetOf
+from model.language.scalars import blank_term
 from model.language.schema import Ghost, Leaf, MapOf, Schema, fields
 from model.language.terms import Term
-from model.language.values import blank_term
 from specs.tla.brackets import Enclosed, Labelled, Mapping, call
 from specs.tla.layout import SETS, Node, Parenthesised, Prefix, Word, inside
 from specs.tla.names import Names, camel, snake

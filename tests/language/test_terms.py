@@ -20,9 +20,9 @@ from model.language.evaluate import Evaluator, SparseState
 from model.language.grounding import Grounded
 from model.language.intervals import Intervals
 from model.language.python_code import PythonCode
+from model.language.scalars import bind
 from model.language.sorts import Sort
 from model.language.terms import Term
-from model.language.values import bind
 from model.language.z3_code import Z3Code, lower_grounded
 from tests.language.small import system
 
