@@ -15,6 +15,7 @@ from model.language.recording import Recorded
 from model.language.schema import SetOf
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
 from specs.story.heading import Heading
+from specs.story.leaves import fields_named
 
 STEP = "step"
 
@@ -64,6 +65,8 @@ def read_command(line: int, text: str, heading: Heading) -> Command:
     if takes == "claim" and words[0] not in (*recorded.claims, DEADLOCK):
         known = [*recorded.claims, DEADLOCK]
         raise ProtocolError(unknown_name(f"claim of {recorded.system.name}", words[0], known))
+    if takes == "field":
+        fields_named(recorded, words[0])
     return Command(line, verb, words[0])
 
 

@@ -7,11 +7,11 @@ numbers have no limit.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from model.language import ProtocolError
+from model.language import ProtocolError, RecordedSystem
 from model.language.errors import unknown_name
 from model.language.evaluate import Evaluator, Index, SparseState
 from model.language.schema import Field
@@ -37,7 +37,6 @@ class Leaves:
         self._fields = twin.recorded.fields
         self._kept = set(kept)
         self._order = {name: position for position, name in enumerate(self._fields)}
-        self._logs = {leaf.log for leaf in self._fields.values() if leaf.log is not None}
 
     # -- places -------------------------------------------------------------------------------
 
@@ -45,7 +44,7 @@ class Leaves:
         name, kind, keep = leaf.name, "value", len(index)
         if leaf.set_from is not None:
             kind, keep = "set", leaf.set_from
-        log = self._log_of(leaf)
+        log = log_of(self._fields, leaf)
         if log is not None:
             name, kind, keep = log, "log", len(self._fields[f"{log}.end"].dims)
         keys = index[:keep]
@@ -54,12 +53,6 @@ class Leaves:
         )
         first, dot, rest = name.partition(".")
         return Place(name, kind, keys, f"{first}{shown}{dot}{rest}")
-
-    def _log_of(self, leaf: Field) -> str | None:
-        if leaf.log is not None:
-            return leaf.log
-        log = leaf.name.removesuffix(".end")
-        return log if log != leaf.name and log in self._logs else None
 
     def changes(self, before: SparseState, after: SparseState) -> list[str]:
         """`zk.isr: {1,2,3} → {1,2}`, a line for each leaf that differs, in the schema's order."""
@@ -109,18 +102,13 @@ class Leaves:
     # -- by name ------------------------------------------------------------------------------
 
     def named(self, wanted: str, state: SparseState) -> list[str]:
-        """`zk.isr: {1,2}` for a path, a line for each leaf below it or of it; nearest if unknown.
+        """`zk.isr: {1,2}` for a path, a line for each leaf below it or of it.
 
-        Of a map over numbers only the entries that are not blank are told.
+        Of a map over numbers only the entries that are not blank are told. Raises ProtocolError
+        for what the system does not have, or has not there.
         """
         name, keys = _split(wanted)
-        fields = [
-            leaf
-            for leaf in self._fields.values()
-            if name in (leaf.name, self._log_of(leaf)) or leaf.name.startswith(f"{name}.")
-        ]
-        if not fields:
-            raise ProtocolError(unknown_name("field", name, self._names()))
+        fields = fields_named(self._twin.recorded, wanted)
         places: dict[Place, None] = {}
         for leaf in fields:
             for index in self._indices(leaf, state):
@@ -135,14 +123,10 @@ class Leaves:
             raise ProtocolError(f"{name} has nothing at {where}: show {name} shows where it has")
         return [f"{place.path}: {self.shown(place, state)}" for place in places]
 
-    def _names(self) -> list[str]:
-        whole = {leaf.name for leaf in self._fields.values() if self._log_of(leaf) is None}
-        return sorted(whole | {name.partition(".")[0] for name in self._fields})
-
     def _indices(self, leaf: Field, state: SparseState) -> list[Index]:
         """The map keys of a field: all of an enumeration, of numbers those with an entry."""
         keep = len(leaf.dims) if leaf.set_from is None else leaf.set_from
-        log = self._log_of(leaf)
+        log = log_of(self._fields, leaf)
         if log is not None:
             keep = len(self._fields[f"{log}.end"].dims)
         found: list[Index] = [()]
@@ -153,6 +137,32 @@ class Leaves:
                 parts = sorted({index[position] for index in state.get(leaf.name, {})})
             found = [(*index, part) for index in found for part in parts]
         return found
+
+
+def log_of(fields: Mapping[str, Field], leaf: Field) -> str | None:
+    """The log that a field is a part of; None if it is of none."""
+    if leaf.log is not None:
+        return leaf.log
+    log = leaf.name.removesuffix(".end")
+    is_end = log != leaf.name and any(other.log == log for other in fields.values())
+    return log if is_end else None
+
+
+def fields_named(recorded: RecordedSystem, wanted: str) -> list[Field]:
+    """The fields at a path or below it; an unknown one is refused with the nearest."""
+    name, _ = _split(wanted)
+    fields = recorded.fields
+    found = [
+        leaf
+        for leaf in fields.values()
+        if name in (leaf.name, log_of(fields, leaf)) or leaf.name.startswith(f"{name}.")
+    ]
+    if not found:
+        first = name.partition(".")[0]
+        parts = [known for known in fields if known.startswith(f"{first}.")]
+        whole = {known.partition(".")[0] for known in fields}
+        raise ProtocolError(unknown_name(f"field of {recorded.system.name}", name, parts or whole))
+    return found
 
 
 def _split(wanted: str) -> tuple[str, tuple[str, ...]]:

@@ -195,8 +195,6 @@ class _Stage:
         return None
 
     def _same(self, name: str) -> list[str]:
-        if name not in self.marks:
-            raise Unlike(f"nothing was marked {name}; write `mark {name}` where it is to be so")
         differ = self.leaves.changes(self.marks[name], self.now)
         if differ:
             raise Unlike(f"the state is not the one marked {name}: {'; '.join(differ)}")

@@ -56,7 +56,7 @@ class Story:
 def read_story(path: Path) -> Story:
     """The story of a file. Raises StoryError for what cannot be read, OSError for no file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise StoryError(str(path), 1, "is not text; a story is a text file in UTF-8") from error
     return parse(text, str(path))
@@ -75,6 +75,7 @@ class _Reader:
         self.scenes: list[Scene] = []
         self.above: list[str] = []
         self.commands: list[Command] = []
+        self.marked: set[str] = set()
         self.is_telling = False
 
     def read(self, text: str) -> Story:
@@ -125,4 +126,12 @@ class _Reader:
             self.scenes.append(Scene(self.above, self.commands))
             self.above, self.commands, self.is_telling = [], [], True
         else:
-            self.commands.append(read_command(number, content, self.heading))
+            command = read_command(number, content, self.heading)
+            if command.verb == "same" and command.what not in self.marked:
+                raise StoryError(
+                    self.source, number,
+                    f"nothing is marked {command.what} above; write `mark {command.what}` there",
+                )  # fmt: skip
+            if command.verb == "mark":
+                self.marked.add(command.what)
+            self.commands.append(command)

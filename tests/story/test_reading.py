@@ -58,6 +58,10 @@ def test_a_text_without_a_line_has_nothing_to_play():
         ("request_is_obeyed broker=1 sender=1 epoch=0", ["epoch=0", "a number from 1 on"]),
         ("check single_writr", ["claim of election 'single_writr'", "'single_writer'"]),
         ("check single_writer now", ["check takes one claim", "'now' is too much"]),
+        ("show zk.epok", ["field of election 'zk.epok'", "did you mean 'zk.epoch'"]),
+        ("show zkk", ["field of election 'zkk'", "did you mean 'zk'"]),
+        ("show zk..epoch", ["'zk..epoch' is no field", "replica[2].isr"]),
+        ("same start", ["nothing is marked start above", "`mark start`"]),
         ("quietly", ["quietly what?", "write: quietly STEP"]),
         ("refused broker_conects broker=1", ["unknown step of election", "'broker_connects'"]),
     ],
@@ -126,6 +130,13 @@ def test_a_line_to_play_is_never_taken_for_old_output(line):
 
     assert told.startswith(f"a.story:5: '{line.split()[0]}")
     assert "leave a blank line above" in told
+
+
+def test_a_byte_order_mark_is_no_word(tmp_path):
+    path = tmp_path / "x.story"
+    path.write_bytes(b"\xef\xbb\xbfsystem election\r\n")
+
+    assert read_story(path).heading is not None
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path):
