@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -89,6 +90,8 @@ class Exploration:
     ending: Callable[[str], Ending] = field(repr=False)
     counts: Callable[[], Counts] = field(repr=False)
     peak_memory_mb: float = field(default_factory=lambda: peak_memory_mb())
+    loop_seconds: float = 0.0
+    """What looking for loops took, on top of the exploration."""
 
     @cached_property
     def code(self) -> PythonCode:
@@ -176,7 +179,10 @@ class Exploration:
     def endings(self) -> dict[str, Ending]:
         """The answer for every `eventually`."""
         kinds = {name: self.grounded.recorded.claim(name)[0].kind for name in self.grounded.claims}
-        return {name: self._ending(name) for name, kind in kinds.items() if kind == "eventually"}
+        started = time.perf_counter()
+        found = {name: self._ending(name) for name, kind in kinds.items() if kind == "eventually"}
+        self.loop_seconds = time.perf_counter() - started
+        return found
 
     def _ending(self, name: str) -> Ending:
         if self.engine.symmetry:

@@ -82,7 +82,7 @@ def explore(
             fingerprints=search.fingerprints,
         )  # fmt: skip
         verdict = settled(found, asked)
-    lines = [*_figures(found), *_coverage(found, coverage), *_growth(found, grew)]
+        lines = [*_figures(found), *_coverage(found, coverage), *_growth(found, grew)]
     _show(found, verdict, lines, json_target)
     payload = _payload(found, verdict, asked if claims else [], search)
     if grew:
@@ -142,10 +142,15 @@ def _figures(found: Exploration) -> list[str]:
         f"{found.distinct:,} distinct {'orbits' if found.engine.symmetry else 'states'}, "
         f"{found.generated:,} generated, "
         f"depth {found.depth}, {whole}",
-        f"{found.seconds:.1f} s ({rate:,.0f} states/s), set-up {found.setup_seconds:.1f} s, "
+        f"{found.seconds:.1f} s ({rate:,.0f} states/s){_loops(found)}, "
+        f"set-up {found.setup_seconds:.1f} s, "
         f"peak memory {found.peak_memory_mb:.0f} MB{_engine(found)}",
         f"pruned beyond a bound: {pruned or 'nothing'}",
     ]
+
+
+def _loops(found: Exploration) -> str:
+    return f", loops {found.loop_seconds:.1f} s" if found.endings else ""
 
 
 def _engine(found: Exploration) -> str:
