@@ -28,6 +28,8 @@ Report = Callable[[str], None]
 
 CLAIM, RAISES, STORY = "claim", "raises", "story"
 
+SMALL = "it decides nothing within these bounds"
+
 
 @dataclass(frozen=True)
 class Guard:
@@ -76,7 +78,7 @@ class Finding:
 
     @property
     def changes_nothing(self) -> bool:
-        """The other guards imply it in every reachable state: not one step is added without it."""
+        """In every state within the bounds other guards imply it: without it no step is added."""
         return self.more_states == 0 and self.more_steps == 0
 
     def as_json(self) -> dict[str, Any]:
@@ -205,11 +207,13 @@ class Surgery:
             return replace(found, by=STORY, who=told[0], after=told[1])
         if not (cut_off.complete and whole.complete):
             return replace(found, unknown=cut_off.stopped or whole.stopped)
-        return replace(
+        found = replace(
             found,
             more_states=cut_off.distinct - whole.distinct,
             more_steps=sum(cut_off.fired.values()) - sum(whole.fired.values()),
         )
+        # Where bounds cut successors off, a guard may decide nothing only for that reason.
+        return replace(found, unknown=SMALL) if found.changes_nothing and whole.pruned else found
 
     def _explore(self, recorded: RecordedSystem) -> Exploration:
         names = [claim.name for claim, _ in recorded.claims.values() if _can_break(claim)]

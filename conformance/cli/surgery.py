@@ -47,7 +47,8 @@ def surgery(
 
     A claim may break, a step may leave a field's domain, a story may go otherwise. A guard that
     nobody notices is either marked `# redundant because …` in the code, or a claim is missing.
-    Exit code: 0 each is noticed or marked, 1 one is neither, 2 --max-states came first.
+    Exit code: 0 each is noticed or marked, 1 one is neither, 2 the bounds are too small to say, or
+    --max-states came first.
 
     \b
     Example:
@@ -104,7 +105,7 @@ def _who(one: Finding) -> str:
 
 def _what_it_changes(one: Finding) -> str:
     if one.changes_nothing:
-        return "it changes nothing: other guards imply it"
+        return "it decides nothing: other guards imply it"
     return f"{one.more_states:,} states and {one.more_steps:,} steps more without it"
 
 

@@ -13,7 +13,7 @@ from model.replication import SYSTEM as REPLICATION
 from specs.explorer import find
 from specs.marks import marks_of
 from specs.story import parse, play, read_story, rerecorded
-from specs.surgery import Finding, Guard, Surgery, guards_of, without
+from specs.surgery import SMALL, Finding, Guard, Surgery, guards_of, without
 from specs.verdict import Verdict
 from tests.language.small import BROKERS, system
 from tests.story.test_stories import STORIES
@@ -156,6 +156,20 @@ def test_what_was_not_looked_at_to_the_end_is_unknown(small):
     assert cut["it is the first broker's turn"].verdict is Verdict.HOLDS
 
 
+def test_a_guard_that_never_decides_is_unknown_where_bounds_cut_something_off():
+    def epoch_grows(now, new, broker):
+        """The epoch grows as far as the bound."""
+        require(now.epoch < 9, "it is within what the bound allows anyway")
+
+        new.epoch = now.epoch + 1
+
+    recorded = system(epoch_grows, claims=(epoch_never_falls, it_is_owned), broker=BROKERS)
+    (one,) = findings(recorded).values()
+
+    assert (one.changes_nothing, one.unknown) == (True, SMALL)
+    assert one.verdict is Verdict.UNKNOWN
+
+
 def test_a_claim_that_breaks_with_every_guard_in_place_makes_surgery_senseless():
     def goes_on(now, new, broker):
         """The epoch goes up for ever."""
@@ -221,7 +235,7 @@ def test_a_story_that_is_not_as_recorded_anyway_notices_nothing():
 
 # -- the systems themselves ------------------------------------------------------------------------
 
-SMALL = {"log": 1, "records": 1}
+FEW = {"log": 1, "records": 1}
 
 OPEN = {
     "classic": {
@@ -258,6 +272,7 @@ OPEN = {
         Guard("controller_starts_write", "the broker believes it is the controller"),
         Guard("controller_starts_write", "no write of the broker is under way"),
         Guard("write_is_applied", "a write of the broker is under way"),
+        # With one write there is no newer state: it takes writes=2.
         Guard("write_is_applied", "the state is as it was read"),
         Guard("write_is_refused", "a write of the broker is under way"),
         Guard("write_is_refused", "a version in it is out of date"),
@@ -270,7 +285,7 @@ OPEN = {
 
 
 @pytest.mark.parametrize(
-    ("model", "bounds"), [(CLASSIC, SMALL), (ELECTION, {})], ids=["classic", "election"]
+    ("model", "bounds"), [(CLASSIC, FEW), (ELECTION, {})], ids=["classic", "election"]
 )
 def test_every_guard_is_noticed_or_marked_or_known_to_be_open(model, bounds):
     recorded = model.recorded()
@@ -279,9 +294,12 @@ def test_every_guard_is_noticed_or_marked_or_known_to_be_open(model, bounds):
 
     results = list(surgery.findings(guards_of(recorded)))
 
-    assert [str(one.guard) for one in results if one.verdict is Verdict.UNKNOWN] == []
-    wrong = {one.guard for one in results if one.verdict is Verdict.BROKEN}
+    wrong = {one.guard for one in results if one.verdict is not Verdict.HOLDS}
     assert sorted(map(str, wrong - OPEN[model.name])) == []
+
+
+NOTICED_IN_REPLICATION = 20
+"""By claims, checks and stories, at the default bounds. The number may only grow."""
 
 
 @pytest.mark.deep
@@ -292,6 +310,6 @@ def test_every_guard_of_replication_is_looked_at_to_the_end():
 
     results = list(surgery.findings(guards_of(recorded)))
 
-    assert [str(one.guard) for one in results if one.verdict is Verdict.UNKNOWN] == []
-    assert sum(one.by is not None for one in results) > len(results) // 3
+    assert {one.unknown for one in results} <= {None, SMALL}
+    assert sum(one.by is not None for one in results) >= NOTICED_IN_REPLICATION
     assert [str(one.guard) for one in results if one.mark_is_wrong] == []
