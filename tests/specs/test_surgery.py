@@ -272,7 +272,7 @@ OPEN = {
         Guard("controller_starts_write", "the broker believes it is the controller"),
         Guard("controller_starts_write", "no write of the broker is under way"),
         Guard("write_is_applied", "a write of the broker is under way"),
-        # With one write there is no newer state: it takes writes=2.
+        # Only controllers write here, and their fence says already that nobody else did.
         Guard("write_is_applied", "the state is as it was read"),
         Guard("write_is_refused", "a write of the broker is under way"),
         Guard("write_is_refused", "a version in it is out of date"),
