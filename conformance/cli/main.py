@@ -34,6 +34,7 @@ COMMANDS: dict[str, Entry] = {
     "explore": Entry("conformance.cli.explore", "explore", "Visit every reachable state."),
     "find": Entry("conformance.cli.find", "find", "Print the shortest run that breaks a claim."),
     "prove": Entry("conformance.cli.prove", "prove", "Prove claims for any number of brokers."),
+    "zoo": Entry("conformance.cli.zoo", "zoo", "Find historic bugs, and that fixes help."),
     "surgery": Entry("conformance.cli.surgery", "surgery", "Say what each guard is for."),
     "story": Entry("conformance.cli.story", "story", "Play stories; compare with their recording."),
     "versions": Entry("conformance.cli.versions", "versions", "List versions and switches."),

@@ -23,6 +23,7 @@ from model.replication.controller import (
     controller_resigns,
     reply_is_lost,
     request_is_lost,
+    winner_takes_itself_for_another,
 )
 from model.replication.fetching import (
     fetch_answer_is_ignored,
@@ -34,15 +35,19 @@ from model.replication.fetching import (
     leader_appends,
     leader_refuses_fetch,
 )
+from model.replication.health import HEALTH
 from model.replication.isr import (
     leader_expand_is_refused,
     leader_expands_isr,
     leader_shrink_is_refused,
+    leader_shrink_is_unheard,
     leader_shrinks_isr,
 )
 from model.replication.lifecycle import (
     broker_checkpoints_hw,
+    broker_checkpoints_what_it_hosts,
     broker_crashes,
+    broker_crashes_and_loses_its_tail,
     broker_reconnects,
     broker_starts,
     session_expires,
@@ -50,6 +55,7 @@ from model.replication.lifecycle import (
 from model.replication.orders import (
     broker_becomes_follower,
     broker_becomes_leader,
+    broker_fails_half_way,
     leaderless_request_is_ignored,
     older_controller_is_refused,
     older_epoch_is_refused,
@@ -72,7 +78,12 @@ def initial(new):
     new.up            = ALL
 
 
-_SWITCHES = ("zk_writes_fenced", "truncation", "fetch_fencing", "isr_join_needs_epoch_start")
+_SWITCHES = (
+    "zk_writes_fenced", "broker_epoch", "truncation", "truncates_again", "epoch_recorded",
+    "fetch_fencing", "late_answers_ignored", "isr_join_needs_epoch_start",
+    "unclean_leader_election", "isr_write_conditional", "isr_write_read_back",
+    "isr_adopted_when_written", "isr_keeps_last_member", "leader_epoch_checked",
+    "epoch_taken_with_role", "checkpoint_complete", "winner_finds_itself", "log_survives_crash")
 
 SYSTEM = System(
     name="replication",
@@ -80,21 +91,24 @@ SYSTEM = System(
     state=STATE,
     initial=initial,
     transitions=(
-        broker_crashes, session_expires, broker_starts, broker_reconnects, broker_checkpoints_hw,
+        broker_crashes, broker_crashes_and_loses_its_tail, session_expires, broker_starts,
+        broker_reconnects, broker_checkpoints_hw, broker_checkpoints_what_it_hosts,
         broker_becomes_controller, reply_is_lost, broker_learns_it_won, broker_finds_it_moved,
+        winner_takes_itself_for_another,
         controller_resigns, controller_node_is_deleted, controller_reads_partition,
         controller_elects_leader, controller_election_conflicts, controller_election_is_fenced,
         controller_removes_replica, controller_removal_conflicts, controller_removal_is_fenced,
         controller_informs, request_is_lost,
-        broker_becomes_leader, broker_becomes_follower, leaderless_request_is_ignored,
+        broker_becomes_leader, broker_becomes_follower, broker_fails_half_way,
+        leaderless_request_is_ignored,
         older_controller_is_refused, older_epoch_is_refused,
         follower_asks_epoch, leader_answers_epoch, leader_refuses_epoch,
         follower_truncates, epoch_answer_is_ignored,
         leader_appends, follower_asks_records, leader_answers_fetch, leader_refuses_fetch,
         follower_appends, fetch_answer_is_ignored, fetch_is_lost, leader_advances_hw,
-        leader_shrinks_isr, leader_shrink_is_refused,
+        leader_shrinks_isr, leader_shrink_is_unheard, leader_shrink_is_refused,
         leader_expands_isr, leader_expand_is_refused),
-    claims=CLAIMS,
+    claims=(*CLAIMS, *HEALTH),
     versions=presets(_SWITCHES),
     default_version="2.3",
     bounds={

@@ -12,6 +12,7 @@ from model.language import (
     lam,
     not_,
     require,
+    some,
     transition,
     version,
     when,
@@ -67,8 +68,10 @@ def broker_learns_it_won(now, new, broker):
     Why: a late reply makes a controller of a broker that is deposed already; the fence stops it.
     """
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
-    require(any_of(not_(now.reply_lost[broker]), finds_itself(now, broker)),
-                                                    "the reply arrives, or the broker finds itself")
+    heard = not_(now.reply_lost[broker])
+    if version.winner_finds_itself:                 # else KAFKA-13407
+        heard = any_of(heard, finds_itself(now, broker))
+    require(heard,                                  "the reply arrives, or the broker finds itself")
 
     new.belief[broker]     = now.campaign[broker]
     new.campaign[broker]   = 0
@@ -81,6 +84,20 @@ def broker_finds_it_moved(now, new, broker):
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     require(now.reply_lost[broker],                 "its reply was lost")
     require(not_(finds_itself(now, broker)),        "/controller or the epoch is another's by now")
+
+    new.campaign[broker]   = 0
+    new.reply_lost[broker] = False
+
+
+@transition(only=lambda v: not v.winner_finds_itself, broker=BROKERS)
+def winner_takes_itself_for_another(now, new, broker):
+    """The reply was lost; the broker finds some id in /controller, and asks no further whose it is.
+
+    Kafka: KafkaController.elect returns at once if there is a controller, KAFKA-13407
+    """
+    require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
+    require(now.reply_lost[broker],                 "its reply was lost")
+    require(finds_itself(now, broker),              "/controller and the epoch are its own")
 
     new.campaign[broker]   = 0
     new.reply_lost[broker] = False
@@ -141,8 +158,12 @@ def write_state(now, new, broker, leader, isr, to):
 
 def require_candidate(now, broker, leader):
     cache = now.cache[broker]
+    eligible = cache.isr.has(leader)
+    if version.unclean_leader_election:             # any live replica, if no ISR member lives
+        eligible = any_of(eligible, not_(some(BROKERS, lambda member: all_of(
+            cache.isr.has(member), cache.live.has(member)))))
     require(cache.held,                             "it has read the partition's state")
-    require(cache.isr.has(leader),                  "the candidate is in the ISR that it read")
+    require(eligible,                               "the candidate is in the ISR that it read")
     require(cache.live.has(leader),                 "the candidate was alive when it read")
 
 
@@ -161,7 +182,10 @@ def controller_elects_leader(now, new, broker, leader):
         require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
     require(cache.version == now.zk.version,        "the version that it read is current")
 
-    write_state(now, new, broker, leader, cache.isr.within(cache.live), to=cache.reached)
+    isr = cache.isr.within(cache.live)
+    if version.unclean_leader_election:
+        isr = isr.including(leader)
+    write_state(now, new, broker, leader, isr, to=cache.reached)
 
 
 @transition(broker=BROKERS, leader=BROKERS)
@@ -207,6 +231,8 @@ def require_removable(now, broker, replica):
 def controller_removes_replica(now, new, broker, replica):
     """A dead replica is taken out of office and out of the ISR; the last ISR member is kept.
 
+    Why:   with an empty ISR nobody could ever be elected; before 0.8 it became empty (KAFKA-708).
+
     Kafka: ZkReplicaStateMachine.removeReplicasFromIsr (1.1)
     Refused: controller_removal_conflicts
     """
@@ -217,10 +243,11 @@ def controller_removes_replica(now, new, broker, replica):
         require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
     require(cache.version == now.zk.version,        "the version that it read is current")
 
+    isr = cache.isr.without(replica)
+    if version.isr_keeps_last_member:
+        isr = when(cache.isr.is_only(replica), cache.isr, isr)
     write_state(
-        now, new, broker,
-        leader=when(cache.leader == replica, None, cache.leader),
-        isr=when(cache.isr.is_only(replica), cache.isr, cache.isr.without(replica)),
+        now, new, broker, when(cache.leader == replica, None, cache.leader), isr,
         to=cache.reached.without(replica))
 
 

@@ -15,6 +15,7 @@ from model.language import (
     smaller,
     some,
     transition,
+    version,
     when,
 )
 from model.replication.state import BROKERS, ENDS, OFFSETS
@@ -28,6 +29,8 @@ def leader_appends(now, new, broker):
     require(mine.role == "leader",                         "the broker believes it leads")
 
     new.log[broker]  = log.append(id=now.next_record, epoch=mine.epoch)
+    if version.epoch_recorded == "on_append":              # up to 1.1, KAFKA-7415
+        new.replica[broker].latest_epoch = mine.epoch
     new.next_record  = now.next_record + 1
 
 

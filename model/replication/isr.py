@@ -8,19 +8,37 @@ from model.replication.fetching import known_end
 from model.replication.state import BROKERS
 
 
+def is_conditional(v):
+    return v.isr_write_conditional
+
+
+def is_read_back(v):
+    return v.isr_write_read_back
+
+
 def require_office(now, leader):
     require(now.replica[leader].role == "leader",          "the broker believes it leads")
     require(now.zk.registered.has(leader),                "it has a ZooKeeper session")
 
 
-def write_isr(now, new, leader, isr):
-    """No new leader epoch: only the version moves, and the leader adopts both at once."""
-    version_after = now.zk.version + 1
+def register_isr(now, new, leader, isr):
+    """No new leader epoch: only the version moves."""
     new.zk = now.zk.but(
         leader=leader, leader_epoch=now.replica[leader].epoch, isr=isr,
-        state_epoch=now.replica[leader].controller_epoch, version=version_after)
+        state_epoch=now.replica[leader].controller_epoch, version=now.zk.version + 1)
+
+
+def write_isr(now, new, leader, isr):
+    """The leader adopts what it wrote, and the version after it, at once."""
+    register_isr(now, new, leader, isr)
     new.replica[leader].isr        = isr
-    new.replica[leader].zk_version = version_after
+    new.replica[leader].zk_version = now.zk.version + 1
+
+
+def require_current(now, leader):
+    """The write names the version that the leader cached (KAFKA-428); before, any would do."""
+    if version.isr_write_conditional:
+        require(now.replica[leader].zk_version == now.zk.version, "the cached version is current")
 
 
 def require_laggard(now, leader, replica):
@@ -41,12 +59,27 @@ def leader_shrinks_isr(now, new, leader, replica):
     mine = now.replica[leader]
     require_office(now, leader)
     require_laggard(now, leader, replica)
-    require(mine.zk_version == now.zk.version,            "the cached version is current")
+    require_current(now, leader)
 
     write_isr(now, new, leader, mine.isr.without(replica))
 
 
-@transition(leader=BROKERS, replica=BROKERS)
+@transition(only=lambda v: not is_read_back(v), leader=BROKERS, replica=BROKERS)
+def leader_shrink_is_unheard(now, new, leader, replica):
+    """The write succeeds and its answer is lost; the retry is refused, and the leader gives up.
+
+    Why:   up to 0.8.1 nobody read the state back to see that the refused write is one's own.
+    Kafka: KAFKA-1382, ReplicationUtils.checkLeaderAndIsrZkData since
+    """
+    require_office(now, leader)
+    require_laggard(now, leader, replica)
+    require_current(now, leader)
+
+    register_isr(now, new, leader, now.replica[leader].isr.without(replica))
+    new.spent.losses = now.spent.losses + 1
+
+
+@transition(only=is_conditional, leader=BROKERS, replica=BROKERS)
 def leader_shrink_is_refused(now, new, leader, replica):
     """A deposed leader's write is refused: "Cached zkVersion not equal to that in zookeeper".
 
@@ -56,6 +89,9 @@ def leader_shrink_is_refused(now, new, leader, replica):
     require_laggard(now, leader, replica)
     require(now.replica[leader].zk_version != now.zk.version,
                                                           "the cached version is out of date")
+
+    if not version.isr_adopted_when_written:               # KIP-497: it counts on the smaller ISR
+        new.replica[leader].isr = now.replica[leader].isr.without(replica)
 
 
 def require_returner(now, leader, replica):
@@ -76,12 +112,12 @@ def leader_expands_isr(now, new, leader, replica):
     mine = now.replica[leader]
     require_office(now, leader)
     require_returner(now, leader, replica)
-    require(mine.zk_version == now.zk.version,            "the cached version is current")
+    require_current(now, leader)
 
     write_isr(now, new, leader, mine.isr.including(replica))
 
 
-@transition(leader=BROKERS, replica=BROKERS)
+@transition(only=is_conditional, leader=BROKERS, replica=BROKERS)
 def leader_expand_is_refused(now, new, leader, replica):
     """A deposed leader's write is refused; nothing changes."""
     require_office(now, leader)

@@ -1,11 +1,26 @@
 """Processes and sessions: crash, restart, expiry while the process lives on, reconnection."""
 
-from model.language import BLANK, all_of, any_of, lam, not_, require, smaller, transition, when
-from model.replication.state import BROKERS, CONTROLLERS, ELECTED
+from model.language import (
+    BLANK,
+    all_of,
+    any_of,
+    lam,
+    not_,
+    require,
+    smaller,
+    transition,
+    version,
+    when,
+)
+from model.replication.orders import epoch_at
+from model.replication.state import BROKERS, CONTROLLERS, ELECTED, ENDS
 
 
 def discard_requests(now, new, broker):
-    """Requests made for an older registration of a broker are dead (KIP-380)."""
+    """Requests made for an older registration of a broker are dead (KIP-380); before, they reached
+    whoever had its id."""
+    if not version.broker_epoch:
+        return
     new.request = lam(ELECTED, lambda epoch: lam(CONTROLLERS, lambda controller: lam(BROKERS,
         lambda target: when(target == broker, BLANK, now.request[epoch][controller][target]))))
 
@@ -19,7 +34,25 @@ def broker_crashes(now, new, broker):
     """
     require(now.up.has(broker),                     "the process runs")
 
-    mine = now.replica[broker]
+    fall(now, new, broker, now.replica[broker])
+
+
+@transition(only=lambda v: not v.log_survives_crash, broker=BROKERS, end=ENDS)
+def broker_crashes_and_loses_its_tail(now, new, broker, end):
+    """A process dies with its machine, and the disk lacks what was not flushed: no fsync was asked.
+
+    Why:   Kafka relies on replicas, not on fsync; KIP-101 scenario 2 and KIP-966 begin like this.
+    """
+    log = now.log[broker]
+    require(now.up.has(broker),                     "the process runs")
+    require(end < log.end,                          "what is left of the log is shorter")
+
+    fall(now, new, broker, now.replica[broker].but(latest_epoch=epoch_at(log, end)))
+    new.log[broker] = log.cut(end)
+
+
+def fall(now, new, broker, mine):
+    """What a process had in memory, under way, or promised to answer is gone."""
     new.spent.crashes   = now.spent.crashes + 1
     new.up              = now.up.without(broker)
     leave_office(new, broker)
@@ -57,8 +90,9 @@ def session_expires(now, new, broker):
     new.zk = now.zk.but(
         registered=now.zk.registered.without(broker),
         controller=when(now.zk.controller == broker, None, now.zk.controller))
-    new.cache = lam(BROKERS, lambda other: now.cache[other].but(
-        reached=now.cache[other].reached.without(broker)))
+    if version.broker_epoch:                          # else a request reaches who has the id
+        new.cache = lam(BROKERS, lambda other: now.cache[other].but(
+            reached=now.cache[other].reached.without(broker)))
 
 
 @transition(broker=BROKERS)
@@ -93,3 +127,18 @@ def broker_checkpoints_hw(now, new, broker):
     require(mine.hw != mine.checkpoint,             "the checkpoint is not up to date")
 
     new.replica[broker].checkpoint = mine.hw
+
+
+@transition(only=lambda v: not v.checkpoint_complete, broker=BROKERS)
+def broker_checkpoints_what_it_hosts(now, new, broker):
+    """The checkpoint is rewritten before the broker was told of the partition, and lacks it.
+
+    Why:   it skipped a partition whose leader is not alive; from 0.8.2 it makes the replica first.
+    Kafka: KAFKA-1647
+    """
+    mine = now.replica[broker]
+    require(now.up.has(broker),                     "the process runs")
+    require(mine.role == "none",                    "it was told of no partition yet")
+    require(mine.checkpoint > 0,                    "the partition is in the checkpoint")
+
+    new.replica[broker].checkpoint = 0

@@ -3,7 +3,18 @@
 Source: ReplicaManager.becomeLeaderOrFollower, Partition.makeLeader, Partition.makeFollower (2.3).
 """
 
-from model.language import BLANK, is_none, lam, not_, require, smaller, transition, version, when
+from model.language import (
+    BLANK,
+    all_of,
+    is_none,
+    lam,
+    not_,
+    require,
+    smaller,
+    transition,
+    version,
+    when,
+)
 from model.replication.state import BROKERS, CONTROLLERS, ELECTED
 
 
@@ -15,7 +26,9 @@ def require_arrival(now, broker, epoch, controller):
 def require_newer(now, broker, epoch, controller):
     require(controller >= now.replica[broker].controller_epoch,
                                                "the broker has seen no newer controller")
-    require(epoch > now.replica[broker].epoch, "the leader epoch is newer than the broker's")
+    if version.leader_epoch_checked:                        # KAFKA-1188
+        require(epoch > now.replica[broker].epoch,
+                                               "the leader epoch is newer than the broker's")
 
 
 @transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
@@ -28,9 +41,11 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
 
     end = now.log[broker].end
     new.request[epoch][controller][broker] = BLANK
+    on_election = version.epoch_recorded == "on_election"   # KAFKA-7415
     new.replica[broker] = mine.but(
         role="leader", leader=broker, epoch=epoch, isr=request.isr, zk_version=request.version,
-        controller_epoch=controller, epoch_start=end, latest_epoch=epoch, truncating=False)
+        controller_epoch=controller, epoch_start=end, truncating=False,
+        latest_epoch=epoch if on_election else mine.latest_epoch)
     new.known_end[broker] = lam(BROKERS, lambda other: None)
 
 
@@ -38,7 +53,7 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
 def broker_becomes_follower(now, new, broker, epoch, controller):
     """A broker follows: before it fetches it must find out where its log leaves the leader's.
 
-    Up to 0.10 it simply cuts its log to its high watermark.
+    Up to 0.10 it simply cuts its log to its high watermark. Up to 2.0 it may go on as before.
     """
     request, mine = now.request[epoch][controller][broker], now.replica[broker]
     log = now.log[broker]
@@ -51,18 +66,56 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
     follower = mine.but(
         role="follower", leader=now.elected[epoch], epoch=epoch, isr=[], epoch_start=0,
         zk_version=request.version, controller_epoch=controller, truncating=log.end > 0)
+    cut = log
     if version.truncation == "hw":
-        new.replica[broker] = follower.but(
-            truncating=False, latest_epoch=epoch_at(log, mine.hw))
-        new.log[broker] = log.cut(smaller(mine.hw, log.end))
-    else:
-        new.replica[broker] = follower
+        cut = log.cut(smaller(mine.hw, log.end))
+        follower = follower.but(truncating=False, latest_epoch=epoch_at(log, mine.hw))
+    if version.truncates_again != "every_epoch":            # KAFKA-7164, KIP-320
+        as_before = goes_on(now, broker, epoch)
+        cut = when(as_before, log, cut)
+        follower = follower.but(
+            truncating=when(as_before, mine.truncating, follower.truncating),
+            latest_epoch=when(as_before, mine.latest_epoch, follower.latest_epoch))
+    new.replica[broker]   = follower
+    new.log[broker]       = cut
     new.known_end[broker] = lam(BROKERS, lambda other: None)
+    if not version.late_answers_ignored:                     # its fetcher starts anew
+        slot = now.fetch[broker][now.elected[epoch]]
+        new.fetch[broker][now.elected[epoch]] = when(slot.state == "given_up", BLANK, slot)
+
+
+def goes_on(now, broker, epoch):
+    """The fetcher is left as it is: up to 1.1 if the leader's id is the same, in 2.0 only if no
+    epoch was missed between."""
+    mine = now.replica[broker]
+    same = all_of(mine.role == "follower", mine.leader == now.elected[epoch])
+    if version.truncates_again == "new_leader":
+        return same
+    return all_of(same, mine.epoch == epoch - 1)
 
 
 def epoch_at(log, end):
     """The epoch of the last record below `end`: the last entry of the epoch cache after a cut."""
     return when(end == 0, None, log[end - 1].epoch)
+
+
+@transition(only=lambda v: not v.epoch_taken_with_role,
+            broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+def broker_fails_half_way(now, new, broker, epoch, controller):
+    """Becoming a follower fails in the middle: the epoch is stored already, the role is not.
+
+    Why:   a read of the topic's configuration from ZooKeeper may throw between the two.
+    Kafka: Partition.makeFollower before KAFKA-9307 (2.4.1) and KAFKA-9769 (2.7)
+    """
+    request = now.request[epoch][controller][broker]
+    require_arrival(now, broker, epoch, controller)
+    require_newer(now, broker, epoch, controller)
+    require(not_(is_none(now.elected[epoch])), "the request names a leader")
+    require(now.elected[epoch] != broker,      "the request names another broker the leader")
+
+    new.request[epoch][controller][broker] = BLANK
+    new.replica[broker] = now.replica[broker].but(
+        epoch=epoch, isr=[], zk_version=request.version, controller_epoch=controller)
 
 
 @transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
@@ -89,7 +142,8 @@ def older_controller_is_refused(now, new, broker, epoch, controller):
     new.request[epoch][controller][broker] = BLANK
 
 
-@transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+@transition(only=lambda v: v.leader_epoch_checked,
+            broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def older_epoch_is_refused(now, new, broker, epoch, controller):
     """The controller is current, but the broker already knows this leader epoch or a newer one."""
     require_arrival(now, broker, epoch, controller)

@@ -27,7 +27,8 @@ ENDS    = Numbers("end", 0, Bounded("log"))
 
 ROLES = Names("role", ("none", "leader", "follower"))
 FETCH = Names("fetch", (
-    "idle", "asks_epoch", "epoch_is_answered", "asks_records", "records_are_answered"))
+    "idle", "asks_epoch", "epoch_is_answered", "asks_records", "records_are_answered",
+    "given_up"))                                # only before KAFKA-7786
 
 STATE = Record(
     zk=Record(

@@ -87,7 +87,13 @@ def leader_refuses_epoch(now, new, leader, follower):
     require(slot.state == "asks_epoch",                    "the follower asked for an epoch's end")
     require(not_(leads_as_asked(now, follower, leader)),  "it does not lead in the request's epoch")
 
-    new.fetch[follower][leader] = BLANK
+    after = BLANK
+    if not version.late_answers_ignored:                   # KAFKA-7786: fenced, but long moved on
+        late = all_of(
+            now.replica[leader].role == "leader", slot.epoch < now.replica[leader].epoch,
+            slot.epoch < now.replica[follower].epoch)
+        after = when(late, slot.but(state="given_up"), BLANK)
+    new.fetch[follower][leader] = after
 
 
 @transition(only=asks_by_epoch, follower=BROKERS, leader=BROKERS)

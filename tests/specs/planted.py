@@ -119,6 +119,28 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(12, unfair=("follower_truncates",)),
         Bug(11, missing=("leader_refuses_fetch",)),
     ),
+    ("replication", "fetchers_match_their_leader"): (
+        Bug(
+            20,
+            version="0.11",
+            bounds={"records": 2, "epoch": 3, "versions": 3, "expiries": 0},
+        ),
+    ),
+    ("replication", "leader_is_current"): (
+        Bug(7, without=("isr_write_read_back",), bounds={"losses": 1}),
+    ),
+    ("replication", "isr_is_never_empty"): (
+        Bug(10, without=("isr_keeps_last_member",), bounds={"versions": 3}),
+    ),
+    ("replication", "controller_is_in_office"): (
+        Bug(4, without=("winner_finds_itself",), bounds={"losses": 1}),
+    ),
+    ("replication", "checkpoint_survives_start"): (
+        Bug(14, without=("checkpoint_complete",), bounds={"crashes": 1}),
+    ),
+    ("replication", "a_high_watermark_is_checkpointed"): (
+        Bug(None, missing=("broker_checkpoints_hw",), bounds=ONE_TERM),
+    ),
     ("replication", "a_leader_is_elected"): (
         Bug(None, missing=("controller_elects_leader",), bounds=ONE_TERM),
     ),

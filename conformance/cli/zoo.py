@@ -1,0 +1,266 @@
+"""`insync zoo`: historic bugs, each found by exploration, and gone with the switch as fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from conformance.cli.choice import described, listed, refusals
+from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.tables import show_table
+from model.language import RecordedSystem
+from model.zoo import ZOO, Entry, Expression
+from model.zoo import entry as entry_named
+from specs.explorer import Exploration, Report
+from specs.explorer import find as shortest
+from specs.runs import Run
+from specs.verdict import Verdict, combine
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """What exploration says of an entry: with its bug, and as history fixed it."""
+
+    entry: Entry
+    shown: Expression
+    bug: Exploration
+    run: Run | None
+    mended: Exploration
+    counter: Run | None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Holds if the bug is found and its fix holds; a bug that is not there is a defect too."""
+        with_bug = self.bug.claims[self.shown.claim].verdict
+        found = {Verdict.BROKEN: Verdict.HOLDS, Verdict.HOLDS: Verdict.BROKEN}
+        return combine(
+            [found.get(with_bug, with_bug), self.mended.claims[self.shown.claim].verdict]
+        )
+
+    @property
+    def seconds(self) -> float:
+        """Both explorations, without setting them up."""
+        return self.bug.seconds + self.mended.seconds
+
+
+def hunt(entry: Entry, max_states: int | None, report: Report) -> Hunt:
+    """Finds an entry's run, then explores the fixed variant within the same bounds."""
+    shown = entry.shown
+    if shown is None:
+        raise AssertionError(f"{entry.id} is not shown by any system: {entry.excuse}")
+
+    def search(recorded: RecordedSystem, word: str) -> tuple[Exploration, Run | None]:
+        return shortest(
+            recorded, shown.limits, shown.claim, max_states,
+            lambda line: report(f"{entry.id} {word}: {line}"), symmetry=shown.symmetry,
+        )  # fmt: skip
+
+    bug, run = search(shown.broken(), "with its bug")
+    mended, counter = search(shown.mended(), "as fixed")
+    return Hunt(entry, shown, bug, run, mended, counter)
+
+
+@click.command()
+@click.argument("name", metavar="ID", required=False)
+@click.option("--all", "every", is_flag=True, help="Hunt every bug that a system shows: minutes.")
+@click.option("--quick", is_flag=True, help="Hunt those that take a few seconds each.")
+@click.option(
+    "--max-states",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Stop each search before more than N states; what is open then is unknown.",
+)
+@json_option
+def zoo(
+    name: str | None, every: bool, quick: bool, max_states: int | None, json_target: str | None
+) -> None:
+    """List historic bugs; find one by ID, or --all of them, and show that its fix helps.
+
+    ID is a number, a JIRA or a KIP of the list. The shortest run is found anew each time; then
+    the protocol as history fixed it is explored whole, within the same bounds. Exit code: 0 the
+    bug is found and its fix holds, 1 one of the two is not so, 2 --max-states or memory came
+    first, 3 no system shows this one yet.
+
+    \b
+    Example:
+      insync zoo
+      insync zoo KAFKA-1188
+      insync zoo --quick
+    """
+    if sum((name is not None, every, quick)) > 1:
+        raise WrongUse("an ID, --all and --quick exclude each other; write one of them")
+    if name is not None:
+        with refusals():
+            chosen = entry_named(name)
+        _one(chosen, max_states, json_target)
+    elif every or quick:
+        hunted = [one for one in ZOO if one.shown and (every or one.shown.quick)]
+        _several(hunted, max_states, json_target)
+    else:
+        _list(json_target)
+
+
+def _list(json_target: str | None) -> None:
+    show_table(
+        ["#", "id", "what goes wrong", "breaks", "shown by"],
+        [
+            (one.number, one.id, one.title, one.breaks, one.shown.system if one.shown else "-")
+            for one in ZOO
+        ],
+        json_target,
+        right=["#"],
+        prose=["what goes wrong"],
+    )
+    shown = [one for one in ZOO if one.shown]
+    say(
+        f"{len(shown)} of {len(ZOO)} are shown by a system; `insync zoo ID` finds one.", json_target
+    )
+    say("Not shown yet, and what it would take:", json_target)
+    for one in ZOO:
+        if one.shown is None:
+            say(f"  {one.id}: {one.excuse}", json_target)
+    emit_json(json_target, _payload([_as_json(one) for one in ZOO]))
+
+
+def _one(entry: Entry, max_states: int | None, json_target: str | None) -> None:
+    for line in _told(entry):
+        say(line, json_target)
+    if entry.shown is None:
+        say(f"not shown by any system: {entry.excuse}", json_target)
+        emit_json(json_target, _payload([_as_json(entry)], Verdict.NOT_CHECKED))
+        finish(Verdict.NOT_CHECKED)
+    with refusals(), Progress() as progress:
+        done = hunt(entry, max_states, progress)
+    for line in _report(done):
+        say(line, json_target)
+    emit_json(json_target, _payload([_hunted_as_json(done)], done.verdict))
+    finish(done.verdict)
+
+
+def _several(entries: Sequence[Entry], max_states: int | None, json_target: str | None) -> None:
+    hunts: list[Hunt] = []
+    with refusals(), Progress() as progress:
+        for one in entries:
+            place = f"{len(hunts)} of {len(entries)}; "
+            hunts.append(hunt(one, max_states, lambda line, at=place: progress(at + line)))  # type: ignore[misc]
+    show_table(
+        ["#", "id", "with", "verdict", "steps", "states", "as fixed", "states", "s"],
+        [
+            (
+                one.entry.number, one.entry.id, _short(one.shown), _outcome(one),
+                len(one.run.steps) if one.run else None, f"{one.bug.distinct:,}",
+                one.mended.claims[one.shown.claim].verdict, f"{one.mended.distinct:,}",
+                f"{one.seconds:.1f}",
+            )
+            for one in hunts
+        ],
+        json_target,
+        right=["#", "steps", "states", "s"],
+        prose=["with"],
+    )  # fmt: skip
+    verdict = combine(one.verdict for one in hunts)
+    good = sum(one.verdict is Verdict.HOLDS for one in hunts)
+    say(f"{verdict}: {good} of {len(hunts)} found, and gone with their fix", json_target)
+    for wrong in (done.entry.id for done in hunts if done.verdict is not Verdict.HOLDS):
+        say(f"NOT AS HISTORY SAYS: {wrong}; see insync zoo {wrong}", json_target)
+    emit_json(json_target, _payload([_hunted_as_json(one) for one in hunts], verdict))
+    finish(verdict)
+
+
+def _told(entry: Entry) -> list[str]:
+    also = f" ({', '.join(entry.sources)})" if entry.sources else ""
+    lines = [
+        f"{entry.number}. {entry.id}{also}: {entry.title}",
+        f"  {entry.story}",
+        f"  Fixed in {entry.fixed_in}. Breaks {entry.breaks}.",
+    ]
+    return [*lines, *([f"  {entry.remark}"] if entry.remark else []), ""]
+
+
+def _report(done: Hunt) -> list[str]:
+    claim = done.bug.claims[done.shown.claim]
+    lines = [f"{described(done.bug.grounded.recorded)} ({listed(done.bug.grounded.bounds)})"]
+    lines += [f"  {claim.name}: {claim.sentence}"]
+    looked = f"{_states(done.bug)} in {done.bug.seconds:.1f} s"
+    if done.run is not None:
+        shape = "a shortest run" if done.run.loop is None else "a run into a loop"
+        lines += [f"found, {shape} of {len(done.run.steps)} steps: {looked}", ""]
+        lines += [done.run.as_text(), "", f"again: {done.run.replay}", ""]
+    else:
+        lines += [f"{_outcome(done)}: {claim.verdict}, {claim.why or 'all'} {looked}"]
+    fixed = done.mended.claims[claim.name]
+    looked = f"{_states(done.mended)}, depth {done.mended.depth}, {done.mended.seconds:.1f} s"
+    lines += [f"as history fixed it, {described(done.mended.grounded.recorded)}: {fixed.verdict}"]
+    lines[-1] += f" ({fixed.why}; {looked})" if fixed.why else f" within the same bounds ({looked})"
+    if done.counter is not None:
+        lines += ["", done.counter.as_text(), "", f"again: {done.counter.replay}"]
+    return lines
+
+
+def _states(found: Exploration) -> str:
+    return f"{found.distinct:,} {'orbits' if found.engine.symmetry else 'states'}"
+
+
+def _outcome(done: Hunt) -> str:
+    if done.run is not None:
+        return "found"
+    why = done.bug.claims[done.shown.claim].why or listed(done.bug.grounded.bounds)
+    return f"not found ({why})"
+
+
+def _short(shown: Expression) -> str:
+    recorded = shown.broken()
+    return described(recorded)
+
+
+def _as_json(entry: Entry) -> dict[str, Any]:
+    shown = entry.shown
+    return {
+        "number": entry.number,
+        "id": entry.id,
+        "sources": list(entry.sources),
+        "title": entry.title,
+        "story": entry.story,
+        "fixed_in": entry.fixed_in,
+        "flag": entry.flag,
+        "remark": entry.remark or None,
+        "system": shown.system if shown else None,
+        "base": shown.base if shown else None,
+        "without": dict(shown.thrown) if shown else {},
+        "bounds": shown.limits if shown else None,
+        "claim": entry.breaks,
+        "quick": bool(shown and shown.quick),
+        "verdict": "not checked" if shown else f"not expressed ({entry.excuse})",
+        "steps": None,
+        "distinct": None,
+        "seconds": None,
+    }
+
+
+def _hunted_as_json(done: Hunt) -> dict[str, Any]:
+    fixed = done.mended.claims[done.shown.claim]
+    return {
+        **_as_json(done.entry),
+        "verdict": _outcome(done),
+        "steps": [step.as_json() for step in done.run.steps] if done.run else None,
+        "loop": done.run.loop if done.run else None,
+        "distinct": done.bug.distinct,
+        "seconds": round(done.bug.seconds, 3),
+        "replay": done.run.replay if done.run else None,
+        "fixed": {
+            "version": done.mended.grounded.recorded.version,
+            "verdict": fixed.verdict.value,
+            "why": fixed.why,
+            "distinct": done.mended.distinct,
+            "depth": done.mended.depth,
+            "seconds": round(done.mended.seconds, 3),
+        },
+    }
+
+
+def _payload(entries: list[dict[str, Any]], verdict: Verdict | None = None) -> dict[str, Any]:
+    said = {} if verdict is None else {"verdict": verdict}
+    return {"format": "insync.verdict/1", **said, "entries": entries}

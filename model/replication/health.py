@@ -1,0 +1,80 @@
+"""What must be so for the partition to go on: what was promised is still known, or is to be heard.
+
+These are claims about states, though what they keep away are partitions that are stuck: a state
+that breaks one of them has nothing in it that would mend it.
+"""
+
+from model.language import (
+    all_of,
+    always,
+    any_of,
+    below,
+    every,
+    implies,
+    not_,
+    some,
+    sometimes,
+)
+from model.replication.state import BROKERS, OFFSETS
+
+
+@always("a follower that fetches from the leader of its own epoch has nothing but the leader's "
+        "records, each at its offset",
+        companion="two_replicas_have_a_high_watermark")
+def fetchers_match_their_leader(now):
+    return every(BROKERS, lambda follower: every(BROKERS, lambda leader: implies(
+        fetches_from(now, follower, leader),
+        all_of(
+            now.log[follower].end <= now.log[leader].end,
+            every(below(OFFSETS, now.log[follower].end),
+                  lambda o: now.log[follower][o] == now.log[leader][o])))))
+
+
+def fetches_from(now, follower, leader):
+    return all_of(
+        now.replica[follower].role == "follower", not_(now.replica[follower].truncating),
+        now.replica[follower].leader == leader, now.replica[leader].role == "leader",
+        now.replica[follower].epoch == now.replica[leader].epoch)
+
+
+@always("whoever leads in the registered leader epoch knows the registered ISR and zkVersion, so "
+        "that its next write is not refused",
+        companion="a_leader_is_elected")
+def leader_is_current(now):
+    return every(BROKERS, lambda b: implies(
+        all_of(now.replica[b].role == "leader", now.replica[b].epoch == now.zk.leader_epoch),
+        all_of(now.replica[b].zk_version == now.zk.version, now.replica[b].isr == now.zk.isr)))
+
+
+@always("the registered ISR has a member, so that somebody can be elected",
+        companion="a_leader_is_elected")
+def isr_is_never_empty(now):
+    return some(BROKERS, lambda b: now.zk.isr.has(b))
+
+
+@always("the broker in /controller acts as the controller or is still to hear that it won, as long "
+        "as its process runs",
+        companion="a_leader_is_elected")
+def controller_is_in_office(now):
+    return every(BROKERS, lambda b: implies(
+        all_of(now.zk.controller == b, now.up.has(b)),
+        any_of(now.belief[b] == now.zk.epoch, now.campaign[b] == now.zk.epoch)))
+
+
+@always("the high watermark that a broker started with stays in its checkpoint until it is told of "
+        "the partition",
+        companion="a_high_watermark_is_checkpointed")
+def checkpoint_survives_start(now):
+    return every(BROKERS, lambda b: implies(
+        all_of(now.up.has(b), now.replica[b].role == "none"),
+        now.replica[b].checkpoint >= now.replica[b].hw))
+
+
+@sometimes("a high watermark above zero is checkpointed")
+def a_high_watermark_is_checkpointed(now):
+    return some(BROKERS, lambda b: now.replica[b].checkpoint > 0)
+
+
+HEALTH = (
+    fetchers_match_their_leader, leader_is_current, isr_is_never_empty, controller_is_in_office,
+    checkpoint_survives_start, a_high_watermark_is_checkpointed)

@@ -1,0 +1,72 @@
+"""An entry of the zoo: a bug that Kafka once had, and how a system of the project shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from model.language import RecordedSystem
+from model.systems import system
+
+
+@dataclass(frozen=True)
+class Expression:
+    """How to see a bug: `claim` breaks in `base` with the switches `thrown`, within `bounds`.
+
+    As history fixed it, it is `fixed` (by default `base`, with nothing thrown): there the claim
+    holds within the same bounds. `quick`: both take a few seconds; the others up to minutes.
+    Symmetry is for all but what is about loops.
+    """
+
+    system: str
+    base: str
+    claim: str
+    bounds: Mapping[str, int] = field(default_factory=dict)
+    thrown: Mapping[str, object] = field(default_factory=dict)
+    fixed: str | None = None
+    quick: bool = False
+
+    def broken(self) -> RecordedSystem:
+        """The system with the bug in it."""
+        return system(self.system).recorded(self.base, self.thrown)
+
+    def mended(self) -> RecordedSystem:
+        """The system as history fixed it."""
+        return system(self.system).recorded(self.fixed or self.base)
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """Every bound of the system."""
+        return system(self.system).limits(self.bounds)
+
+    @property
+    def symmetry(self) -> bool:
+        """Is it enough to visit one state for all that rename brokers only?"""
+        return self.broken().claim(self.claim)[0].kind != "eventually"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One bug. `number` and `flag` are those of the sheet that the project was given.
+
+    `breaks` is the claim in the project's own words, whether a system has it yet or not; `shown`
+    says how it is found; `excuse` why it is not. An entry has one of the two. `remark` says where
+    what is found here differs from what was written about it.
+    """
+
+    number: int
+    id: str
+    title: str
+    sources: tuple[str, ...]
+    fixed_in: str
+    story: str
+    breaks: str
+    flag: str
+    shown: Expression | None = None
+    excuse: str = ""
+    remark: str = ""
+
+    @property
+    def names(self) -> set[str]:
+        """What it may be called, in lower case: number, id, and each JIRA or KIP behind it."""
+        return {str(self.number), self.id.lower(), *(one.lower() for one in self.sources)}

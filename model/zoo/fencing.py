@@ -1,0 +1,88 @@
+"""Who may speak: controllers, brokers and their incarnations (14 to 22)."""
+
+from model.zoo.entry import Entry, Expression
+
+ENTRIES = (
+    Entry(
+        14, "KAFKA-532", "two controllers, and brokers that obey both",
+        (), "0.8.0",
+        "A controller that was paused sends what it had decided; without a controller epoch "
+        "nobody can tell that another has taken over.",
+        "single_master", "no_controller_epoch",
+        Expression("election", "2.3", "single_master", {}, {"requests_fenced": False}, quick=True),
+    ),
+    Entry(
+        15, "KAFKA-6082", "a deposed controller writes to ZooKeeper",
+        (), "2.1.0",
+        "Brokers refused its requests, but its writes to ZooKeeper were not conditional on the "
+        "controller epoch.",
+        "single_writer", "zk_write_unfenced",
+        Expression("election", "2.1", "single_writer", {}, {"zk_writes_fenced": False}, quick=True),
+        remark="One znode stands for all that a controller writes; the recursive deletion of a "
+        "topic is for `topics`.",
+    ),
+    Entry(
+        16, "KAFKA-4447", "a controller acts on events that were queued before it resigned",
+        ("KAFKA-3083",), "0.10.2.0",
+        "Listeners run after the resignation, with the old epoch and the old picture of the "
+        "cluster.",
+        "single_writer", "act_after_resign",
+        excuse="needs an event queue: without the fence of KAFKA-6082 a zombie that has not "
+        "resigned breaks the claim as well, with it neither can",
+    ),
+    Entry(
+        17, "KAFKA-1188", "a broker goes back to an older leader epoch",
+        (), "0.8.2.0",
+        "A LeaderAndIsr older than the leader epoch that a broker knows is carried out.",
+        "no_message_loss", "lai_no_leader_epoch_check",
+        Expression(
+            "replication", "2.3", "no_message_loss", {}, {"leader_epoch_checked": False},
+            quick=True,
+        ),
+    ),
+    Entry(
+        18, "KIP-380-a", "a StopReplica stops the next incarnation of its broker",
+        ("KAFKA-7235",), "2.2.0",
+        "Sent during a controlled shutdown, it arrives after the restart: the replica is silent "
+        "for ever.",
+        "no_wedge", "no_broker_epoch",
+        excuse="needs StopReplica and controlled shutdown",
+    ),
+    Entry(
+        19, "KIP-380", "a restarted broker obeys what was meant for its predecessor",
+        ("KIP-380-b",), "2.2.0",
+        "The first LeaderAndIsr that it sees is an old one: it follows a leader that is deposed, "
+        "and cuts off what was committed since.",
+        "no_message_loss", "no_broker_epoch",
+        Expression(
+            "replication", "2.3", "no_message_loss", {"versions": 3, "crashes": 1},
+            {"broker_epoch": False},
+        ),
+        remark="The loss is found with one partition, by truncation; the checkpoint that lacks "
+        "partitions is KAFKA-1647. `election` has the same switch, against single_master.",
+    ),
+    Entry(
+        20, "KIP-380-c", "a bounce that the controller does not see",
+        (), "2.2.0",
+        "The broker is back before its watch is handled: the ids are the same, and nobody tells "
+        "it what it hosts.",
+        "no_wedge", "bounce_by_id_only",
+        excuse="needs watches and a controller that tells a broker only what it noticed: here it "
+        "may tell any registered broker at any time",
+    ),
+    Entry(
+        21, "KIP-380-d", "a ControlledShutdown of the last incarnation demotes the next",
+        (), "2.2.0",
+        "The request is retried across the restart, and the controller takes leadership from a "
+        "broker that wants to stay.",
+        "no_wedge", "cs_no_broker_epoch",
+        excuse="needs controlled shutdown",
+    ),
+    Entry(
+        22, "KAFKA-9539", "a late StopReplica deletes a replica that was added again",
+        ("KIP-570",), "2.6.0",
+        "It carries no leader epoch, so that it cannot be told from a current one.",
+        "no_message_loss", "sr_no_leader_epoch",
+        excuse="needs StopReplica and reassignment",
+    ),
+)  # fmt: skip

@@ -1,0 +1,91 @@
+"""The ISR and the version of its znode (23 to 31)."""
+
+from model.zoo.entry import Entry, Expression
+
+ENTRIES = (
+    Entry(
+        23, "KAFKA-1382", "a leader takes its own write for a failure",
+        (), "0.8.2.0",
+        "The ISR is written and the answer lost; the retry is refused, and the leader keeps a "
+        "version with which no later write can succeed.",
+        "leader_is_current", "cond_update_no_readback",
+        Expression(
+            "replication", "2.3", "leader_is_current", {"losses": 1},
+            {"isr_write_read_back": False}, quick=True,
+        ),
+    ),
+    Entry(
+        24, "KAFKA-2729", "'Cached zkVersion not equal', for ever",
+        ("KAFKA-3042",), "no commit of its own",
+        "The controller writes the state, and the leader never hears of it: its ISR neither "
+        "shrinks nor grows any more.",
+        "no_wedge", "leader_never_refreshes_v",
+        excuse="needs a controller that sends once and does not repeat: here it may inform a "
+        "registered broker at any time",
+    ),
+    Entry(
+        25, "KAFKA-428", "ISR writes without a version",
+        (), "0.8.0",
+        "A deposed leader writes its ISR over the state of its successor, and the leader epoch "
+        "goes back.",
+        "no_message_loss", "isr_write_blind",
+        Expression(
+            "replication", "2.3", "no_message_loss", {"versions": 3},
+            {"isr_write_conditional": False}, quick=True,
+        ),
+    ),
+    Entry(
+        26, "KIP-497", "the high watermark counts on an ISR that is not written yet",
+        (), "2.7 (design)",
+        "A leader drops a replica in its own mind; the write is refused, and what it committed "
+        "without that replica is lost when the replica leads.",
+        "no_message_loss", "hw_uses_committed_isr",
+        Expression(
+            "replication", "2.3", "no_message_loss", {}, {"isr_adopted_when_written": False},
+            quick=True,
+        ),
+    ),
+    Entry(
+        27, "KAFKA-12686", "two ISR changes overlap",
+        (), "3.0.0",
+        "A LeaderAndIsr clears the change that is under way; the older answer then overwrites the "
+        "newer ISR.",
+        "leader_is_current", "clear_pending_isr_early",
+        excuse="needs AlterIsr (KIP-497): the leader's write and its answer are one step here",
+    ),
+    Entry(
+        28, "KAFKA-13091", "nobody looks at the high watermark after a shrink",
+        (), "3.1.0",
+        "The last laggard is dropped, and without a further fetch the high watermark never moves.",
+        "no_wedge", "no_hw_check_after_shrink",
+        excuse="needs high watermarks that move with fetches: here that is a step of its own, "
+        "possible at any time",
+    ),
+    Entry(
+        29, "KAFKA-14140", "a broker that has left comes back into the ISR",
+        ("KIP-841",), "3.3.0",
+        "Its last fetch is still counted after the controller took it out.",
+        "clean_election", "isr_accepts_dead_broker",
+        excuse="needs controlled shutdown, and no release of the presets has the fix: a replica "
+        "that is gone may be in the ISR, and is not elected",
+    ),
+    Entry(
+        30, "KAFKA-708", "the ISR becomes empty",
+        (), "0.8.0",
+        "The last member goes, and is taken out: nobody can be elected, even when it returns.",
+        "isr_is_never_empty", "allow_empty_isr",
+        Expression(
+            "replication", "2.3", "isr_is_never_empty", {"versions": 3},
+            {"isr_keeps_last_member": False}, quick=True,
+        ),
+    ),
+    Entry(
+        31, "KAFKA-3143", "a new controller does not see who is dead already",
+        ("KAFKA-3096", "KAFKA-1452"), "2.4.0",
+        "It starts from the live replicas; those that died with its predecessor stay leader and "
+        "in the ISR.",
+        "converges", "no_offline_replicas_on_failover",
+        excuse="needs the controller's start-up and its state machines: here it may take out a "
+        "dead replica at any time",
+    ),
+)  # fmt: skip

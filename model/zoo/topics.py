@@ -1,0 +1,75 @@
+"""Topics (40 to 42), sessions and their nodes (43, 44, 48), and limits (45, 46)."""
+
+from model.zoo.entry import Entry, Expression
+
+_TOPICS = "needs topics: their creation and deletion"
+
+ENTRIES = (
+    Entry(
+        40, "KAFKA-1681", "a deletion is not taken up by the next controller",
+        ("KAFKA-1558",), "0.8.2.0",
+        "The request stays, and nobody goes on with it.",
+        "no_wedge", "deletion_not_resumed", excuse=_TOPICS,
+    ),
+    Entry(
+        41, "KIP-516", "a topic that was deleted lives on under its successor's name",
+        (), "2.8 and later (topic ids)",
+        "A broker that was away brings the old log; epochs and offsets fit, and nothing is cut.",
+        "no_resurrection", "topic_by_name", excuse=_TOPICS,
+        remark="A limit of every release of the presets: topics are known by name only.",
+    ),
+    Entry(
+        42, "KAFKA-6612", "partitions are added to a topic that is being deleted",
+        (), "2.0.0",
+        "The new partitions come to life after the old ones are gone: half a topic.",
+        "no_resurrection", "add_parts_while_deleting", excuse=_TOPICS,
+    ),
+    Entry(
+        43, "KAFKA-1387", "a broker finds its own old node, and takes it for another's",
+        ("KAFKA-4229", "KAFKA-6584", "KAFKA-7165"), "0.9.0.0 to 2.2.0",
+        "The node of the expired session is still there; it goes later, and nobody makes it again.",
+        "no_wedge", "ephemeral_owner_ignored",
+        excuse="needs sessions with identities, and nodes that outlive them: here a node goes with "
+        "its session",
+    ),
+    Entry(
+        44, "KAFKA-13407", "the winner takes itself for another",
+        (), "no such change merged",
+        "The answer to its registration is lost; it finds a controller, does not ask who, and "
+        "nobody acts.",
+        "controller_is_in_office", "elect_no_self_check",
+        Expression(
+            "replication", "2.3", "controller_is_in_office", {"losses": 1},
+            {"winner_finds_itself": False}, quick=True,
+        ),
+    ),
+    Entry(
+        45, "KIP-966", "the last replica standing loses what it had not flushed",
+        (), "not in the era of ZooKeeper",
+        "It is alone in the ISR, so it is elected again, and the others cut what it lost.",
+        "no_message_loss", "fsync_loss",
+        Expression(
+            "replication", "2.3", "no_message_loss", {"crashes": 1},
+            {"log_survives_crash": False}, quick=True,
+        ),
+        remark="A limit and no bug: what is thrown back is an assumption, which no release "
+        "enforces.",
+    ),
+    Entry(
+        46, "unclean-election", "a replica outside the ISR is elected",
+        ("KIP-106", "KAFKA-9866"), "off by default since 0.11",
+        "Nobody of the ISR lives; availability is bought with what the elected one lacks.",
+        "no_message_loss", "unclean / preferred_ignores_isr",
+        Expression(
+            "replication", "2.3", "no_message_loss", {"versions": 3},
+            {"unclean_leader_election": True}, quick=True,
+        ),
+    ),
+    Entry(
+        48, "KAFKA-6517", "a lock that waits for the session, and a session that waits for it",
+        ("KAFKA-6879", "KAFKA-4360", "KAFKA-1305", "KAFKA-8532"), "1.1.0, 2.0.0 and others",
+        "The controller resigns while the ZooKeeper client holds the lock that it needs.",
+        "no_wedge", "sync_resign_in_session_lock",
+        excuse="threads and locks within a process, which no system of the project has",
+    ),
+)  # fmt: skip
