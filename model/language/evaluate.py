@@ -12,9 +12,10 @@ differs from the sort's blank value, so that equal states are equal dicts:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
-from model.language.errors import ImpossibleValue, ProtocolError
+from model.language.errors import ImpossibleValue, ProtocolError, a
 from model.language.explain import why_not
 from model.language.pointwise import Pointwise
 from model.language.recording import Recorded, Requirement, Write
@@ -23,7 +24,7 @@ from model.language.schema import Field, SetOf
 from model.language.sorts import BOOL, Bounded, Enumeration, Numbers, Sort
 from model.language.sparse import Arguments, Environment, Index, SparseState
 from model.language.system import RecordedSystem
-from model.language.terms import AFTER, Term
+from model.language.terms import AFTER, Term, compared_with
 
 INT64 = range(-(2**63), 2**63)
 
@@ -221,6 +222,34 @@ class Evaluator:
             inner = dict(environment)
             inner.update(zip((v.args[0] for v in write.variables), extra, strict=True))
             yield (*keys, *extra), self.value(write.value, state, inner)
+        for extra in self._outside(write, state, environment):
+            inner = dict(environment)
+            inner.update(zip((v.args[0] for v in write.variables), extra, strict=True))
+            value = self.value(write.value, state, inner)
+            if value != blank_code(leaf.sort):
+                yield (*keys, *extra), value  # written where nothing is: refused by its index
+
+    def _outside(
+        self, write: Write, state: SparseState, environment: Environment
+    ) -> Iterator[Index]:
+        """Indices outside their sorts that a pointwise write may mean: it compares with them."""
+        choices: list[list[int]] = []
+        stray: list[set[int]] = []
+        for variable in write.variables:
+            bottom, top = self.ends(variable.sort)
+            compared = {
+                self.value(part, state, environment)
+                for part in compared_with(write.value, variable)
+                if part.free <= set(environment)
+            }
+            outside = {v for v in compared if v < bottom or (top is not None and v > top)}
+            inside = compared - outside if top is None else set(range(bottom, top + 1))
+            stray.append(outside)
+            choices.append(sorted(inside | outside))
+        if any(stray):
+            for chosen in itertools.product(*choices):
+                if any(index in outside for index, outside in zip(chosen, stray, strict=True)):
+                    yield chosen
 
     def _drop_junk(self, state: SparseState) -> None:
         """Cells of a log at and above its end do not exist."""
@@ -236,7 +265,7 @@ class Evaluator:
 
     def _check_index(self, leaf: Field, index: Index) -> None:
         for sort, part in zip(leaf.dims, index, strict=True):
-            self._check(sort, part, f"{leaf.name} is written at a {sort.name} that is")
+            self._check(sort, part, f"{leaf.name} is written at {a(sort.name)} that is")
 
     def _check(self, sort: Sort, value: int, what: str) -> None:
         bottom, top = self.ends(sort)

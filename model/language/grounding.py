@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from model.language import terms as t
-from model.language.errors import ImpossibleValue, ProtocolError
+from model.language.errors import ImpossibleValue, ProtocolError, a
 from model.language.intervals import Intervals
 from model.language.recording import Recorded, Write
 from model.language.scalars import blank_term
@@ -368,6 +368,7 @@ class Grounded:
         for sort, key in zip(leaf.dims, keys, strict=False):
             self._check_index(leaf, sort, key, checks)
         extra = leaf.dims[len(keys) :]
+        self._check_beyond(leaf, write, extra, environment, checks)
         for chosen in itertools.product(*(self._domain(sort) for sort in extra)):
             inner = dict(environment)
             for variable, code in zip(write.variables, chosen, strict=True):
@@ -383,6 +384,55 @@ class Grounded:
                 before = into.get(found.number, found.term)
                 into[found.number] = t.ite(here, value, before)
 
+    def _check_beyond(
+        self,
+        leaf: Field,
+        write: Write,
+        extra: tuple[Sort, ...],
+        environment: Environment,
+        checks: list[Check],
+    ) -> None:
+        """A pointwise write says nothing of an index outside its sort, or the step is beyond it.
+
+        `sent.including(broker, epoch)` is a definition for all elements: one that does not exist
+        has no cell, and must not be lost unnoticed. Only an index that the definition compares
+        with can be meant, so those are tried.
+        """
+        names = [variable.args[0] for variable in write.variables]
+        domains = [self._domain(sort) for sort in extra]
+        compared = [
+            [
+                index
+                for index in (self.ground(part, environment) for part in found)
+                if not self._stays_within(index, domain)
+            ]
+            for found, domain in zip(
+                (t.compared_with(write.value, variable) for variable in write.variables),
+                domains,
+                strict=True,
+            )
+        ]
+        if not any(compared):
+            return
+        choices = [
+            [*(t.const(code) for code in domain), *outside]
+            for domain, outside in zip(domains, compared, strict=True)
+        ]
+        for chosen in itertools.product(*choices):
+            inner = {**environment, **dict(zip(names, chosen, strict=True))}
+            unwritten = t.eq(self.ground(write.value, inner), blank_term(leaf.sort))
+            if unwritten is t.TRUE:
+                continue
+            for sort, domain, index in zip(extra, domains, chosen, strict=True):
+                if index.op == "const" and int(index.args[0]) in domain:
+                    continue
+                what = f"{leaf.name} is written at {a(sort.name)} that does not exist"
+                self._check_range(index, domain, sort, what, checks, unless=unwritten)
+
+    def _stays_within(self, value: Term, domain: range) -> bool:
+        low, high = self._intervals.of(value)
+        return domain[0] <= low and high <= domain[-1]
+
     def _candidates(self, leaf: Field, position: int, key: Term) -> list[int]:
         if key.op == "const":
             return [int(key.args[0])]
@@ -391,20 +441,26 @@ class Grounded:
 
     def _check_index(self, leaf: Field, sort: Sort, key: Term, checks: list[Check]) -> None:
         domain = self._domain(sort)
-        what = f"{leaf.name} is written at a {sort.name} that does not exist"
+        what = f"{leaf.name} is written at {a(sort.name)} that does not exist"
         self._check_range(key, domain, sort, what, checks)
 
     def _check_range(
-        self, value: Term, domain: range, sort: Sort, what: str, checks: list[Check]
+        self,
+        value: Term,
+        domain: range,
+        sort: Sort,
+        what: str,
+        checks: list[Check],
+        unless: Term = t.FALSE,
     ) -> None:
         low, high = self._intervals.of(value)
         if low < domain[0]:
-            checks.append(Check(t.le(t.const(domain[0]), value), None, what))
+            checks.append(Check(t.or_(unless, t.le(t.const(domain[0]), value)), None, what))
         if high > domain[-1]:
             bound = None
             if isinstance(sort, Numbers) and sort.beyond == "prune":
                 bound = sort.high.bound if isinstance(sort.high, Bounded) else sort.name
-            checks.append(Check(t.le(value, t.const(domain[-1])), bound, what))
+            checks.append(Check(t.or_(unless, t.le(value, t.const(domain[-1]))), bound, what))
 
     def _check_domains(self, instance: Instance) -> None:
         for number, value in sorted(instance.writes.items()):

@@ -307,6 +307,26 @@ def quantifier(
     return make(op, args, sort)
 
 
+def compared_with(term: Term, variable: Term) -> list[Term]:
+    """What a term compares a variable with for equality, solved for the variable."""
+    found: dict[Term, None] = {}
+    seen: set[Term] = set()
+    todo = [term]
+    while todo:
+        part = todo.pop()
+        if part in seen or variable.args[0] not in part.free:
+            continue
+        seen.add(part)
+        todo.extend(arg for arg in part.args if isinstance(arg, Term))
+        if part.op != "eq":
+            continue
+        for mine, other in (part.args, part.args[::-1]):
+            base, plus = (mine.args[0], mine.args[1].args[0]) if mine.op == "add" else (mine, 0)
+            if base is variable and variable.args[0] not in other.free:
+                found[add(other, const(-plus)) if plus else other] = None
+    return list(found)
+
+
 def show(term: Term) -> str:
     """A term as a person would write it; for error messages and explanations."""
     op, args = term.op, term.args

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from model.language import ImpossibleValue, ProtocolError, limit, require
+from model.language import ImpossibleValue, ProtocolError, limit, require, smaller, when
 from model.language.evaluate import BeyondBound, Evaluator, SparseState
 from model.language.grounding import Grounded
 from model.language.python_code import PythonCode
@@ -27,6 +27,55 @@ def heat_rises(now, new):
 def epoch_falls(now, new):
     """The epoch falls by one."""
     new.epoch = now.epoch - 1
+
+
+def next_epoch_is_sent(now, new):
+    """Broker 1 is sent the next epoch."""
+    new.sent = now.sent.including(1, now.epoch + 1)
+    new.epoch = when(now.epoch < 1, now.epoch + 1, now.epoch)
+
+
+def last_epoch_is_sent(now, new):
+    """Broker 1 is sent the epoch of before."""
+    new.sent = now.sent.including(1, now.epoch - 1)
+
+
+def next_epoch_is_sent_to_the_fine(now, new):
+    """Where all is fine, broker 1 is sent the third epoch; it never is."""
+    new.sent = when(now.fine, now.sent.including(1, now.epoch + 3), now.sent)
+    new.heat = smaller(now.heat + 1, 2)
+
+
+def test_an_element_beyond_a_bound_is_not_lost_but_pruned_and_counted():
+    recorded = system(next_epoch_is_sent)
+    twin = Evaluator(recorded, {"brokers": 2, "epoch": 1, "log": 2, "hottest": 2})
+
+    found = explore(recorded, {**ALL_BOUNDS, "epoch": 1})
+
+    assert (found.distinct, found.pruned) == (2, {"epoch": 1})
+    after = twin.successor(recorded.steps[0], twin.initial(), {})
+    with pytest.raises(BeyondBound):
+        twin.successor(recorded.steps[0], after, {})
+
+
+def test_an_element_below_the_least_raises():
+    recorded = system(last_epoch_is_sent)
+    twin = Evaluator(recorded, {"brokers": 2})
+
+    with pytest.raises(ImpossibleValue, match="sent is written at an epoch that does not exist"):
+        explore(recorded, ALL_BOUNDS)
+    with pytest.raises(ImpossibleValue, match="sent is written at an epoch that is"):
+        twin.successor(recorded.steps[0], twin.initial(), {})
+
+
+def test_an_element_that_is_not_added_after_all_does_no_harm():
+    recorded = system(next_epoch_is_sent_to_the_fine)
+    twin = Evaluator(recorded, ALL_BOUNDS)
+
+    found = explore(recorded, ALL_BOUNDS)
+
+    assert (found.distinct, found.pruned) == (3, {})
+    assert twin.successor(recorded.steps[0], twin.initial(), {}) == {"heat": {(): 1}}
 
 
 def test_a_successor_beyond_a_bound_is_left_out_and_counted():
