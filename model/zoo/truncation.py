@@ -56,11 +56,10 @@ ENTRIES = (
         "A follower that missed the epochs of another leader goes on fetching when the first leads "
         "again, and keeps what that one has cut.",
         "fetchers_match_their_leader", "skip_truncate_same_leader",
-        Expression(
-            "replication", "2.1", "fetchers_match_their_leader",
-            {"brokers": 3, "log": 1, "records": 2, **_THREE_TERMS},
-            {"truncates_again": "new_leader"},
-        ),
+        excuse="needs three brokers, with which the fixed protocol is too large to be explored "
+        "whole: `insync find fetchers_match_their_leader replication --version 2.1 "
+        "--set truncates_again=new_leader --brokers 3 --bound records=2 --bound epoch=3 "
+        "--bound versions=3 --bound expiries=0 --symmetry` finds a run of 19 steps in minutes",
     ),
     Entry(
         6, "KAFKA-7415", "an epoch is recorded on the first append, not on election",
@@ -83,8 +82,11 @@ ENTRIES = (
         "isr_holds_committed", "isr_join_at_hw_only",
         Expression(
             "replication", "2.3", "isr_holds_committed",
-            {"versions": 4, "crashes": 1}, {"isr_join_needs_epoch_start": False},
+            {"versions": 3, "crashes": 1}, {"isr_join_needs_epoch_start": False},
         ),
+        remark="With two brokers it takes a restart: a leader alone in the ISR lets a replica in "
+        "before it has raised its high watermark again, which Kafka does at once. Without that it "
+        "takes three (21 steps, 25 million orbits).",
     ),
     Entry(
         8, "KAFKA-7786", "a late fenced answer ends a follower's fetching",

@@ -92,7 +92,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("replication", "no_message_loss"): (
         Bug(9, dropped=(UNKNOWN_ENDS,)),
         Bug(12, dropped=(OUT_OF_THE_ISR,)),
-        Bug(20, version="0.10", bounds={"crashes": 1}),
+        Bug(19, version="0.10", bounds={"crashes": 1}),
     ),
     ("replication", "isr_holds_committed"): (
         Bug(8, dropped=(UNKNOWN_ENDS,)),

@@ -1,0 +1,92 @@
+"""The catalogue: every entry is shown or excused, and every switch has a use."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from model.language import ProtocolError
+from model.systems import SYSTEMS
+from model.versions import RELEASES, SWITCHES
+from model.zoo import ZOO, Entry, entry
+from specs.explorer import explore
+
+SHOWN = [one for one in ZOO if one.shown]
+
+
+def ids(one: Entry) -> str:
+    return one.id
+
+
+def test_the_entries_are_those_of_the_sheet_each_once():
+    assert [one.number for one in ZOO] == list(range(1, 49))
+    assert len({name for one in ZOO for name in one.names}) == sum(len(one.names) for one in ZOO)
+
+
+@pytest.mark.parametrize("one", ZOO, ids=ids)
+def test_every_entry_is_either_shown_or_excused(one):
+    assert (one.shown is None) == bool(one.excuse)
+    assert all((one.title, one.story, one.fixed_in, one.breaks, one.flag))
+
+
+@pytest.mark.parametrize("one", SHOWN, ids=ids)
+def test_what_shows_an_entry_differs_from_its_fix_in_what_is_thrown_back_and_nothing_else(one):
+    broken, mended = one.shown.broken(), one.shown.mended()
+
+    changed = {name for name in broken.switches if broken.switches[name] != mended.switches[name]}
+    assert changed == (set(one.shown.thrown) or {"design"})
+    assert one.shown.claim == one.breaks
+    assert one.shown.claim in set(broken.claims) & set(mended.claims)
+
+
+@pytest.mark.parametrize("one", SHOWN, ids=ids)
+def test_a_switch_is_thrown_back_and_never_forward(one):
+    fixed = one.shown.mended().switches
+
+    for name, value in one.shown.thrown.items():
+        order = SWITCHES[name].values
+        assert order.index(value) < order.index(fixed[name])
+
+
+def test_every_switch_is_used_by_an_entry_or_differs_between_releases():
+    thrown = {name for one in SHOWN if one.shown for name in one.shown.thrown}
+    differing = {
+        name for name in SWITCHES if len({values[name] for _, values in RELEASES.values()}) > 1
+    }
+    used_by_a_system = {name for system in SYSTEMS.values() for name in system.switches}
+
+    assert set(SWITCHES) == thrown | differing
+    assert thrown <= used_by_a_system
+
+
+def test_no_release_goes_back_behind_an_earlier_one():
+    for (_, before), (_, after) in pairwise(RELEASES.values()):
+        for name, switch in SWITCHES.items():
+            order = switch.values
+            assert order.index(after[name]) >= order.index(before[name]), name
+
+
+def test_an_entry_answers_to_its_number_its_id_and_each_source_behind_it():
+    assert entry("17") is entry("kafka-1188") is entry("KAFKA-1188")
+    assert entry("KAFKA-6361") is entry("KIP-279")
+
+
+def test_an_unknown_entry_is_refused_with_the_nearest():
+    with pytest.raises(ProtocolError, match="did you mean 'KAFKA-1188'"):
+        entry("KAFKA-1189")
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "states", "depth"),
+    [
+        ("election", "single_controller", 38_224, 23),
+        ("replication", "no_message_loss", 567_641, 40),
+    ],
+)
+def test_what_history_once_had_adds_no_state_to_the_default_version(name, claim, states, depth):
+    system = SYSTEMS[name]
+
+    found = explore(system.recorded(), system.limits({}), [claim])
+
+    assert (found.distinct, found.depth, found.complete) == (states, depth, True)

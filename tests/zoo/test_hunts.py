@@ -1,0 +1,124 @@
+"""Historic bugs are found, and gone with their fix; and a hunt that fails says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.cli import main
+from conformance.cli.zoo import hunt
+from model.zoo import ZOO, entry
+from specs.verdict import Verdict
+
+QUICK = [one for one in ZOO if one.shown and one.shown.quick]
+LONG = [one for one in ZOO if one.shown and not one.shown.quick]
+
+STEPS = {
+    "KIP-101": 18, "KIP-320": 21, "KIP-320-first-try": 12, "KAFKA-1647": 13, "KAFKA-532": 12,
+    "KAFKA-6082": 10, "KAFKA-1188": 21, "KAFKA-1382": 6, "KAFKA-428": 13, "KIP-497": 9,
+    "KAFKA-708": 9, "KAFKA-9307": 8, "KAFKA-13407": 3, "KIP-966": 9, "unclean-election": 11,
+    "KIP-279": 22, "KAFKA-7415": 23, "KAFKA-7128": 17, "KAFKA-7786": 13, "KIP-380": 17,
+}  # fmt: skip
+"""Entry -> steps of its shortest run."""
+
+
+def silent(_line: str) -> None:
+    """Nobody watches."""
+
+
+@pytest.fixture(scope="module")
+def insync() -> Callable[[str], Result]:
+    return lambda line: CliRunner().invoke(main, line.split())
+
+
+@pytest.fixture(scope="module")
+def quick(insync) -> tuple[int, dict[str, Any]]:
+    """All of the quick ones, hunted once."""
+    result = insync("zoo --quick --json -")
+    return result.exit_code, {one["id"]: one for one in json.loads(result.stdout)["entries"]}
+
+
+def test_the_quick_ones_are_all_found_and_their_fixes_hold(quick):
+    code, entries = quick
+
+    assert code == 0
+    assert list(entries) == [one.id for one in QUICK]
+    assert {one["verdict"] for one in entries.values()} == {"found"}
+    assert {one["fixed"]["verdict"] for one in entries.values()} == {"holds"}
+
+
+@pytest.mark.parametrize("one", QUICK, ids=lambda one: one.id)
+def test_the_run_of_a_quick_one_is_as_short_as_it_ever_was(quick, one):
+    assert len(quick[1][one.id]["steps"]) == STEPS[one.id]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("one", LONG, ids=lambda one: one.id)
+def test_the_long_ones_are_found_and_their_fixes_hold(one):
+    done = hunt(one, None, silent)
+
+    assert done.verdict is Verdict.HOLDS
+    assert done.run is not None
+    assert len(done.run.steps) == STEPS[one.id]
+
+
+def test_the_list_has_every_entry_and_what_it_would_take_to_show_the_others(insync):
+    told = insync("zoo").stdout
+    listed = json.loads(insync("zoo --json -").stdout)["entries"]
+
+    assert [one["id"] for one in listed] == [one.id for one in ZOO]
+    assert all(one.excuse in told for one in ZOO)
+    assert f"{len(QUICK) + len(LONG)} of 48 are shown by a system" in told
+
+
+def test_one_entry_is_told_with_its_run_and_its_fix(insync):
+    result = insync("zoo 14")
+
+    assert result.exit_code == 0
+    assert "found, a shortest run of 12 steps" in result.stdout
+    assert "12  request_is_obeyed(" in result.stdout
+    assert "as history fixed it, election 2.3: holds within the same bounds" in result.stdout
+    assert "again: insync find single_master election --version 2.3" in result.stdout
+
+
+def test_an_entry_that_no_system_shows_is_not_checked(insync):
+    result = insync("zoo KIP-516")
+
+    assert result.exit_code == 3
+    assert f"not shown by any system: {entry('KIP-516').excuse}" in result.stdout
+
+
+def test_a_search_that_is_cut_short_is_unknown(insync):
+    result = insync("zoo KAFKA-6082 --max-states 10")
+
+    assert result.exit_code == 2
+    assert "not found" in result.stdout
+
+
+def test_an_unknown_id_is_wrong_use_and_the_nearest_is_named(insync):
+    result = insync("zoo KAFKA-1189")
+
+    assert result.exit_code == 64
+    assert "did you mean 'KAFKA-1188'" in result.output
+
+
+def test_an_id_and_all_are_not_for_one_line(insync):
+    assert insync("zoo KAFKA-532 --all").exit_code == 64
+
+
+def test_a_bug_that_is_not_found_is_as_bad_as_a_fix_that_does_not_help():
+    one = entry("KIP-320-first-try")
+    assert one.shown is not None
+    nothing_thrown = replace(one, shown=replace(one.shown, base="kip_320"))
+    no_fix = replace(one, shown=replace(one.shown, fixed="kip_279"))
+
+    missed, still_there = hunt(nothing_thrown, None, silent), hunt(no_fix, None, silent)
+
+    assert missed.run is None
+    assert missed.verdict is still_there.verdict is Verdict.BROKEN
+    assert still_there.counter is not None
