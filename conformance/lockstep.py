@@ -24,7 +24,8 @@ from conformance.mapping import (
 from impl import PROFILES, Snapshot, Step, World
 from impl.world.faults import weight
 from model.language import RecordedSystem
-from model.language.grounding import Grounded, Instance
+from model.language.grounding import Grounded
+from model.language.instances import Instance
 from model.language.python_code import PythonCode
 from model.language.scalars import blank_term
 from model.systems import system

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from model.language.grounding import Cell, Grounded
+from model.language.grounding import Grounded
+from model.language.instances import Cell
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
 
 Leaves = dict[str, Any]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from model.language.grounding import Check
+from model.language.instances import Check
 from model.language.terms import FALSE, Term
 
 Path = tuple[int, ...]

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 from model.language.decisions import Block, decision_tree, place_locals
 from model.language.frozen import Frozen, Kept
-from model.language.grounding import Check, Grounded
+from model.language.grounding import Grounded
+from model.language.instances import Check
 from model.language.llvm_terms import TermWriter, signed
 from model.language.packing import WORD_BITS, Packing
 from model.language.sorts import BOOL

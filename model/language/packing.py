@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from model.language.errors import ProtocolError
-from model.language.grounding import Cell, Grounded
+from model.language.grounding import Grounded
+from model.language.instances import Cell
 from model.language.sorts import Enumeration, Sort
 
 WORD_BITS = 64

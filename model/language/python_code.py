@@ -14,7 +14,8 @@ from typing import Any
 
 from model.language.decisions import Block, decision_tree, place_locals
 from model.language.errors import ImpossibleValue
-from model.language.grounding import Grounded, Instance
+from model.language.grounding import Grounded
+from model.language.instances import Instance
 from model.language.sorts import BOOL
 from model.language.terms import FALSE, TRUE, Term
 

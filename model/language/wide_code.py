@@ -10,7 +10,8 @@ are used as indices need small bounds.
 
 from __future__ import annotations
 
-from model.language.grounding import Grounded, Instance
+from model.language.grounding import Grounded
+from model.language.instances import Instance
 from model.language.llvm_terms import TermWriter
 from model.language.native_code import Impossible
 from model.language.sorts import BOOL

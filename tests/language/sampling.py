@@ -10,7 +10,8 @@ from typing import Any
 
 from model.language import ImpossibleValue, System
 from model.language.evaluate import Evaluator, SparseState, blank_code
-from model.language.grounding import Cell, Grounded, Instance
+from model.language.grounding import Grounded
+from model.language.instances import Cell, Instance
 from model.language.python_code import PythonCode
 from model.language.sorts import BOOL
 from model.language.terms import Term

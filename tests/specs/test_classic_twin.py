@@ -11,7 +11,8 @@ from itertools import chain
 import pytest
 
 from model.classic import SYSTEM as CLASSIC
-from model.language.grounding import Cell, Grounded
+from model.language.grounding import Grounded
+from model.language.instances import Cell
 from model.language.python_code import PythonCode
 from tests.specs.published import (
     LAST_EPOCH,

@@ -1,0 +1,75 @@
+"""What grounding makes: the cells of a state, and each transition with its parameters chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from model.language.recording import Recorded
+from model.language.schema import Field
+from model.language.sorts import Sort
+from model.language.terms import Term
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One leaf of the enumerated state: `view.isr[1][2]`, with the codes it may hold."""
+
+    number: int
+    field: Field
+    index: tuple[int, ...]
+    domain: range
+    term: Term
+
+    @property
+    def name(self) -> str:
+        """The leaf as a path a person reads: the set's element is in the last brackets."""
+        return self.field.name + "".join(
+            f"[{sort.show(i)}]" for sort, i in zip(self.field.dims, self.index, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class Check:
+    """What must hold of a successor before it is one: else it is beyond a bound, or impossible."""
+
+    fine: Term
+    bound: str | None
+    what: str
+
+
+@dataclass
+class Instance:
+    """A transition with its parameters chosen, over cells."""
+
+    number: int
+    step: Recorded
+    arguments: tuple[int | frozenset[int], ...]
+    requires: list[tuple[Term, int]]
+    writes: dict[int, Term] = field(default_factory=dict)
+    checks: list[Check] = field(default_factory=list)
+
+    @property
+    def named_arguments(self) -> dict[str, int | list[int]]:
+        """Arguments by name; a set as a sorted list."""
+        return {
+            name: sorted(value) if isinstance(value, frozenset) else value
+            for name, value in zip(self.step.parameters, self.arguments, strict=True)
+        }
+
+    @property
+    def label(self) -> str:
+        """`leader_shrinks_isr(leader=1, laggard=2)`."""
+        shown = ", ".join(
+            f"{name}={_show_argument(sort, value)}"
+            for (name, sort), value in zip(
+                self.step.parameters.items(), self.arguments, strict=True
+            )
+        )
+        return f"{self.step.transition.name}({shown})"
+
+
+def _show_argument(sort: object, value: int | frozenset[int]) -> str:
+    if isinstance(value, frozenset):
+        return "{" + ",".join(map(str, sorted(value))) + "}"
+    assert isinstance(sort, Sort)
+    return sort.show(value)
