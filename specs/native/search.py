@@ -13,6 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -144,17 +145,19 @@ class Search:
         if self.checkpoint is None or not self.checkpoint.load_into(self):
             self._start()
         self.crew = [worker_for(self.kernel)]
+        whole = self._whole_levels()
         try:
             while self.stopped is None and self._frontier():
                 if self.options.stop_at in self.settled:
                     self.stopped = f"{self.options.stop_at} is settled"
                     break
                 self._share_if_worth_it()
+                whole = self._whole_levels()
                 self._next_level()
                 if self.checkpoint is not None and self.checkpoint.is_due():
                     self.checkpoint.save(self)
         except KeyboardInterrupt:
-            self._forget_unfinished()
+            self._return_to(whole)
             if self.checkpoint is not None:
                 self.checkpoint.save(self)
             raise
@@ -218,7 +221,18 @@ class Search:
         self.levels.append(np.stack([begins, store.ends], axis=1))
         self._settle(bits, len(self.levels))
 
-    def _forget_unfinished(self) -> None:
+    def _whole_levels(self) -> dict[str, Any]:
+        """What is known now. An interrupt may come between any two lines of what follows."""
+        return {
+            "store": self.store, "levels": list(self.levels), "settled": dict(self.settled),
+            "generated": self.generated, "dead_ends": self.dead_ends, "stopped": self.stopped,
+            "fired": self.fired.copy(), "refused": self.refused.copy(),
+            "pruned": self.pruned.copy(),
+        }  # fmt: skip
+
+    def _return_to(self, whole: dict[str, Any]) -> None:
+        """Forgets the level that was interrupted: counts, verdicts and states go together."""
+        vars(self).update(whole)
         self.store.ends = self.levels[-1][:, 1].copy()
 
     def _too_many(self) -> bool:
