@@ -18,6 +18,7 @@ from model.election import SYSTEM as ELECTION
 from model.language import ProtocolError, RecordedSystem
 from model.replication import SYSTEM as REPLICATION
 from specs.explorer import explore
+from specs.native.search import Search
 from tests.language.small import BROKERS, system
 from tests.native.test_agreement import common
 
@@ -136,6 +137,29 @@ def test_an_interrupted_search_leaves_a_checkpoint_that_goes_on(
 
     assert 1 <= sum(left["levels"]) < WHOLE
     assert went_on == in_one_go
+
+
+@pytest.mark.parametrize("line", ["before", "after"])
+@pytest.mark.parametrize("level", [1, 6, 9])
+def test_an_interrupt_while_a_level_is_added_up_loses_no_verdict_and_counts_nothing_twice(
+    tmp_path, in_one_go, monkeypatch, level, line
+):
+    settle = Search._settle
+
+    def interrupted(search: Search, bits: int, depth: int) -> None:
+        if depth != level + 1:
+            settle(search, bits, depth)
+            return
+        if line == "after":
+            settle(search, bits, depth)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "_settle", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        visited(tmp_path)
+    monkeypatch.setattr(Search, "_settle", settle)
+
+    assert visited(tmp_path) == in_one_go
 
 
 def test_a_checkpoint_is_written_on_the_way_as_well(tmp_path, monkeypatch, shared_early):
