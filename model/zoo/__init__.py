@@ -4,8 +4,9 @@ An entry is either shown by a system (a preset with switches thrown back, bounds
 that breaks) or says what it lacks. Nothing here is a stored run: `insync zoo` finds each anew.
 """
 
+from difflib import get_close_matches
+
 from model.language import ProtocolError
-from model.language.errors import unknown_name
 from model.zoo import fencing, isr, moves, topics, truncation
 from model.zoo.entry import Entry, Expression
 
@@ -22,8 +23,12 @@ def entry(name: str) -> Entry:
     for one in ZOO:
         if name.lower() in one.names:
             return one
-    known = [one.id for one in ZOO] + [source for one in ZOO for source in one.sources]
-    raise ProtocolError(unknown_name("entry of the zoo", name, known))
+    known = {known.lower(): known for one in ZOO for known in (one.id, *one.sources)}
+    near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    hint = f"did you mean {known[near[0]]!r}? " if near else ""
+    raise ProtocolError(
+        f"unknown entry of the zoo {name!r}: {hint}`insync zoo` lists them, 1 to {len(ZOO)}"
+    )
 
 
 __all__ = ["ZOO", "Entry", "Expression", "entry"]
