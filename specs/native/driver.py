@@ -20,6 +20,10 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from specs.native.compiled_loops import keep_loops
+
+keep_loops()
+
 ONE = np.uint64(1)
 HALF = np.uint64(32)
 LOWER = np.uint64(0xFFFFFFFF)

@@ -17,7 +17,10 @@ from numba.extending import intrinsic
 
 from model.language.grounding import Grounded
 from model.language.wide_code import WideCode
+from specs.native.compiled_loops import keep_loops
 from specs.native.machine import Machine, build
+
+keep_loops()
 
 Codes = npt.NDArray[np.int64]
 """A state: the code of every cell."""

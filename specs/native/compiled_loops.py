@@ -1,0 +1,51 @@
+"""Where numba keeps the compiled loops: in a folder named by all the files that make them.
+
+Numba knows a function by the file that it stands in, but what it compiles has functions of other
+files inside: after a change of the hash function, say, in one file, the loops of another would
+still be taken from disk, and would look for states where none are.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import numba
+
+from specs.native.machine import cache_folder
+
+
+def sources_key(folder: Path) -> str:
+    """A hash of every file of a folder that declares loops, by name and text."""
+    seen = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        text = path.read_bytes()
+        if b"@njit" in text:
+            seen.update(path.name.encode() + b"\0" + text + b"\0")
+    return seen.hexdigest()[:32]
+
+
+def loops_folder() -> Path:
+    """NUMBA_CACHE_DIR, else `loops` beside the machine code; below it, one folder a version."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    base = Path(chosen) if chosen else cache_folder() / "loops"
+    return base / sources_key(Path(__file__).parent)
+
+
+@functools.cache
+def keep_loops() -> None:
+    """To be called before any loop is declared. Where nothing can be kept, this process compiles
+    for itself alone."""
+    folder = loops_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix="insync-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    vars(numba.config)["CACHE_DIR"] = str(folder)
