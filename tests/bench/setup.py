@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from specs.native.compiled_loops import loops_folder
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -40,25 +42,22 @@ class SetUp:
 
 
 def set_ups(systems: Iterable[str], cold_loops: bool = True) -> list[SetUp]:
-    """Each system at its default size. `cold_loops`: also once with nothing compiled at all, and
-    the loops warmed before the rest."""
+    """Each system at its default size. `cold_loops`: also once with nothing compiled at all."""
     found: list[SetUp] = []
+    kept = loops_folder().parent
     with tempfile.TemporaryDirectory() as folder:
         for number, system in enumerate(systems):
             if number == 0 and cold_loops:
-                found.append(_once(system, "none", Path(folder), loops=Path(folder) / "loops"))
-                # Once before it counts: the loops that all systems share stay compiled.
-                _once(system, "warming", Path(folder) / "warm")
+                kept = Path(folder) / "loops"
+                found.append(_once(system, "none", Path(folder) / "none", kept))
             fresh = Path(folder) / f"fresh-{system}"
-            found.append(_once(system, "loops", fresh))
-            found.append(_once(system, "all", fresh))
+            found.append(_once(system, "loops", fresh, kept))
+            found.append(_once(system, "all", fresh, kept))
     return found
 
 
-def _once(system: str, caches: str, cache: Path, loops: Path | None = None) -> SetUp:
-    environment = {**os.environ, "INSYNC_CACHE": str(cache)}
-    if loops is not None:
-        environment["NUMBA_CACHE_DIR"] = str(loops)
+def _once(system: str, caches: str, cache: Path, loops: Path) -> SetUp:
+    environment = {**os.environ, "INSYNC_CACHE": str(cache), "NUMBA_CACHE_DIR": str(loops)}
     began = time.perf_counter()
     said = subprocess.run(
         [sys.executable, "-m", "tests.bench.setup", system],
