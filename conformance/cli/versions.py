@@ -89,7 +89,6 @@ def _show_switches(json_target: str | None) -> None:
             for switch in SWITCHES.values()
         ],
         json_target,
-        prose=["source"],
     )
     for switch in SWITCHES.values():
         say(f"{switch.name}: {switch.about}", json_target)

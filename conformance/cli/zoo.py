@@ -144,17 +144,16 @@ def _several(entries: Sequence[Entry], max_states: int | None, json_target: str 
     hunts: list[Hunt] = []
     with refusals(), Progress() as progress:
         for one in entries:
-            place = f"{len(hunts)} of {len(entries)}; "
-            hunts.append(hunt(one, max_states, lambda line, at=place: progress(at + line)))  # type: ignore[misc]
+            hunts.append(hunt(one, max_states, _placed(progress, len(hunts), len(entries))))
     show_table(
         ["#", "id", "of", "thrown back", "verdict", "steps", "states", "as fixed", "states", "s"],
         [
             (
                 one.entry.number, one.entry.id, f"{one.shown.system} {one.shown.base}",
                 _thrown(one.shown), _outcome(one).partition(" (")[0],
-                len(one.run.steps) if one.run else None,
-                f"{one.bug.distinct:,}", one.mended.claims[one.shown.claim].verdict,
-                f"{one.mended.distinct:,}", f"{one.seconds:.1f}",
+                len(one.run.steps) if one.run else None, f"{one.bug.distinct:,}",
+                one.mended.claims[one.shown.claim].verdict, f"{one.mended.distinct:,}",
+                f"{one.seconds:.1f}",
             )
             for one in hunts
         ],
@@ -170,6 +169,10 @@ def _several(entries: Sequence[Entry], max_states: int | None, json_target: str 
             say(f"{said}: {done.entry.id}; see insync zoo {done.entry.id}", json_target)
     emit_json(json_target, _payload([_hunted_as_json(one) for one in hunts], verdict))
     finish(verdict)
+
+
+def _placed(report: Report, done: int, of: int) -> Report:
+    return lambda line: report(f"{done} of {of}; {line}")
 
 
 def _told(entry: Entry) -> list[str]:
