@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from model.language import always_step, every, require, some, sometimes
 from model.systems import SYSTEMS
 from specs.explorer import explore
 from specs.native import driver
 from specs.native.kernel import kernel_of
 from specs.native.search import Options, Search
 from specs.native.store import Store
+from tests.language.small import BROKERS, system
 from tests.native.instances import Size, each, sizes
 from tests.native.test_agreement import common
 
@@ -61,6 +63,54 @@ def test_runs_of_several_workers_are_those_of_plain_python(shared_early, size):
 
     assert found == told(size, engine="python")
     assert any(one["trace"] for one in found["claims"].values())
+
+
+def grows(now, new, broker):
+    """A broker's epoch grows."""
+    new.seen[broker] = now.seen[broker] + 1
+
+
+def starts_anew(now, new, broker):
+    """A broker that has seen everything forgets it."""
+    require(now.seen[broker] == 3, "it has seen the last epoch")
+    new.seen[broker] = 0
+
+
+@always_step("no broker forgets an epoch", companion="somebody_has_seen_the_last")
+def seen_never_falls(now, after):
+    return every(BROKERS, lambda broker: now.seen[broker] <= after.seen[broker])
+
+
+@always_step("no epoch grows by two", companion="somebody_has_seen_the_last")
+def seen_never_jumps(now, after):
+    return every(BROKERS, lambda broker: after.seen[broker] <= now.seen[broker] + 1)
+
+
+@sometimes("a broker has seen the last epoch")
+def somebody_has_seen_the_last(now):
+    return some(BROKERS, lambda broker: now.seen[broker] == 3)
+
+
+@pytest.mark.parametrize("symmetry", [False, True], ids=["plain", "orbits"])
+def test_steps_that_break_a_claim_are_found_by_any_number_of_workers(monkeypatch, symmetry):
+    monkeypatch.setattr("specs.native.search.WORTH_SHARING", 5)
+    claims = (seen_never_falls, seen_never_jumps, somebody_has_seen_the_last)
+    recorded = system(grows, starts_anew, broker=BROKERS, claims=claims)
+    bounds = {"brokers": 3, "epoch": 3, "log": 1, "hottest": 1}
+
+    plain = explore(recorded, bounds, engine="python").as_json()["claims"]
+    found = [
+        explore(recorded, bounds, workers=n, symmetry=symmetry).as_json()["claims"]
+        for n in (1, 2, 3)
+    ]
+
+    assert found == [plain] * 3
+    assert {name: one["verdict"] for name, one in plain.items()} == {
+        "seen_never_falls": "broken",
+        "seen_never_jumps": "holds",
+        "somebody_has_seen_the_last": "holds",
+    }
+    assert len(plain["seen_never_falls"]["trace"]) == 5
 
 
 @each(BROKEN[:1])
@@ -159,6 +209,15 @@ def colliding(count: int) -> Any:
     return np.array(rows, np.uint64).reshape(-1)
 
 
+def colliding_behind_the_first(count: int) -> Any:
+    """The same of three words, the first of which is the same too."""
+    rows = []
+    for word in range(count):
+        h = (_first_half(7) + word) * int(driver.MIX_2) & MASK
+        rows.append((7, word, (0x0FED_CBA9_8765_4321 - (h ^ h >> 29)) & MASK))
+    return np.array(rows, np.uint64).reshape(-1)
+
+
 def insert(source: Any, at: int, store: Store, words: int) -> int:
     """Puts one state into the store as the loops do; its index."""
     h = np.uint64(driver.hash_of(words, source, at))
@@ -174,14 +233,17 @@ def insert(source: Any, at: int, store: Store, words: int) -> int:
     return index
 
 
-def test_states_with_the_same_hash_are_kept_apart(monkeypatch):
+@pytest.mark.parametrize(
+    ("words", "made"), [(2, colliding), (3, colliding_behind_the_first)], ids=["two", "three"]
+)
+def test_states_with_the_same_hash_are_kept_apart(monkeypatch, words, made):
     monkeypatch.setattr("specs.native.store.FIRST_TABLE", 512)
-    states = colliding(300)
-    store = Store(2, 1 << 20)
+    states = made(300)
+    store = Store(words, 1 << 20)
 
-    hashes = {int(driver.hash_of(2, states, 2 * n)) for n in range(300)}
-    first = [insert(states, 2 * n, store, 2) for n in range(300)]
-    again = [insert(states, 2 * n, store, 2) for n in range(300)]
+    hashes = {int(driver.hash_of(words, states, words * n)) for n in range(300)}
+    first = [insert(states, words * n, store, words) for n in range(300)]
+    again = [insert(states, words * n, store, words) for n in range(300)]
 
     assert len(hashes) == 1
     assert first == again == list(range(300))
