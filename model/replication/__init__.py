@@ -6,24 +6,27 @@ ISR write of a leader is one step with its reply. `election` has the controller'
 """
 
 from model.language import ALL, Bound, System
-from model.replication.claims import CLAIMS
-from model.replication.controller import (
+from model.protocol.office import (
     broker_becomes_controller,
     broker_finds_it_moved,
     broker_learns_it_won,
+    controller_node_is_deleted,
+    controller_resigns,
+    reply_is_lost,
+    winner_takes_itself_for_another,
+)
+from model.protocol.zookeeper import session_expires
+from model.replication.claims import CLAIMS
+from model.replication.controller import (
     controller_election_conflicts,
     controller_election_is_fenced,
     controller_elects_leader,
     controller_informs,
-    controller_node_is_deleted,
     controller_reads_partition,
     controller_removal_conflicts,
     controller_removal_is_fenced,
     controller_removes_replica,
-    controller_resigns,
-    reply_is_lost,
     request_is_lost,
-    winner_takes_itself_for_another,
 )
 from model.replication.fetching import (
     fetch_answer_is_ignored,
@@ -50,7 +53,6 @@ from model.replication.lifecycle import (
     broker_crashes_and_loses_its_tail,
     broker_reconnects,
     broker_starts,
-    session_expires,
 )
 from model.replication.orders import (
     broker_becomes_follower,

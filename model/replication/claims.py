@@ -18,7 +18,8 @@ from model.language import (
     sometimes,
     when,
 )
-from model.replication.state import BROKERS, OFFSETS
+from model.protocol.state import BROKERS
+from model.replication.state import OFFSETS
 
 
 def holds_committed(now, broker):

@@ -17,112 +17,9 @@ from model.language import (
     version,
     when,
 )
-from model.replication.state import BROKERS, CONTROLLERS, ELECTED
-
-
-def require_office(now, broker):
-    require(now.belief[broker] > 0,                 "the broker believes it is the controller")
-    require(now.zk.registered.has(broker),          "it has a ZooKeeper session")
-
-
-def fence_is_passed(now, broker):
-    """The epoch that the broker won is still the newest: KAFKA-6082, checked by every write."""
-    return now.belief[broker] == now.zk.epoch
-
-
-@transition(broker=BROKERS)
-def broker_becomes_controller(now, new, broker):
-    """ZooKeeper executes a broker's multi: /controller is created under the next epoch.
-
-    Kafka: KafkaZkClient.registerControllerAndIncrementControllerEpoch; `election` has its steps.
-    """
-    require(is_none(now.zk.controller),          "/controller does not exist")
-    require(now.zk.registered.has(broker),          "the broker has a session")
-    require(now.up.has(broker),                     "its process runs")
-    require(now.belief[broker] == 0,                "it does not believe it is the controller")
-    require(now.campaign[broker] == 0,              "no registration of it is unheard of")
-
-    new.zk = now.zk.but(controller=broker, epoch=now.zk.epoch + 1)
-    new.campaign[broker] = now.zk.epoch + 1
-
-
-@transition(broker=BROKERS)
-def reply_is_lost(now, new, broker):
-    """The connection breaks after ZooKeeper executed the multi: the winner must look for itself."""
-    require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
-    require(not_(now.reply_lost[broker]),           "the reply is on its way")
-
-    new.reply_lost[broker] = True
-    new.spent.losses       = now.spent.losses + 1
-
-
-def finds_itself(now, broker):
-    """checkControllerAndEpoch: /controller is its own, and the epoch is the one that it wrote."""
-    return all_of(now.zk.controller == broker, now.zk.epoch == now.campaign[broker])
-
-
-@transition(broker=BROKERS)
-def broker_learns_it_won(now, new, broker):
-    """The reply arrives, however late; or it was lost, and the broker finds itself in ZooKeeper.
-
-    Why: a late reply makes a controller of a broker that is deposed already; the fence stops it.
-    """
-    require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
-    heard = not_(now.reply_lost[broker])
-    if version.winner_finds_itself:                 # else KAFKA-13407
-        heard = any_of(heard, finds_itself(now, broker))
-    require(heard,                                  "the reply arrives, or the broker finds itself")
-
-    new.belief[broker]     = now.campaign[broker]
-    new.campaign[broker]   = 0
-    new.reply_lost[broker] = False
-
-
-@transition(broker=BROKERS)
-def broker_finds_it_moved(now, new, broker):
-    """The reply was lost, and by now /controller or the epoch is not the broker's any more."""
-    require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
-    require(now.reply_lost[broker],                 "its reply was lost")
-    require(not_(finds_itself(now, broker)),        "/controller or the epoch is another's by now")
-
-    new.campaign[broker]   = 0
-    new.reply_lost[broker] = False
-
-
-@transition(only=lambda v: not v.winner_finds_itself, broker=BROKERS)
-def winner_takes_itself_for_another(now, new, broker):
-    """The reply was lost; the broker finds some id in /controller, and asks no further whose it is.
-
-    Kafka: KafkaController.elect returns at once if there is a controller, KAFKA-13407
-    """
-    require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
-    require(now.reply_lost[broker],                 "its reply was lost")
-    require(finds_itself(now, broker),              "/controller and the epoch are its own")
-
-    new.campaign[broker]   = 0
-    new.reply_lost[broker] = False
-
-
-@transition(broker=BROKERS)
-def controller_resigns(now, new, broker):
-    """A deposed controller notices that /controller is not its own any more."""
-    require(now.belief[broker] > 0,                 "the broker believes it is the controller")
-    require(now.zk.controller != broker,            "/controller is not its own any more")
-
-    new.belief[broker] = 0
-    new.cache[broker]  = BLANK
-
-
-@transition()
-def controller_node_is_deleted(now, new):
-    """An operator deletes /controller to force an election; its owner lives on with its session.
-
-    Why: a deposed controller that can still write is what the fence of KAFKA-6082 is for.
-    """
-    require(not_(is_none(now.zk.controller)),              "/controller exists")
-
-    new.zk.controller   = None
-    new.spent.expiries  = now.spent.expiries + 1
+from model.protocol.office import fence_is_passed, is_fenced, require_office
+from model.protocol.state import BROKERS
+from model.replication.state import CONTROLLERS, ELECTED
 
 
 @transition(broker=BROKERS)
@@ -198,10 +95,6 @@ def controller_election_conflicts(now, new, broker, leader):
     require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
 
     new.cache[broker] = BLANK
-
-
-def is_fenced(v):
-    return v.zk_writes_fenced
 
 
 @transition(only=is_fenced, broker=BROKERS, leader=BROKERS)

@@ -18,7 +18,8 @@ from model.language import (
     version,
     when,
 )
-from model.replication.state import BROKERS, ENDS, OFFSETS
+from model.protocol.state import BROKERS
+from model.replication.state import ENDS, OFFSETS
 from model.replication.truncation import leads_as_asked, still_follows
 
 

@@ -15,7 +15,8 @@ from model.language import (
     some,
     sometimes,
 )
-from model.replication.state import BROKERS, OFFSETS
+from model.protocol.state import BROKERS
+from model.replication.state import OFFSETS
 
 
 @always("a follower that fetches from the leader of its own epoch has nothing but the leader's "

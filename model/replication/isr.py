@@ -4,8 +4,8 @@ Source: Partition.maybeShrinkIsr, maybeExpandIsr, ReplicationUtils.updateLeaderA
 """
 
 from model.language import not_, require, transition, version
+from model.protocol.state import BROKERS
 from model.replication.fetching import known_end
-from model.replication.state import BROKERS
 
 
 def is_conditional(v):

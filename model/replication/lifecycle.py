@@ -12,8 +12,10 @@ from model.language import (
     version,
     when,
 )
+from model.protocol.office import leave_office
+from model.protocol.state import BROKERS
 from model.replication.orders import epoch_at
-from model.replication.state import BROKERS, CONTROLLERS, ELECTED, ENDS
+from model.replication.state import CONTROLLERS, ELECTED, ENDS
 
 
 def discard_requests(now, new, broker):
@@ -67,32 +69,9 @@ def fall(now, new, broker, mine):
         now.fetch[follower][leader])))
 
 
-def leave_office(new, broker):
-    """What a broker knows as a controller is forgotten."""
-    new.campaign[broker]   = 0
-    new.reply_lost[broker] = False
-    new.belief[broker]     = 0
-    new.cache[broker]      = BLANK
-
-
 def is_asked(slot):
     """The request is on its way to the leader, or with it; no answer yet."""
     return any_of(slot.state == "asks_epoch", slot.state == "asks_records")
-
-
-@transition(broker=BROKERS)
-def session_expires(now, new, broker):
-    """ZooKeeper ends a session: the registration and /controller vanish; a live process does not
-    notice, and goes on with what it believes."""
-    require(now.zk.registered.has(broker),          "the broker is registered")
-
-    new.spent.expiries = now.spent.expiries + 1
-    new.zk = now.zk.but(
-        registered=now.zk.registered.without(broker),
-        controller=when(now.zk.controller == broker, None, now.zk.controller))
-    if version.broker_epoch:                          # else a request reaches who has the id
-        new.cache = lam(BROKERS, lambda other: now.cache[other].but(
-            reached=now.cache[other].reached.without(broker)))
 
 
 @transition(broker=BROKERS)

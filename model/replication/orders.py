@@ -15,7 +15,8 @@ from model.language import (
     version,
     when,
 )
-from model.replication.state import BROKERS, CONTROLLERS, ELECTED
+from model.protocol.state import BROKERS
+from model.replication.state import CONTROLLERS, ELECTED
 
 
 def require_arrival(now, broker, epoch, controller):

@@ -3,7 +3,6 @@
 from model.language import (
     BOOL,
     Bounded,
-    Enumeration,
     Log,
     Names,
     Numbers,
@@ -13,13 +12,17 @@ from model.language import (
     ghost,
     per,
 )
+from model.protocol.state import (
+    BROKERS,
+    CONTROLLER_EPOCHS,
+    LEADER_EPOCHS,
+    OFFICE,
+    OFFICE_NODES,
+    ZK_VERSIONS,
+)
 
-BROKERS = Enumeration("broker", "brokers")
-LEADER_EPOCHS = Numbers("leader epoch", 0, Bounded("epoch"))
 ELECTED = Numbers("elected epoch", 1, Bounded("epoch"))            # epochs that a controller wrote
-CONTROLLER_EPOCHS = Numbers("controller epoch", 0, Bounded("controllers"))
 CONTROLLERS = Numbers("controller", 1, Bounded("controllers"))     # epochs that a controller had
-ZK_VERSIONS = Numbers("zkVersion", 0, Bounded("versions"))
 RECORDS = Numbers("record", 0, Bounded("records", -1))
 NEXT_RECORD = Numbers("next record", 0, Bounded("records"))
 OFFSETS = Numbers("offset", 0, Bounded("log", -1))
@@ -32,17 +35,12 @@ FETCH = Names("fetch", (
 
 STATE = Record(
     zk=Record(
-        controller=BROKERS.or_none,             # /controller: its owner
-        epoch=CONTROLLER_EPOCHS,                # /controller_epoch
-        registered=SetOf(BROKERS),              # /brokers/ids
+        **OFFICE_NODES,
         # /brokers/topics/t/partitions/0/state, and its zkVersion
         leader=BROKERS.or_none, leader_epoch=LEADER_EPOCHS, isr=SetOf(BROKERS),
         state_epoch=CONTROLLER_EPOCHS, version=ZK_VERSIONS),
     up=SetOf(BROKERS),                          # processes that run
-    # A broker's way into office: the epoch it wrote and has not heard of; the one it believes in
-    campaign=per(BROKERS, CONTROLLER_EPOCHS),
-    reply_lost=per(BROKERS, BOOL),              # nobody will tell it; it must look for itself
-    belief=per(BROKERS, CONTROLLER_EPOCHS),
+    **OFFICE,
     # What a controller read of the partition, to decide on; `reached` are the live brokers whose
     # registration is still the one that it read.
     cache=per(BROKERS, Record(

@@ -17,8 +17,9 @@ from model.language import (
     version,
     when,
 )
+from model.protocol.state import BROKERS
 from model.replication.orders import epoch_at
-from model.replication.state import BROKERS, OFFSETS
+from model.replication.state import OFFSETS
 
 
 def asks_by_epoch(v):

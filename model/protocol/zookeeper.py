@@ -1,0 +1,25 @@
+"""ZooKeeper ends sessions, and the nodes that live and die with them."""
+
+from model.language import (
+    lam,
+    require,
+    transition,
+    version,
+    when,
+)
+from model.protocol.state import BROKERS
+
+
+@transition(broker=BROKERS)
+def session_expires(now, new, broker):
+    """ZooKeeper ends a session: the registration and /controller vanish; a live process does not
+    notice, and goes on with what it believes."""
+    require(now.zk.registered.has(broker),          "the broker is registered")
+
+    new.spent.expiries = now.spent.expiries + 1
+    new.zk = now.zk.but(
+        registered=now.zk.registered.without(broker),
+        controller=when(now.zk.controller == broker, None, now.zk.controller))
+    if version.broker_epoch:                          # else a request reaches who has the id
+        new.cache = lam(BROKERS, lambda other: now.cache[other].but(
+            reached=now.cache[other].reached.without(broker)))
