@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -18,6 +19,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Where the tests are started in the background, an interrupt is ignored, by them and by every
+    # process that they start; some tests are about interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     profile = "deep" if config.getoption("--deep") else "ci"
     settings.load_profile(os.environ.get("INSYNC_HYPOTHESIS", profile))
 
