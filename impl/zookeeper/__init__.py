@@ -1,8 +1,10 @@
-"""An embedded ZooKeeper, and what Kafka keeps in it."""
+"""ZooKeeper as a port: an embedded one, a real one over kazoo, and what Kafka keeps in it."""
 
 from impl.zookeeper.client import ControllerMoved, ControllerNode, KafkaZkClient
 from impl.zookeeper.errors import (
+    BadArguments,
     BadVersion,
+    ConnectionLoss,
     NoChildrenForEphemerals,
     NodeExists,
     NoNode,
@@ -13,24 +15,52 @@ from impl.zookeeper.errors import (
     ZooKeeperError,
 )
 from impl.zookeeper.payloads import NO_LEADER, TOPIC_PARTITION, PartitionState
-from impl.zookeeper.store import ANY_VERSION, Check, Create, Delete, SetData, Znode, ZooKeeper
+from impl.zookeeper.port import OpOutcome, Port
+from impl.zookeeper.session import EmbeddedSession, Loss
+from impl.zookeeper.store import ZooKeeper
+from impl.zookeeper.znode import (
+    ANY_VERSION,
+    NO_SESSION,
+    Check,
+    Create,
+    Created,
+    Delete,
+    Event,
+    EventType,
+    Op,
+    OpResult,
+    SetData,
+    Znode,
+)
 
 __all__ = [
     "ANY_VERSION",
     "NO_LEADER",
+    "NO_SESSION",
     "TOPIC_PARTITION",
+    "BadArguments",
     "BadVersion",
     "Check",
+    "ConnectionLoss",
     "ControllerMoved",
     "ControllerNode",
     "Create",
+    "Created",
     "Delete",
+    "EmbeddedSession",
+    "Event",
+    "EventType",
     "KafkaZkClient",
+    "Loss",
     "NoChildrenForEphemerals",
     "NoNode",
     "NodeExists",
     "NotEmpty",
+    "Op",
+    "OpOutcome",
+    "OpResult",
     "PartitionState",
+    "Port",
     "RolledBack",
     "RuntimeInconsistency",
     "SessionExpired",

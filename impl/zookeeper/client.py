@@ -20,7 +20,8 @@ from impl.zookeeper.payloads import (
     state_path,
     topic_path,
 )
-from impl.zookeeper.store import Check, Create, OpResult, SetData, ZooKeeper
+from impl.zookeeper.store import ZooKeeper
+from impl.zookeeper.znode import Check, Create, OpResult, SetData
 
 STATE = state_path()
 

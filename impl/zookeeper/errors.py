@@ -55,3 +55,15 @@ class RolledBack(ZooKeeperError):
     """An operation before the failing one of a multi: it had been fine, and was undone (code 0)."""
 
     code = 0
+
+
+class ConnectionLoss(ZooKeeperError):
+    """The connection broke before the answer came: the write was done, or it was not."""
+
+    code = -4
+
+
+class BadArguments(ZooKeeperError):
+    """An operation that makes no sense for the path, such as deleting ``/``."""
+
+    code = -8

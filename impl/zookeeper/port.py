@@ -1,0 +1,65 @@
+"""The port to ZooKeeper: what a broker and a controller ask of it, one session at a time.
+
+``EmbeddedSession`` answers from memory, ``impl.zookeeper.real.RealSession`` from a server. Whoever
+holds a ``Port`` cannot tell them apart, which a test checks operation by operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from impl.zookeeper.errors import ZooKeeperError
+from impl.zookeeper.znode import ANY_VERSION, Created, Event, Op, Znode
+
+OpOutcome = str | int | ZooKeeperError | None
+"""What an operation of a multi came to: the path created, the version written, None, an error.
+
+That is all that ZooKeeper's reply says.
+"""
+
+
+class Port(Protocol):
+    """One client's session. Every call may raise SessionExpired, or ConnectionLoss.
+
+    After ConnectionLoss nobody knows whether the write was done. ``watch=True`` leaves a one-shot
+    watch; its notification comes through ``events``. An operation that creates an ephemeral znode
+    names ``session`` as its owner; the other owners are other sessions, and refused.
+    """
+
+    @property
+    def session(self) -> int:
+        """The id of the session."""
+
+    @property
+    def alive(self) -> bool:
+        """False once the client knows that its session has expired."""
+
+    def create(
+        self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
+    ) -> Created:
+        """Create a znode. NodeExists, NoNode (its parent), NoChildrenForEphemerals."""
+
+    def get(self, path: str, watch: bool = False) -> Znode:
+        """The znode and its data. NoNode, and then no watch is left."""
+
+    def exists(self, path: str, watch: bool = False) -> Znode | None:
+        """The znode, its data not read (empty text); None if there is none: a watch is left too."""
+
+    def children(self, path: str, watch: bool = False) -> list[str]:
+        """The names of the children, sorted. NoNode, and then no watch is left."""
+
+    def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
+        """Write the data. NoNode, BadVersion."""
+
+    def delete(self, path: str, version: int = ANY_VERSION) -> None:
+        """Delete a znode. NoNode, BadVersion, NotEmpty."""
+
+    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+        """All of the operations or none; if one fails the outcomes are errors throughout."""
+
+    def events(self) -> list[Event]:
+        """The notifications that have come since the last call, in order."""
+
+    def close(self) -> None:
+        """End the session: its ephemeral znodes vanish at once. Done twice, it does nothing."""

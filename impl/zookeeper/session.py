@@ -1,0 +1,139 @@
+"""One client's view of the embedded ZooKeeper: a session, its watches, and replies that get lost.
+
+The faults that a real connection has are ordered here, one operation ahead: nothing is random.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import TypeVar
+
+from impl.zookeeper.errors import ConnectionLoss, ZooKeeperError
+from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.store import ZooKeeper
+from impl.zookeeper.znode import (
+    ANY_VERSION,
+    NO_SESSION,
+    Create,
+    Created,
+    Event,
+    Op,
+    SetData,
+    Znode,
+)
+
+T = TypeVar("T")
+
+
+class Loss(Enum):
+    """What befalls the next operation."""
+
+    REQUEST = "request"
+    """It never arrives: nothing is done."""
+
+    REPLY = "reply"
+    """It is done, and nobody hears of it."""
+
+
+class EmbeddedSession:
+    """A ``Port`` to a ``ZooKeeper`` in memory; ``timeout_ms`` as for ``open_session``."""
+
+    def __init__(self, zookeeper: ZooKeeper, timeout_ms: int = 0, now_ms: int = 0) -> None:
+        self.zookeeper = zookeeper
+        self.session = zookeeper.open_session(timeout_ms, now_ms)
+        self.losses: list[Loss] = []
+
+    @property
+    def alive(self) -> bool:
+        """The session has not expired."""
+        return self.session in self.zookeeper.sessions
+
+    def lose(self, *losses: Loss) -> None:
+        """Let the next operations, one each, end with ConnectionLoss."""
+        self.losses.extend(losses)
+
+    def create(
+        self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
+    ) -> Created:
+        """Create a znode, owned by this session if it is ephemeral."""
+        owner = self.session if ephemeral else NO_SESSION
+        return self._ask(lambda: self.zookeeper.create_at(path, data, owner, sequential))
+
+    def get(self, path: str, watch: bool = False) -> Znode:
+        """The znode; a watch is left if there is one."""
+        return self._ask(lambda: self._read(path, watch))
+
+    def exists(self, path: str, watch: bool = False) -> Znode | None:
+        """The znode without its data, or None; a watch is left either way."""
+        return self._ask(lambda: self._look(path, watch))
+
+    def children(self, path: str, watch: bool = False) -> list[str]:
+        """The children's names, sorted; a watch is left if the znode exists."""
+        return self._ask(lambda: self._list(path, watch))
+
+    def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
+        """Write the data if the version is as expected."""
+        return self._ask(lambda: self.zookeeper.set_data(path, data, version))
+
+    def delete(self, path: str, version: int = ANY_VERSION) -> None:
+        """Delete the znode if the version is as expected."""
+        self._ask(lambda: self.zookeeper.delete(path, version))
+
+    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+        """All of the operations or none."""
+        return self._ask(lambda: self._multi(ops))
+
+    def events(self) -> list[Event]:
+        """The notifications since the last call."""
+        return self.zookeeper.take_events(self.session)
+
+    def close(self) -> None:
+        """End the session."""
+        if self.alive:
+            self.zookeeper.expire(self.session)
+
+    def _read(self, path: str, watch: bool) -> Znode:
+        node = self.zookeeper.get(path)
+        if watch:
+            self.zookeeper.watches.watch_data(path, self.session)
+        return node
+
+    def _look(self, path: str, watch: bool) -> Znode | None:
+        node = self.zookeeper.nodes.get(path)
+        if watch:
+            self.zookeeper.watches.watch_data(path, self.session)
+        return None if node is None else replace(node, data="")
+
+    def _list(self, path: str, watch: bool) -> list[str]:
+        names = self.zookeeper.children(path)
+        if watch:
+            self.zookeeper.watches.watch_children(path, self.session)
+        return names
+
+    def _multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+        for op in ops:
+            if isinstance(op, Create) and op.owner not in (NO_SESSION, self.session):
+                raise ValueError(f"session {self.session} cannot create for session {op.owner}")
+        results = self.zookeeper.multi_at(ops)
+        return [_outcome(op, result) for op, result in zip(ops, results, strict=True)]
+
+    def _ask(self, operation: Callable[[], T]) -> T:
+        # A client is told of its expired session before anything else: ZooKeeper checks it first.
+        self.zookeeper.require_alive(self.session)
+        loss = self.losses.pop(0) if self.losses else None
+        if loss is Loss.REQUEST:
+            raise ConnectionLoss("the connection broke before the request arrived")
+        if loss is Loss.REPLY:
+            with contextlib.suppress(ZooKeeperError):  # a refusal that nobody hears, either
+                operation()
+            raise ConnectionLoss("the connection broke before the reply came")
+        return operation()
+
+
+def _outcome(op: Op, result: Created | ZooKeeperError | None) -> OpOutcome:
+    if isinstance(result, Created):
+        return result.znode.version if isinstance(op, SetData) else result.path
+    return result

@@ -1,0 +1,94 @@
+"""One-shot watches of the embedded ZooKeeper (``DataTree``'s two watch managers).
+
+A data watch is left by a read of the data or by a look whether the znode exists (also when it does
+not); a child watch by a read of the children. Whatever fires a watch removes it. A session has at
+most one of each kind on a path, however often it asks.
+"""
+
+from __future__ import annotations
+
+from impl.zookeeper.znode import Event, EventType, parent_of
+
+SavedTable = tuple[tuple[str, tuple[int, ...]], ...]
+SavedWatches = tuple[SavedTable, SavedTable, tuple[tuple[int, tuple[Event, ...]], ...]]
+
+Change = tuple[EventType, str]
+"""What a write did to one znode: created, deleted, or its data changed."""
+
+
+class Watches:
+    """Who waits for what, and the notifications that each session has not taken yet."""
+
+    def __init__(self) -> None:
+        self.data: dict[str, set[int]] = {}
+        self.children: dict[str, set[int]] = {}
+        self.pending: dict[int, list[Event]] = {}
+
+    def watch_data(self, path: str, session: int) -> None:
+        """Tell the session of the next change of the znode itself."""
+        self.data.setdefault(path, set()).add(session)
+
+    def watch_children(self, path: str, session: int) -> None:
+        """Tell the session of the next child that comes or goes, or of the znode's end."""
+        self.children.setdefault(path, set()).add(session)
+
+    def fire(self, changes: list[Change]) -> None:
+        """Notify for the changes of one transaction, in their order.
+
+        A session that watches both the data and the children of a znode that is deleted is told
+        once; for a znode that comes or goes, the watchers of its parent's children are told after.
+        """
+        if not self.data and not self.children:
+            return
+        for kind, path in changes:
+            told = self._tell(self.data, kind, path, frozenset())
+            if kind is EventType.DELETED:
+                self._tell(self.children, kind, path, told)
+            if kind is not EventType.DATA_CHANGED:
+                parent = parent_of(path)
+                self._tell(self.children, EventType.CHILDREN_CHANGED, parent, frozenset())
+
+    def _tell(
+        self, table: dict[str, set[int]], kind: EventType, path: str, told: frozenset[int]
+    ) -> frozenset[int]:
+        waiting = table.pop(path, None)
+        if waiting is None:
+            return frozenset()
+        for session in sorted(waiting - told):
+            self.pending.setdefault(session, []).append(Event(kind, path))
+        return frozenset(waiting)
+
+    def take(self, session: int) -> list[Event]:
+        """The session's notifications in order; they are not given twice."""
+        return self.pending.pop(session, [])
+
+    def forget(self, session: int) -> None:
+        """The session is over: its watches and what it was not told are gone."""
+        self.pending.pop(session, None)
+        for table in (self.data, self.children):
+            for path in [path for path, waiting in table.items() if session in waiting]:
+                table[path].discard(session)
+                if not table[path]:
+                    del table[path]
+
+    # Plain data
+
+    def save(self) -> SavedWatches:
+        """Everything, as an immutable value."""
+        pending = tuple((session, tuple(events)) for session, events in self.pending.items())
+        return _saved(self.data), _saved(self.children), tuple(sorted(pending, key=_first))
+
+    def load(self, saved: SavedWatches) -> None:
+        """Become what was saved."""
+        data, children, pending = saved
+        self.data = {path: set(sessions) for path, sessions in data}
+        self.children = {path: set(sessions) for path, sessions in children}
+        self.pending = {session: list(events) for session, events in pending}
+
+
+def _saved(table: dict[str, set[int]]) -> SavedTable:
+    return tuple((path, tuple(sorted(table[path]))) for path in sorted(table))
+
+
+def _first(entry: tuple[int, tuple[Event, ...]]) -> int:
+    return entry[0]

@@ -1,0 +1,115 @@
+"""The session over kazoo: what only a real connection can do, and what it must not do."""
+
+from __future__ import annotations
+
+import importlib
+import socket
+import time
+
+import pytest
+
+from impl.zookeeper import ConnectionLoss, Event, EventType, SessionExpired
+from impl.zookeeper.real import RealSession
+from impl.zookeeper.server import NoServer, ZooKeeperServer, find_jars, find_java, free_port
+from tests.impl.zookeeper.expiry import expire
+
+
+def test_an_expired_session_says_so_and_does_nothing_under_a_new_one(server: ZooKeeperServer):
+    mine, yours = RealSession(server.hosts), RealSession(server.hosts)
+    mine.create("/mine", ephemeral=True)
+    yours.exists("/mine", watch=True)
+
+    expire(server, mine)
+
+    assert yours.events() == [Event(EventType.DELETED, "/mine")]
+    with pytest.raises(SessionExpired):
+        mine.create("/again", ephemeral=True)
+    assert yours.exists("/again") is None
+    mine.close()
+    yours.close()
+
+
+def test_watches_survive_a_broken_connection_and_tell_what_was_missed(server: ZooKeeperServer):
+    mine, yours = RealSession(server.hosts), RealSession(server.hosts)
+    for path in ("/kept", "/changed", "/parent", "/gone"):
+        yours.create(path)
+    for path in ("/kept", "/changed", "/gone", "/coming"):
+        mine.exists(path, watch=True)
+    mine.children("/parent", watch=True)
+
+    mine._client._connection._socket.shutdown(socket.SHUT_RDWR)
+    yours.set_data("/changed", "x")
+    yours.create("/parent/child")
+    yours.create("/coming")
+    yours.delete("/gone")
+    missed = until_answered(mine)
+    yours.set_data("/kept", "x")
+
+    assert sorted(missed, key=str) == [
+        Event(EventType.CHILDREN_CHANGED, "/parent"),
+        Event(EventType.CREATED, "/coming"),
+        Event(EventType.DATA_CHANGED, "/changed"),
+        Event(EventType.DELETED, "/gone"),
+    ]
+    assert mine.events() == [Event(EventType.DATA_CHANGED, "/kept")]
+    assert mine.alive
+    mine.close()
+    yours.close()
+
+
+def until_answered(session: RealSession) -> list[Event]:
+    """The events that have come once the connection is there again."""
+    events: list[Event] = []
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and len(events) < 4:
+        try:
+            events += session.events()
+        except ConnectionLoss:
+            time.sleep(0.05)
+    return events
+
+
+def test_a_closed_session_is_over_at_once_and_may_be_closed_again(server: ZooKeeperServer):
+    mine, yours = RealSession(server.hosts), RealSession(server.hosts)
+    mine.create("/short", ephemeral=True)
+
+    mine.close()
+    mine.close()
+
+    assert yours.exists("/short") is None
+    assert mine.events() == []
+    with pytest.raises(SessionExpired):
+        mine.exists("/short")
+    yours.close()
+
+
+def test_where_nobody_listens_the_session_says_so(server: ZooKeeperServer):
+    with pytest.raises(ConnectionLoss, match="no ZooKeeper answers at"):
+        RealSession(f"127.0.0.1:{free_port()}", answer_ms=300)
+
+
+def test_a_server_is_ours_only_while_it_is_the_one_we_started(server: ZooKeeperServer):
+    other = ZooKeeperServer()
+    ours, folder = other.is_ours(), other.folder
+    other.port = server.port
+
+    theirs = other.is_ours()
+    other.stop()
+
+    assert (ours, theirs) == (True, False)
+    assert server.is_ours()
+    assert not folder.exists()
+    assert other._process.poll() is not None
+
+
+def test_missing_jars_and_a_missing_java_are_named(tmp_path, monkeypatch):
+    (tmp_path / "netty-all-4.jar").touch()
+
+    with pytest.raises(NoServer, match=r"lacks zookeeper-\[0-9\]\*\.jar"):
+        find_jars(tmp_path)
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(NoServer, match="set JAVA_HOME"):
+        find_java()
