@@ -99,6 +99,11 @@ SWITCHES: dict[str, Switch] = {
             "a leader counts on a smaller ISR only when it is written", "KIP-497 (2.7)",
         ),
         Switch(
+            "isr_write_locks", (False, True),
+            "all else about a partition waits until its leader's ISR write is answered",
+            "to 2.6; KAFKA-12686 (3.0)",
+        ),
+        Switch(
             "isr_keeps_last_member", (False, True),
             "the controller never takes the last member out of the ISR", "KAFKA-708 (0.8)",
         ),
@@ -132,9 +137,10 @@ _FIXED_BEFORE: dict[str, object] = {
 """Before 0.10, the first preset."""
 
 _LEFT_OUT: dict[str, object] = {
-    "epoch_taken_with_role": True, "isr_adopted_when_written": True, "log_survives_crash": True,
+    "epoch_taken_with_role": True, "isr_adopted_when_written": True, "isr_write_locks": True,
+    "log_survives_crash": True,
 }  # fmt: skip
-"""Faults that no preset has, and a design of 2.7 that would need care of its own."""
+"""Faults that no preset has, and designs of 2.7 that would need care of their own."""
 
 _0_10: dict[str, object] = {
     **_FIXED_BEFORE, **_LEFT_OUT,

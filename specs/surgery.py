@@ -4,6 +4,9 @@ A guard is *noticed* where without it a claim breaks (explored exactly, so the r
 a lowering's check raises, or a story goes otherwise. A guard that nobody notices is either marked
 in the code, `# redundant because …`, or it is a claim that is missing.
 
+A guard against a bound that is a capacity (`classic` has such) decides nothing where the capacity
+is never reached; it is looked at once more where that bound is the least that makes sense.
+
 Deleting a guard only adds steps, so a `sometimes` cannot become false by it: `always` and
 `always_step` are what can notice. They are searched for all at once, as one claim.
 """
@@ -17,7 +20,7 @@ from typing import Any
 from model.language import ImpossibleValue, ProtocolError, RecordedSystem, all_of
 from model.language.errors import unknown_name
 from model.language.properties import Claim
-from model.language.recording import record_condition, record_step_condition
+from model.language.recording import bounds_read, record_condition, record_step_condition
 from specs.explorer import Exploration, explore
 from specs.marks import Marks, marks_of
 from specs.story import Story, play
@@ -49,6 +52,7 @@ class Finding:
     `by` is `claim`, `raises` or `story`, or None where nobody noticed; `who` the claim, the error,
     the story; `after` the steps of the shortest run to it (of the story up to the difference).
     `more_states` and `more_steps` count what the guard had kept out, where all was explored.
+    `within` are the bounds that were made smaller to reach a capacity, where that was needed.
     """
 
     guard: Guard
@@ -60,6 +64,7 @@ class Finding:
     unknown: str | None = None
     more_states: int | None = None
     more_steps: int | None = None
+    within: Mapping[str, int] = field(default_factory=dict)
     seconds: float = field(default=0.0, compare=False)
 
     @property
@@ -94,6 +99,7 @@ class Finding:
             "unknown": self.unknown,
             "more_states": self.more_states,
             "more_steps": self.more_steps,
+            "within": dict(self.within),
         }
 
 
@@ -176,8 +182,7 @@ class Surgery:
 
     def findings(self, guards: Sequence[Guard]) -> Iterator[Finding]:
         """What became of the system without each guard, one by one."""
-        whole = self._explore(self.recorded.system.recorded(
-            self.recorded.version, self.recorded.without))  # fmt: skip
+        whole = self._explore(self._whole())
         broken = _broken(whole)
         if broken:
             names = ", ".join(name for name, _ in broken)
@@ -187,7 +192,30 @@ class Surgery:
             )
         for number, guard in enumerate(guards, 1):
             self.report(f"guard {number} of {len(guards)}: {guard}")
-            yield self._finding(guard, whole)
+            found = self._finding(guard, whole)
+            yield self._where_it_bites(found) if found.by is None else found
+
+    def _where_it_bites(self, found: Finding) -> Finding:
+        """The finding where the capacities that the guard is about are the least, if it bites."""
+        reached = {
+            name: self.recorded.system.bounds[name].least for name in self._capacities(found.guard)
+        }
+        if not found.changes_nothing or reached.items() <= self.bounds.items():
+            return found
+        small = replace(self, bounds={**self.bounds, **reached}, stories=())
+        whole = small._explore(self._whole())
+        again = found if _broken(whole) else small._finding(found.guard, whole)
+        return found if again.by is None else replace(again, within=reached)
+
+    def _capacities(self, guard: Guard) -> list[str]:
+        """The bounds that a guard's condition reads."""
+        steps = (step for step in self.recorded.steps if step.transition.name == guard.step)
+        conditions = (one.condition for step in steps for one in step.requires
+                      if one.reason == guard.reason)  # fmt: skip
+        return sorted({name for condition in conditions for name in bounds_read(condition)})
+
+    def _whole(self) -> RecordedSystem:
+        return self.recorded.system.recorded(self.recorded.version, self.recorded.without)
 
     def _finding(self, guard: Guard, whole: Exploration) -> Finding:
         mark, own = self.marks.get(guard.step, guard.reason)

@@ -98,9 +98,10 @@ def _noticed(one: Finding) -> str:
 
 
 def _who(one: Finding) -> str:
+    where = f" (with {listed(one.within)})" if one.within else ""
     if one.by == "story":
         return f"the story {Path(one.who or '').stem}"
-    return f"a check of values: {one.who}" if one.by == "raises" else str(one.who)
+    return (f"a check of values: {one.who}" if one.by == "raises" else str(one.who)) + where
 
 
 def _what_it_changes(one: Finding) -> str:

@@ -35,6 +35,15 @@ def leader_in_isr(now):
         now.quorum.leader == replica, now.quorum.isr.has(replica)))
 
 
+@always("no two replicas presume leadership in one leader epoch",
+        companion="zombies_overlap")
+def leader_unique(now):
+    return every(REPLICAS, lambda one: every(REPLICAS, lambda other: implies(
+        all_of(presumes_leadership(now, one), presumes_leadership(now, other),
+               now.view[one].epoch == now.view[other].epoch),
+        one == other)))
+
+
 @sometimes("a record is committed by a replica that presumes leadership")
 def a_record_is_committed(now):
     return some(REPLICAS, lambda leader: all_of(
@@ -56,5 +65,5 @@ def zombies_overlap(now):
 
 
 CLAIMS = (
-    strong_isr, weak_isr, leader_in_isr,
+    strong_isr, weak_isr, leader_in_isr, leader_unique,
     a_record_is_committed, the_isr_has_shrunk, zombies_overlap)

@@ -17,6 +17,7 @@ def controller_elects_leader(now, new, replica):
     """The controller makes another ISR member the leader."""
     require(now.next_epoch <= LAST_EPOCH,       "an unused leader epoch is left")
     require(now.quorum.isr.has(replica),        "the replica is in the registered ISR")
+    # redundant because electing the leader once more is as safe as electing another.
     require(now.quorum.leader != replica,       "the replica is not the leader already")
 
     send(now, new, replica, now.quorum.isr)
@@ -28,6 +29,7 @@ def controller_drops_replica(now, new, replica):
     leads = now.quorum.leader == replica
     alone = all_of(leads, now.quorum.isr.is_only(replica))
     require(now.next_epoch <= LAST_EPOCH,                     "an unused leader epoch is left")
+    # redundant because an epoch that changes nothing else is as safe as any other.
     require(any_of(leads, now.quorum.isr.has(replica)),       "the replica leads or is in the ISR")
 
     send(now, new,
@@ -38,6 +40,7 @@ def controller_drops_replica(now, new, replica):
 @transition(replica=REPLICAS, epoch=EPOCHS)
 def becomes_leader(now, new, replica, epoch):
     """A replica takes up a request that names it the leader."""
+    # redundant because a request that was not sent names nobody.
     require(epoch < now.next_epoch,                     "a request of this epoch was sent")
     require(now.request[epoch].leader == replica,       "the request names the replica the leader")
     require(now.view[replica].epoch < epoch,            "the request is newer than what it knows")

@@ -22,9 +22,12 @@ def this(v):
 def fenced_leader_shrinks_isr(now, new, leader, follower):
     """The true leader drops a follower of another epoch, or one that is behind."""
     isr = now.view[leader].isr
+    # redundant because a leader follows itself in its own epoch, and is not behind itself.
     require(leader != follower,                "a leader never drops itself")
+    # redundant because the step would change nothing.
     require(isr.has(follower),                 "the follower is in the leader's ISR")
     require(is_true_leader(now, leader),       "the leader is the registered one")
+    # redundant because a smaller ISR is always safe: to drop who keeps up is only unkind.
     require(any_of(
         not_(follows_the_epoch(now, leader, follower)),
         now.log[follower].end < now.log[leader].end),
@@ -37,6 +40,7 @@ def fenced_leader_shrinks_isr(now, new, leader, follower):
 def fenced_leader_expands_isr(now, new, leader, follower):
     """The true leader takes back a follower of its own epoch that reaches the high watermark."""
     isr, hw = now.view[leader].isr, now.view[leader].hw
+    # redundant because the step would change nothing.
     require(not_(isr.has(follower)),           "the follower is not in the leader's ISR")
     require(is_true_leader(now, leader),       "the leader is the registered one")
     require(follows_the_epoch(now, leader, follower),
@@ -79,10 +83,14 @@ def fenced_becomes_follower(now, new, follower, leader, epoch):
     so only a leader of that very epoch can answer it.
     """
     mine, view = now.log[follower], now.view[follower]
+    # redundant because a replica that leads in this epoch knows the request already.
     require(leader != follower,                "the leader is another replica")
+    # redundant because nobody leads in an epoch of which no request was sent.
     require(epoch < now.next_epoch,            "a request of this epoch was sent")
+    # redundant because nobody leads in an epoch but the replica that its request names.
     require(now.request[epoch].leader == leader,   "the request names this leader")
     require(view.epoch < epoch,                "the request is newer than what it knows")
+    # redundant because whom the request names, and who has taken it up, presumes leadership.
     require(presumes_leadership(now, leader),  "the leader presumes leadership")
     require(now.view[leader].epoch == epoch,   "the leader leads in the request's epoch")
 

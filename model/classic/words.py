@@ -96,6 +96,7 @@ def leads_an_epoch_that_reaches_the_hw(now, leader):
 def replicate(now, new, leader, follower):
     """The follower appends the leader's record at its own end, and learns the leader's HW."""
     mine, at = now.log[follower], now.log[follower].end
+    # redundant because the leader's log is no larger: there is no next record at that offset.
     require(at < LOG_SIZE,             "the follower's log is not full")
     require(has(now, leader, at),      "the leader has the follower's next record")
 

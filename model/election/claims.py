@@ -14,6 +14,7 @@ from model.language import (
     eventually,
     every,
     implies,
+    is_none,
     not_,
     some,
     sometimes,
@@ -56,6 +57,70 @@ def controller_epoch_never_falls(now, after):
                        after.zk.epoch_version > now.zk.epoch_version))
 
 
+@always("/controller belongs to a broker that has a session: the node lives and dies with it",
+        companion="a_win_is_unheard")
+def the_owner_has_a_session(now):
+    return every(BROKERS, lambda broker: implies(
+        now.zk.controller == broker, now.session[broker]))
+
+
+@always("a broker believes it is the controller only under an epoch that it won",
+        companion="zombies_overlap")
+def belief_is_earned(now):
+    return every(BROKERS, lambda broker: implies(
+        now.belief[broker].held,
+        some(EPOCHS, lambda epoch: all_of(
+            epoch == now.belief[broker].epoch, now.won.has(broker, epoch)))))
+
+
+@always("a broker that believes it is the controller has no election of its own under way",
+        companion="zombies_overlap")
+def a_controller_does_not_run_again(now):
+    return every(BROKERS, lambda broker: not_(all_of(
+        now.belief[broker].held, now.read[broker].done)))
+
+
+@always("a write is under way only from a broker that won the epoch in it",
+        companion="a_zombie_has_a_write_under_way")
+def writers_won_their_epoch(now):
+    return every(BROKERS, lambda broker: implies(
+        now.pending[broker].any,
+        some(EPOCHS, lambda epoch: all_of(
+            epoch == now.pending[broker].epoch, now.won.has(broker, epoch)))))
+
+
+@always("once the partition's state is written, the epoch in it is one that somebody won",
+        companion="the_state_was_written")
+def the_state_is_of_a_controller(now):
+    return implies(now.zk.state_version > 0, some(BROKERS, lambda broker: some(EPOCHS,
+        lambda epoch: all_of(epoch == now.zk.state_epoch, now.won.has(broker, epoch)))))
+
+
+@always("what a broker obeyed last was sent by somebody",
+        companion="a_deposed_request_is_in_flight")
+def what_is_obeyed_was_sent(now):
+    return every(BROKERS, lambda broker: implies(
+        now.obeyed[broker] > 0,
+        some(BROKERS, lambda sender: some(EPOCHS, lambda epoch: all_of(
+            epoch == now.obeyed[broker], now.sent.has(sender, epoch))))))
+
+
+@always_step("/controller passes to another, and to a new epoch, only by having been deleted",
+             companion="a_win_is_unheard")
+def nobody_takes_the_office_over(now, after):
+    return implies(
+        all_of(not_(is_none(now.zk.controller)), not_(is_none(after.zk.controller))),
+        all_of(after.zk.controller == now.zk.controller, after.zk.epoch == now.zk.epoch))
+
+
+@always_step("a write under way is replaced by none before it is answered",
+             companion="a_zombie_has_a_write_under_way")
+def one_write_at_a_time(now, after):
+    return every(BROKERS, lambda broker: implies(
+        all_of(now.pending[broker].any, after.pending[broker].any),
+        now.pending[broker] == after.pending[broker]))
+
+
 @eventually("every broker knows of the newest controller that ever sent a request, or of a newer "
             "one, whatever crashes and expires",
             fair=("request_is_obeyed",))
@@ -91,8 +156,16 @@ def a_win_is_unheard(now):
         now.zk.controller == broker, not_(now.belief[broker].held)))
 
 
+@sometimes("the partition's state was written by a controller")
+def the_state_was_written(now):
+    return now.zk.state_version > 0
+
+
 CLAIMS = (
     single_controller, single_writer, single_master,
-    controller_epoch_never_falls, newest_controller_is_heard,
+    the_owner_has_a_session, belief_is_earned, a_controller_does_not_run_again,
+    writers_won_their_epoch, the_state_is_of_a_controller, what_is_obeyed_was_sent,
+    controller_epoch_never_falls, nobody_takes_the_office_over, one_write_at_a_time,
+    newest_controller_is_heard,
     zombies_overlap, a_zombie_has_a_write_under_way, a_deposed_request_is_in_flight,
-    a_win_is_unheard)
+    a_win_is_unheard, the_state_was_written)

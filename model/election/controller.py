@@ -21,6 +21,7 @@ from model.language import (
 @transition(broker=BROKERS)
 def broker_reads_epoch(now, new, broker):
     """A candidate reads /controller_epoch: the value and its zkVersion."""
+    # redundant because reading alone gives no power: the multi needs a session again.
     require(now.session[broker],                 "the broker has a session")
     require(not_(now.belief[broker].held),       "the broker does not believe it is the controller")
     # redundant because safety needs no such guard: it only keeps the one event thread to one thing.
@@ -39,6 +40,8 @@ def broker_wins_election(now, new, broker):
     """
     read = now.read[broker]
     require(now.session[broker],                     "the broker has a session")
+    # redundant because who has read nothing holds version 0, which /controller_epoch has only
+    # at first, and 1 is the next epoch then.
     require(read.done,                               "the broker has read the controller epoch")
     require(is_none(now.zk.controller),              "/controller does not exist")
     require(now.zk.epoch_version == read.version,    "/controller_epoch is as it was read")
@@ -56,8 +59,10 @@ def broker_learns_it_won(now, new, broker):
     Kafka: KafkaZkClient checkControllerAndEpoch
     """
     read = now.read[broker]
+    # redundant because who owns /controller won the newest epoch, whether it knows it or not.
     require(read.done,                               "the broker asked to be elected")
     require(now.zk.controller == broker,             "/controller is the broker's own")
+    # redundant because who owns /controller won the newest epoch: it is right to believe in it.
     require(now.zk.epoch == read.epoch + 1,          "the epoch is the one that it wrote")
 
     new.belief[broker] = {"held": True, "epoch": now.zk.epoch, "version": now.zk.epoch_version}
@@ -72,6 +77,8 @@ def controller_resigns(now, new, broker):
     Kafka: KafkaController.triggerControllerMove, KafkaZkClient.deleteController
     """
     belief = now.belief[broker]
+    # redundant because the step would change nothing: version 0, which is what a broker without a
+    # belief holds, was current only before anybody owned /controller.
     require(belief.held,                             "the broker believes it is the controller")
     # redundant because safety needs no such guard: it only keeps the one event thread to one thing.
     require(not_(now.pending[broker].any),           "its event thread is not waiting for a write")
@@ -90,6 +97,7 @@ def broker_crashes(now, new, broker):
            what the broker knew of controllers outlives its restart in effect; before, it forgot.
     Kafka: KIP-380
     """
+    # redundant because the step would change nothing.
     require(any_of(
         now.belief[broker].held, now.read[broker].done,
         now.seen[broker] > 0),                       "the broker has something to forget")
@@ -121,6 +129,8 @@ def write_is_applied(now, new, broker):
     """
     write = now.pending[broker]
     require(write.any,                                        "a write of the broker is under way")
+    # redundant because only controllers write here: another's write since then means a newer
+    # epoch. In `replication` leaders write the state as well, and this is what fences them.
     require(write.state_version == now.zk.state_version,      "the state is as it was read")
     if version.zk_writes_fenced:
         require(write.epoch_version == now.zk.epoch_version,  "/controller_epoch is as it was won")
@@ -134,6 +144,7 @@ def write_is_applied(now, new, broker):
 def write_is_refused(now, new, broker):
     """ZooKeeper refuses the write; the sender drops it."""
     write = now.pending[broker]
+    # redundant because the step would change nothing: there is no write to drop.
     require(write.any,                                        "a write of the broker is under way")
     current = write.state_version == now.zk.state_version
     if version.zk_writes_fenced:

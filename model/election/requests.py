@@ -9,6 +9,7 @@ def controller_sends_request(now, new, broker):
     """A controller sends a LeaderAndIsr under its controller epoch."""
     belief = now.belief[broker]
     require(belief.held,                                 "the broker believes it is the controller")
+    # redundant because the step would change nothing: what was sent stays in flight.
     require(not_(now.sent.has(broker, belief.epoch)),    "it has not sent this before")
 
     new.sent = now.sent.including(broker, belief.epoch)

@@ -10,6 +10,7 @@ def broker_connects(now, new, broker):
 
     Kafka: ZooKeeperClient.reinitialize
     """
+    # redundant because the step would change nothing.
     require(not_(now.session[broker]),      "the broker has no session")
 
     new.session[broker] = True
@@ -22,6 +23,7 @@ def session_expires(now, new, broker):
     Why:   a long garbage collection, or a partitioned network. The process lives on as a zombie.
     Kafka: KafkaController.Expire comes only when the client hears of it
     """
+    # redundant because the step would change nothing: /controller has no owner without a session.
     require(now.session[broker],            "the broker has a session")
 
     new.session[broker] = False

@@ -278,18 +278,26 @@ def _refuse_ghost_reads(step: Transition, state: Record, requires: list[Requirem
 
 def fields_read(term: Term) -> frozenset[str]:
     """The names of the fields that a term reads, before a step or after it."""
-    found: set[str] = set()
+    return frozenset(
+        node.args[0].removesuffix(t.AFTER) for node in _nodes(term) if node.op == "get"
+    )
+
+
+def bounds_read(term: Term) -> frozenset[str]:
+    """The names of the bounds whose values a term compares with (`limit("log")`)."""
+    return frozenset(node.args[0] for node in _nodes(term) if node.op == "bound")
+
+
+def _nodes(term: Term) -> Iterator[Term]:
+    """Every node of a term, each once."""
     seen: set[Term] = set()
     todo = [term]
     while todo:
         node = todo.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node.op == "get":
-            found.add(node.args[0].removesuffix(t.AFTER))
-        todo.extend(arg for arg in node.args if isinstance(arg, Term))
-    return frozenset(found)
+        if node not in seen:
+            seen.add(node)
+            yield node
+            todo.extend(arg for arg in node.args if isinstance(arg, Term))
 
 
 __all__ = [
@@ -301,6 +309,7 @@ __all__ = [
     "Switches",
     "Transition",
     "Write",
+    "bounds_read",
     "fields_read",
     "record",
     "record_condition",

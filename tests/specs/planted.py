@@ -60,6 +60,9 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("classic", "leader_in_isr"): (
         Bug(3, dropped=(("controller_elects_leader", "the replica is in the registered ISR"),)),
     ),
+    ("classic", "leader_unique"): (
+        Bug(4, dropped=(("becomes_leader", "the request names the replica the leader"),)),
+    ),
     ("classic", "a_record_is_committed"): (Bug(None, missing=("fenced_leader_raises_hw",)),),
     ("classic", "the_isr_has_shrunk"): (
         Bug(None, missing=("controller_drops_replica", "fenced_leader_shrinks_isr")),
@@ -76,6 +79,33 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(13, without=("requests_fenced",)),
         Bug(14, without=("broker_epoch",)),
     ),
+    ("election", "the_owner_has_a_session"): (
+        Bug(5, dropped=(("broker_wins_election", "the broker has a session"),)),
+    ),
+    ("election", "belief_is_earned"): (
+        Bug(7, dropped=(("broker_learns_it_won", "/controller is the broker's own"),)),
+    ),
+    ("election", "a_controller_does_not_run_again"): (
+        Bug(
+            6,
+            dropped=(("broker_reads_epoch", "the broker does not believe it is the controller"),),
+        ),
+    ),
+    ("election", "writers_won_their_epoch"): (
+        Bug(2, dropped=(("controller_starts_write", "the broker believes it is the controller"),)),
+    ),
+    ("election", "the_state_is_of_a_controller"): (
+        Bug(2, dropped=(("write_is_applied", "a write of the broker is under way"),)),
+    ),
+    ("election", "what_is_obeyed_was_sent"): (
+        Bug(2, dropped=(("request_is_obeyed", "the request was sent"),)),
+    ),
+    ("election", "nobody_takes_the_office_over"): (
+        Bug(6, dropped=(("broker_wins_election", "/controller does not exist"),)),
+    ),
+    ("election", "one_write_at_a_time"): (
+        Bug(14, dropped=(("controller_starts_write", "no write of the broker is under way"),)),
+    ),
     ("election", "controller_epoch_never_falls"): (
         Bug(7, dropped=(("broker_wins_election", "/controller_epoch is as it was read"),)),
     ),
@@ -89,6 +119,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(None, missing=("controller_sends_request",)),
     ),
     ("election", "a_win_is_unheard"): (Bug(None, missing=("broker_wins_election",)),),
+    ("election", "the_state_was_written"): (Bug(None, missing=("write_is_applied",)),),
     ("replication", "no_message_loss"): (
         Bug(9, dropped=(UNKNOWN_ENDS,)),
         Bug(12, dropped=(OUT_OF_THE_ISR,)),
