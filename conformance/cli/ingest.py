@@ -21,10 +21,35 @@ _EXAMPLE = """
 Example:
   insync ingest /var/log/kafka --out events
   insync check events
+  insync ingest --templates
 """
 
 
+def _show_templates(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    from conformance.ingest.dialects import DIALECTS
+
+    shown: set[str] = set()
+    for dialect in DIALECTS.values():
+        click.echo(f"{dialect.name}: releases {', '.join(dialect.releases)}")
+        for template in dialect.templates:
+            if template.name not in shown:
+                shown.add(template.name)
+                click.echo(f"  {template.kind} ({template.logger})\n    {template.text}")
+                click.echo(f"    such as: {template.example}" if template.example else "")
+    context.exit()
+
+
 @click.command(epilog=_EXAMPLE)
+@click.option(
+    "--templates",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_templates,
+    help="Print the kinds of lines that are understood, and end.",
+)
 @click.argument("logs", nargs=-1, required=True, metavar="LOGS...")
 @click.option("--out", required=True, metavar="DIR", help="Where to write the Parquet tables.")
 @click.option("--force", is_flag=True, help="Replace DIR even when it holds something else.")

@@ -1,7 +1,7 @@
 """Which templates hold for which releases of Kafka.
 
-A dialect is a table of templates. Today there is one, read from the releases 2.0 to 2.8, which
-also understands most lines of 1.x; an older or a newer one is added here as one more entry.
+A dialect is a table of templates. Most lines were never changed, so the older dialect has the
+newer forms too. Without a release, all forms are understood.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 from conformance.ingest import (
     heads,
     notes,
+    templates_before_2,
     templates_broker,
     templates_controller,
     templates_requests,
@@ -59,17 +60,24 @@ KAFKA_2 = Dialect(
     tuple(f"2.{minor}" for minor in range(9)),
     templates_controller.TEMPLATES + templates_requests.TEMPLATES + templates_broker.TEMPLATES,
 )
-DIALECTS: dict[str, Dialect] = {KAFKA_2.name: KAFKA_2}
+KAFKA_BEFORE_2 = Dialect(
+    "before 2.0",
+    ("0.9", "0.10", "0.11", "1.0", "1.1"),
+    # The older forms first: a few look like a newer one, and mean something else.
+    templates_before_2.TEMPLATES + KAFKA_2.templates,
+)
+ANY = Dialect("any", (), KAFKA_BEFORE_2.templates)
+DIALECTS: dict[str, Dialect] = {each.name: each for each in (KAFKA_2, KAFKA_BEFORE_2)}
 
 
 @lru_cache
 def dialect_for(release: str | None) -> Dialect:
-    """The dialect of a release such as "2.7"; the only one there is when none is named.
+    """The dialect of a release such as "2.7"; all forms of lines when none is named.
 
     Raises KeyError, with the releases that are known, for any other.
     """
     if release is None:
-        return KAFKA_2
+        return ANY
     for dialect in DIALECTS.values():
         if release in dialect.releases or release == dialect.name:
             return dialect

@@ -1,4 +1,9 @@
-"""The bracketed head of a Kafka message, `[Controller id=1 epoch=9] `, and who it names."""
+"""The head of a Kafka message, `[Controller id=1 epoch=9] `, and who it names.
+
+Up to 0.11 the lines of state-change.log and of `Partition` have a head without brackets, after
+which the message begins in lower case: `Broker 0 received LeaderAndIsr request ...`; and
+partitions are written `[orders,0]`. What is handed on is what later releases say.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +36,41 @@ _FORMS: tuple[re.Pattern[str], ...] = tuple(
         r"TransactionCoordinator id=(?P<broker>\d+)",
         r"Transaction (?:State Manager|Marker Channel Manager) (?P<broker>\d+)",
         r"(?:ProducerId Manager|Admin Manager on Broker) (?P<broker>\d+)",
+        r"\w+ on (?P<broker>\d+)",
+        r"ReplicaFetcherThread-\d+-(?P<leader>\d+)",
     )
 )
+_BEFORE_1_0: tuple[re.Pattern[str], ...] = (
+    re.compile(r"Controller (?P<broker>\d+) epoch (?P<controller_epoch>\d+) (?=[a-z])"),
+    re.compile(r"Broker (?P<broker>\d+):? (?=[a-z])"),
+    re.compile(r"Partition \[(?P<topic>[\w.-]+),(?P<partition>\d+)\] on broker (?P<broker>\d+): "),
+)
+_OLD_NAME = re.compile(r"(?<=artition )\[([\w.-]+),(\d+)\]")
 _TEXT_COLUMNS = frozenset(("topic",))
 
 
 def split(message: str) -> tuple[dict[str, Any], str]:
     """What the head says, by column, and the message without it."""
     if not message.startswith("["):
-        return {}, message
+        return _split_before_1_0(message) if message[:1] in "BCP" else ({}, message)
     found = _HEAD.match(message)
     if found is None:
         return {}, message
-    return _said(found[1]), found[2]
+    return _said(found[1]), _renamed(found[2])
+
+
+def _split_before_1_0(message: str) -> tuple[dict[str, Any], str]:
+    for form in _BEFORE_1_0:
+        found = form.match(message)
+        if found:
+            rest = message[found.end() :]
+            return _columns(found), _renamed(rest[:1].upper() + rest[1:])
+    return {}, message
+
+
+def _renamed(text: str) -> str:
+    """Partitions as they are written since 1.0: `orders-0` for `[orders,0]`."""
+    return _OLD_NAME.sub(r"\1-\2", text) if "artition [" in text else text
 
 
 @lru_cache(maxsize=65536)
@@ -51,11 +78,15 @@ def _said(head: str) -> dict[str, Any]:
     for form in _FORMS:
         found = form.fullmatch(head)
         if found:
-            said = {
-                name: value if name in _TEXT_COLUMNS else int(value)
-                for name, value in found.groupdict().items()
-            }
-            if "controller_epoch" in said:
-                said["controller"] = said["broker"]
-            return said
+            return _columns(found)
     return {}
+
+
+def _columns(found: re.Match[str]) -> dict[str, Any]:
+    said = {
+        name: value if name in _TEXT_COLUMNS else int(value)
+        for name, value in found.groupdict().items()
+    }
+    if "controller_epoch" in said:
+        said["controller"] = said["broker"]
+    return said

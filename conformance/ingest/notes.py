@@ -1,4 +1,5 @@
-"""Lines of the protocol's own loggers that say nothing of the protocol, releases 2.0 to 2.8.
+"""Lines of the protocol's own loggers that say nothing of the protocol, releases 2.0 to 2.8
+(`notes_before_2` has the older ones).
 
 A logger whose lines matter is listed in `PROTOCOL`: a line of it that neither a template nor
 this table knows is rejected, so that a new release shows what is missing. Every other logger's
@@ -8,6 +9,8 @@ lines are notes.
 from __future__ import annotations
 
 import re
+
+from conformance.ingest import notes_before_2
 
 # Loggers (or their packages, with a dot at the end) that must be understood line by line.
 PROTOCOL = re.compile(
@@ -234,6 +237,12 @@ NOTES: dict[str, tuple[str, ...]] = {
 }
 
 
+_ALL = {
+    name: NOTES.get(name, ()) + notes_before_2.NOTES.get(name, ())
+    for name in {**NOTES, **notes_before_2.NOTES}
+}
+
+
 def is_protocol(logger: str) -> bool:
     """Whether every line of this logger has to be understood."""
     return PROTOCOL.fullmatch(logger) is not None
@@ -246,5 +255,7 @@ def short_name(logger: str) -> str:
 
 def is_note(logger: str, text: str) -> bool:
     """Whether a message (without its head) of a protocol logger is known to be of no interest."""
-    starts = NOTES.get(short_name(logger))
-    return starts is not None and text.startswith(starts)
+    starts = _ALL.get(short_name(logger))
+    return starts is not None and (
+        text.startswith(starts) or (text[:1].upper() + text[1:]).startswith(starts)
+    )

@@ -8,9 +8,9 @@ from __future__ import annotations
 from conformance.ingest.notation import Template
 from conformance.ingest.templates_controller import STATE
 
-_BY = "from controller {controller} epoch {controller_epoch}"
-_WITH = _BY + " with correlation id {correlation}"
-_METADATA = (
+BY = "from controller {controller} epoch {controller_epoch}"
+_WITH = BY + " with correlation id {correlation}"
+METADATA = (
     "in response to UpdateMetadata request sent by controller {controller} epoch "
     "{controller_epoch} with correlation id {correlation}"
 )
@@ -25,7 +25,7 @@ REQUESTS = (
         "leader_and_isr_received",
         STATE,
         "Received LeaderAndIsr request {...}PartitionState(topicName='{topic}', partitionIndex="
-        "{partition}, " + _STATE + "isNew={is_new}{...}) correlation id {correlation} " + _BY,
+        "{partition}, " + _STATE + "isNew={is_new}{...}) correlation id {correlation} " + BY,
         "[Broker id=5] Received LeaderAndIsr request LeaderAndIsrPartitionState(topicName='orders'"
         ", partitionIndex=0, controllerEpoch=7, leader=4, leaderEpoch=1, isr=[4, 5], zkVersion=1, "
         "replicas=[4, 5], addingReplicas=[], removingReplicas=[], isNew=true) correlation id 3 "
@@ -36,7 +36,7 @@ REQUESTS = (
         "leader_and_isr_received",
         STATE,
         "Received LeaderAndIsr request {...}PartitionState(" + _STATE + "isNew={is_new}{...}) "
-        "correlation id {correlation} " + _BY + " for partition {tp}",
+        "correlation id {correlation} " + BY + " for partition {tp}",
         "[Broker id=5] Received LeaderAndIsr request PartitionState(controllerEpoch=7, leader=4, "
         "leaderEpoch=1, isr=4,5, zkVersion=1, replicas=4,5, isNew=true) correlation id 3 from "
         "controller 4 epoch 7 for partition orders-0",
@@ -45,7 +45,7 @@ REQUESTS = (
         "handling",
         "leader_and_isr_handling",
         STATE,
-        "Handling LeaderAndIsr request correlationId {correlation} " + _BY + " starting the "
+        "Handling LeaderAndIsr request correlationId {correlation} " + BY + " starting the "
         "become-{to_state} transition for partition {tp}{...=| with leader -?\\d+}",
         "[Broker id=5] Handling LeaderAndIsr request correlationId 3 from controller 4 epoch 7 "
         "starting the become-follower transition for partition orders-0 with leader 4",
@@ -72,7 +72,7 @@ REQUESTS = (
         "completed",
         "leader_and_isr_applied",
         STATE,
-        "Completed LeaderAndIsr request correlationId {correlation} " + _BY + " for the "
+        "Completed LeaderAndIsr request correlationId {correlation} " + BY + " for the "
         "become-{to_state} transition for partition {tp}{...=| with leader -?\\d+}",
         "[Broker id=5] Completed LeaderAndIsr request correlationId 3 from controller 4 epoch 7 "
         "for the become-leader transition for partition orders-0",
@@ -90,7 +90,7 @@ REQUESTS = (
         "obeyed",
         STATE,
         "Stopped fetchers as part of LeaderAndIsr request correlationId {correlation} "
-        + _BY
+        + BY
         + " as part of the become-{to_state} transition for {...}",
         "[Broker id=5] Stopped fetchers as part of LeaderAndIsr request correlationId 3 from "
         "controller 4 epoch 7 as part of the become-leader transition for 1 partitions",
@@ -101,7 +101,7 @@ REQUESTS = (
         STATE,
         "Truncated logs and checkpointed recovery boundaries for partition {tp} as part of "
         "become-follower request with correlation id {correlation} "
-        + _BY
+        + BY
         + "{...=| with leader -?\\d+}",
         "[Broker id=5] Truncated logs and checkpointed recovery boundaries for partition orders-0 "
         "as part of become-follower request with correlation id 3 from controller 4 epoch 7 with "
@@ -123,7 +123,7 @@ REQUESTS = (
         "obeyed",
         STATE,
         "Skipped the {...} state change {...}with correlation id {correlation} "
-        + _BY
+        + BY
         + " for partition {tp} {...}",
         "[Broker id=5] Skipped the become-leader state change after marking its partition as "
         "leader with correlation id 3 from controller 4 epoch 7 for partition orders-0 (last "
@@ -133,7 +133,7 @@ REQUESTS = (
         "leader_unavailable",
         "obeyed",
         STATE,
-        "Received LeaderAndIsrRequest with correlation id {correlation} " + _BY + " for partition "
+        "Received LeaderAndIsrRequest with correlation id {correlation} " + BY + " for partition "
         "{tp} (last update controller epoch {count}) but cannot become follower since the new "
         "leader {leader} is unavailable.",
         "[Broker id=5] Received LeaderAndIsrRequest with correlation id 3 from controller 4 epoch "
@@ -147,7 +147,7 @@ REQUESTS = (
         "Cached leader info {...}PartitionState({...}"
         + _STATE
         + ") for partition {tp} "
-        + _METADATA,
+        + METADATA,
         "[Broker id=5] Cached leader info UpdateMetadataPartitionState(topicName='orders', "
         "partitionIndex=0, controllerEpoch=7, leader=4, leaderEpoch=1, isr=[4, 5], zkVersion=1, "
         "replicas=[4, 5], offlineReplicas=[]) for partition orders-0 in response to UpdateMetadata "
@@ -157,7 +157,7 @@ REQUESTS = (
         "metadata_dropped",
         "obeyed",
         STATE,
-        "Deleted partition {tp} from metadata cache " + _METADATA,
+        "Deleted partition {tp} from metadata cache " + METADATA,
         "[Broker id=5] Deleted partition orders-0 from metadata cache in response to "
         "UpdateMetadata request sent by controller 4 epoch 7 with correlation id 4",
     ),
@@ -165,7 +165,7 @@ REQUESTS = (
         "metadata_batch_cached",
         "obeyed",
         STATE,
-        "Add {count} partitions and deleted {count} partitions from metadata cache " + _METADATA,
+        "Add {count} partitions and deleted {count} partitions from metadata cache " + METADATA,
         "[Broker id=5] Add 3 partitions and deleted 0 partitions from metadata cache in response "
         "to UpdateMetadata request sent by controller 4 epoch 7 with correlation id 4",
     ),

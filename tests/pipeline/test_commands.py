@@ -284,6 +284,14 @@ def test_nothing_half_written_stays_behind(good: Path, tmp_path: Path, monkeypat
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_the_lines_that_are_understood_can_be_read_with_an_example_each():
+    result = run_ingest("--templates")
+
+    assert result.exit_code == 0
+    assert "Sending become-{detail=leader|follower} LeaderAndIsr request" in result.output
+    assert "releases 0.9, 0.10, 0.11, 1.0, 1.1" in result.output
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_request_to_end_leaves_nothing_behind(
     good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals

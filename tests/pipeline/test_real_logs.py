@@ -54,6 +54,21 @@ def test_every_line_of_release_2_is_understood(name: str):
     assert result["verdict"] == "holds"
 
 
+def test_every_line_of_release_1_0_is_understood_but_those_of_the_shell_that_started_it():
+    result = judged("kafka-1.0.0-a")
+
+    assert result["rejected_by_reason"] == {"no stamped line before it": 30}
+    assert result["verdict"] == "holds"
+
+
+def test_every_line_of_release_0_10_is_understood_and_one_fall_of_epochs_has_no_evidence():
+    result = judged("kafka-0.10.2.1-a")
+
+    assert result["rejected_by_reason"] == {}
+    assert incomplete(result) == [("controller_epochs_strictly_grow", "controller.log.gz", 4)]
+    assert result["verdict"] == "unknown"
+
+
 def test_a_cluster_whose_zookeeper_was_wiped_four_times_is_explained():
     result = judged("kafka-2.7.0-a")
 
