@@ -42,7 +42,8 @@ def test_the_lock_names_no_registry():
 
 
 def test_what_the_project_asks_for_is_what_the_lock_holds():
-    asked = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
+    extras = PROJECT["optional-dependencies"].values()
+    asked = [*PROJECT["dependencies"], *(text for extra in extras for text in extra)]
     pins = [Requirement(pin) for pin in locked()]
 
     unmet = [
