@@ -3,6 +3,10 @@
 A preset is the last release of its line. Some switches bring the fault along that makes their bug
 felt (a disk that loses what was not flushed, a read of ZooKeeper that throws): the presets leave
 such faults out, so that a claim is broken by one thing at a time.
+
+From 2.7 a cluster may be told to speak 2.7 among its brokers: then the controller writes ISRs
+(KIP-497) and logs are cut by what fetches answer. The preset has the older speech, which is what a
+cluster keeps while it is being upgraded.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from model.language import Version
+from model.language import Clash, Version
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ SWITCHES: dict[str, Switch] = {
         Switch(
             "winner_finds_itself", (False, True),
             "a broker whose registration was not answered looks whether /controller is its own",
-            "KAFKA-13407",
+            "KAFKA-13407 (no change merged)",
         ),
         Switch(
             "broker_epoch", (False, True),
@@ -105,7 +109,8 @@ SWITCHES: dict[str, Switch] = {
         ),
         Switch(
             "isr_keeps_last_member", (False, True),
-            "the controller never takes the last member out of the ISR", "KAFKA-708 (0.8)",
+            "the controller never takes the last member out of the ISR",
+            "KAFKA-708 (0.8); whatever unclean election is, since 1.1",
         ),
         Switch(
             "checkpoint_complete", (False, True),
@@ -131,7 +136,6 @@ _FIXED_BEFORE: dict[str, object] = {
     "leader_epoch_checked": True,
     "isr_write_conditional": True,
     "isr_write_read_back": True,
-    "isr_keeps_last_member": True,
     "checkpoint_complete": True,
 }
 """Before 0.10, the first preset."""
@@ -147,9 +151,13 @@ _0_10: dict[str, object] = {
     "zk_writes_fenced": False, "broker_epoch": False, "truncation": "hw",
     "truncates_again": "new_leader", "epoch_recorded": "on_append", "fetch_fencing": False,
     "late_answers_ignored": True, "isr_join_needs_epoch_start": False,
-    "unclean_leader_election": True,
+    # Up to 1.0 the last member is kept only while unclean election is off, as it is from 0.11.
+    "unclean_leader_election": True, "isr_keeps_last_member": False,
 }  # fmt: skip
-_0_11: dict[str, object] = {**_0_10, "truncation": "kip_101", "unclean_leader_election": False}
+_0_11: dict[str, object] = {
+    **_0_10, "truncation": "kip_101",
+    "unclean_leader_election": False, "isr_keeps_last_member": True,
+}  # fmt: skip
 _2_0: dict[str, object] = {
     **_0_11, "truncation": "kip_279", "truncates_again": "missed_epoch",
     "epoch_recorded": "on_election", "isr_join_needs_epoch_start": True,
@@ -158,6 +166,8 @@ _2_1: dict[str, object] = {
     **_2_0, "zk_writes_fenced": True, "truncates_again": "every_epoch", "fetch_fencing": True,
 }  # fmt: skip
 _2_3: dict[str, object] = {**_2_1, "broker_epoch": True}
+_2_4: dict[str, object] = {**_2_3}
+_2_7: dict[str, object] = {**_2_4}
 
 RELEASES: dict[str, tuple[str, dict[str, object]]] = {
     "0.10": ("followers truncate to the high watermark", _0_10),
@@ -166,13 +176,36 @@ RELEASES: dict[str, tuple[str, dict[str, object]]] = {
     "2.0": ("truncation that survives fast elections (KIP-279)", _2_0),
     "2.1": ("fenced fetches (KIP-320) and fenced controller writes", _2_1),
     "2.3": ("the default: the last release with the twelve-step reassignment", _2_3),
+    "2.4": ("reassignment that can be changed and cancelled (KIP-455)", _2_4),
+    "2.7": ("the last before topic ids, with the protocol that brokers of 2.6 speak", _2_7),
 }
 """Name -> (what it is known for, every switch)."""
+
+CLASHES: tuple[Clash, ...] = (
+    Clash(
+        "fetch_fencing", (True,), "truncation", ("hw",),
+        "KIP-320 fences the question where a leader epoch ends, and who cuts to the high "
+        "watermark asks no such question",
+        "truncation=kip_101 or kip_279, or fetch_fencing=false",
+    ),
+    Clash(
+        "late_answers_ignored", (False,), "fetch_fencing", (False,),
+        "KAFKA-7786 is about a fenced answer that comes late, and without KIP-320 no answer is "
+        "fenced",
+        "fetch_fencing=true, or late_answers_ignored=true",
+    ),
+)  # fmt: skip
+"""Switches that cannot be chosen together: together they are no protocol that could have been, or
+the one says nothing where the other is so, and a claim would hold for that reason alone."""
 
 
 def presets(switches: Sequence[str]) -> dict[str, Version]:
     """The releases, reduced to the switches that a system has."""
+    allowed = {switch: SWITCHES[switch].values for switch in switches}
+    clashes = tuple(one for one in CLASHES if {one.one, one.other} <= set(switches))
     return {
-        name: Version(name, {switch: values[switch] for switch in switches}, about)
+        name: Version(
+            name, {switch: values[switch] for switch in switches}, about, allowed, clashes
+        )
         for name, (about, values) in RELEASES.items()
     }

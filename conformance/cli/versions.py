@@ -9,24 +9,31 @@ import click
 from conformance.cli.common import emit_json, json_option, say
 from conformance.cli.tables import show_table
 from model.language import System, Version
+from model.language.system import shown
 from model.systems import SYSTEMS
-from model.versions import RELEASES, SWITCHES
+from model.versions import CLASHES, RELEASES, SWITCHES
+from model.zoo.flags import FLAGS, Flag
 
 
 @click.command()
+@click.option("--flags", is_flag=True, help="Also list the flags of the sheet of bugs.")
 @json_option
-def versions(json_target: str | None) -> None:
+def versions(flags: bool, json_target: str | None) -> None:
     """List releases and switches with their KIP or JIRA, and every system's versions and bounds.
 
-    What stands here is what --version, --set, --without, --brokers and --bound accept.
+    What stands here is what --version, --set, --without, --brokers and --bound accept. --flags
+    adds what each flag of the sheet of historic bugs is here: a switch and its value.
 
     \b
     Example:
       insync versions
+      insync versions --flags
       insync versions --json -
     """
     _show_releases(json_target)
     _show_switches(json_target)
+    if flags:
+        _show_flags(json_target)
     for system in SYSTEMS.values():
         _show_system(system, json_target)
     emit_json(
@@ -47,6 +54,24 @@ def versions(json_target: str | None) -> None:
                 }
                 for switch in SWITCHES.values()
             ],
+            "clashes": [
+                {
+                    "switches": {clash.one: list(clash.ones), clash.other: list(clash.others)},
+                    "why": clash.why,
+                    "instead": clash.instead,
+                }
+                for clash in CLASHES
+            ],
+            "flags": [
+                {
+                    "name": flag.name,
+                    "entries": list(flag.entries),
+                    "system": flag.system,
+                    "switches": dict(flag.settings),
+                    "excuse": flag.excuse or None,
+                }
+                for flag in FLAGS.values()
+            ],
             "systems": [_system_as_json(system) for system in SYSTEMS.values()],
         },
     )
@@ -56,18 +81,18 @@ def _users(switch: str) -> list[str]:
     return [system.name for system in SYSTEMS.values() if switch in system.switches]
 
 
-def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _show_releases(json_target: str | None) -> None:
     # A release is a column: there are more switches than releases that a reader compares.
     say("releases", json_target)
     show_table(
-        ["switch", *RELEASES],
+        ["switch", *RELEASES, "source"],
         [
-            (name, *(_word(switches[name]) for _, switches in RELEASES.values()))
-            for name in SWITCHES
+            (
+                name,
+                *(shown(switches[name]) for _, switches in RELEASES.values()),
+                switch.source,
+            )
+            for name, switch in SWITCHES.items()
         ],
         json_target,
     )
@@ -78,12 +103,11 @@ def _show_releases(json_target: str | None) -> None:
 def _show_switches(json_target: str | None) -> None:
     say("\nswitches (the value before the fix first)", json_target)
     show_table(
-        ["switch", "values", "source", "systems"],
+        ["switch", "values", "systems"],
         [
             (
                 switch.name,
-                " ".join(_word(value) for value in switch.values),
-                switch.source,
+                " ".join(shown(value) for value in switch.values),
                 " ".join(_users(switch.name)) or "none yet",
             )
             for switch in SWITCHES.values()
@@ -92,7 +116,32 @@ def _show_switches(json_target: str | None) -> None:
     )
     for switch in SWITCHES.values():
         say(f"{switch.name}: {switch.about}", json_target)
+    say("\nwhat does not go together", json_target)
+    for clash in CLASHES:
+        one, other = _side(clash.one, clash.ones), _side(clash.other, clash.others)
+        say(f"{one} and {other}: {clash.why}", json_target)
     say("", json_target)
+
+
+def _side(switch: str, values: tuple[object, ...]) -> str:
+    return f"{switch}={' or '.join(shown(value) for value in values)}"
+
+
+def _show_flags(json_target: str | None) -> None:
+    say("flags of the sheet of bugs", json_target)
+    show_table(
+        ["flag", "bugs", "here"],
+        [(flag.name, " ".join(flag.entries), _here(flag)) for flag in FLAGS.values()],
+        json_target,
+        prose=["here"],
+    )
+    say("", json_target)
+
+
+def _here(flag: Flag) -> str:
+    if flag.system is None:
+        return f"not expressed: {flag.excuse}"
+    return ", ".join(f"{name}={shown(value)}" for name, value in flag.settings.items())
 
 
 def _show_system(system: System, json_target: str | None) -> None:

@@ -10,7 +10,7 @@ from model.language.scalars import BLANK
 from model.language.schema import Log, Record, Relation, SetOf, budget, ghost, per
 from model.language.sets import ALL
 from model.language.sorts import BOOL, Bounded, Enumeration, Names, Numbers, Sort
-from model.language.system import Bound, RecordedSystem, System, Version
+from model.language.system import Bound, Clash, RecordedSystem, System, Version
 from model.language.values import lam
 from model.language.words import (
     all_of,
@@ -36,6 +36,7 @@ __all__ = [
     "Bound",
     "Bounded",
     "Claim",
+    "Clash",
     "Enumeration",
     "ImpossibleValue",
     "Log",

@@ -37,12 +37,51 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Clash:
+    """Two switches that cannot be so at the same time: `one` among `ones`, `other` among `others`.
+
+    `why` is the reason as a clause; `instead` says what can be chosen.
+    """
+
+    one: str
+    ones: tuple[object, ...]
+    other: str
+    others: tuple[object, ...]
+    why: str
+    instead: str
+
+    def is_in(self, switches: Mapping[str, object]) -> bool:
+        """Are both switches there, and both so?"""
+        chosen = switches.get(self.one, ...), switches.get(self.other, ...)
+        return chosen[0] in self.ones and chosen[1] in self.others
+
+    def refusal(self, switches: Mapping[str, object]) -> str:
+        """Which two, why, and what would be right, in one line."""
+        one, other = shown(switches[self.one]), shown(switches[self.other])
+        return (
+            f"{self.one}={one} does not go with {self.other}={other}: {self.why}; "
+            f"choose {self.instead}"
+        )
+
+
+def shown(value: object) -> str:
+    """A switch's value as it is written on a command line: `true`, `kip_101`."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True)
 class Version:
-    """A named choice of switches: a Kafka release, or a published design."""
+    """A named choice of switches: a Kafka release, or a published design.
+
+    `values` are what a switch may be changed to, where that is more than what it is in some
+    version; `clashes` what cannot be chosen together.
+    """
 
     name: str
     switches: Mapping[str, object]
     about: str
+    values: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+    clashes: tuple[Clash, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,19 +124,32 @@ class System:
     def recorded(
         self, version: str | None = None, changed: Mapping[str, object] | None = None
     ) -> RecordedSystem:
-        """The system under one version's switches, some of them changed."""
+        """The system under one version's switches, some of them changed.
+
+        Raises ProtocolError for an unknown switch, a value that it cannot have (with those that it
+        can), and for two switches that do not go together (with the reason).
+        """
         chosen = self.version(version)
         switches = dict(chosen.switches)
         for name, value in (changed or {}).items():
             if name not in switches:
                 raise ProtocolError(unknown_name(f"switch of {self.name}", name, switches))
-            if type(value) is not type(switches[name]):
-                raise ProtocolError(
-                    f"switch {name} is {switches[name]!r} in {chosen.name}; "
-                    f"{value!r} is not a value of that kind"
-                )
+            self._refuse_unknown_value(chosen, name, value)
             switches[name] = value
+        refusals = [clash.refusal(switches) for clash in chosen.clashes if clash.is_in(switches)]
+        if refusals:
+            raise ProtocolError("; and ".join(refusals))
         return RecordedSystem(self, chosen.name, switches)
+
+    def _refuse_unknown_value(self, chosen: Version, name: str, value: object) -> None:
+        known = list(chosen.values.get(name, ()))
+        known += [version.switches[name] for version in self.versions.values()]
+        if isinstance(chosen.switches[name], bool):
+            known += [False, True]
+        # 1 is no True here: a switch that is on or off is never a number.
+        if not any(value is one or (type(value) is type(one) and value == one) for one in known):
+            names = dict.fromkeys(shown(one) for one in known)
+            raise ProtocolError(unknown_name(f"value of {name}", shown(value), names))
 
 
 class RecordedSystem:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from model.language import ProtocolError
 from model.systems import SYSTEMS
-from model.versions import RELEASES, SWITCHES
+from model.versions import CLASHES, RELEASES, SWITCHES
+from model.zoo.flags import FLAGS
+
+README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 def test_every_release_and_switch_of_the_model_is_listed(answer):
@@ -22,7 +30,8 @@ def test_a_switch_names_the_systems_that_use_it(answer):
 
     users = {one["name"]: one["systems"] for one in found["switches"]}
     assert "election" in users["zk_writes_fenced"]
-    assert users["truncation"] == ["replication"]
+    assert "replication" in users["truncation"]
+    assert "election" not in users["truncation"]
 
 
 def test_every_system_lists_its_versions_and_bounds(answer):
@@ -46,3 +55,100 @@ def test_the_table_shows_sources_defaults_and_claims(insync):
     assert "versions: the releases (default 2.3)" in told
     assert "claims: strong_isr, weak_isr" in told
     assert [name for name in [*RELEASES, *SWITCHES, *SYSTEMS] if name not in told] == []
+
+
+def test_what_the_readme_shows_of_the_releases_is_what_the_command_prints(insync):
+    told = [" ".join(line.split()) for line in insync("versions").stdout.splitlines()]
+    block = README.read_text(encoding="utf-8").split("\nswitch ", 1)[1].split("```", 1)[0]
+    rows = [" ".join(line.split()) for line in f"switch {block}".splitlines()]
+
+    shown = [row for row in rows if row.strip("─ ")]
+    assert len(shown) > 5
+    assert [row for row in shown if row != "..." and row not in told] == []
+
+
+def test_the_flags_of_the_sheet_are_listed_when_asked_for(insync, answer):
+    told = insync("versions --flags").stdout
+    _, found = answer("versions")
+
+    assert [name for name in FLAGS if name not in told] == []
+    assert "truncate_to_hw" not in insync("versions").stdout
+    switches = {one["name"]: one["switches"] for one in found["flags"]}
+    assert switches["truncate_to_hw"] == {"truncation": "hw"}
+    assert switches["lai_may_drop"] == {}
+
+
+# -- what does not go together ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_no_release_has_switches_that_do_not_go_together(name):
+    switches = RELEASES[name][1]
+
+    assert set(switches) == set(SWITCHES)
+    assert [clash for clash in CLASHES if clash.is_in(switches)] == []
+    assert all(switches[name] in SWITCHES[name].values for name in SWITCHES)
+
+
+@pytest.mark.parametrize("clash", CLASHES, ids=lambda clash: f"{clash.one}-{clash.other}")
+def test_a_clash_is_between_values_that_there_are_and_leaves_some_over(clash):
+    one, other = SWITCHES[clash.one], SWITCHES[clash.other]
+
+    assert set(clash.ones) < set(one.values)
+    assert set(clash.others) < set(other.values)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            "--version 2.3 --set truncation=hw",
+            ["fetch_fencing=true does not go with truncation=hw", "KIP-320", "kip_101 or kip_279"],
+        ),
+        (
+            "--version 2.0 --without late_answers_ignored",
+            ["late_answers_ignored=false does not go with fetch_fencing=false", "KAFKA-7786"],
+        ),
+        (
+            "--version 2.3 --without fetch_fencing --without late_answers_ignored",
+            ["late_answers_ignored=false does not go with fetch_fencing=false"],
+        ),
+    ],
+)
+def test_two_switches_that_do_not_go_together_are_named_with_the_reason(insync, line, words):
+    result = insync(f"find no_message_loss replication {line}")
+
+    assert result.exit_code == 64
+    assert [word for word in words if word not in result.stderr] == []
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_clash_is_gone_when_either_of_the_two_is_chosen_otherwise():
+    replication = SYSTEMS["replication"]
+
+    fenced = replication.recorded("2.3", {"truncation": "kip_101"})
+    unfenced = replication.recorded("2.3", {"truncation": "hw", "fetch_fencing": False})
+
+    assert fenced.without == {"truncation": "kip_101"}
+    assert unfenced.without == {"truncation": "hw", "fetch_fencing": False}
+
+
+@pytest.mark.parametrize(
+    ("system", "changed", "message"),
+    [
+        ("replication", {"truncation": "kip_100"}, "did you mean 'kip_101'"),
+        ("replication", {"truncation": True}, "one of: hw, kip_101, kip_279"),
+        ("replication", {"truncates_again": "never"}, "one of: every_epoch, missed_epoch, new_l"),
+        ("election", {"broker_epoch": 0}, "unknown value of broker_epoch '0': one of: false, true"),
+        ("classic", {"design": "kip_999"}, "kip_320_first_try"),
+    ],
+)
+def test_the_notation_itself_refuses_a_value_that_a_switch_cannot_have(system, changed, message):
+    with pytest.raises(ProtocolError, match=message):
+        SYSTEMS[system].recorded(None, changed)
+
+
+def test_a_design_may_be_changed_for_another_that_is_a_version():
+    changed = SYSTEMS["classic"].recorded("kip_320", {"design": "kip_279"})
+
+    assert changed.switches == {"design": "kip_279"}

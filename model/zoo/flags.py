@@ -1,0 +1,84 @@
+"""Each flag of the sheet of bugs, and the switch and value that it is here.
+
+A flag names the guard that a bug lacks; a switch names what the protocol decides, and so several
+flags may be one switch. What an entry of the zoo throws back is what its flag is; flags that the
+sheet has beside its table, and those that share a line with another, stand in `BESIDE`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from model.zoo import ZOO
+from model.zoo.entry import Entry
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A flag of the sheet: the switches that it is, with their values, or why it is none.
+
+    `system` is where the switches are shown to matter; `entries` are the bugs that the flag is of.
+    """
+
+    name: str
+    entries: tuple[str, ...]
+    system: str | None
+    settings: Mapping[str, object]
+    excuse: str = ""
+
+
+BESIDE: tuple[Flag, ...] = (
+    Flag("unfenced_ofle", ("KIP-320",), "replication", {"fetch_fencing": False}),
+    Flag(
+        "hw_uses_optimistic_isr", ("KIP-497",), "replication",
+        {"isr_adopted_when_written": False},
+    ),
+    # Its entry has no bounds within which a system shows it quickly; the switch is there.
+    Flag(
+        "skip_truncate_same_leader", ("KAFKA-7164",), "replication",
+        {"truncates_again": "new_leader"},
+    ),
+    Flag("disk_swap", ("KIP-966",), "replication", {"log_survives_crash": False}),
+    Flag(
+        "lai_may_drop", ("KAFKA-2729",), None, {},
+        "no switch: a request may always be lost, as often as the bound `losses` lets it",
+    ),
+    Flag(
+        "preferred_ignores_isr", ("unclean-election",), None, {},
+        "the preferred leader is chosen by a pure function; `replication` lets any live member of "
+        "the ISR win, and who is outside it is unclean_leader_election",
+    ),
+    Flag(
+        "no_isr_notification", (), None, {},
+        "KAFKA-1367, about what clients are told: needs UpdateMetadata to be claimed about",
+    ),
+)  # fmt: skip
+"""Flags of the sheet's text, of a line that names two bugs, of an entry that is not shown."""
+
+
+def flags_of(entry: Entry) -> tuple[str, ...]:
+    """The flags of one entry: a line may name two that are thrown together, or two bugs."""
+    return tuple(re.split(r" [+/] ", entry.flag))
+
+
+def _derived() -> dict[str, Flag]:
+    found = {one.name: one for one in BESIDE}
+    for name in dict.fromkeys(name for entry in ZOO for name in flags_of(entry)):
+        if name in found:
+            continue
+        entries = [entry for entry in ZOO if name in flags_of(entry)]
+        ids = tuple(entry.id for entry in entries)
+        alone_first = sorted(entries, key=lambda entry: len(flags_of(entry)))
+        shown = next((entry.shown for entry in alone_first if entry.shown), None)
+        if shown is None:
+            found[name] = Flag(name, ids, None, {}, entries[0].excuse)
+        else:
+            # A design of `classic` is a version by itself, with nothing thrown back.
+            found[name] = Flag(name, ids, shown.system, shown.thrown or {"design": shown.base})
+    return found
+
+
+FLAGS: dict[str, Flag] = _derived()
+"""Flag of the sheet -> what it is here."""

@@ -1,0 +1,72 @@
+"""Every flag of the sheet of bugs is a switch with a value, or says why it is none."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+
+import pytest
+
+from model.language import ProtocolError
+from model.systems import SYSTEMS
+from model.zoo import ZOO
+from model.zoo.flags import BESIDE, FLAGS, Flag, flags_of
+
+SHEET = Path(__file__).resolve().parents[3] / "shared" / "kafka" / "bugzoo.md"
+ROW = re.compile(r"^\| (\d+) \|.*?\| ((?:`[a-z_]+`[^|`]*)+)", re.MULTILINE)
+IN_WORDS = re.compile(r"[Ff]lags?:?\*? ((?:`[a-z_]+`[,/+ ]*)+)(?:\(two sub-flags: (`[a-z_]+`))?")
+NAME = re.compile(r"`([a-z_]+)`")
+
+
+@pytest.fixture(scope="module")
+def sheet() -> str:
+    if not SHEET.exists():
+        pytest.skip("needs the shared folder beside the repository")
+    return SHEET.read_text(encoding="utf-8")
+
+
+def test_every_flag_of_the_sheets_table_is_the_flag_of_that_entry(sheet):
+    rows = {int(number): set(NAME.findall(cell)) for number, cell in ROW.findall(sheet)}
+
+    ours = {one.number: set(flags_of(one)) for one in ZOO}
+    assert rows == ours
+
+
+def test_every_flag_that_the_sheet_names_in_its_text_is_mapped_or_excused(sheet):
+    told = {name for groups in IN_WORDS.findall(sheet) for text in groups
+            for name in NAME.findall(text)}  # fmt: skip
+
+    assert {"unfenced_ofle", "disk_swap", "lai_may_drop", "no_isr_notification"} <= told
+    assert sorted(told - set(FLAGS)) == []
+
+
+def test_a_flag_is_a_switch_of_its_system_with_a_value_that_it_can_have_or_is_excused():
+    for flag in FLAGS.values():
+        assert (flag.system is None) == (not flag.settings) == bool(flag.excuse), flag.name
+        if flag.system is not None:
+            assert any(may_be(flag, version) for version in SYSTEMS[flag.system].versions)
+
+
+def may_be(flag: Flag, version: str) -> bool:
+    """Can the version have the flag's switches so? Not all go together."""
+    assert flag.system is not None
+    with contextlib.suppress(ProtocolError):
+        recorded = SYSTEMS[flag.system].recorded(version, flag.settings)
+        return flag.settings.items() <= recorded.switches.items()
+    return False
+
+
+def test_a_flag_says_the_same_as_the_entries_that_are_shown_by_it():
+    for entry in ZOO:
+        names = [name for name in flags_of(entry) if name not in {one.name for one in BESIDE}]
+        if entry.shown:
+            thrown = entry.shown.thrown or {"design": entry.shown.base}
+            told = [item for name in names for item in FLAGS[name].settings.items()]
+            assert [item for item in thrown.items() if item not in told] == []
+
+
+def test_flags_beside_the_table_are_about_entries_that_there_are():
+    known = {one.id for one in ZOO}
+
+    assert {name for flag in BESIDE for name in flag.entries} <= known
