@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +15,7 @@ from impl.zookeeper.server import NoServer, ZooKeeperServer
 def server() -> Iterator[ZooKeeperServer]:
     if importlib.util.find_spec("kazoo") is None:
         pytest.skip("kazoo is not installed, so nothing here can talk to a real ZooKeeper")
+    logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # sessions are ended here on purpose
     try:
         started = ZooKeeperServer()
     except NoServer as why:

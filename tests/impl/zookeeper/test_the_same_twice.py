@@ -35,8 +35,10 @@ from tests.impl.zookeeper.expiry import expire
 Ask = Callable[[Port], object]
 
 MOST_SESSIONS = 3
-PATHS = st.sampled_from(["/a", "/b", "/a/x", "/a/y", "/a/x/z", "/b/n-0000000000"])
-PREFIXES = st.sampled_from(["/n-", "/a/n-", "/b/n-", "/missing/n-"])
+ALL_PATHS = ["/a", "/a/x", "/a/x/y", "/b", "/b/n-0000000000"]
+PATHS = st.sampled_from(ALL_PATHS)
+PREFIXES = st.sampled_from(["/a/n-", "/b/n-", "/missing/n-"])
+WATCH = st.sampled_from([True, True, True, False])
 TEXTS = st.sampled_from(["", "x", "é"])
 WHO = st.integers(0, MOST_SESSIONS - 1)
 SHIFTS = st.sampled_from([None, 0, 1, -1])  # of an expected version; None: whatever it is
@@ -75,7 +77,9 @@ class Twins(RuleBasedStateMachine):
         self.sessions: list[tuple[EmbeddedSession, RealSession]] = []
         self.zxids: dict[int, int] = {}  # of the embedded store: of the real one
         self.open()
-        self.both(self.sessions[0], lambda port: port.create(self.root))
+        self.open()
+        for path in ("", "/a", "/b"):
+            self.create(0, path, "", False)
 
     # What is asked
 
@@ -92,17 +96,23 @@ class Twins(RuleBasedStateMachine):
     def create_sequential(self, who: int, path: str, text: str, ephemeral: bool) -> None:
         self.both(self.of(who), lambda port: port.create(self.root + path, text, ephemeral, True))
 
-    @rule(who=WHO, path=PATHS, watch=st.booleans())
+    @rule(who=WHO, path=PATHS, watch=WATCH)
     def get(self, who: int, path: str, watch: bool) -> None:
         self.both(self.of(who), lambda port: port.get(self.root + path, watch))
 
-    @rule(who=WHO, path=PATHS, watch=st.booleans())
+    @rule(who=WHO, path=PATHS, watch=WATCH)
     def exists(self, who: int, path: str, watch: bool) -> None:
         self.both(self.of(who), lambda port: port.exists(self.root + path, watch))
 
-    @rule(who=WHO, path=st.one_of(PATHS, st.just("")), watch=st.booleans())
+    @rule(who=WHO, path=st.one_of(PATHS, st.just("")), watch=WATCH)
     def children(self, who: int, path: str, watch: bool) -> None:
         self.both(self.of(who), lambda port: port.children(self.root + path, watch))
+
+    @rule(who=WHO)
+    def watch_everything(self, who: int) -> None:
+        for path in ALL_PATHS:
+            self.exists(who, path, True)
+            self.children(who, path, True)
 
     @rule(who=WHO, path=PATHS, text=TEXTS, shift=SHIFTS)
     def set_data(self, who: int, path: str, text: str, shift: int | None) -> None:
@@ -212,7 +222,7 @@ def drive(server: ZooKeeperServer, examples: int, steps: int) -> None:
 
 
 def test_the_embedded_zookeeper_answers_as_the_real_one(server: ZooKeeperServer):
-    drive(server, examples=25, steps=25)
+    drive(server, examples=40, steps=30)
 
 
 @pytest.mark.deep
