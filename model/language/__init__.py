@@ -4,6 +4,7 @@ A protocol author needs only what this package exports; see `model/classic` for 
 """
 
 from model.language.errors import ImpossibleValue, ProtocolError
+from model.language.focus import focus, focused
 from model.language.properties import Claim, always, always_step, eventually, sometimes
 from model.language.recording import Transition, require, transition, version
 from model.language.scalars import BLANK
@@ -23,9 +24,11 @@ from model.language.words import (
     larger,
     least,
     limit,
+    literal,
     not_,
     smaller,
     some,
+    those,
     when,
 )
 
@@ -59,6 +62,8 @@ __all__ = [
     "budget",
     "every",
     "eventually",
+    "focus",
+    "focused",
     "ghost",
     "how_many",
     "implies",
@@ -67,12 +72,14 @@ __all__ = [
     "larger",
     "least",
     "limit",
+    "literal",
     "not_",
     "per",
     "require",
     "smaller",
     "some",
     "sometimes",
+    "those",
     "transition",
     "version",
     "when",

@@ -338,14 +338,10 @@ class Grounded:
         compared = [
             [
                 index
-                for index in (self.ground(part, environment) for part in found)
+                for index in self._solved(write.value, variable, names, domains, environment)
                 if not self._stays_within(index, domain)
             ]
-            for found, domain in zip(
-                (t.compared_with(write.value, variable) for variable in write.variables),
-                domains,
-                strict=True,
-            )
+            for variable, domain in zip(write.variables, domains, strict=True)
         ]
         if not any(compared):
             return
@@ -363,6 +359,25 @@ class Grounded:
                     continue
                 what = f"{leaf.name} is written at {a(sort.name)} that does not exist"
                 self._check_range(index, domain, sort, what, checks, unless=unwritten)
+
+    def _solved(
+        self,
+        value: Term,
+        variable: Term,
+        names: Sequence[str],
+        domains: Sequence[range],
+        environment: Environment,
+    ) -> list[Term]:
+        """What a pointwise definition compares its variable with, for all values of the others."""
+        found: dict[Term, None] = {}
+        for part in t.compared_with(value, variable):
+            others = [i for i, name in enumerate(names) if name in part.free]
+            if not part.free <= {*environment, *names}:
+                continue  # it stands under a quantifier, which has no element that does not exist
+            for chosen in itertools.product(*(domains[i] for i in others)):
+                inner = {names[i]: t.const(c) for i, c in zip(others, chosen, strict=True)}
+                found[self.ground(part, {**environment, **inner})] = None
+        return list(found)
 
     def _stays_within(self, value: Term, domain: range) -> bool:
         low, high = self._intervals.of(value)

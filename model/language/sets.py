@@ -51,6 +51,11 @@ class SetValue(Value):
         theirs = as_set(self._elements, other)
         return SetValue(self._elements, lambda *x: t.and_(self._member(*x), theirs._member(*x)))
 
+    def joined(self, other: object) -> SetValue:
+        """The elements of either set."""
+        theirs = as_set(self._elements, other)
+        return SetValue(self._elements, lambda *x: t.or_(self._member(*x), theirs._member(*x)))
+
     def such_that(self, condition: Callable[..., Scalar]) -> SetValue:
         """The elements that meet the condition."""
         return SetValue(

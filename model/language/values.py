@@ -117,6 +117,23 @@ class LogValue(Value):
         """The log cut to a length; the caller requires that it is not longer than the log."""
         return LogValue(self._schema, scalar(to, self._schema.end), self._at)
 
+    def rest(self) -> LogValue:
+        """The log without its first record, as a queue that is served; it must have one."""
+        return LogValue(
+            self._schema, self.end - 1, lambda offset: self._at(t.add(offset, t.const(1)))
+        )
+
+    def but_first(self, **changes: object) -> LogValue:
+        """The log with some parts of its first record changed; it must have one."""
+        record = self._schema.record
+        first: RecordValue = self[0]
+        changed = first.but(**changes)
+        return LogValue(
+            self._schema,
+            self.end,
+            lambda offset: choose(record, t.eq(offset, t.const(0)), changed, self._at(offset)),
+        )
+
 
 class Lam(Value):
     """A pointwise definition: see `lam`."""

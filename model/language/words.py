@@ -130,6 +130,16 @@ def some(over: Sort | Below, rule: Callable[[Any], Scalar]) -> Scalar:
     return Scalar(_quantified("some", over, rule))
 
 
+def literal(sort: Sort, value: object) -> Scalar:
+    """A value of a sort, where nothing beside it says which: `when(c, literal(ROLES, "x"), ...)`."""
+    return scalar(value, sort)
+
+
+def those(over: Sort, rule: Callable[[Any], Scalar]) -> SetValue:
+    """The set of the values of a sort that meet the rule."""
+    return SetValue((over,), lambda x: condition_term(rule(Scalar(x))))
+
+
 def how_many(over: Sort, rule: Callable[[Any], Scalar]) -> Scalar:
     """How many values of an enumerated sort meet the rule."""
     _refuse_unbounded("how_many", over)
