@@ -20,7 +20,8 @@ from model.language.sorts import BOOL
 from model.language.terms import Term
 from model.language.z3_code import lower_grounded
 from specs.invariants import Proof
-from specs.prover import Conjunct, Obligation, conjuncts
+from specs.obligations import Conjunct, conjuncts
+from specs.prover import Obligation
 from specs.reading import Leaves, Reading, named, text
 
 

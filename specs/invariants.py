@@ -1,39 +1,146 @@
-"""Invariants and proofs as data.
+"""Invariants, definitions and proofs as data.
 
     @invariant("whoever owns /controller won the newest epoch",
                why="an older owner would make writes under a newer controller's nose")
     def the_owner_won_the_newest_epoch(now): ...
 
+    @invariant("the log of a leader is the history of its epoch", over=(BROKERS, OFFSETS),
+               why="...", triggers=lambda now, b, o: [now.log[b][o].id])
+    def a_leaders_log_is_history(now, b, o): ...
+
 A proof is inductive: every invariant holds initially, every step keeps all of them, and together
-they imply the claim.
+they imply the claim. Triggers say which terms make a solver think of an invariant; they decide
+whether it finds a proof, never what is proved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
+from model.language import terms as t
 from model.language.scalars import Scalar
+from model.language.sorts import BOOL, Sort
+from model.language.words import all_of, every
+
+Formula = Callable[..., Scalar]
+Triggers = Callable[..., Sequence[Any]]
+"""State and variables -> alternatives, each one term or a tuple of terms."""
+
+DERIVED = "~"
+"""Before a name: no field of the state, but what a definition or the prover adds to it."""
 
 
 @dataclass(frozen=True)
 class Invariant:
-    """One conjunct of the induction hypothesis."""
+    """One conjunct of the induction hypothesis: the matrix holds for all values of `over`."""
 
     name: str
     sentence: str
     why: str
-    function: Callable[[Any], Scalar]
+    matrix: Formula
+    over: tuple[Sort, ...] = ()
+    triggers: Triggers | None = None
+
+    @property
+    def function(self) -> Callable[[Any], Scalar]:
+        """The whole formula, of a state: as a claim has it."""
+        return lambda now: closed(self.matrix, self.over, now)
 
 
-def invariant(sentence: str, *, why: str) -> Callable[[Callable[[Any], Scalar]], Invariant]:
+def closed(matrix: Formula, over: Sequence[Sort], now: Any, *chosen: Scalar) -> Scalar:
+    """The matrix for all values of the sorts."""
+    if not over:
+        return matrix(now, *chosen)
+    return every(over[0], lambda value: closed(matrix, over[1:], now, *chosen, value))
+
+
+def invariant(
+    sentence: str,
+    *,
+    why: str,
+    over: tuple[Sort, ...] = (),
+    triggers: Triggers | None = None,
+) -> Callable[[Formula], Invariant]:
     """Declares an invariant; `why` says what would break without it."""
 
-    def declare(function: Callable[[Any], Scalar]) -> Invariant:
-        return Invariant(function.__name__, sentence, why, function)
+    def declare(function: Formula) -> Invariant:
+        return Invariant(function.__name__, sentence, why, function, over, triggers)
 
     return declare
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A relation defined by a formula: `plain`, and `member` for every value of `each`.
+
+    The prover keeps its name folded, with the definition as axioms: a quantifier inside an
+    antecedent is what solvers are worst at. Everything else sees the formula itself.
+    """
+
+    name: str
+    sentence: str
+    over: tuple[Sort, ...]
+    plain: Formula
+    each: tuple[Sort, ...]
+    member: Formula
+    triggers: Triggers
+
+    def __call__(self, now: Any, *values: Scalar) -> Scalar:
+        """The relation, folded or not."""
+        if _folds[-1]:
+            return Scalar(t.get(self.symbol, tuple(value.term for value in values), BOOL))
+        return self.formula(now, *values)
+
+    def formula(self, now: Any, *values: Scalar) -> Scalar:
+        """What the relation means."""
+
+        def members(now: Any, *more: Scalar) -> Scalar:
+            return self.member(now, *values, *more)
+
+        return all_of(self.plain(now, *values), closed(members, self.each, now))
+
+    @property
+    def symbol(self) -> str:
+        """Its name as a field of the state."""
+        return DERIVED + self.name
+
+
+_folds = [False]
+
+
+@contextmanager
+def folded() -> Iterator[None]:
+    """Inside, definitions stay names."""
+    _folds.append(True)
+    try:
+        yield
+    finally:
+        _folds.pop()
+
+
+def given(value: Scalar) -> Scalar:
+    """A trigger: only for the values that an obligation is about, none that follow from them."""
+    return Scalar(t.get(given_symbol(value.term.sort), (value.term,), BOOL))
+
+
+def given_symbol(sort: Sort) -> str:
+    """The mark of a sort's values that an obligation is about."""
+    return f"{DERIVED}given {sort.name}"
+
+
+@dataclass(frozen=True)
+class Hint:
+    """Terms that a solver should have in mind for a step's obligations; nothing is claimed of them.
+
+    `terms` takes the state, the step's parameters by name, and a value of `over` if there is one:
+    then it is asked for every value of that sort that the obligation is about.
+    """
+
+    terms: Callable[..., Sequence[Scalar]]
+    over: Sort | None = None
 
 
 @dataclass(frozen=True)
@@ -45,3 +152,15 @@ class Proof:
     invariants: tuple[Invariant, ...]
     assumes: tuple[str, ...]
     """What the model abstracts; printed with every verdict."""
+    also: tuple[str, ...] = ()
+    """More claims that the same invariants imply."""
+    definitions: tuple[Definition, ...] = ()
+    hints: Mapping[str, tuple[Hint, ...]] = field(default_factory=dict)
+    """By step."""
+    groups: Mapping[str, tuple[Invariant, ...]] = field(default_factory=dict)
+    """The same invariants under the headings by which a reader finds them."""
+
+    @property
+    def by_triggers(self) -> bool:
+        """Does the solver look where triggers point, and nowhere else?"""
+        return any(one.triggers is not None for one in self.invariants)

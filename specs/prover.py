@@ -1,24 +1,26 @@
 """Inductive proofs with Z3: every invariant holds initially, every step keeps all of them.
 
-Trusted here: the frame rule (a step that writes no field that an invariant reads keeps it) and
-the way obligations are put together; the rest is the solver's. Resource limits are the solver's
-deterministic ones, never wall-clock time. `unknown` is never a pass.
+Trusted here: the frame rule (a step that writes no field that an invariant reads keeps it), the
+goal splitter (`specs.splitting`) and the way obligations are put together (`specs.obligations`);
+the rest is the solver's. Resource limits are the solver's deterministic ones, never wall-clock
+time. `unknown` is never a pass.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
 import z3
 
 from model.language import RecordedSystem
-from model.language.recording import Recorded, fields_read, record_condition
-from model.language.terms import Term
+from model.language.recording import Recorded
+from model.language.sorts import Sort
 from model.language.z3_code import Z3Code
 from specs.invariants import Proof
+from specs.obligations import Formulas, Goal
 from specs.verdict import Verdict
 
 RLIMIT = 20_000_000
@@ -62,6 +64,8 @@ class ProofResult:
     recorded: RecordedSystem
     brokers: int | None
     obligations: list[Obligation] = field(default_factory=list)
+    partial: bool = False
+    """Were only some steps asked about? Then nothing is proved, however well it went."""
 
     @property
     def open(self) -> list[Obligation]:
@@ -81,27 +85,10 @@ class ProofResult:
     @property
     def verdict(self) -> Verdict:
         """Holds if every obligation is proved; else unknown: `broken` needs a reachable run."""
-        if not self.obligations:
-            return Verdict.NOT_CHECKED
-        return Verdict.UNKNOWN if self.open else Verdict.HOLDS
-
-
-@dataclass(frozen=True)
-class Conjunct:
-    """An invariant as a term, and the fields that it reads."""
-
-    name: str
-    term: Term
-    reads: frozenset[str]
-
-
-def conjuncts(proof: Proof, recorded: RecordedSystem) -> list[Conjunct]:
-    """The proof's invariants as terms over the system's state."""
-    found = []
-    for one in proof.invariants:
-        term = record_condition(one.function, recorded.system.state, recorded.switches)
-        found.append(Conjunct(one.name, term, fields_read(term)))
-    return found
+        if self.open:
+            return Verdict.UNKNOWN
+        complete = self.obligations and not self.partial
+        return Verdict.HOLDS if complete else Verdict.NOT_CHECKED
 
 
 def prove(
@@ -110,14 +97,16 @@ def prove(
     brokers: int | None = None,
     each: Callable[[Obligation], None] = lambda one: None,
     rlimit: int = RLIMIT,
+    steps: Collection[str] | None = None,
 ) -> ProofResult:
     """Discharges every obligation; `brokers` None is any number of them.
 
-    A number too small to mean anything is refused: of no brokers everything is true.
+    A number too small to mean anything is refused: of no brokers everything is true. With `steps`
+    only their obligations are asked, which proves nothing by itself.
     """
     if brokers is not None:
         recorded.system.limits({"brokers": brokers})
-    return _Prover(proof, recorded, brokers, each, rlimit).go()
+    return _Prover(proof, recorded, brokers, each, rlimit, steps).go()
 
 
 class _Prover:
@@ -128,14 +117,17 @@ class _Prover:
         brokers: int | None,
         each: Callable[[Obligation], None],
         rlimit: int,
+        steps: Collection[str] | None,
     ) -> None:
         self.code = Z3Code(recorded, brokers)
-        self.conjuncts = conjuncts(proof, recorded)
-        self.recorded, self.each, self.rlimit = recorded, each, rlimit
-        self.result = ProofResult(proof, recorded, brokers)
-        self.state = self.code.state()
+        self.formulas = Formulas(proof, recorded, self.code)
+        self.matrices = {one.name: self.formulas.invariant(one) for one in proof.invariants}
+        self.proof, self.recorded, self.each, self.rlimit = proof, recorded, each, rlimit
+        self.steps = steps
+        self.result = ProofResult(proof, recorded, brokers, partial=steps is not None)
+        self.state = self.formulas.state()
         self.hypothesis = [
-            *(self.code.term(one.term, self.state, {}) for one in self.conjuncts),
+            *(self.formulas.hypothesis(one, self.state) for one in self.matrices.values()),
             *self._domains(self.state, set(recorded.fields)),
         ]
 
@@ -148,49 +140,103 @@ class _Prover:
         return [fact for fact in facts if fact is not None]
 
     def go(self) -> ProofResult:
-        blank = self.code.blank_state()
-        for one in self.conjuncts:
-            self._ask(INITIALLY, one.name, [], self.code.term(one.term, blank, {}))
-        for fact in [z3.And(*self._domains(blank, set(self.recorded.fields)))]:
-            self._ask(INITIALLY, DOMAINS, [], fact)
+        if self.steps is None:
+            self._initially()
         for step in self.recorded.steps:
-            self._keep_all(step)
-        claim = self.recorded.claim(self.result.proof.claim)[1]
-        goal = self.code.term(claim, self.state, {})
-        self._ask(IMPLIED, self.result.proof.claim, self.hypothesis, goal)
+            if self.steps is None or step.transition.name in self.steps:
+                self._keep_all(step)
+        if self.steps is None:
+            self._imply()
         return self.result
+
+    def _initially(self) -> None:
+        blank: dict[str, Any] = {**self.state, **self.code.blank_state()}
+        meaning = self._meaning(blank)
+        for name, matrix in self.matrices.items():
+            self._ask(INITIALLY, name, meaning, self.formulas.goals(matrix, blank), [])
+        fact = z3.And(*self._domains(blank, set(self.recorded.fields)))
+        self._ask(INITIALLY, DOMAINS, [], [Goal({}, {}, [], fact)], [])
+
+    def _meaning(self, state: Any, after: Any = None) -> list[Any]:
+        """What definitions mean; they are asked for where the state after a step asks, too."""
+        axioms = []
+        for one in self.proof.definitions:
+            also = () if after is None or after is state else (after[one.symbol],)
+            axioms += self.formulas.meaning_of(one, state, self.state, also)
+        return axioms
+
+    def _imply(self) -> None:
+        given = [*self.hypothesis, *self._meaning(self.state)]
+        for name in (self.proof.claim, *self.proof.also):
+            self.recorded.claim(name)  # refuses an unknown one
+            claim = self.recorded.claim(name)[0]
+            matrix = self.formulas.matrix(name, claim.function, ())
+            self._ask(IMPLIED, name, given, self.formulas.goals(matrix, self.state), [])
 
     def _keep_all(self, step: Recorded) -> None:
         parameters = self.code.parameters(step)
         environment = parameters.environment
         guard = self.code.guard(step, self.state, environment)
-        after = self.code.after(step, self.state, environment)
+        after, axioms = self.formulas.after(step, self.state, environment)
         written = {write.field for write in step.writes}
-        given = [*self.hypothesis, *parameters.facts, *guard]
+        given = [
+            *self.hypothesis, *self._meaning(self.state, after), *axioms,
+            *parameters.facts, *guard,
+        ]  # fmt: skip
+        about = [
+            (sort, environment[f"${name}"])
+            for name, sort in step.parameters.items()
+            if isinstance(sort, Sort)
+        ]
         name = step.transition.name
-        for one in self.conjuncts:
-            if one.reads & written:
-                self._ask(name, one.name, given, self.code.term(one.term, after, {}))
+        for one, matrix in self.matrices.items():
+            if self.formulas.reads(matrix.term) & written:
+                goals = self.formulas.goals(matrix, after)
+                self._ask(name, one, given, goals, about, step, environment)
             else:
-                self._note(Obligation(name, one.name, "proved", 0.0, "frame"))
+                self._note(Obligation(name, one, "proved", 0.0, "frame"))
         domains = self._domains(after, written)
         if domains:
-            self._ask(name, DOMAINS, given, z3.And(*domains))
+            self._ask(name, DOMAINS, given, [Goal({}, {}, [], z3.And(*domains))], about)
         else:
             self._note(Obligation(name, DOMAINS, "proved", 0.0, "frame"))
 
-    def _ask(self, step: str, invariant: str, given: list[Any], goal: Any) -> None:
+    def _ask(
+        self,
+        step: str,
+        invariant: str,
+        given: list[Any],
+        goals: list[Goal],
+        about: list[tuple[Sort, Any]],
+        recorded: Recorded | None = None,
+        environment: dict[str, Any] | None = None,
+    ) -> None:
         started = time.perf_counter()
+        hints = self.proof.hints.get(step, ())
+        answer = "proved"
+        for goal in goals:
+            named = [(sort, goal.constants[name]) for name, sort in goal.sorts.items()]
+            more = [*goal.facts, *self.formulas.marks(self.state, [*about, *named])]
+            if recorded is not None and environment is not None:
+                more += self.formulas.hints(recorded, hints, self.state, environment, goal)
+            answer = self._check([*given, *more], goal.formula)
+            if answer != "proved":
+                break
+        seconds = time.perf_counter() - started
+        self._note(Obligation(step, invariant, answer, seconds, "solver"))
+
+    def _check(self, given: list[Any], goal: Any) -> str:
         solver = z3.Solver()
         solver.set("rlimit", self.rlimit)
         solver.set("random_seed", 0)
+        if self.proof.by_triggers:
+            solver.set("auto_config", False)
+            solver.set("smt.mbqi", False)
         solver.add(*self.code.axioms)
         solver.add(*given)
         solver.add(z3.Not(goal))
-        said = solver.check()
-        answer = {"unsat": "proved", "sat": "refuted"}.get(str(said), "unknown")
-        seconds = time.perf_counter() - started
-        self._note(Obligation(step, invariant, answer, seconds, "solver"))
+        said = str(solver.check())
+        return {"unsat": "proved", "sat": "refuted"}.get(said, "unknown")
 
     def _note(self, obligation: Obligation) -> None:
         self.result.obligations.append(obligation)

@@ -50,6 +50,20 @@ def connect(op: str, parts: list[Any]) -> Any:
     raise ProtocolError(f"the operation {op} has no lowering to Z3; enumerate the system first")
 
 
+BROKERS = "brokers"
+"""The bound that a given number of brokers is the value of."""
+
+
+def _families_with_none(recorded: RecordedSystem) -> set[str]:
+    """The enumerations of which some place may hold none: the others have no such value."""
+    sorts: set[Sort] = set()
+    for leaf in recorded.fields.values():
+        sorts |= {leaf.sort, *leaf.dims}
+    for step in recorded.steps:
+        sorts |= {sort for sort in step.parameters.values() if isinstance(sort, Sort)}
+    return {s.family for s in sorts if isinstance(s, Enumeration) and s.none_allowed}
+
+
 @dataclass
 class Parameters:
     """Fresh constants for a step's parameters, and what is known of them."""
@@ -61,7 +75,7 @@ class Parameters:
 class Z3Code:
     """The unbounded instance of a recorded system.
 
-    `brokers` closes every enumeration over that many values; None leaves it open.
+    `brokers` closes the enumerations of brokers over that many values; None leaves them open.
     `bounds` gives the values of bounds that occur as literals in the text (`limit`).
     """
 
@@ -77,6 +91,7 @@ class Z3Code:
         self._constants: dict[tuple[str, int], Any] = {}
         self._brokers = brokers
         self._fresh = 0
+        self._with_none = _families_with_none(recorded)
         self.axioms: list[Any] = []
 
     # -- sorts and constants ------------------------------------------------------------------
@@ -90,15 +105,16 @@ class Z3Code:
         if sort.family not in self._sorts:
             declared = z3.DeclareSort(sort.family)
             self._sorts[sort.family] = declared
-            self._close(sort.family, declared)
+            self._close(sort, declared)
         return self._sorts[sort.family]
 
-    def _close(self, family: str, declared: Any) -> None:
-        none = z3.Const(f"no_{family}", declared)
-        self._constants[family, 0] = none
-        if self._brokers is None:
+    def _close(self, sort: Sort, declared: Any) -> None:
+        family, members = sort.family, []
+        if family in self._with_none:
+            members.append(z3.Const(f"no_{family}", declared))
+            self._constants[family, 0] = members[0]
+        if self._brokers is None or getattr(sort, "bound", None) != BROKERS:
             return
-        members = [none]
         for code in range(1, self._brokers + 1):
             members.append(z3.Const(f"{family}_{code}", declared))
             self._constants[family, code] = members[-1]
@@ -128,8 +144,16 @@ class Z3Code:
         if isinstance(sort, Names):
             return [value >= 0, value < len(sort.values)]
         if isinstance(sort, Enumeration) and not sort.none_allowed:
-            return [value != self.literal(sort, 0)]
+            return [value != self.literal(sort, 0)] if sort.family in self._with_none else []
         return []
+
+    def in_domain(self, sort: Sort, value: Any) -> list[Any]:
+        """What an arbitrary value of the sort satisfies."""
+        return self._in_domain(sort, value)
+
+    def constant(self, name: str, sort: Sort) -> Any:
+        """A new constant of which nothing is known."""
+        return self._constant(name, sort)
 
     # -- states -------------------------------------------------------------------------------
 
@@ -148,20 +172,31 @@ class Z3Code:
     def domains(self, state: State, leaf: Field) -> Any:
         """That a field's values are in its sort's domain (upper bounds do not exist here)."""
         variables = [self._constant("d", dim) for dim in leaf.dims]
-        facts = self._in_domain(leaf.sort, state[leaf.name](*variables))
+        value = state[leaf.name](*variables)
+        facts = self._in_domain(leaf.sort, value)
         if not facts:
             return None
         body = z3.And(*facts)
-        return z3.ForAll(variables, body) if variables else body
+        if not variables:
+            return body
+        # Only a state's own function may be a pattern: after a step it is more than that.
+        named = z3.is_app(value) and value.decl().kind() == z3.Z3_OP_UNINTERPRETED
+        return z3.ForAll(variables, body, patterns=[value] if named else [])
 
     def blank_state(self) -> dict[str, Function]:
         """The initial state as functions."""
         state: dict[str, Function] = {}
         for name, leaf in self.recorded.fields.items():
-            code = blank_term(leaf.sort).args[0]
-            value = self.literal(leaf.sort, code)
-            state[name] = _constantly(value)
+            state[name] = _constantly(self._blank(leaf.sort))
         return self.written(state, self.recorded.initial, {})
+
+    def _blank(self, sort: Sort) -> Any:
+        code = blank_term(sort).args[0]
+        declared = self.sort(sort)
+        if not isinstance(sort, Enumeration) or (sort.family, code) in self._constants:
+            return self.literal(sort, code)
+        # Where values have no names, the first is one of which nothing is known.
+        return z3.Const(f"first_{sort.family}", declared)
 
     def parameters(self, step: Recorded) -> Parameters:
         """Fresh parameters for a step; each is in its sort's domain."""

@@ -8,8 +8,9 @@ from model.election import SYSTEM as ELECTION
 from model.language import RecordedSystem
 from model.language.evaluate import Evaluator
 from specs.induction import InductionCounterexample, SmallScope, counterexample_to_induction
+from specs.obligations import conjuncts
 from specs.proofs.single_controller import PROOF
-from specs.prover import INITIALLY, conjuncts, prove
+from specs.prover import INITIALLY, prove
 from tests.specs.following import arguments, sparse, step_named
 
 

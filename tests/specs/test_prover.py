@@ -12,8 +12,9 @@ from model.election.state import BROKERS
 from model.language import Claim, ProtocolError, always, every
 from specs.explorer import explore, find
 from specs.invariants import Proof, invariant
+from specs.obligations import conjuncts
 from specs.proofs.single_controller import PROOF
-from specs.prover import DOMAINS, IMPLIED, INITIALLY, ProofResult, conjuncts, prove
+from specs.prover import DOMAINS, IMPLIED, INITIALLY, ProofResult, prove
 from specs.verdict import Verdict
 from tests.language.small import system
 

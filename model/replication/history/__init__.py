@@ -1,0 +1,104 @@
+"""Replication in the form of its proof: any number of brokers, epochs, records and messages.
+
+Coarser than `replication` where safety does not care: the controller is what its conditional write
+leaves behind, messages are never taken away, and the questions of KIP-279 are the answers that
+they lead to. What is abstracted stands with the proof, in `specs/proofs/no_message_loss.py`.
+"""
+
+from model.language import ALL, Bound, System, Version
+from model.replication.history.claims import CLAIMS
+from model.replication.history.isr import (
+    isr_answer_is_lost,
+    isr_write_is_executed,
+    isr_write_is_heard,
+    isr_write_is_refused,
+    leader_expands_isr,
+    leader_goes_on_with_its_old_isr,
+    leader_reads_its_isr_back,
+    leader_shrinks_isr,
+)
+from model.replication.history.orders import (
+    broker_becomes_follower,
+    broker_becomes_leader,
+    broker_crashes,
+    controller_elects_leader,
+    controller_leaves_it_leaderless,
+)
+from model.replication.history.records import (
+    follower_appends,
+    follower_asks_records,
+    follower_takes_hw,
+    leader_advances_hw,
+    leader_appends,
+    leader_learns_end,
+    leader_sends_hw,
+    leader_sends_record,
+)
+from model.replication.history.state import STATE
+from model.replication.history.truncation import (
+    epoch_answer_is_lost,
+    follower_truncates,
+    follower_truncates_and_asks_again,
+    follower_truncates_to_hw,
+    leader_shows_an_older_epoch,
+    leader_shows_the_cut,
+)
+
+
+def initial(new):
+    """Every broker is in the ISR and told of nothing yet; there is no leader."""
+    new.zk.isr = ALL
+
+
+_FIXES = {
+    "unclean_leader_election":
+        (False, "a replica outside the ISR may be elected"),
+    "truncation":
+        ("kip_279", "where a new follower cuts its log: kip_279, or hw as up to 0.10"),
+    "truncation_is_fenced":
+        (True, "only a leader in the follower's own epoch says where to cut (KIP-320)"),
+    "fetch_is_fenced":
+        (True, "a leader learns a follower's end from requests of its own epoch only (KIP-320)"),
+    "isr_join_needs_epoch_start":
+        (True, "a follower rejoins the ISR only beyond the start of the epoch (KAFKA-7128)"),
+    "isr_write_conditional":
+        (True, "a leader's ISR write names the zkVersion that it cached (KAFKA-428)"),
+    "lost_isr_answer_blocks":
+        (True, "a leader whose ISR write was executed unheard, and then superseded, commits no "
+               "more; KIP-497 (2.7) counts on both ISRs"),
+    "restart_remembers_epoch":
+        (True, "a restarted broker is not told of older epochs again (KIP-380)"),
+    "epoch_is_led_once":
+        (True, "a restarted leader does not lead the same epoch again (KIP-380)"),
+}
+
+SYSTEM = System(
+    name="replication_history",
+    about="one partition as its proof sees it: growing messages, a history for every epoch",
+    state=STATE,
+    initial=initial,
+    transitions=(
+        controller_elects_leader, controller_leaves_it_leaderless,
+        broker_becomes_leader, broker_becomes_follower, broker_crashes,
+        leader_shows_the_cut, leader_shows_an_older_epoch, follower_truncates,
+        follower_truncates_and_asks_again, epoch_answer_is_lost, follower_truncates_to_hw,
+        leader_appends, follower_asks_records, leader_learns_end, leader_sends_record,
+        leader_sends_hw, follower_appends, follower_takes_hw, leader_advances_hw,
+        leader_shrinks_isr, leader_expands_isr, isr_write_is_executed, isr_write_is_refused,
+        isr_write_is_heard, isr_answer_is_lost, leader_reads_its_isr_back,
+        leader_goes_on_with_its_old_isr),
+    claims=CLAIMS,
+    versions={"2.3": Version(
+        "2.3", {name: value for name, (value, _) in _FIXES.items()},
+        "fenced fetches, fenced requests, conditional ISR writes",
+        values={"truncation": ("hw", "kip_279")})},
+    default_version="2.3",
+    bounds={
+        "brokers": Bound(2, 1, "replicas of the partition"),
+        "epoch": Bound(2, 1, "greatest leader epoch"),
+        "log": Bound(1, 1, "records a log can hold"),
+        "records": Bound(1, 1, "records that producers write"),
+        "versions": Bound(2, 1, "writes of the partition's state"),
+    },
+    switches={name: about for name, (_, about) in _FIXES.items()},
+)

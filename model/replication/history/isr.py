@@ -1,0 +1,114 @@
+"""The leader's own hand on the ISR: a write by its cached zkVersion, in every step of its way.
+
+From the sending of the write until the leader knows what became of it, it moves neither its ISR nor
+its high watermark: the write is synchronous, under the lock that guards both. So it makes no
+difference whether its ISR is the written one as soon as ZooKeeper executed the write, or later.
+
+Source: Partition.maybeShrinkIsr, maybeExpandIsr, ReplicationUtils.updateLeaderAndIsr (2.3).
+"""
+
+from model.language import SetOf, require, transition, version
+from model.replication.history.state import BROKERS, EPOCHS
+
+
+def require_free(now, broker):
+    """It leads, and no ISR write of it is under way."""
+    require(now.replica[broker].role == "leading",          "the broker believes it leads")
+    require(now.office[now.replica[broker].epoch].write == "none",
+                                                            "no ISR write of it is under way")
+
+
+@transition(broker=BROKERS, isr=SetOf(BROKERS))
+def leader_shrinks_isr(now, new, broker, isr):
+    """A leader sends a smaller ISR to ZooKeeper; which followers lag is not safety's affair."""
+    epoch = now.replica[broker].epoch
+    require_free(now, broker)
+    require(isr.has(broker),                                "the leader stays in its ISR")
+    require(isr.is_subset_of(now.office[epoch].isr),        "nobody is added")
+
+    new.office[epoch].write       = "sent"
+    new.office[epoch].written_isr = isr
+
+
+@transition(broker=BROKERS, follower=BROKERS)
+def leader_expands_isr(now, new, broker, follower):
+    """A leader sends an ISR with a follower that has reached its HW and the start of its epoch."""
+    mine = now.replica[broker]
+    epoch, known = mine.epoch, now.office[mine.epoch].known_end[follower]
+    require_free(now, broker)
+    require(known >= mine.hw,                               "the follower has reached the HW")
+    if version.isr_join_needs_epoch_start:                  # KAFKA-7128
+        require(known >= now.office[epoch].start,           "it has reached the epoch's start")
+
+    new.office[epoch].write       = "sent"
+    new.office[epoch].written_isr = now.office[epoch].isr.including(follower)
+
+
+@transition(epoch=EPOCHS)
+def isr_write_is_executed(now, new, epoch):
+    """ZooKeeper executes the write: its version is current. The sender may be dead by now."""
+    mine = now.office[epoch]
+    require(mine.write == "sent",                           "an ISR write is on its way")
+    if version.isr_write_conditional:                       # KAFKA-428
+        require(mine.zk_version == now.zk.version,          "the version that it names is current")
+
+    bumped = now.zk.version + 1
+    new.zk            = now.zk.but(isr=mine.written_isr, version=bumped)
+    new.office[epoch] = mine.but(
+        write="executed", isr=mine.written_isr, zk_version=bumped, isr_before=mine.isr)
+
+
+@transition(only=lambda v: v.isr_write_conditional, epoch=EPOCHS)
+def isr_write_is_refused(now, new, epoch):
+    """The version is out of date: the leader is deposed, and goes on with the ISR that it has.
+
+    Kafka: "Cached zkVersion not equal to that in zookeeper, skip updating ISR"
+    """
+    mine = now.office[epoch]
+    require(mine.write == "sent",                           "an ISR write is on its way")
+    require(mine.zk_version != now.zk.version,              "the version that it names is old")
+
+    new.office[epoch].write = "none"
+
+
+@transition(epoch=EPOCHS)
+def isr_write_is_heard(now, new, epoch):
+    """The answer arrives, however late: the leader works with the ISR that it wrote."""
+    require(now.office[epoch].write == "executed",          "the write was executed, and answered")
+
+    new.office[epoch].write = "none"
+
+
+@transition(epoch=EPOCHS)
+def isr_answer_is_lost(now, new, epoch):
+    """The connection breaks after ZooKeeper executed the write: the leader knows nothing."""
+    require(now.office[epoch].write == "executed",          "the write was executed, and answered")
+
+    new.office[epoch].write = "unanswered"
+
+
+@transition(epoch=EPOCHS)
+def leader_reads_its_isr_back(now, new, epoch):
+    """The retried write is refused, but the state is what the leader wrote: it was done.
+
+    Kafka: ReplicationUtils.checkLeaderAndIsrZkData, KAFKA-1382
+    """
+    require(now.office[epoch].write == "unanswered",        "the write's answer was lost")
+    require(now.zk.epoch == epoch,                          "the state is of the leader's epoch")
+    require(now.zk.isr == now.office[epoch].written_isr,    "it has the ISR that was written")
+
+    new.office[epoch].write = "none"
+
+
+@transition(only=lambda v: not v.lost_isr_answer_blocks, epoch=EPOCHS)
+def leader_goes_on_with_its_old_isr(now, new, epoch):
+    """The answer was lost, and by now the state is another's: the leader forgets its write.
+
+    Why: what it wrote was executed. A follower that it took in may have been elected since, and
+         the leader no longer waits for it: it can commit what that follower never saw.
+    """
+    mine = now.office[epoch]
+    require(mine.write == "unanswered",                     "the write's answer was lost")
+    require(now.zk.epoch != epoch,                          "the state is of another epoch")
+
+    new.office[epoch] = mine.but(write="none", isr=mine.isr_before)

@@ -1,0 +1,112 @@
+"""The controller elects, by a conditional write; brokers obey what they are told, if it is news.
+
+Which broker is the controller, and that an old one writes nothing, is `election`'s affair: an
+election here is what its fenced, conditional write leaves behind.
+"""
+
+from model.language import (
+    BLANK,
+    SetOf,
+    all_of,
+    any_of,
+    lam,
+    larger,
+    not_,
+    require,
+    transition,
+    version,
+    when,
+)
+from model.replication.history.state import BROKERS, ENDS, EPOCHS
+
+
+def register(now, new, isr, **names):
+    """The next leader epoch, and its LeaderAndIsr to every broker."""
+    epoch, bumped = now.zk.epoch + 1, now.zk.version + 1
+    new.zk = now.zk.but(epoch=epoch, isr=isr, version=bumped, **names)
+    new.request[epoch] = now.request[epoch].but(sent=True, isr=isr, version=bumped, **names)
+
+
+@transition(leader=BROKERS, isr=SetOf(BROKERS))
+def controller_elects_leader(now, new, leader, isr):
+    """The controller makes an ISR member the leader, and keeps a part of the ISR.
+
+    Any member may win, and any others be dropped, alive or not: safety does not depend on it.
+    Kafka: ZkPartitionStateMachine.doElectLeaderForPartitions
+    """
+    require(isr.has(leader),                        "the new leader is in the new ISR")
+    if not version.unclean_leader_election:
+        require(isr.is_subset_of(now.zk.isr),       "the new ISR is part of the registered one")
+
+    register(now, new, isr, named=True, leader=leader)
+
+
+@transition(isr=SetOf(BROKERS))
+def controller_leaves_it_leaderless(now, new, isr):
+    """No member of the ISR is alive: the controller takes the leader away, and keeps an ISR."""
+    # redundant because safety does not need that somebody can be elected again.
+    require(not_(isr.is_empty()),                   "the ISR keeps a member")
+    require(isr.is_subset_of(now.zk.isr),           "the new ISR is part of the registered one")
+
+    register(now, new, isr, named=False)
+
+
+@transition(broker=BROKERS, epoch=EPOCHS)
+def broker_becomes_leader(now, new, broker, epoch):
+    """A broker takes office with the ISR and version it is told, and its log as it is.
+
+    Kafka: Partition.makeLeader
+    """
+    request, mine = now.request[epoch], now.replica[broker]
+    require(request.sent,                           "the request was sent")
+    require(request.named,                          "it names a leader")
+    require(request.leader == broker,               "it names this broker")
+    news = epoch > mine.epoch
+    if not version.epoch_is_led_once:               # a late copy finds it restarted, or new
+        news = any_of(news, all_of(epoch == mine.epoch, mine.role == "down"))
+    require(news,                                   "the leader epoch is newer than the broker's")
+
+    new.replica[broker] = mine.but(role="leading", epoch=epoch)
+    new.answer[broker]  = BLANK
+    new.office[epoch]   = now.office[epoch].but(
+        isr=request.isr, zk_version=request.version, start=now.log[broker].end,
+        known_end=lam(BROKERS, lambda other: None), write="none", written_isr=[], isr_before=[])
+    new.began[epoch]        = True
+    new.newest              = larger(now.newest, epoch)
+    new.history[epoch]      = now.log[broker]
+    new.committed_in[epoch] = 0
+    new.gone                = lam(EPOCHS, lambda older: when(
+        all_of(now.newest <= older, older < epoch), broker, now.gone[older]))
+
+
+@transition(broker=BROKERS, epoch=EPOCHS)
+def broker_becomes_follower(now, new, broker, epoch):
+    """A broker follows, and must first find where its log leaves the leader's.
+
+    After a restart it may be told of its own epoch again; no leader named is no leader to follow.
+    Kafka: Partition.makeFollower
+    """
+    request, mine = now.request[epoch], now.replica[broker]
+    again = all_of(mine.role == "down", mine.epoch == epoch)
+    require(request.sent,                           "the request was sent")
+    require(not_(all_of(request.named, request.leader == broker)),
+                                                    "it does not name this broker the leader")
+    require(any_of(mine.epoch < epoch, again),      "it is news, or the broker has restarted")
+
+    new.replica[broker] = mine.but(role="truncating", epoch=epoch)
+    new.answer[broker]  = BLANK
+
+
+@transition(broker=BROKERS, hw=ENDS)
+def broker_crashes(now, new, broker, hw):
+    """A process dies. Its log stays; its high watermark falls back to an older checkpoint.
+
+    Why:   it keeps its epoch in effect: requests for the incarnation that died are refused.
+    Kafka: KIP-380
+    """
+    mine = now.replica[broker]
+    require(hw <= mine.hw,                          "the checkpoint is not newer than the HW")
+
+    epoch = mine.epoch if version.restart_remembers_epoch else 0
+    new.replica[broker] = mine.but(role="down", hw=hw, epoch=epoch)
+    new.answer[broker]  = BLANK

@@ -1,0 +1,129 @@
+"""Records and the high watermark: append, fetch in four steps, the HW by a message of its own."""
+
+from model.language import (
+    all_of,
+    any_of,
+    below,
+    every,
+    implies,
+    lam,
+    larger,
+    require,
+    smaller,
+    some,
+    transition,
+    version,
+    when,
+)
+from model.replication.history.isr import require_free
+from model.replication.history.state import BROKERS, ENDS, EPOCHS, OFFSETS, RECORDS
+
+
+def require_leads(now, broker):
+    require(now.replica[broker].role == "leading",          "the broker believes it leads")
+
+
+def require_follows(now, broker):
+    require(now.replica[broker].role == "following",
+                                                "the broker follows, and its log fits the leader's")
+
+
+@transition(broker=BROKERS, record=RECORDS)
+def leader_appends(now, new, broker, record):
+    """A new record is appended by a broker that believes it leads, under its leader epoch."""
+    epoch, log = now.replica[broker].epoch, now.log[broker]
+    require_leads(now, broker)
+    require(now.written_in[record] == 0,                    "the record is new")
+
+    new.log[broker]        = log.append(id=record)
+    new.written_in[record] = epoch
+    new.history[epoch]     = now.history[epoch].append(id=record)
+
+
+@transition(broker=BROKERS)
+def follower_asks_records(now, new, broker):
+    """A follower asks for what comes at the end of its log, and so tells how far it is."""
+    epoch = now.replica[broker].epoch
+    require_follows(now, broker)
+
+    new.asked[broker][epoch] = larger(now.asked[broker][epoch], now.log[broker].end)
+
+
+@transition(broker=BROKERS, follower=BROKERS, epoch=EPOCHS, end=ENDS)
+def leader_learns_end(now, new, broker, follower, epoch, end):
+    """A fetch request arrives at the leader, which learns how far the follower is.
+
+    Kafka: KIP-320 fences requests of another epoch
+    """
+    mine = now.replica[broker]
+    require_leads(now, broker)
+    if version.fetch_is_fenced:
+        require(epoch == mine.epoch,                        "the request is of the leader's epoch")
+    require(end <= now.asked[follower][epoch],              "the follower asked at this offset")
+
+    new.office[mine.epoch].known_end[follower] = end
+
+
+@transition(broker=BROKERS, offset=OFFSETS)
+def leader_sends_record(now, new, broker, offset):
+    """The leader sends one record of its log, to whoever follows it in its epoch."""
+    require_leads(now, broker)
+    require(offset < now.log[broker].end,                   "the log has the offset")
+
+    new.answered = now.answered.including(
+        now.replica[broker].epoch, offset, now.log[broker][offset].id)
+
+
+@transition(broker=BROKERS)
+def leader_sends_hw(now, new, broker):
+    """The leader tells its followers its high watermark, which may be old when it arrives."""
+    mine = now.replica[broker]
+    require_leads(now, broker)
+
+    new.told_hw[mine.epoch] = larger(now.told_hw[mine.epoch], mine.hw)
+
+
+@transition(broker=BROKERS, record=RECORDS)
+def follower_appends(now, new, broker, record):
+    """Data of the follower's epoch arrives that fits the end of its log."""
+    epoch, log = now.replica[broker].epoch, now.log[broker]
+    require_follows(now, broker)
+    require(now.answered.has(epoch, log.end, record),       "the record was sent for that offset")
+
+    new.log[broker] = log.append(id=record)
+
+
+@transition(broker=BROKERS, hw=ENDS)
+def follower_takes_hw(now, new, broker, hw):
+    """The leader's high watermark arrives; the follower's goes there, but not beyond its log."""
+    require_follows(now, broker)
+    require(hw <= now.told_hw[now.replica[broker].epoch],   "the leader told this HW, or a higher")
+
+    new.replica[broker].hw = smaller(hw, now.log[broker].end)
+
+
+@transition(broker=BROKERS, end=ENDS)
+def leader_advances_hw(now, new, broker, end):
+    """The high watermark moves to what every member of the leader's own ISR is known to have.
+
+    The leader never reads ZooKeeper for this: a zombie may commit, and must not lose by it.
+    Kafka: Partition.maybeIncrementLeaderHW
+    """
+    mine, log = now.replica[broker], now.log[broker]
+    office = now.office[mine.epoch]
+    require_free(now, broker)
+    require(end > mine.hw,                                  "the HW rises")
+    require(end <= log.end,                                 "the leader has the records")
+    require(every(BROKERS, lambda member: implies(
+        all_of(office.isr.has(member), member != broker), office.known_end[member] >= end)),
+                                                "every other ISR member is known to have them")
+
+    was = now.committed
+    new.replica[broker].hw           = end
+    new.committed_in[mine.epoch]     = end
+    new.committed.end                = larger(was.end, end)
+    new.committed.epoch              = when(was.end < end, mine.epoch, was.epoch)
+    new.committed.at                 = lam(OFFSETS, lambda o: when(
+        all_of(was.end <= o, o < end), log[o], was.at[o]))
+    new.committed_twice              = any_of(now.committed_twice,
+        some(below(OFFSETS, end), lambda o: all_of(o < was.end, log[o] != was.at[o])))

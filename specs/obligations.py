@@ -1,0 +1,280 @@
+"""Invariants, definitions and hints as Z3 formulas: what is assumed of a state, what is asked.
+
+Trusted, with the lowering and the splitter: an obligation says of the state after a step what the
+hypotheses say of the state before it. Patterns and marks only guide the solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from model.language import RecordedSystem
+from model.language import terms as t
+from model.language.recording import Recorded, fields_read, record_condition
+from model.language.scalars import Scalar
+from model.language.sorts import BOOL, Sort
+from model.language.terms import Term
+from model.language.values import read
+from model.language.z3_code import Function, State, Z3Code
+from specs.invariants import (
+    DERIVED,
+    Definition,
+    Formula,
+    Hint,
+    Invariant,
+    Proof,
+    Triggers,
+    folded,
+    given_symbol,
+)
+from specs.splitting import Part, Splitter
+
+AFTER = " after"
+"""Behind a definition's name: the relation in the state after a step."""
+
+
+@dataclass(frozen=True)
+class Conjunct:
+    """An invariant as a term, and the fields that it reads."""
+
+    name: str
+    term: Term
+    reads: frozenset[str]
+
+
+def conjuncts(proof: Proof, recorded: RecordedSystem) -> list[Conjunct]:
+    """The proof's invariants as closed terms over the system's state, definitions written out."""
+    found = []
+    for one in proof.invariants:
+        term = record_condition(one.function, recorded.system.state, recorded.switches)
+        found.append(Conjunct(one.name, term, fields_read(term)))
+    return found
+
+
+@dataclass
+class Matrix:
+    """A formula over variables, as a term, with the terms that make a solver think of it."""
+
+    variables: tuple[Term, ...]
+    term: Term
+    patterns: list[tuple[Term, ...]] = field(default_factory=list)
+
+
+@dataclass
+class Goal:
+    """One part of an obligation: constants of which nothing is known, and what to show of them."""
+
+    constants: dict[str, Any]
+    sorts: dict[str, Sort]
+    facts: list[Any]
+    formula: Any
+
+
+class Formulas:
+    """The formulas of one proof, over one lowering."""
+
+    def __init__(self, proof: Proof, recorded: RecordedSystem, code: Z3Code) -> None:
+        self.proof, self.recorded, self.code = proof, recorded, code
+        self.meaning = {
+            one.symbol: fields_read(record_condition(_whole(one), recorded.system.state,
+                                                     recorded.switches))
+            for one in proof.definitions
+        }  # fmt: skip
+        self._splitter = Splitter()
+
+    # -- terms --------------------------------------------------------------------------------
+
+    def matrix(
+        self, name: str, formula: Formula, over: Sequence[Sort], triggers: Triggers | None = None
+    ) -> Matrix:
+        """A formula over new variables, with definitions folded."""
+        variables = tuple(t.var(f"{name} {i}", sort) for i, sort in enumerate(over))
+        values = [Scalar(variable) for variable in variables]
+        patterns: list[tuple[Term, ...]] = []
+
+        def read_here(now: Any) -> Scalar:
+            for pattern in triggers(now, *values) if triggers else ():
+                parts = pattern if isinstance(pattern, tuple) else (pattern,)
+                patterns.append(tuple(part.term for part in parts))
+            return formula(now, *values)
+
+        with folded():
+            term = record_condition(read_here, self.recorded.system.state, self.recorded.switches)
+        return Matrix(variables, term, patterns)
+
+    def invariant(self, one: Invariant) -> Matrix:
+        """An invariant's matrix."""
+        return self.matrix(one.name, one.matrix, one.over, one.triggers)
+
+    def reads(self, term: Term) -> frozenset[str]:
+        """The fields that a term reads, those of the definitions in it among them."""
+        found: set[str] = set()
+        for name in fields_read(term):
+            found |= self.meaning.get(name, frozenset({name}))
+        return frozenset(found)
+
+    # -- states -------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Function]:
+        """An arbitrary state, with its definitions and the marks of what is given."""
+        state = self.code.state()
+        for one in self.proof.definitions:
+            state[one.symbol] = self._relation(one.symbol, one.over)
+        for name, sort in self._marked().items():
+            state[name] = self._relation(name, (sort,))
+        return state
+
+    def _marked(self) -> dict[str, Sort]:
+        """The sorts whose given values are marked: those that some trigger asks for."""
+        found: dict[str, Sort] = {}
+        for one in self.proof.invariants:
+            for pattern in self.invariant(one).patterns:
+                for part in pattern:
+                    if part.op == "get" and part.args[0].startswith(f"{DERIVED}given "):
+                        found[part.args[0]] = part.args[1].sort
+        return found
+
+    def _relation(self, name: str, over: Sequence[Sort]) -> Function:
+        symbol = z3.Function(name, *(self.code.sort(sort) for sort in over), z3.BoolSort())
+        return lambda *index: symbol(*index)
+
+    def after(
+        self, step: Recorded, state: State, environment: Mapping[str, Any]
+    ) -> tuple[dict[str, Function], list[Any]]:
+        """The state after a step, with what its definitions then mean."""
+        after = self.code.after(step, state, environment)
+        written = {write.field for write in step.writes}
+        axioms: list[Any] = []
+        for one in self.proof.definitions:
+            if self.meaning[one.symbol] & written:
+                after[one.symbol] = self._relation(one.symbol + AFTER, one.over)
+                axioms += self.meaning_of(one, after, state, (state[one.symbol],))
+        return after, axioms
+
+    # -- formulas -----------------------------------------------------------------------------
+
+    def hypothesis(self, matrix: Matrix, state: State) -> Any:
+        """The matrix for all values in their sorts."""
+        environment, constants, inside = self._bound(matrix.variables)
+        body = self.code.term(matrix.term, state, environment)
+        if not constants:
+            return body
+        body = z3.Implies(z3.And(*inside), body) if inside else body
+        patterns = self._patterns(matrix.patterns, state, environment)
+        return z3.ForAll(constants, body, patterns=patterns)
+
+    def _bound(self, variables: Iterable[Term]) -> tuple[dict[str, Any], list[Any], list[Any]]:
+        environment = {v.args[0]: self.code.constant(v.sort.name, v.sort) for v in variables}
+        inside = [
+            fact for v in variables for fact in self.code.in_domain(v.sort, environment[v.args[0]])
+        ]
+        return environment, list(environment.values()), inside
+
+    def _patterns(
+        self, patterns: list[tuple[Term, ...]], state: State, environment: dict[str, Any]
+    ) -> list[Any]:
+        return [
+            z3.MultiPattern(*(self.code.term(part, state, environment) for part in pattern))
+            for pattern in patterns
+        ]
+
+    def meaning_of(
+        self,
+        one: Definition,
+        state: State,
+        before: State,
+        also: Sequence[Function] = (),
+    ) -> list[Any]:
+        """What a definition means in a state, as axioms that are woken by terms of the one before.
+
+        `also` are other relations whose terms make the solver ask whether this one holds.
+        """
+        relation = state[one.symbol]
+        plain = self.matrix(one.name, one.plain, one.over)
+        member = self.matrix(one.name, one.member, (*one.over, *one.each), one.triggers)
+        environment, values, _ = self._bound(member.variables)
+        own = values[: len(one.over)]
+        holds = relation(*own)
+        plainly = self.code.term(plain.term, state, environment)
+        each = self.code.term(member.term, state, environment)
+        woken = [
+            z3.MultiPattern(holds, *(self.code.term(part, before, environment) for part in p))
+            for p in member.patterns
+        ]
+        witness = dict(environment)
+        for v in member.variables[len(one.over) :]:
+            find = z3.Function(
+                f"{relation(*own).decl().name()} fails for {v.sort.name}",
+                *(self.code.sort(sort) for sort in one.over),
+                self.code.sort(v.sort),
+            )
+            witness[v.args[0]] = find(*own)
+        fails = z3.Not(self.code.term(member.term, state, witness))
+        asked = [holds, *(other(*own) for other in also)]
+        return [
+            z3.ForAll(own, z3.Implies(holds, plainly), patterns=[holds]),
+            z3.ForAll(values, z3.Implies(holds, each), patterns=woken),
+            z3.ForAll(own, z3.Or(holds, z3.Not(plainly), fails), patterns=asked),
+        ]
+
+    def goals(self, matrix: Matrix, state: State) -> list[Goal]:
+        """The parts that together say that the matrix holds for all values in their sorts."""
+        found = []
+        whole = [Part(matrix.variables, matrix.term)]
+        split = self._splitter.parts(matrix.term, matrix.variables)
+        for part in split if self.proof.by_triggers else whole:
+            environment, _, inside = self._bound(part.variables)
+            sorts = {v.args[0]: v.sort for v in part.variables}
+            formula = self.code.term(part.term, state, environment)
+            found.append(Goal(environment, sorts, inside, formula))
+        return found
+
+    # -- hints --------------------------------------------------------------------------------
+
+    def marks(self, state: State, values: Iterable[tuple[Sort, Any]]) -> list[Any]:
+        """That these values are the ones that an obligation is about."""
+        return [
+            state[given_symbol(sort)](value)
+            for sort, value in values
+            if given_symbol(sort) in state
+        ]
+
+    def hints(
+        self, step: Recorded, hints: Sequence[Hint], state: State, environment: dict[str, Any],
+        goal: Goal,
+    ) -> list[Any]:  # fmt: skip
+        """Terms to have in mind: each stands in a predicate of which nothing else is said."""
+        found: list[Any] = []
+        parameters = {
+            name: Scalar(t.var(f"${name}", sort))
+            for name, sort in step.parameters.items()
+            if isinstance(sort, Sort)
+        }
+        for hint in hints:
+            chosen = [
+                (name, sort) for name, sort in goal.sorts.items()
+                if hint.over is not None and sort.name == hint.over.name
+            ]  # fmt: skip
+            for name, sort in chosen if hint.over is not None else [("", BOOL)]:
+                more = [] if hint.over is None else [Scalar(t.var(name, sort))]
+                now = read(self.recorded.system.state, "")
+                with folded():
+                    asked = [one.term for one in hint.terms(now, *more, **parameters)]
+                for term in asked:
+                    value = self.code.term(term, state, {**environment, **goal.constants})
+                    found.append(_in_mind(value))
+        return found
+
+
+def _in_mind(value: Any) -> Any:
+    return z3.Function(f"in mind {value.sort()}", value.sort(), z3.BoolSort())(value)
+
+
+def _whole(one: Definition) -> Any:
+    """A definition's formula with its own variables left free: what it reads is all that counts."""
+    values = [Scalar(t.var(f"{one.name} {i}", sort)) for i, sort in enumerate(one.over)]
+    return lambda now: one.formula(now, *values)

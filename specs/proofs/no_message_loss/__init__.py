@@ -1,0 +1,64 @@
+"""Why nothing is lost: invariants for any number of brokers, epochs, records and messages."""
+
+from model.replication.history.state import ENDS, EPOCHS
+from specs.invariants import Hint, Invariant, Proof
+from specs.proofs.no_message_loss import (
+    ancestry,
+    bookkeeping,
+    choices,
+    commits,
+    fencing,
+    logs,
+    messages,
+    writes,
+)
+from specs.proofs.no_message_loss.words import at, may_be_committed
+
+GROUPS: dict[str, tuple[Invariant, ...]] = {
+    "bookkeeping": bookkeeping.INVARIANTS,
+    "ZooKeeper fencing": fencing.INVARIANTS,
+    "ISR writes under way": writes.INVARIANTS,
+    "logs": logs.INVARIANTS,
+    "messages": messages.INVARIANTS,
+    "ISR ancestry": ancestry.INVARIANTS,
+    "what may yet be committed": choices.INVARIANTS,
+    "commits": commits.INVARIANTS,
+}
+
+CUT = (
+    Hint(lambda now, end, follower: [at(now.log[follower], end - 1)], over=ENDS),
+    Hint(lambda now, e, follower: [at(now.log[follower], now.asked[follower][e] - 1)],
+         over=EPOCHS),
+)
+"""Is a log still long enough after a cut? The last record that it must have is what to look at."""
+
+PROOF = Proof(
+    claim="no_message_loss",
+    system="replication_history",
+    also=("isr_holds_committed", "log_matching", "leader_unique"),
+    invariants=tuple(one for group in GROUPS.values() for one in group),
+    groups=GROUPS,
+    definitions=(may_be_committed,),
+    hints={
+        "follower_truncates": CUT,
+        "follower_truncates_and_asks_again": CUT,
+        "leader_advances_hw": (Hint(lambda now, broker, end: [
+            may_be_committed(now, now.replica[broker].epoch, end)]),),
+    },
+    assumes=(
+        "an election is what its conditional write leaves behind: the next leader epoch and a part "
+        "of the registered ISR; that only the newest controller writes is single_controller, of "
+        "election",
+        "a log survives the crash of its broker; its high watermark may fall to any older value",
+        "KIP-380 appears as its effect: a restarted broker obeys no request of an older epoch, and "
+        "never leads its own epoch again",
+        "messages are lost, late, repeated and out of order at will; data goes to any follower of "
+        "the epoch, one record at a time, and the high watermark travels apart from it",
+        "a leader moves neither ISR nor high watermark while an ISR write of it is under way "
+        "(leaderIsrUpdateLock); if the write was executed, its answer lost, and by then the state "
+        "is another's, it commits no more: Kafka 2.3 goes on with its old ISR, and can lose by it",
+        "an answer about truncation is what the exchange of KIP-279 leads to: it cuts nothing that "
+        "both logs have, and the last one leaves nothing else",
+        "no retention, no compaction, no transactions; a producer's retry is another record",
+    ),
+)

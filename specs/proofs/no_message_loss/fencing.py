@@ -1,0 +1,88 @@
+"""ZooKeeper fencing: a write by the right version is a write of the newest epoch's leader."""
+
+from model.language import all_of, implies, not_
+from model.replication.history.state import BROKERS, EPOCHS
+from specs.invariants import invariant
+
+
+@invariant("a leader whose version is current is the leader of the registered epoch",
+           over=(EPOCHS,), triggers=lambda now, e: [now.began[e], now.office[e].zk_version],
+           why="the conditional write of a deposed leader is refused")
+def current_versions_are_of_the_registered_epoch(now, e):
+    return implies(all_of(now.began[e], now.office[e].zk_version == now.zk.version),
+                   e == now.zk.epoch)
+
+
+@invariant("the leader of the registered epoch, once it leads, has the registered version",
+           why="it alone has changed the state since")
+def the_current_leader_has_the_version(now):
+    e = now.zk.epoch
+    return implies(now.began[e], now.office[e].zk_version == now.zk.version)
+
+
+@invariant("and the registered ISR, as written by itself",
+           over=(BROKERS,),
+           triggers=lambda now, b: [now.zk.isr.has(b), now.office[now.zk.epoch].isr.has(b)],
+           why="whom it counts on is who may be elected")
+def the_current_leader_has_the_isr(now, b):
+    e = now.zk.epoch
+    return implies(now.began[e], now.office[e].isr.has(b) == now.zk.isr.has(b))
+
+
+@invariant("until its leader leads, the registered epoch's request has the registered version",
+           why="with it the leader will pass the version check")
+def a_fresh_request_has_the_version(now):
+    e = now.zk.epoch
+    return implies(all_of(now.request[e].sent, not_(now.began[e])),
+                   now.request[e].version == now.zk.version)
+
+
+@invariant("and the registered ISR",
+           over=(BROKERS,),
+           triggers=lambda now, b: [now.zk.isr.has(b), now.request[now.zk.epoch].isr.has(b)],
+           why="the leader will take it from there")
+def a_fresh_request_has_the_isr(now, b):
+    e = now.zk.epoch
+    return implies(all_of(now.request[e].sent, not_(now.began[e])),
+                   now.request[e].isr.has(b) == now.zk.isr.has(b))
+
+
+@invariant("requests and leaders of older epochs have older versions",
+           over=(EPOCHS,), triggers=lambda now, e: [now.request[e].sent],
+           why="they lose every conditional write from now on")
+def older_epochs_have_older_versions(now, e):
+    old = e < now.zk.epoch
+    return all_of(
+        implies(all_of(now.request[e].sent, old), now.request[e].version < now.zk.version),
+        implies(now.request[e].sent, now.request[e].version <= now.zk.version),
+        implies(all_of(now.began[e], old), now.office[e].zk_version < now.zk.version))
+
+
+@invariant("the leader that a request names is in the request's ISR",
+           over=(EPOCHS,), triggers=lambda now, e: [now.request[e].named],
+           why="only a member of the ISR is elected")
+def named_leaders_are_in_the_isr(now, e):
+    return implies(all_of(now.request[e].sent, now.request[e].named),
+                   now.request[e].isr.has(now.request[e].leader))
+
+
+@invariant("a leader is in its own ISR",
+           over=(EPOCHS,), triggers=lambda now, e: [now.began[e]],
+           why="a successor that was in it can be traced back to it")
+def leaders_are_in_their_isr(now, e):
+    return implies(now.began[e], now.office[e].isr.has(now.request[e].leader))
+
+
+@invariant("the registered leader is in the registered ISR, and is the one that was told so",
+           why="it holds what the ISR holds")
+def the_registered_leader_is_in_the_isr(now):
+    told = now.request[now.zk.epoch]
+    return implies(now.zk.named, all_of(
+        now.zk.isr.has(now.zk.leader), told.named, told.leader == now.zk.leader))
+
+
+INVARIANTS = (
+    current_versions_are_of_the_registered_epoch, the_current_leader_has_the_version,
+    the_current_leader_has_the_isr, a_fresh_request_has_the_version, a_fresh_request_has_the_isr,
+    older_epochs_have_older_versions, named_leaders_are_in_the_isr, leaders_are_in_their_isr,
+    the_registered_leader_is_in_the_isr)

@@ -1,0 +1,37 @@
+"""ISR writes under way: what may be executed at any moment, the sender alive or not."""
+
+from model.language import all_of, any_of, implies
+from model.replication.history.state import BROKERS, EPOCHS
+from specs.invariants import invariant
+
+
+@invariant("only the leader of an epoch that began has an ISR write under way",
+           over=(EPOCHS,), triggers=lambda now, e: [now.office[e].write],
+           why="the write speaks of an ISR that somebody took office with")
+def writers_have_begun(now, e):
+    return implies(now.office[e].write != "none", now.began[e])
+
+
+@invariant("an ISR write on its way keeps the leader",
+           over=(EPOCHS,), triggers=lambda now, e: [now.office[e].write],
+           why="a leader never drops itself")
+def writers_stay_in_the_isr(now, e):
+    return implies(now.office[e].write == "sent",
+                   now.office[e].written_isr.has(now.request[e].leader))
+
+
+@invariant("whom an ISR write on its way takes in has asked for the epoch's start, and for all "
+           "that its leader committed",
+           over=(EPOCHS, BROKERS),
+           triggers=lambda now, e, b: [now.office[e].written_isr.has(b)],
+           why="the leader moves no high watermark while the write is under way, so that this is "
+               "still so when it is executed, however late")
+def who_is_taken_in_has_caught_up(now, e, b):
+    mine = now.office[e]
+    return implies(
+        all_of(mine.write == "sent", mine.written_isr.has(b)),
+        any_of(mine.isr.has(b), all_of(
+            now.asked[b][e] >= mine.start, now.asked[b][e] >= now.committed_in[e])))
+
+
+INVARIANTS = (writers_have_begun, writers_stay_in_the_isr, who_is_taken_in_has_caught_up)
