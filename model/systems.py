@@ -7,8 +7,11 @@ from model.election import SYSTEM as ELECTION
 from model.language import ProtocolError, System
 from model.language.errors import unknown_name
 from model.replication import SYSTEM as REPLICATION
+from model.replication.history import SYSTEM as HISTORY
 
-SYSTEMS: dict[str, System] = {system.name: system for system in (CLASSIC, ELECTION, REPLICATION)}
+SYSTEMS: dict[str, System] = {
+    system.name: system for system in (CLASSIC, ELECTION, REPLICATION, HISTORY)
+}
 
 
 def system(name: str) -> System:

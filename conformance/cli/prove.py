@@ -21,6 +21,7 @@ from conformance.cli.common import (
 from conformance.cli.options import variant_options
 from conformance.cli.tables import show_table
 from specs.invariants import Proof
+from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.runs import replay_command
 from specs.verdict import combine
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from specs.induction import InductionCounterexample
     from specs.prover import ProofResult
 
-PROOFS: dict[str, Proof] = {proof.claim: proof for proof in (SINGLE_CONTROLLER,)}
+PROOFS: dict[str, Proof] = {proof.claim: proof for proof in (SINGLE_CONTROLLER, NO_MESSAGE_LOSS)}
 """Every proof, by the claim that it proves."""
 
 ANY = "any"
@@ -90,7 +91,7 @@ def prove(
       insync prove single_controller --without zk_writes_fenced
       insync prove single_controller --brokers 3 --each --json -
     """
-    proofs = _chosen(claims, everything)
+    proofs = chosen(claims, everything)
     attempts = []
     with Progress() as progress:
         for proof in proofs:
@@ -111,7 +112,8 @@ def prove(
     finish(combine(one.result.verdict for one in attempts))
 
 
-def _chosen(claims: tuple[str, ...], everything: bool) -> list[Proof]:
+def chosen(claims: tuple[str, ...], everything: bool) -> list[Proof]:
+    """The proofs that a line asks for; without a name, all that there are."""
     if claims and everything:
         raise WrongUse("--all proves every claim; write either --all or names")
     for name in claims:

@@ -48,9 +48,25 @@ class Bug:
 OUT_OF_THE_ISR = ("controller_elects_leader", "the candidate is in the ISR that it read")
 UNKNOWN_ENDS = ("leader_advances_hw", "it knows the end of every ISR member")
 ANOTHER_LEADS = ("broker_becomes_leader", "the request names the broker the leader")
+ANY_ISR = ("controller_elects_leader", "the new ISR is part of the registered one")
 ONE_TERM = {"epoch": 1, "versions": 1}
 
 BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
+    ("replication_history", "no_message_loss"): (Bug(6, dropped=(ANY_ISR,)),),
+    ("replication_history", "isr_holds_committed"): (Bug(6, dropped=(ANY_ISR,)),),
+    ("replication_history", "log_matching"): (
+        Bug(
+            10,
+            dropped=(("leader_learns_end", "the follower asked at this offset"),),
+            bounds={"records": 2},
+        ),
+    ),
+    ("replication_history", "leader_unique"): (
+        Bug(4, dropped=(("broker_becomes_leader", "it names this broker"),)),
+    ),
+    ("replication_history", "a_zombie_commits_beside_its_successor"): (
+        Bug(None, missing=("leader_advances_hw",)),
+    ),
     ("classic", "strong_isr"): (
         Bug(9, version="hw_truncation"),
         Bug(12, version="kip_101"),
