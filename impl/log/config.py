@@ -1,0 +1,93 @@
+"""What can be set for a log, under Kafka's names for topics and for brokers (``LogConfig``)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+CREATE_TIME = "CreateTime"
+LOG_APPEND_TIME = "LogAppendTime"
+
+DAY_MS = 24 * 60 * 60 * 1000
+LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class LogConfig:
+    """Sizes in bytes, times in milliseconds; -1 is no limit. Defaults are Kafka's.
+
+    ``index_last_offset``: index entries carry the last offset of their batch (2.0+), before that
+    the first.
+    """
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 7 * DAY_MS
+    segment_jitter_ms: int = 0
+    segment_index_bytes: int = 10 << 20
+    index_interval_bytes: int = 4096
+    retention_bytes: int = -1
+    retention_ms: int = 7 * DAY_MS
+    flush_messages: int = LARGEST
+    file_delete_delay_ms: int = 60_000
+    max_message_bytes: int = 1_048_588
+    message_timestamp_type: str = CREATE_TIME
+    message_timestamp_difference_max_ms: int = LARGEST
+    index_last_offset: bool = True
+
+    def but(self, properties: Mapping[str, str]) -> LogConfig:
+        """With properties by a topic's names (``segment.bytes``) or a broker's
+        (``log.segment.bytes``); ValueError for an unknown name or a value that is none.
+        """
+        values: dict[str, int | str] = {}
+        for name, text in properties.items():
+            field = FIELDS.get(name)
+            if field is None:
+                near = difflib.get_close_matches(name, FIELDS, n=1)
+                hint = f"; perhaps {near[0]}" if near else ""
+                raise ValueError(f"{name} is not a property of a log{hint}")
+            values[field] = _value(name, text)
+        return replace(self, **values)  # type: ignore[arg-type]
+
+
+_SETTABLE = [field.name for field in fields(LogConfig) if field.name != "index_last_offset"]
+
+FIELDS = {name.replace("_", "."): name for name in _SETTABLE} | {
+    "log.segment.bytes": "segment_bytes",
+    "log.roll.ms": "segment_ms",
+    "log.roll.jitter.ms": "segment_jitter_ms",
+    "log.index.size.max.bytes": "segment_index_bytes",
+    "log.index.interval.bytes": "index_interval_bytes",
+    "log.retention.bytes": "retention_bytes",
+    "log.retention.ms": "retention_ms",
+    "log.flush.interval.messages": "flush_messages",
+    "log.segment.delete.delay.ms": "file_delete_delay_ms",
+    "message.max.bytes": "max_message_bytes",
+    "log.message.timestamp.type": "message_timestamp_type",
+    "log.message.timestamp.difference.max.ms": "message_timestamp_difference_max_ms",
+}
+"""Kafka's names, of topics and of brokers, and the field of each."""
+
+_LEAST = {
+    "segment_bytes": 14,
+    "segment_ms": 1,
+    "segment_index_bytes": 0,
+    "flush_messages": 0,
+    "retention_ms": -1,
+    "retention_bytes": -(2**63),
+}
+
+
+def _value(name: str, text: str) -> int | str:
+    if FIELDS[name] == "message_timestamp_type":
+        if text not in (CREATE_TIME, LOG_APPEND_TIME):
+            raise ValueError(f"{name} is {CREATE_TIME} or {LOG_APPEND_TIME}, not {text!r}")
+        return text
+    try:
+        number = int(text)
+    except ValueError:
+        raise ValueError(f"{name} is a number, not {text!r}") from None
+    least = _LEAST.get(FIELDS[name], 0)
+    if number < least:
+        raise ValueError(f"{name} is {least} or more, not {number}")
+    return number

@@ -1,0 +1,160 @@
+"""A sparse index: entries of one size, appended in order, searched by halving.
+
+The file is as large as it may grow while its segment is active, and trimmed to its entries when
+the segment is rolled or closed (``AbstractIndex``). What was written is also kept in memory, so
+that a search asks the disk once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import Generic, TypeVar
+
+from impl.disk import Disk, File
+from impl.log.errors import CorruptIndex
+
+Entry = TypeVar("Entry", bound=tuple[int, int])
+
+
+class IndexFile(Generic[Entry]):
+    """Entries of two numbers; the subclass says which. Offsets are absolute here.
+
+    ``max_bytes`` is rounded down to whole entries.
+    """
+
+    layout: Struct
+
+    def __init__(self, disk: Disk, path: str, base_offset: int, max_bytes: int) -> None:
+        self.disk = disk
+        self.path = path
+        self.base_offset = base_offset
+        self.max_entries = max(1, max_bytes // self.layout.size)
+        self._file: File | None = None
+        self._data: bytearray | None = None
+        self._allocated = False
+
+    # The file
+
+    @property
+    def file(self) -> File:
+        """The open file; opened, and made if need be, when first used."""
+        if self._file is None:
+            self._file = self.disk.open(self.path, create=True)
+        return self._file
+
+    def create(self) -> None:
+        """Begin empty, as large as it may grow."""
+        self.file.truncate(0)
+        self.file.truncate(self.max_entries * self.layout.size)
+        self._data = bytearray()
+        self._allocated = True
+
+    def grow(self) -> None:
+        """The segment is active again after a restart: room for further entries."""
+        if not self._allocated:
+            self._loaded()
+            self.file.truncate(self.max_entries * self.layout.size)
+            self._allocated = True
+
+    def trim(self) -> None:
+        """No further entries for now: cut the file to those that it has."""
+        if self._allocated:
+            self.file.truncate(len(self._loaded()))
+            self._allocated = False
+
+    def sync(self) -> None:
+        """Return when the entries are durable."""
+        self.file.sync()
+
+    def moved_to(self, path: str) -> None:
+        """The file was renamed."""
+        self.path = path
+        if self._file is not None:
+            self._file.moved_to(path)
+
+    def close(self) -> None:
+        """Let go of the file; it opens again when it is needed."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _loaded(self) -> bytearray:
+        if self._data is None:
+            size = self.file.size()
+            if size % self.layout.size:
+                raise CorruptIndex(
+                    self.path, f"byte {size - size % self.layout.size}",
+                    f"{size % self.layout.size} bytes, an entry has {self.layout.size}",
+                )  # fmt: skip
+            self._data = bytearray(self.file.read(0, size))
+            self._check()
+        return self._data
+
+    def _check(self) -> None:
+        """CorruptIndex at the first entry that does not increase."""
+        before: Entry | None = None
+        for slot in range(len(self)):
+            entry = self.entry(slot)
+            why = self.contradiction(before, entry)
+            if why:
+                raise self.corrupt(slot, why)
+            before = entry
+
+    def corrupt(self, slot: int, why: str) -> CorruptIndex:
+        """What is wrong with the entry in that slot."""
+        return CorruptIndex(self.path, f"byte {slot * self.layout.size}", why)
+
+    def contradiction(self, before: Entry | None, entry: Entry) -> str:
+        """Why an entry cannot follow the one before; empty if it can."""
+        raise NotImplementedError
+
+    # The entries
+
+    def __len__(self) -> int:
+        return len(self._loaded()) // self.layout.size
+
+    def entry(self, slot: int) -> Entry:
+        """The entry in that slot, 0 the first."""
+        raise NotImplementedError
+
+    def entries(self) -> list[Entry]:
+        """All of them."""
+        return [self.entry(slot) for slot in range(len(self))]
+
+    @property
+    def last(self) -> Entry | None:
+        """The newest entry."""
+        return self.entry(len(self) - 1) if len(self) else None
+
+    @property
+    def full(self) -> bool:
+        """No room for another entry."""
+        return len(self) >= self.max_entries
+
+    def keep(self, count: int) -> None:
+        """Cut to the first so many entries; what follows in the file is zeros again."""
+        size = count * self.layout.size
+        data = self._loaded()
+        if size < len(data):
+            del data[size:]
+            self.file.truncate(size)
+            if self._allocated:
+                self.file.truncate(self.max_entries * self.layout.size)
+
+    def _append(self, first: int, second: int) -> None:
+        data = self._loaded()
+        packed = self.layout.pack(first, second)
+        self.file.write(len(data), packed)
+        data += packed
+
+    def _slots_up_to(self, is_up_to: Callable[[Entry], bool]) -> int:
+        """How many entries, from the first on, satisfy what none after them does."""
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if is_up_to(self.entry(middle)):
+                low = middle + 1
+            else:
+                high = middle
+        return low

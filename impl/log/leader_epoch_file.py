@@ -1,0 +1,78 @@
+"""A replica's epoch cache together with its file, ``leader-epoch-checkpoint``."""
+
+from __future__ import annotations
+
+from impl.disk import Disk, replace_file
+from impl.disk.atomic import read_file
+from impl.log.checkpoint_file import encode_lines, parse_epochs
+from impl.log.leader_epoch_cache import LeaderEpochFileCache
+
+NAME = "leader-epoch-checkpoint"
+
+
+class LeaderEpochFile:
+    """An epoch cache whose every change is durable before the caller goes on."""
+
+    def __init__(self, disk: Disk, directory: str, cache: LeaderEpochFileCache) -> None:
+        self.disk = disk
+        self.path = f"{directory}/{NAME}"
+        self.cache = cache
+
+    @property
+    def entries(self) -> list[tuple[int, int]]:
+        """Epochs and their start offsets."""
+        return self.cache.entries
+
+    @property
+    def latest_epoch(self) -> int:
+        """The newest epoch, -1 if there is none."""
+        return self.cache.latest_epoch
+
+    def load(self) -> None:
+        """Take the entries from the file, if there is one. MalformedCheckpoint, OSError."""
+        self.cache.entries = []
+        if self.disk.exists(self.path):
+            self.cache.entries = parse_epochs(self.path, read_file(self.disk, self.path))
+
+    def assign(self, epoch: int, start: int) -> None:
+        """Let an epoch begin at an offset; see the cache."""
+        before = list(self.cache.entries)
+        self.cache.assign(epoch, start)
+        self._write_unless(before)
+
+    def end_offset_for(self, epoch: int, log_end: int) -> tuple[int, int]:
+        """The newest known epoch up to the asked one, and the exclusive end of its records."""
+        return self.cache.end_offset_for(epoch, log_end)
+
+    def truncate_from_end(self, end: int) -> None:
+        """The log now ends here."""
+        before = list(self.cache.entries)
+        self.cache.truncate_from_end(end)
+        self._write_unless(before)
+
+    def truncate_from_start(self, start: int) -> None:
+        """The log now begins here."""
+        before = list(self.cache.entries)
+        self.cache.truncate_from_start(start)
+        self._write_unless(before)
+
+    def clear(self) -> None:
+        """Forget every epoch; the file stays, empty of entries."""
+        self.cache.clear()
+        self.write()
+
+    def write(self) -> None:
+        """Replace the file by what the cache holds."""
+        replace_file(
+            self.disk,
+            self.path,
+            encode_lines([f"{epoch} {start}" for epoch, start in self.entries]),
+        )
+
+    def moved_to(self, directory: str) -> None:
+        """The directory was renamed."""
+        self.path = f"{directory}/{NAME}"
+
+    def _write_unless(self, before: list[tuple[int, int]]) -> None:
+        if self.cache.entries != before:
+            self.write()

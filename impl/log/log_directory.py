@@ -1,0 +1,271 @@
+"""One of a broker's ``log.dirs``: its lock, its checkpoints, its partitions.
+
+Source: LogManager; the fact sheet, sections h.6, i.6, k.4 and l.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from impl.disk import Disk, File, Locked, replace_file
+from impl.log.checkpoint_file import OffsetCheckpoint, TopicPartition, TornCheckpoint
+from impl.log.config import LogConfig
+from impl.log.directory_names import directory_name, parse_name
+from impl.log.errors import StorageError
+from impl.log.leader_epoch_cache import LeaderEpochFileCache
+from impl.log.loading import Recovery, load_log
+from impl.log.log import Log
+from impl.log.meta_properties import MetaProperties, read_meta
+
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LOCK = ".lock"
+
+
+@dataclass
+class Doomed:
+    """A directory that was renamed to ``-delete``: it goes when its time (ms) has come."""
+
+    partition: TopicPartition
+    path: str
+    due_ms: int
+    log: Log | None = None
+
+
+@dataclass(frozen=True)
+class LogSettings:
+    """What every log of a broker is made with. ``config_of``: a topic's own configuration.
+
+    ``scan_everything``: for a disk that does not keep what it said was durable: no marker of a
+    clean stop and no recovery point is believed, every segment is scanned at every start.
+    """
+
+    now_ms: Callable[[], int]
+    config: LogConfig = field(default_factory=LogConfig)
+    config_of: Callable[[str, LogConfig], LogConfig] = lambda topic, config: config
+    new_cache: Callable[[], LeaderEpochFileCache] = LeaderEpochFileCache
+    scan_everything: bool = False
+
+
+class LogDirectory:
+    """Partitions in one directory. ``failure`` says why it is offline, empty while it is not.
+
+    ``broken``: partitions that could not be loaded, or failed later, with the reason; the others
+    go on.
+    """
+
+    def __init__(self, disk: Disk, path: str, settings: LogSettings) -> None:
+        self.disk = disk
+        self.path = path
+        self.settings = settings
+        self.logs: dict[TopicPartition, Log] = {}
+        self.futures: dict[TopicPartition, Log] = {}
+        self.doomed: list[Doomed] = []
+        self.broken: dict[TopicPartition, StorageError] = {}
+        self._kept: dict[TopicPartition, tuple[int, int, int]] = {}
+        self.recoveries: list[Recovery] = []
+        self.notes: list[str] = []
+        self.failure = ""
+        self.high_watermarks = OffsetCheckpoint(disk, f"{path}/replication-offset-checkpoint")
+        self.recovery_points = OffsetCheckpoint(disk, f"{path}/recovery-point-offset-checkpoint")
+        self.log_starts = OffsetCheckpoint(disk, f"{path}/log-start-offset-checkpoint")
+        self._marker = f"{path}/{CLEAN_SHUTDOWN}"
+        self._lock: File | None = None
+
+    # Beginning and end
+
+    def acquire(self) -> None:
+        """Make the directory if need be, and lock it. Locked if another broker uses it; OSError."""
+        self.disk.make_directory(self.path)
+        try:
+            self._lock = self.disk.lock(f"{self.path}/{LOCK}")
+        except Locked:
+            raise Locked(
+                f"{self.path}/{LOCK}: another broker uses this directory; stop it, or name another"
+            ) from None
+
+    @property
+    def clean(self) -> bool:
+        """The last stop was a clean one, and is believed."""
+        return self.disk.exists(self._marker) and not self.settings.scan_everything
+
+    def read_meta(self) -> MetaProperties | None:
+        """What ``meta.properties`` says; None if it says nothing. MalformedCheckpoint, OSError."""
+        try:
+            return read_meta(self.disk, self.path)
+        except TornCheckpoint as error:
+            if self.clean:
+                raise
+            self.notes.append(f"{error}; written anew")
+            return None
+
+    def load(self) -> None:
+        """Load every partition. StorageError, OSError: then the whole directory is offline."""
+        clean = self.clean
+        points = self._read(self.recovery_points, clean)
+        starts = self._read(self.log_starts, clean)
+        marks = self._read(self.high_watermarks, clean)
+        if self.settings.scan_everything:
+            points = {}
+        for name in self.disk.names(self.path):
+            if self.disk.is_directory(f"{self.path}/{name}"):
+                self._load_partition(name, clean, points, starts, marks)
+        # From here on a crash is an unclean stop again.
+        if self.disk.exists(self._marker):
+            self.disk.remove(self._marker)
+            self.disk.sync_directory(self.path)
+        if not clean:
+            # What the files say of partitions that are gone must not meet their successors.
+            self.checkpoint()
+
+    def _read(self, checkpoint: OffsetCheckpoint, clean: bool) -> dict[TopicPartition, int]:
+        try:
+            return checkpoint.read()
+        except TornCheckpoint as error:
+            if clean:
+                raise
+            self.notes.append(f"{error}; taken as empty")
+            return {}
+
+    def _load_partition(
+        self,
+        name: str,
+        clean: bool,
+        points: Mapping[TopicPartition, int],
+        starts: Mapping[TopicPartition, int],
+        marks: Mapping[TopicPartition, int],
+    ) -> None:
+        partition, kind = parse_name(self.path, name)
+        path = f"{self.path}/{name}"
+        if kind == "delete":
+            due = self.settings.now_ms() + self._config(partition).file_delete_delay_ms
+            self.doomed.append(Doomed(partition, path, due))
+            return
+        # Checkpoints are by partition and speak of the current log; a future one is scanned whole.
+        point, start = (0, 0) if kind else (points.get(partition, 0), starts.get(partition, 0))
+        try:
+            log, told = load_log(
+                self.disk, path, self._config(partition), self.settings.now_ms, clean, point, start,
+                self.settings.new_cache(),
+            )  # fmt: skip
+        except StorageError as error:
+            self.broken[partition] = error
+            self._kept[partition] = point, start, marks.get(partition, 0)
+            return
+        self.recoveries.append(told)
+        if kind:
+            self.futures[partition] = log
+            return
+        log.high_watermark = max(log.log_start, min(marks.get(partition, 0), log.log_end))
+        self._adopt(partition, log)
+
+    def create(self, partition: TopicPartition, name: str) -> Log:
+        """A new, empty log in a directory of that name."""
+        path = f"{self.path}/{name}"
+        self.disk.make_directory(path)
+        log, _ = load_log(
+            self.disk, path, self._config(partition), self.settings.now_ms, clean=False,
+            cache=self.settings.new_cache(),
+        )  # fmt: skip
+        return log
+
+    def add(self, partition: TopicPartition) -> Log:
+        """A new log for a partition that has none here."""
+        log = self.create(partition, directory_name(partition))
+        self._adopt(partition, log)
+        return log
+
+    def _adopt(self, partition: TopicPartition, log: Log) -> None:
+        self.logs[partition] = log
+        # Kafka writes the recovery points here, after a truncation. A log start or a high watermark
+        # that was lowered must not come back either, over records that came later; nor records
+        # below a log start that was raised, when their epochs are forgotten.
+        log.ends_moved = self.checkpoint
+
+    def give_up(self, partition: TopicPartition, why: StorageError) -> None:
+        """A partition is offline from now on; the others go on."""
+        log = self.logs.pop(partition, None)
+        if log is not None:
+            self._kept[partition] = log.recovery_point, log.log_start, log.high_watermark
+            log.release()
+        self.broken[partition] = why
+
+    def _config(self, partition: TopicPartition) -> LogConfig:
+        return self.settings.config_of(partition[0], self.settings.config)
+
+    def close(self) -> None:
+        """A clean stop: everything durable, checkpointed, and marked as such."""
+        for log in [*self.logs.values(), *self.futures.values()]:
+            log.close()
+            log.flush()
+            for segment in log.segments:
+                segment.sync()
+            log.release()
+        self.checkpoint()
+        # No half-written marker: its name is all that it says.
+        if not self.broken:
+            replace_file(self.disk, self._marker, b"")
+        self.release()
+
+    def release(self) -> None:
+        """Let go of all files, and of the lock, as they are."""
+        for log in [*self.logs.values(), *self.futures.values()]:
+            log.release()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    # Checkpoints
+
+    def checkpoint(self) -> None:
+        """Write all three. What they said of partitions that are offline stays."""
+        points = {name: kept[0] for name, kept in self._kept.items()}
+        starts = {name: kept[1] for name, kept in self._kept.items() if kept[1]}
+        for name, log in self.logs.items():
+            points[name] = log.recovery_point
+            if log.log_start > log.segments[0].base_offset:  # else the first segment tells it
+                starts[name] = log.log_start
+        self.recovery_points.write(points)
+        self.log_starts.write(starts)
+        self.checkpoint_high_watermarks()
+
+    def checkpoint_high_watermarks(self) -> None:
+        """The high watermark of each log."""
+        marks = {name: kept[2] for name, kept in self._kept.items()}
+        marks.update((name, log.high_watermark) for name, log in self.logs.items())
+        self.high_watermarks.write(marks)
+
+    # Deletion
+
+    def doom(self, partition: TopicPartition, log: Log, name: str) -> None:
+        """Rename a log's directory to a ``-delete`` name; it is removed later."""
+        path = f"{self.path}/{name}"
+        self.disk.rename(log.directory, path)
+        self.disk.sync_directory(self.path)
+        log.moved_to(path)
+        due = self.settings.now_ms() + log.config.file_delete_delay_ms
+        self.doomed.append(Doomed(partition, path, due, log))
+
+    def remove_doomed(self, now_ms: int) -> list[TopicPartition]:
+        """Remove what is due; what cannot be removed goes to the end of the queue."""
+        waiting, self.doomed = self.doomed, []
+        removed: list[TopicPartition] = []
+        for doomed in waiting:
+            if doomed.due_ms > now_ms:
+                self.doomed.append(doomed)
+                continue
+            try:
+                self._remove(doomed)
+                removed.append(doomed.partition)
+            except OSError as error:
+                self.notes.append(f"{doomed.path}: not removed: {error}; tried again later")
+                self.doomed.append(doomed)
+        return removed
+
+    def _remove(self, doomed: Doomed) -> None:
+        if doomed.log is not None:
+            doomed.log.release()
+            doomed.log.epochs.cache.clear()
+        for name in self.disk.names(doomed.path):
+            self.disk.remove(f"{doomed.path}/{name}")
+        self.disk.remove_directory(doomed.path)

@@ -1,0 +1,324 @@
+"""All logs of a broker, over several directories: start, stop, checkpoints, retention, deletion.
+
+Nothing runs by itself: ``tick`` does what is due, so that a world can make every task a step of
+its own. A directory that fails takes its partitions offline (1.0+), a corrupt file its partition
+alone; everything else goes on. Source: kafka.log.LogManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from uuid import uuid4
+
+from impl.disk import Disk
+from impl.log.checkpoint_file import TopicPartition
+from impl.log.directory_names import delete_name, directory_name, future_name
+from impl.log.errors import StorageError
+from impl.log.log import Log
+from impl.log.log_directory import LogDirectory, LogSettings
+from impl.log.meta_properties import MetaProperties, agreed, write_meta
+from impl.log.record_batch import batches_in
+from impl.log.retention import delete_old_segments
+
+
+class LogManager:
+    """The logs of one broker. ``unique`` names directories that are to go, ``failed`` is told of
+    a directory that went offline.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        directories: Sequence[str],
+        settings: LogSettings,
+        unique: Callable[[], str] = lambda: uuid4().hex,
+        failed: Callable[[str, str], None] = lambda directory, why: None,
+    ) -> None:
+        if not directories:
+            raise ValueError("log.dirs names at least one directory")
+        self.disk = disk
+        self.settings = settings
+        self.unique = unique
+        self.failed = failed
+        self.directories = [LogDirectory(disk, path, settings) for path in directories]
+
+    # Beginning and end
+
+    def start(self, broker_id: int | None = None, cluster_id: str | None = None) -> int | None:
+        """Lock, compare ``meta.properties``, load. The broker id that all agree on.
+
+        Locked if another broker uses a directory; InconsistentBrokerId, InconsistentClusterId;
+        OSError if no directory is left.
+        """
+        try:
+            metas: dict[str, MetaProperties] = {}
+            for directory in self.directories:
+                with self._directory_may_fail(directory):
+                    directory.acquire()
+                    if (meta := directory.read_meta()) is not None:
+                        metas[directory.path] = meta
+            found = agreed(metas, broker_id, cluster_id)
+            for directory in self._online():
+                with self._directory_may_fail(directory):
+                    if found is not None and directory.path not in metas:
+                        write_meta(self.disk, directory.path, MetaProperties(found, cluster_id))
+                    directory.load()
+            self._refuse_duplicates()
+        except Exception:
+            for directory in self.directories:
+                directory.release()
+            raise
+        if not self._online():
+            told = "; ".join(f"{each.path}: {each.failure}" for each in self.directories)
+            raise OSError(f"no log directory is usable: {told}")
+        return found
+
+    def _refuse_duplicates(self) -> None:
+        """A partition that two directories claim is offline in both: neither can be believed."""
+        homes: dict[TopicPartition, LogDirectory] = {}
+        for directory in self._online():
+            for partition in sorted(directory.logs):
+                first = homes.setdefault(partition, directory)
+                if first is not directory:
+                    name = directory_name(partition)
+                    why = f"{name} is in {first.path} too; remove one of them"
+                    error = StorageError(f"{directory.path}/{name}", "", why)
+                    for each in (first, directory):
+                        each.give_up(partition, error)
+
+    def stop(self) -> None:
+        """A clean stop of every directory that is online."""
+        for directory in self._online():
+            with self._directory_may_fail(directory):
+                directory.close()
+
+    @contextmanager
+    def _directory_may_fail(self, directory: LogDirectory) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, StorageError) as error:
+            self.fail(directory.path, str(error))
+
+    def fail(self, path: str, why: str) -> None:
+        """A directory cannot be used any more: its partitions are offline until a restart."""
+        directory = self._directory(path)
+        if directory.failure:
+            return
+        directory.failure = why
+        for partition in [*directory.logs]:
+            directory.broken[partition] = StorageError(path, "", why)
+        directory.release()
+        directory.logs.clear()
+        directory.futures.clear()
+        directory.doomed.clear()
+        self.failed(path, why)
+
+    def _online(self) -> list[LogDirectory]:
+        return [directory for directory in self.directories if not directory.failure]
+
+    def _directory(self, path: str) -> LogDirectory:
+        for directory in self.directories:
+            if directory.path == path:
+                return directory
+        known = ", ".join(directory.path for directory in self.directories)
+        raise ValueError(f"{path} is none of the log directories {known}")
+
+    # Partitions
+
+    @property
+    def partitions(self) -> list[TopicPartition]:
+        """All that have a usable log, sorted."""
+        return sorted(name for directory in self._online() for name in directory.logs)
+
+    @property
+    def offline(self) -> dict[TopicPartition, StorageError]:
+        """Partitions that are here and cannot be used, with the reason."""
+        return {name: why for each in self.directories for name, why in each.broken.items()}
+
+    def home(self, partition: TopicPartition) -> LogDirectory | None:
+        """The directory that holds a partition's log."""
+        return next((each for each in self._online() if partition in each.logs), None)
+
+    def log(self, partition: TopicPartition) -> Log | None:
+        """A partition's log; None if there is none. StorageError if it is offline."""
+        home = self.home(partition)
+        if home is not None:
+            return home.logs[partition]
+        if partition in self.offline:
+            raise self.offline[partition]
+        return None
+
+    @contextmanager
+    def using(self, partition: TopicPartition) -> Iterator[Log]:
+        """A partition's log, while it is worked with. An OSError takes its directory offline, a
+        corrupt file the partition; both come out as StorageError. KeyError if there is no log.
+        """
+        log = self.log(partition)
+        home = self.home(partition)
+        if log is None or home is None:
+            raise KeyError(f"no log of {directory_name(partition)} is here")
+        try:
+            yield log
+        except OSError as error:
+            self.fail(home.path, str(error))
+            raise StorageError(home.path, "", str(error)) from error
+        except StorageError as error:
+            home.give_up(partition, error)
+            raise
+
+    def create(self, partition: TopicPartition, path: str | None = None) -> Log:
+        """A partition's log, made if there is none: in that directory, else where fewest are.
+
+        StorageError if the partition is offline, or the directory fails.
+        """
+        log = self.log(partition)
+        if log is not None:
+            return log
+        if path is None:
+            home = min(self._online(), key=lambda each: len(each.logs) + len(each.futures))
+        else:
+            home = self._directory(path)
+        if home.failure:
+            raise StorageError(home.path, "", home.failure)
+        try:
+            return home.add(partition)
+        except OSError as error:
+            self.fail(home.path, str(error))
+            raise StorageError(home.path, "", str(error)) from error
+
+    def delete(self, partition: TopicPartition) -> None:
+        """Drop a partition: off the map, renamed, and removed when its time comes (``tick``).
+
+        A copy to another directory that was under way goes with it.
+        """
+        home = self.home(partition)
+        if home is None:
+            if (broken := self.offline.get(partition)) is not None:
+                raise broken
+            return
+        self.abandon_move(partition)
+        self._doom(home, partition, home.logs.pop(partition))
+
+    def _doom(self, home: LogDirectory, partition: TopicPartition, log: Log) -> None:
+        with self._directory_may_fail(home):
+            home.doom(partition, log, delete_name(partition, self.unique()))
+            home.checkpoint()
+
+    # Moving to another directory (1.1+)
+
+    def future(self, partition: TopicPartition) -> Log | None:
+        """The copy that is under way."""
+        return next(
+            (each.futures[partition] for each in self._online() if partition in each.futures), None
+        )
+
+    def start_move(self, partition: TopicPartition, path: str) -> Log | None:
+        """Begin to copy a partition to another directory; None if it is there already."""
+        home, target = self.home(partition), self._directory(path)
+        if home is None:
+            raise KeyError(f"no log of {directory_name(partition)} is here")
+        if target.failure:
+            raise StorageError(target.path, "", target.failure)
+        self.abandon_move(partition)
+        if home is target:
+            return None
+        current = home.logs[partition]
+        log = target.create(partition, future_name(partition, self.unique()))
+        log.truncate_fully_and_start_at(current.log_start)
+        target.futures[partition] = log
+        return log
+
+    def copy_some(self, partition: TopicPartition, max_bytes: int) -> bool:
+        """Copy up to so many bytes (one batch at least); True once the copy has caught up."""
+        future = self.future(partition)
+        if future is None:
+            raise KeyError(f"{directory_name(partition)} is not being moved")
+        with self.using(partition) as current:
+            if future.log_end < current.log_start or future.log_end > current.log_end:
+                future.truncate_fully_and_start_at(current.log_start)
+            data = current.read(future.log_end, max_bytes).region.read()
+            if data:
+                future.append_as_follower(_whole_batches(data))
+            return future.log_end == current.log_end
+
+    def finish_move(self, partition: TopicPartition) -> None:
+        """The copy takes the place of the current log, which goes as a deleted one does."""
+        home = self.home(partition)
+        target = next((each for each in self._online() if partition in each.futures), None)
+        if home is None or target is None:
+            raise KeyError(f"{directory_name(partition)} is not being moved")
+        log, old = target.futures[partition], home.logs[partition]
+        if log.log_end != old.log_end:
+            raise ValueError(f"the copy ends at {log.log_end}, the log at {old.log_end}")
+        log.flush()
+        log.high_watermark, log.log_start = old.high_watermark, old.log_start
+        path = f"{target.path}/{directory_name(partition)}"
+        self.disk.rename(log.directory, path)
+        self.disk.sync_directory(target.path)
+        log.moved_to(path)
+        del target.futures[partition], home.logs[partition]
+        target.logs[partition] = log
+        log.ends_moved = target.checkpoint
+        target.checkpoint()
+        self._doom(home, partition, old)
+
+    def abandon_move(self, partition: TopicPartition) -> None:
+        """Give up a copy that is under way, if there is one."""
+        for directory in self._online():
+            log = directory.futures.pop(partition, None)
+            if log is not None:
+                self._doom(directory, partition, log)
+
+    # What is due
+
+    def flush_rolled(self) -> int:
+        """Make rolled segments durable, up to the active one; logs that were flushed."""
+
+        def flush(log: Log) -> int:
+            due = log.unflushed_roll
+            if due:
+                log.flush(log.active.base_offset)
+            return int(due)
+
+        return self._sum_over_logs(flush)
+
+    def apply_retention(self) -> int:
+        """Drop old segments of all logs; how many."""
+        return self._sum_over_logs(delete_old_segments)
+
+    def _sum_over_logs(self, work: Callable[[Log], int]) -> int:
+        """Work on each log in turn; one that fails is offline, and the others go on."""
+        total = 0
+        for partition in self.partitions:
+            with suppress(StorageError, KeyError), self.using(partition) as log:
+                total += work(log)
+        return total
+
+    def remove_due(self) -> list[TopicPartition]:
+        """Remove files of dropped segments, and of deleted partitions, whose delay is over."""
+        now_ms, removed = self.settings.now_ms(), []
+        for directory in self._online():
+            for log in directory.logs.values():
+                log.remove_marked(now_ms)
+            removed += directory.remove_doomed(now_ms)
+        return removed
+
+    def checkpoint(self) -> None:
+        """Write all checkpoints of all directories."""
+        for directory in self._online():
+            with self._directory_may_fail(directory):
+                directory.checkpoint()
+
+    def checkpoint_high_watermarks(self) -> None:
+        """Write the high watermarks, as a broker does every five seconds."""
+        for directory in self._online():
+            with self._directory_may_fail(directory):
+                directory.checkpoint_high_watermarks()
+
+
+def _whole_batches(data: bytes) -> bytes:
+    end = 0
+    for at, batch in batches_in(data):
+        end = at + batch.size
+    return data[:end]

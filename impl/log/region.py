@@ -1,0 +1,41 @@
+"""A region of a segment's file: what a fetch is answered with, unparsed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from impl.disk import File
+from impl.log.record import StoredRecord
+from impl.log.record_batch import batches_in, records_of
+
+
+@dataclass(frozen=True)
+class Region:
+    """``length`` bytes from ``position``; it may end within a batch (``FileRecords.slice``)."""
+
+    file: File
+    position: int
+    length: int
+
+    def read(self) -> bytes:
+        """The bytes."""
+        return self.file.read(self.position, self.length)
+
+    def send_to(self, socket: int) -> int:
+        """Send everything to a socket's descriptor; the bytes do not pass through this process."""
+        sent = 0
+        while sent < self.length:
+            taken = self.file.send(socket, self.position + sent, self.length - sent)
+            if not taken:
+                break
+            sent += taken
+        return sent
+
+    def records(self, from_offset: int = 0) -> Iterator[StoredRecord]:
+        """The records of all whole batches, from an offset on: what a consumer makes of them."""
+        data = self.read()
+        for at, _ in batches_in(data):
+            for record in records_of(data, at):
+                if record.offset >= from_offset:
+                    yield record

@@ -1,0 +1,285 @@
+"""A segment: a ``.log`` file of batches from a base offset on, with its two indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from impl.disk import Disk, File
+from impl.log.config import LogConfig
+from impl.log.errors import CorruptRecord, CorruptSegment
+from impl.log.indexes import OffsetIndex, TimeIndex
+from impl.log.record import NO_TIMESTAMP
+from impl.log.record_batch import HEADER, Batch, header_at, records_of
+from impl.log.region import Region
+
+LOG, INDEX, TIME_INDEX, TXN_INDEX = ".log", ".index", ".timeindex", ".txnindex"
+DELETED = ".deleted"
+MAX_RELATIVE = 2**31 - 1
+
+LOOK_AHEAD = 4096
+"""Bytes read at once to see headers: small batches share a read."""
+
+
+class TimedOffset(NamedTuple):
+    """The answer to "which offset at this time": the first record at it or later."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+def file_name(base_offset: int, suffix: str) -> str:
+    """Twenty digits and a suffix."""
+    return f"{base_offset:020d}{suffix}"
+
+
+class Segment:
+    """Files named by the base offset. Positions and ``size`` are bytes in the ``.log`` file.
+
+    ``max_timestamp`` is the greatest so far, -1 if there is none, ``offset_of_max`` where it is:
+    the last offset of its batch, which is as good for a search.
+    """
+
+    def __init__(
+        self, disk: Disk, directory: str, base_offset: int, config: LogConfig, now_ms: int
+    ) -> None:
+        self.disk = disk
+        self.directory = directory
+        self.base_offset = base_offset
+        self.config = config
+        self.suffix = ""
+        limit = config.segment_index_bytes
+        self.index = OffsetIndex(disk, self.path(INDEX), base_offset, limit)
+        self.time_index = TimeIndex(disk, self.path(TIME_INDEX), base_offset, limit)
+        self._file: File | None = None
+        self.size = 0
+        self.created_ms = now_ms
+        self.first_timestamp: int | None = None
+        self.max_timestamp = NO_TIMESTAMP
+        self.offset_of_max = base_offset
+        self.bytes_since_index = 0
+
+    def path(self, suffix: str) -> str:
+        """The path of one of the segment's files."""
+        return f"{self.directory}/{file_name(self.base_offset, suffix)}{self.suffix}"
+
+    @property
+    def file(self) -> File:
+        """The ``.log`` file, opened when first used."""
+        if self._file is None:
+            self._file = self.disk.open(self.path(LOG))
+        return self._file
+
+    def create(self) -> None:
+        """Make the files, with nothing in them."""
+        self._file = self.disk.open(self.path(LOG), create=True)
+        self._file.truncate(0)
+        self.index.create()
+        self.time_index.create()
+
+    def load(self) -> None:
+        """Take up a segment whose files are there and sound; CorruptIndex, CorruptSegment."""
+        self.size = self.file.size()
+        last = self.index.last
+        if last is not None and last.position >= self.size:
+            raise self.index.corrupt(len(self.index) - 1, f"{last} in a log of {self.size} bytes")
+        self.load_max_timestamp()
+
+    # Appending
+
+    def append(
+        self, parts: list[bytes | memoryview], size: int, first_offset: int, last_offset: int,
+        max_timestamp: int, offset_of_max: int,
+    ) -> int:  # fmt: skip
+        """Write batches at the end, in parts; an index entry first if one is due.
+
+        Returns the position of the first batch. What a failed write left is cut off again.
+        """
+        position = self.size
+        try:
+            self.file.write(position, *parts)
+        except OSError:
+            self.file.truncate(position)
+            raise
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp, self.offset_of_max = max_timestamp, offset_of_max
+        if self.first_timestamp is None and max_timestamp >= 0 and not position:
+            self.first_timestamp = max_timestamp
+        if self.bytes_since_index > self.config.index_interval_bytes:
+            entry = last_offset if self.config.index_last_offset else first_offset
+            self.index.append(entry, position)
+            self.time_index.maybe_append(self.max_timestamp, self.offset_of_max)
+            self.bytes_since_index = 0
+        self.bytes_since_index += size
+        self.size += size
+        return position
+
+    def should_roll(self, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
+        """Too large, too old, an index full, or offsets too far from the base."""
+        config = self.config
+        return (
+            self.size > config.segment_bytes - size
+            or (self.size > 0 and self._age(max_timestamp, now_ms) > self._longest())
+            or self.index.full
+            or self.time_index.full
+            or not 0 <= last_offset - self.base_offset <= MAX_RELATIVE
+        )
+
+    def _longest(self) -> int:
+        return self.config.segment_ms - self.config.segment_jitter_ms
+
+    def _age(self, max_timestamp: int, now_ms: int) -> int:
+        """By the records' own time if they have one, else by the clock."""
+        if self.first_timestamp is None and self.size > 0:
+            found = next(self.batches(), None)
+            if found is not None and found[1].max_timestamp >= 0:
+                self.first_timestamp = found[1].max_timestamp
+        if self.first_timestamp is None or max_timestamp < 0:
+            return now_ms - self.created_ms
+        return max_timestamp - self.first_timestamp
+
+    def become_inactive(self) -> None:
+        """No further appends: the last time entry, and files no larger than they need be."""
+        self.time_index.maybe_append(self.max_timestamp, self.offset_of_max)
+        self.index.trim()
+        self.time_index.trim()
+
+    def become_active(self) -> None:
+        """Appends follow: room in the indexes."""
+        self.index.grow()
+        self.time_index.grow()
+
+    # Reading
+
+    def batches(self, position: int = 0) -> Iterator[tuple[int, Batch]]:
+        """Headers from a position that a batch begins at; CorruptSegment at the first bad one."""
+        while position < self.size:
+            ahead = self.file.read(position, min(LOOK_AHEAD, self.size - position))
+            at = 0
+            while at < len(ahead) and (at == 0 or len(ahead) - at >= HEADER.size):
+                try:
+                    batch = header_at(ahead, at)
+                except CorruptRecord as error:
+                    shift = position + error.position
+                    raise CorruptSegment(self.path(LOG), f"byte {shift}", error.why) from error
+                if position + at + batch.size > self.size:
+                    why = f"a batch of {batch.size} bytes, the file ends after {self.size}"
+                    raise CorruptSegment(self.path(LOG), f"byte {position + at}", why)
+                yield position + at, batch
+                at += batch.size
+            position += at
+
+    def find(self, offset: int, position: int = 0) -> tuple[int, Batch] | None:
+        """Position and header of the batch that holds an offset, or of the first one after it."""
+        begin = max(self.index.lookup(offset).position, position)
+        for place, batch in self.batches(begin):
+            if batch.last_offset >= offset:
+                return place, batch
+        return None
+
+    def next_offset(self) -> int:
+        """The offset after the last record; the base offset if there is none."""
+        last = self.index.last
+        found = self.base_offset
+        for _, batch in self.batches(last.position if last else 0):
+            found = batch.next_offset
+        return found
+
+    def region(self, position: int, length: int) -> Region:
+        """A part of the ``.log`` file, to be handed out unparsed."""
+        return Region(self.file, position, length)
+
+    def offset_for_time(self, timestamp: int, from_offset: int) -> TimedOffset | None:
+        """The first record at that time or later, from an offset on."""
+        begin = max(self.time_index.lookup(timestamp).offset, from_offset)
+        for place, batch in self.batches(self.index.lookup(begin).position):
+            if batch.max_timestamp < timestamp or batch.last_offset < from_offset:
+                continue
+            try:
+                records = records_of(self.file.read(place, batch.size))
+            except CorruptRecord as error:
+                where = f"byte {place + error.position}"
+                raise CorruptSegment(self.path(LOG), where, error.why) from error
+            for record in records:
+                if record.timestamp >= timestamp and record.offset >= from_offset:
+                    return TimedOffset(record.timestamp, record.offset, batch.leader_epoch)
+        return None
+
+    def largest_timestamp(self) -> int:
+        """Of the records; when the file was changed if they have none."""
+        if self.max_timestamp >= 0:
+            return self.max_timestamp
+        return self.disk.modified_ms(self.path(LOG))
+
+    def load_max_timestamp(self) -> None:
+        """Find the greatest timestamp again: the last time entry, and what came after it."""
+        last = self.time_index.last
+        self.max_timestamp, self.offset_of_max = NO_TIMESTAMP, self.base_offset
+        if last is not None:
+            self.max_timestamp, self.offset_of_max = last.timestamp, last.offset
+        for _, batch in self.batches(self.index.lookup(self.offset_of_max).position):
+            if batch.max_timestamp > self.max_timestamp:
+                self.max_timestamp, self.offset_of_max = batch.max_timestamp, batch.last_offset
+
+    # Cutting
+
+    def truncate_to(self, offset: int, now_ms: int) -> int:
+        """Cut the batch that holds an offset and all after it, durably. Bytes that went."""
+        found = self.find(offset)
+        self.index.truncate_to(offset)
+        self.time_index.truncate_to(offset)
+        if found is None:
+            return 0
+        cut = self.size - found[0]
+        self.cut_bytes(found[0])
+        if not self.size:
+            self.created_ms, self.first_timestamp = now_ms, None
+        self.bytes_since_index = 0
+        self.load_max_timestamp()
+        return cut
+
+    def cut_bytes(self, size: int) -> None:
+        """Cut the ``.log`` file; what went must not come back after a loss of power."""
+        self.file.truncate(size)
+        self.file.sync()
+        self.size = size
+
+    # Files
+
+    def sync(self) -> None:
+        """Return when records and indexes are durable."""
+        self.file.sync()
+        self.index.sync()
+        self.time_index.sync()
+
+    def mark_deleted(self) -> None:
+        """Rename the files to ``.deleted``; the ``.log`` first: without it the others are void."""
+        for suffix in (LOG, INDEX, TIME_INDEX, TXN_INDEX):
+            if self.disk.exists(self.path(suffix)):
+                self.disk.rename(self.path(suffix), self.path(suffix) + DELETED)
+        self.suffix = DELETED
+        self.moved_to(self.directory)
+
+    def remove(self) -> None:
+        """Remove the files; one that is gone already is no error."""
+        self.close()
+        for suffix in (LOG, INDEX, TIME_INDEX, TXN_INDEX):
+            if self.disk.exists(self.path(suffix)):
+                self.disk.remove(self.path(suffix))
+
+    def moved_to(self, directory: str) -> None:
+        """The directory was renamed; open files stay open."""
+        self.directory = directory
+        if self._file is not None:
+            self._file.moved_to(self.path(LOG))
+        self.index.moved_to(self.path(INDEX))
+        self.time_index.moved_to(self.path(TIME_INDEX))
+
+    def close(self) -> None:
+        """Let go of the files."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        self.index.close()
+        self.time_index.close()

@@ -1,0 +1,49 @@
+"""What a log looks at before it appends a producer's or a leader's bytes (``LogValidator``)."""
+
+from __future__ import annotations
+
+from impl.log.config import LOG_APPEND_TIME, LogConfig
+from impl.log.errors import CorruptRecord, InvalidBatch
+from impl.log.record_batch import Batch, check, encode_batch, records_of
+
+
+def checked(data: bytes, config: LogConfig) -> list[tuple[int, Batch, bytes]]:
+    """Each batch with its place; InvalidBatch if one is cut, altered or too large."""
+    found: list[tuple[int, Batch, bytes]] = []
+    at = 0
+    try:
+        while at < len(data):
+            batch = check(data, at)
+            found.append((at, batch, data))
+            at += batch.size
+    except CorruptRecord as error:
+        raise InvalidBatch("CORRUPT_MESSAGE", str(error)) from error
+    if not found:
+        raise InvalidBatch("INVALID_RECORD", "no batch at all")
+    for at, batch, _ in found:
+        if batch.size > config.max_message_bytes:
+            why = f"byte {at}: {batch.size} bytes, at most {config.max_message_bytes}"
+            raise InvalidBatch("RECORD_TOO_LARGE", why)
+    if len(data) > config.segment_bytes:
+        why = f"{len(data)} bytes, a segment has {config.segment_bytes}"
+        raise InvalidBatch("RECORD_LIST_TOO_LARGE", why)
+    return found
+
+
+def check_time(batch: Batch, config: LogConfig, now_ms: int) -> None:
+    """InvalidBatch if the producer's clock is too far from the broker's."""
+    widest = config.message_timestamp_difference_max_ms
+    if config.message_timestamp_type == LOG_APPEND_TIME or batch.max_timestamp < 0:
+        return
+    if abs(batch.max_timestamp - now_ms) > widest:
+        why = f"{batch.max_timestamp} is more than {widest} ms from the broker's time"
+        raise InvalidBatch("INVALID_TIMESTAMP", why)
+
+
+def converted(data: bytes, at: int) -> tuple[bytes, int, Batch]:
+    """Messages of an older format as a v2 batch, which the leader stores instead."""
+    try:
+        whole = encode_batch(records_of(data, at))
+        return whole, 0, check(whole)
+    except CorruptRecord as error:
+        raise InvalidBatch("CORRUPT_MESSAGE", str(error)) from error

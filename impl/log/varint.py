@@ -1,0 +1,40 @@
+"""Numbers of varying length, as in Protocol Buffers: zigzag, seven bits a byte, low bits first."""
+
+from __future__ import annotations
+
+from impl.log.errors import CorruptRecord
+
+Buffer = bytes | bytearray | memoryview
+
+LONGEST = 10
+"""Bytes of the longest varlong."""
+
+
+def _encoded(number: int) -> bytes:
+    zigzag = number << 1 if number >= 0 else ~(number << 1)
+    parts = bytearray()
+    while zigzag > 0x7F:
+        parts.append(zigzag & 0x7F | 0x80)
+        zigzag >>= 7
+    parts.append(zigzag)
+    return bytes(parts)
+
+
+_SMALL = [_encoded(number) for number in range(2048)]
+
+
+def encode(number: int) -> bytes:
+    """A varint, or a varlong: the form is the same."""
+    return _SMALL[number] if 0 <= number < 2048 else _encoded(number)
+
+
+def decode(data: Buffer, at: int) -> tuple[int, int]:
+    """The number at that place, and the place after it. CorruptRecord if it does not end."""
+    zigzag = shift = 0
+    for place in range(at, min(at + LONGEST, len(data))):
+        byte = data[place]
+        zigzag |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return zigzag >> 1 ^ -(zigzag & 1), place + 1
+        shift += 7
+    raise CorruptRecord(at, "a number of varying length does not end")
