@@ -1,0 +1,57 @@
+"""``/brokers/topics/T/partitions/P/state``: who leads a partition, and its in-sync replicas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from impl.znodes import paths
+from impl.znodes.text import Reader, write
+
+NO_LEADER = -1
+LEADER_DURING_DELETE = -2
+INITIAL_LEADER_EPOCH = 0
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class LeaderIsrAndControllerEpoch:
+    """Leader, leader epoch, ISR in its order, and the epoch of the controller that wrote it.
+
+    ``zk_version`` is the data version of the znode, and no part of its text.
+    """
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    controller_epoch: int
+    zk_version: int = 0
+
+    def with_zk_version(self, version: int) -> LeaderIsrAndControllerEpoch:
+        """The same state, as it was written or read under this version."""
+        return replace(self, zk_version=version)
+
+
+def encode_state(state: LeaderIsrAndControllerEpoch) -> str:
+    """The text of a state znode, version 1."""
+    return write(
+        {
+            "controller_epoch": state.controller_epoch,
+            "leader": state.leader,
+            "version": 1,
+            "leader_epoch": state.leader_epoch,
+            "isr": list(state.isr),
+        }
+    )
+
+
+def decode_state(
+    topic: str, partition: int, text: str, zk_version: int
+) -> LeaderIsrAndControllerEpoch:
+    """What a state znode says; MalformedZnode names what is wrong."""
+    reader = Reader.of(paths.state(topic, partition), text, range(1, 2))
+    return LeaderIsrAndControllerEpoch(
+        leader=reader.whole("leader"),
+        leader_epoch=reader.whole("leader_epoch"),
+        isr=reader.ids("isr"),
+        controller_epoch=reader.whole("controller_epoch"),
+        zk_version=zk_version,
+    )

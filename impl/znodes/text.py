@@ -1,0 +1,114 @@
+"""JSON of znodes, written as Kafka writes it and read with the place of whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+class MalformedZnode(ValueError):
+    """A znode's text does not mean what it should; says where it is, and what would be right."""
+
+    def __init__(self, path: str, where: str, why: str) -> None:
+        super().__init__(f"{path}: {where}: {why}")
+        self.path = path
+        self.where = where
+        self.why = why
+
+
+def write(fields: Mapping[str, object]) -> str:
+    """Compact JSON, fields in the given order."""
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
+
+
+class Reader:
+    """The object in a znode's text, or in one of its fields, taken apart field by field.
+
+    ``where`` says which part: "line 1 column 9" for text that is no JSON, else a field's name.
+    """
+
+    def __init__(self, path: str, fields: object, where: str = "the text") -> None:
+        if not isinstance(fields, dict):
+            raise MalformedZnode(path, where, f"is {_shown(fields)}, not a JSON object")
+        self.path = path
+        self.fields: dict[str, Any] = fields
+        self.where = "" if where == "the text" else f"{where}."
+
+    @staticmethod
+    def of(path: str, text: str, versions: range | None = None) -> Reader:
+        """Read a text. With ``versions``, its ``version`` must be one of them."""
+        try:
+            fields = json.loads(text)
+        except json.JSONDecodeError as error:
+            place = f"line {error.lineno} column {error.colno}"
+            raise MalformedZnode(path, place, f"no JSON ({error.msg.lower()})") from error
+        reader = Reader(path, fields)
+        if versions is not None and reader.whole("version") not in versions:
+            known = f"{versions.start} to {versions.stop - 1}"
+            raise reader.wrong("version", f"is {fields['version']}, and known are {known}")
+        return reader
+
+    def wrong(self, name: str, why: str) -> MalformedZnode:
+        """The error that names a field."""
+        return MalformedZnode(self.path, f"{self.where}{name}", why)
+
+    def has(self, name: str) -> bool:
+        """The field is there and not null."""
+        return self.fields.get(name) is not None
+
+    def any(self, name: str) -> Any:
+        """The field, whatever it is; MalformedZnode if it is missing."""
+        if name not in self.fields:
+            raise self.wrong(name, "is missing")
+        return self.fields[name]
+
+    def whole(self, name: str) -> int:
+        """A whole number."""
+        value = self.any(name)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self.wrong(name, f"is {_shown(value)}, not a whole number")
+        return value
+
+    def string(self, name: str) -> str:
+        """A text."""
+        value = self.any(name)
+        if not isinstance(value, str):
+            raise self.wrong(name, f"is {_shown(value)}, not a string")
+        return value
+
+    def sequence(self, name: str) -> list[Any]:
+        """A list."""
+        value = self.any(name)
+        if not isinstance(value, list):
+            raise self.wrong(name, f"is {_shown(value)}, not a list")
+        return value
+
+    def ids(self, name: str) -> tuple[int, ...]:
+        """A list of whole numbers."""
+        values = self.sequence(name)
+        for number, value in enumerate(values):
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise self.wrong(f"{name}[{number}]", f"is {_shown(value)}, not a whole number")
+        return tuple(values)
+
+    def strings(self, name: str) -> dict[str, str]:
+        """A map from text to text."""
+        inner = self.inner(name)
+        return {key: inner.string(key) for key in inner.fields}
+
+    def inner(self, name: str) -> Reader:
+        """The object in a field."""
+        return Reader(self.path, self.any(name), f"{self.where}{name}")
+
+    def entries(self, name: str) -> list[Reader]:
+        """The objects in a list."""
+        return [
+            Reader(self.path, entry, f"{self.where}{name}[{number}]")
+            for number, entry in enumerate(self.sequence(name))
+        ]
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else text[:37] + "..."
