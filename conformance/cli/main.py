@@ -42,6 +42,8 @@ COMMANDS: dict[str, Entry] = {
     "simulate": Entry("conformance.cli.simulate", "simulate", "Run and record the implementation."),
     "ingest": Entry("conformance.cli.ingest", "ingest", "Turn broker logs into events."),
     "check": Entry("conformance.cli.check", "check", "Judge traces, events, or broker logs."),
+    "explain": Entry("conformance.cli.explain", "explain", "Show a run as a page or a picture."),
+    "play": Entry("conformance.cli.play", "play", "Play the model in the browser."),
     "test": Entry("conformance.cli.test", "test", "Run the project's own gates and tests."),
 }
 

@@ -13,7 +13,7 @@ from model.language import ProtocolError, RecordedSystem, System
 from model.language.errors import unknown_name
 from model.language.recording import Recorded
 from model.language.schema import SetOf
-from model.language.sorts import Enumeration, Sort
+from model.language.sorts import Bounded, Enumeration, Numbers, Sort
 from model.language.terms import Term
 from model.systems import system
 from model.versions import SWITCHES
@@ -132,7 +132,7 @@ def _enumerated(recorded: RecordedSystem) -> list[str]:
 
 
 def _named_by_limit(recorded: RecordedSystem) -> list[str]:
-    """The bounds that a guard or a write names by `limit`."""
+    """The bounds that a guard or a write names by `limit`, or ranges over to their end."""
     todo: list[Term] = []
     for step in recorded.steps:
         todo += [one.condition for one in step.requires] + [one.value for one in step.writes]
@@ -145,5 +145,9 @@ def _named_by_limit(recorded: RecordedSystem) -> list[str]:
         seen.add(term)
         if term.op == "bound":
             found.add(str(term.args[0]))
+        elif term.op in ("every", "some", "count", "least") and term.args[2] is None:
+            sort = term.args[0].sort
+            if isinstance(sort, Numbers) and isinstance(sort.high, Bounded):
+                found.add(sort.high.bound)
         todo += [arg for arg in term.args if isinstance(arg, Term)]
     return sorted(found)

@@ -1,0 +1,63 @@
+"""`insync explain`: a run as one self-contained page, picture or text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from conformance.cli.common import WrongUse, emit_json, json_option, say, write_atomically
+
+_EXAMPLE = """
+\b
+Example:
+  insync find strong_isr classic --version kip_101 --json run.json
+  insync explain run.json --out run.html
+  insync explain specs/stories/m2_is_lost.story --out m2.svg
+"""
+
+FORMS = (".html", ".svg", ".md")
+
+
+@click.command(epilog=_EXAMPLE)
+@click.argument("run", metavar="RUN")
+@click.option("--out", metavar="FILE", help="FILE.html, FILE.svg or FILE.md; else text is printed.")
+@click.option("--claim", metavar="CLAIM", help="Which run, where the file holds several.")
+@json_option
+def explain(run: str, out: str | None, claim: str | None, json_target: str | None) -> None:
+    """Show a run: a story, or what find, explore or zoo wrote with --json.
+
+    Each step is told with what it changed and the claims that break by it. The page needs no
+    network and can be read on paper.
+    """
+    from conformance.web.board import board
+    from conformance.web.explain import frames_of, markdown, page, svg
+    from conformance.web.retold import NoRunError, retold
+    from model.language import ProtocolError
+
+    if out is not None and Path(out).suffix not in FORMS:
+        raise WrongUse(f"--out {out}: write a file that ends in {', '.join(FORMS)}")
+    try:
+        told = retold(Path(run), claim)
+        frames = frames_of(board(told.heading), told.lines)
+    except NoRunError as error:
+        raise WrongUse(str(error)) from error
+    except ProtocolError as error:
+        raise WrongUse(f"{run}: {error}") from error
+    except OSError as error:
+        raise WrongUse(f"{run}: {error.strerror}; name a story or the JSON of a run") from error
+    emit_json(
+        json_target,
+        {"title": told.title, "heading": told.heading, "lines": list(told.lines),
+         "loop": told.loop, "frames": [asdict(frame) for frame in frames]},
+    )  # fmt: skip
+    if out is None:
+        say(markdown(told, frames).rstrip("\n"), json_target)
+        return
+    form = {".html": page, ".svg": svg, ".md": markdown}[Path(out).suffix]
+    try:
+        write_atomically(Path(out), form(told, frames))
+    except OSError as error:
+        raise WrongUse(f"--out {out}: {error.strerror}; name a file you may write") from error
+    say(f"written to {out}: {len(frames) - 1} steps", json_target)

@@ -1,0 +1,295 @@
+"""A system under one version, to be played step by step: what is, what can happen, and why not.
+
+A game is a heading and lines, as in a story: `system replication version 2.3 brokers 3`, then
+`broker_becomes_controller broker=1`. Nothing is kept but what can be computed again from these
+words, so that undo is free, branches cost nothing, and a run is a text.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from conformance.web.picture import Picture
+from model.language import ImpossibleValue, ProtocolError
+from model.language.evaluate import Evaluator, SparseState
+from model.language.recording import Recorded, Requirement
+from model.language.schema import SetOf
+from model.language.sorts import Enumeration, Sort
+from specs.story.commands import Arguments, label, read_command
+from specs.story.heading import Heading, read_heading
+from specs.story.leaves import Leaves
+
+MOST_CHOICES = 400
+"""Values of one step's parameters that are tried; the rest can be typed as a line."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A step that can happen now: its line, its actor's words, and what it would change."""
+
+    step: str
+    line: str
+    label: str
+    summary: str
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A step that cannot happen now, for the parameters that come nearest, and why not.
+
+    `others` counts its other choices of parameters.
+    """
+
+    step: str
+    label: str
+    summary: str
+    why: str
+    others: int
+
+
+@dataclass(frozen=True)
+class Lamp:
+    """A claim, here: whether it holds of this state (or of the step that led to it)."""
+
+    claim: str
+    kind: str
+    sentence: str
+    lit: bool
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One state on a run: the step that led to it, what it changed, and the whole picture."""
+
+    label: str
+    changes: tuple[str, ...]
+    picture: dict[str, Any]
+    lamps: tuple[Lamp, ...]
+
+
+@dataclass
+class Board:
+    """A heading's system. Raises ProtocolError for a heading that makes no sense."""
+
+    heading_text: str
+    heading: Heading = field(init=False)
+    _states: dict[tuple[str, ...], SparseState] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.heading = read_heading(self.heading_text)
+        recorded = self.heading.recorded
+        self.twin = Evaluator(recorded, self.heading.step_bounds)
+        judged = [term for claim, term in recorded.claims.values() if claim.kind != "eventually"]
+        self.leaves = Leaves(self.twin, recorded.fields_needed(judged, self.heading.given))
+        self.picture = Picture(self.twin)
+        self.start = self.twin.initial()
+
+    # -- a game ---------------------------------------------------------------------------------
+
+    def at(self, lines: Sequence[str]) -> SparseState:
+        """The state after these lines. Raises ProtocolError for one that is not possible."""
+        known = tuple(lines)
+        if not known:
+            return self.start
+        state = self._states.get(known)
+        if state is None:
+            state = self._states[known] = self.take(self.at(known[:-1]), known[-1], len(known))
+        return state
+
+    def take(self, state: SparseState, line: str, number: int = 1) -> SparseState:
+        """The state after one line. Raises ProtocolError, with the first reason that fails."""
+        step, arguments = self._read(line, number)
+        refused = self.twin.possible(step, state, arguments)
+        if refused is not None:
+            raise ProtocolError(
+                f"step {number}: {label(step, arguments)} is "
+                f"{self.twin.explain(refused, state, arguments)}"
+            )
+        try:
+            return self.twin.successor(step, state, arguments)
+        except ImpossibleValue as error:
+            raise ProtocolError(f"step {number}: {line}: {error}") from error
+
+    def _read(self, line: str, number: int) -> tuple[Recorded, Arguments]:
+        command = read_command(number, line, self.heading)
+        if not command.is_step:
+            raise ProtocolError(f"step {number}: {line!r} is no step of {self.name}")
+        return next(
+            step for step in self.heading.recorded.steps if step.transition.name == command.what
+        ), command.arguments
+
+    def frame(self, lines: Sequence[str]) -> Frame:
+        """The state after these lines, as it is shown."""
+        after = self.at(lines)
+        if not lines:
+            return Frame("the beginning", (), self.picture.of(after), self.lamps(None, after))
+        before = self.at(lines[:-1])
+        step, arguments = self._read(lines[-1], len(lines))
+        return Frame(
+            label(step, arguments),
+            tuple(self.leaves.changes(before, after)),
+            self.picture.of(after, before),
+            self.lamps(before, after),
+        )
+
+    @property
+    def name(self) -> str:
+        """`replication 2.3`."""
+        return f"{self.heading.recorded.system.name} {self.heading.recorded.version}"
+
+    # -- what can happen --------------------------------------------------------------------------
+
+    def cards(self, state: SparseState) -> tuple[list[Card], list[Refusal]]:
+        """Every step that can happen now, and of every other step the choice that comes nearest."""
+        possible: list[Card] = []
+        refused: list[Refusal] = []
+        for step in self.heading.recorded.steps:
+            nearest: tuple[int, Requirement, Arguments] | None = None
+            tried, allowed = 0, 0
+            for arguments in itertools.islice(self._choices(step, state), MOST_CHOICES):
+                tried += 1
+                failing = self.twin.possible(step, state, arguments)
+                if failing is None:
+                    card = self._card(step, state, arguments)
+                    if card is not None:
+                        allowed += 1
+                        possible.append(card)
+                    continue
+                place = step.requires.index(failing)
+                if nearest is None or place > nearest[0]:
+                    nearest = place, failing, arguments
+            if not allowed and nearest is not None:
+                _, failing, arguments = nearest
+                why = self.twin.explain(failing, state, arguments)
+                refused.append(
+                    Refusal(
+                        step.transition.name, label(step, arguments), step.transition.summary,
+                        why.removeprefix("not possible: "), tried - 1,
+                    )
+                )  # fmt: skip
+        # What goes wrong by itself comes last: it can happen at nearly any time.
+        return sorted(possible, key=lambda card: _is_fault(card.step)), refused
+
+    def _card(self, step: Recorded, state: SparseState, arguments: Arguments) -> Card | None:
+        try:
+            after = self.twin.successor(step, state, arguments)
+        except ProtocolError:
+            return None  # beyond a bound that the heading names
+        words = [f"{name}={_word(step, name, value)}" for name, value in arguments.items()]
+        return Card(
+            step.transition.name,
+            " ".join([step.transition.name, *words]),
+            label(step, arguments),
+            step.transition.summary,
+            tuple(self.leaves.changes(state, after)) or ("nothing changes",),
+        )
+
+    def _choices(self, step: Recorded, state: SparseState) -> Iterator[Arguments]:
+        """Every choice of parameters among the numbers that are in use, and the next ones."""
+        bounds = dict.fromkeys(self.heading.recorded.system.bounds, _greatest(state) + 1)
+        bounds |= {name: size for name, size in self.heading.step_bounds.items()
+                   if name in self._sizes or name in self.heading.given}  # fmt: skip
+        domains: list[list[int | frozenset[int]]] = []
+        for sort in step.parameters.values():
+            if isinstance(sort, SetOf):
+                members = list(sort.element.domain(bounds))
+                domains.append([
+                    frozenset(chosen)
+                    for size in range(len(members) + 1)
+                    for chosen in itertools.combinations(members, size)
+                ])  # fmt: skip
+            else:
+                domains.append(list(sort.domain(bounds)))
+        for chosen in itertools.product(*domains):
+            yield dict(zip(step.parameters, chosen, strict=True))
+
+    @property
+    def _sizes(self) -> set[str]:
+        found = set()
+        for leaf in self.heading.recorded.fields.values():
+            found |= {one.bound for one in (*leaf.dims, leaf.sort) if isinstance(one, Enumeration)}
+        return found
+
+    # -- claims -----------------------------------------------------------------------------------
+
+    def lamps(self, before: SparseState | None, after: SparseState) -> tuple[Lamp, ...]:
+        """Every claim that can be said of a state, or of the step that led to it."""
+        judge = Evaluator(self.heading.recorded, self.heading.claim_bounds(_greatest(after)))
+        found = []
+        for claim, _ in self.heading.recorded.claims.values():
+            if claim.is_about_steps:
+                lit = before is None or judge.holds_of_step(claim.name, before, after)
+            else:
+                lit = judge.holds(claim.name, after)
+            found.append(Lamp(claim.name, claim.kind, claim.sentence, bool(lit)))
+        return tuple(found)
+
+    def guards_that_save(self, lines: Sequence[str]) -> list[dict[str, str]]:
+        """Guards without which a claim would break by the very next step.
+
+        A step that only one guard refuses is taken all the same; the claims that then break are
+        what the guard is for, here.
+        """
+        state, found = self.at(lines), []
+        held = {lamp.claim for lamp in self.lamps(None, state) if lamp.lit}
+        for step in self.heading.recorded.steps:
+            for arguments in itertools.islice(self._choices(step, state), MOST_CHOICES):
+                guard, unguarded = self._only_guard(step, state, arguments)
+                if guard is None:
+                    continue
+                try:
+                    after = self.twin.successor(unguarded, state, arguments)
+                except ProtocolError:
+                    continue
+                found += [
+                    {"step": label(step, arguments), "guard": guard.reason, "claim": lamp.claim,
+                     "sentence": lamp.sentence}
+                    for lamp in self.lamps(state, after)
+                    if lamp.kind.startswith("always") and not lamp.lit
+                    and (lamp.claim in held)
+                ]  # fmt: skip
+        return found
+
+    def _only_guard(
+        self, step: Recorded, state: SparseState, arguments: Arguments
+    ) -> tuple[Requirement | None, Recorded]:
+        """The guard that alone refuses a step, if it does, and the step without it."""
+        first = self.twin.possible(step, state, arguments)
+        others = [one for one in step.requires if one is not first]
+        unguarded = Recorded(step.transition, step.parameters, others, step.writes)
+        if first is None or self.twin.possible(unguarded, state, arguments) is not None:
+            return None, step
+        return first, unguarded
+
+
+@lru_cache(maxsize=32)
+def board(heading: str) -> Board:
+    """The board of a heading; recording a system takes a moment, so a few are kept."""
+    return Board(heading)
+
+
+def _is_fault(step: str) -> bool:
+    return any(word in step for word in ("crash", "expire", "lost", "deleted", "fails"))
+
+
+def _word(step: Recorded, name: str, value: int | frozenset[int]) -> str:
+    sort = step.parameters[name]
+    if isinstance(sort, SetOf):
+        assert isinstance(value, frozenset)
+        return "{" + ",".join(sort.element.show(one) for one in sorted(value)) + "}"
+    assert isinstance(sort, Sort)
+    assert isinstance(value, int)
+    return sort.show(value)
+
+
+def _greatest(state: SparseState) -> int:
+    """The greatest number in a state, as a value or as an index."""
+    numbers = (
+        max((*index, int(value))) for cells in state.values() for index, value in cells.items()
+    )
+    return max(numbers, default=0)

@@ -1,0 +1,186 @@
+"""A state as lanes: ZooKeeper, each broker with its log, and what is in flight between them.
+
+The lanes follow from the schema of the system alone. What stands under `zk` or under no key is
+ZooKeeper's and the world's; what has one broker for its key is that broker's; what has more keys
+is between them, and is shown only while it is there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.language.evaluate import Evaluator, SparseState
+from model.language.schema import Field
+from model.language.sorts import BOOL, Enumeration
+from specs.reading import plain, text
+from specs.story.leaves import log_of
+
+Index = tuple[int, ...]
+
+
+class Picture:
+    """How one system's states are drawn."""
+
+    def __init__(self, twin: Evaluator) -> None:
+        self.twin = twin
+        self.fields = twin.recorded.fields
+        brokers = [
+            sort
+            for leaf in self.fields.values()
+            for sort in leaf.dims[:1]
+            if isinstance(sort, Enumeration)
+        ]
+        self.brokers = list(brokers[0].domain(twin.bounds)) if brokers else []
+        self.sort = brokers[0] if brokers else None
+
+    def of(self, state: SparseState, before: SparseState | None = None) -> dict[str, Any]:
+        """The lanes; `changed` marks what a step from `before` has changed."""
+        old = self._rows(before) if before is not None else {}
+        rows = self._rows(state)
+        lanes: dict[str, Any] = {
+            "zookeeper": [], "world": [], "brokers": {str(b): [] for b in self.brokers},
+            "flight": [],
+        }  # fmt: skip
+        for path, row in rows.items():
+            row["changed"] = before is not None and old.get(path, {}).get("text") != row["text"]
+            self._place(lanes, path, row)
+        lanes["logs"] = (
+            {str(broker): self._log(state, broker) for broker in self.brokers}
+            if "log.end" in self.fields or "log" in _logs(self.fields)
+            else {}
+        )
+        lanes["badges"] = {str(broker): self._badge(state, broker) for broker in self.brokers}
+        lanes["committed"] = self._read(state, "committed.end", ()) or 0
+        return lanes
+
+    # -- rows -------------------------------------------------------------------------------------
+
+    def _rows(self, state: SparseState) -> dict[str, dict[str, Any]]:
+        """By path: a leaf's value as text, its keys, and whether it is blank."""
+        rows: dict[str, dict[str, Any]] = {}
+        for leaf in self.fields.values():
+            if log_of(self.fields, leaf) is not None or leaf.budget is not None:
+                continue
+            keep = len(leaf.dims) if leaf.set_from is None else leaf.set_from
+            for keys in self._keys(leaf, state, keep):
+                value = self._value(leaf, state, keys)
+                shown = [sort.show(k) for sort, k in zip(leaf.dims, keys, strict=False)]
+                first, dot, rest = leaf.name.partition(".")
+                path = first + "".join(f"[{one}]" for one in shown) + dot + rest
+                rows[path] = {
+                    "part": first, "name": rest or first, "keys": shown,
+                    "sorts": [sort.name for sort in leaf.dims[:keep]],
+                    "text": text(value, is_set=leaf.set_from is not None),
+                    "blank": value in (None, [], False, 0, "none", "idle"),
+                    "ghost": leaf.ghost,
+                }  # fmt: skip
+        return rows
+
+    def _keys(self, leaf: Field, state: SparseState, keep: int) -> list[Index]:
+        if all(isinstance(sort, Enumeration) for sort in leaf.dims[:keep]):
+            found: list[Index] = [()]
+            for sort in leaf.dims[:keep]:
+                domain = sort.domain(self.twin.bounds)
+                found = [(*index, part) for index in found for part in domain]
+            return found
+        return sorted({index[:keep] for index in state.get(leaf.name, {})})
+
+    def _value(self, leaf: Field, state: SparseState, keys: Index) -> Any:
+        if leaf.set_from is None:
+            return plain(leaf.sort, self.twin.read(state, leaf.name, keys))
+        size = len(keys)
+        members = [e[size:] for e in sorted(state.get(leaf.name, {})) if e[:size] == keys]
+        return [member[0] if len(member) == 1 else member for member in members]
+
+    def _place(self, lanes: dict[str, Any], path: str, row: dict[str, Any]) -> None:
+        keys, part = row["keys"], row["part"]
+        shown = {"path": path, **{k: row[k] for k in ("name", "part", "text", "changed", "ghost")}}
+        if not keys:
+            lanes["zookeeper" if part == "zk" else "world"].append(shown)
+        elif len(keys) == 1 and row["sorts"][0] == self._broker_name:
+            if row["blank"] and not row["changed"]:
+                return
+            lanes["brokers"][keys[0]].append(shown)
+        elif not row["blank"] or row["changed"]:
+            self._fly(lanes["flight"], shown, keys, row["sorts"])
+
+    @staticmethod
+    def _fly(flight: list[Any], shown: dict[str, Any], keys: list[str], sorts: list[str]) -> None:
+        """What stands under the same keys is one message."""
+        same = next(
+            (one for one in flight if (one["part"], one["keys"]) == (shown["part"], keys)), None
+        )
+        if same is None:
+            same = {"part": shown["part"], "keys": keys, "sorts": sorts, "values": [],
+                    "changed": False}  # fmt: skip
+            flight.append(same)
+        name = "" if shown["name"] == shown["part"] else shown["name"]
+        same["values"].append({"name": name, "text": shown["text"], "changed": shown["changed"]})
+        same["changed"] = same["changed"] or shown["changed"]
+
+    @property
+    def _broker_name(self) -> str:
+        return self.sort.name if self.sort is not None else ""
+
+    # -- logs and badges --------------------------------------------------------------------------
+
+    def _log(self, state: SparseState, broker: int) -> dict[str, Any]:
+        end = self._read(state, "log.end", (broker,)) or 0
+        parts = [leaf for leaf in self.fields.values() if leaf.log == "log"]
+        records = [
+            {
+                leaf.name.removeprefix("log.at."): plain(
+                    leaf.sort, self.twin.read(state, leaf.name, (broker, offset))
+                )
+                for leaf in parts
+            }
+            for offset in range(end)
+        ]
+        hw = next(
+            (
+                self._read(state, name, (broker,))
+                for name in ("replica.hw", "view.hw", "hw")
+                if name in self.fields
+            ),
+            None,
+        )
+        return {"records": records, "hw": hw}
+
+    def _badge(self, state: SparseState, broker: int) -> dict[str, Any]:
+        """What ZooKeeper says of a broker, and what the broker believes of itself."""
+        role = self._read(state, "replica.role", (broker,))
+        if "view.leader" in self.fields:  # `classic`: who presumes to lead follows itself
+            followed = self._read(state, "view.leader", (broker,))
+            role = "leader" if followed == broker else "none" if followed is None else "follower"
+        registered = [self._read(state, name, ()) for name in ("zk.leader", "quorum.leader")]
+        return {
+            "up": self._truth(state, ("up",), broker),
+            "registered": self._truth(state, ("zk.registered", "session"), broker),
+            "controls": self._read(state, "zk.controller", ()) == broker,
+            "believes": self._believes(state, broker),
+            "leads": broker in registered,
+            "role": role,
+        }
+
+    def _believes(self, state: SparseState, broker: int) -> bool | None:
+        for name in ("belief.held", "belief"):
+            if name in self.fields:
+                return bool(self._read(state, name, (broker,)))
+        return None
+
+    def _truth(self, state: SparseState, names: tuple[str, ...], broker: int) -> bool | None:
+        for name in names:
+            leaf = self.fields.get(name)
+            if leaf is not None and len(leaf.dims) == 1 and leaf.sort is BOOL:
+                return bool(self.twin.read(state, name, (broker,)))
+        return None
+
+    def _read(self, state: SparseState, name: str, keys: Index) -> Any:
+        leaf = self.fields.get(name)
+        if leaf is None or len(leaf.dims) != len(keys):
+            return None
+        return plain(leaf.sort, self.twin.read(state, name, keys))
+
+
+def _logs(fields: dict[str, Field]) -> set[str]:
+    return {leaf.log for leaf in fields.values() if leaf.log is not None}

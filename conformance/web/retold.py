@@ -1,0 +1,108 @@
+"""A run out of any file that holds one: a story, or the JSON of `find`, `explore` or `zoo`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from model.language import ProtocolError
+from model.systems import system
+from specs.reading import text
+from specs.story.commands import Arguments
+from specs.story.errors import StoryError
+from specs.story.heading import heading_line
+from specs.story.read import read_story
+
+
+@dataclass(frozen=True)
+class Retold:
+    """What is told: a sentence, the heading of a game, and its lines. `loop`: see `specs.runs`."""
+
+    title: str
+    heading: str
+    lines: tuple[str, ...]
+    loop: int | None = None
+
+
+class NoRunError(Exception):
+    """A file holds no run; the message names the file and says what does."""
+
+
+def retold(path: Path, claim: str | None = None) -> Retold:
+    """The run in a file; of several, that of `claim`. Raises NoRunError, OSError."""
+    if path.suffix == ".story":
+        return _story(path)
+    content = path.read_bytes()
+    if not content.strip():
+        raise NoRunError(f"{path}: is empty; a run is what insync find --json FILE writes")
+    try:
+        data = json.loads(content)
+    except ValueError as error:
+        line = getattr(error, "lineno", 1)
+        raise NoRunError(
+            f"{path}:{line}: is no JSON; name a story, or what insync find --json FILE wrote"
+        ) from error
+    found = _runs(data)
+    if claim is not None:
+        found = [run for run in found if run.get("claim") == claim]
+    if not found:
+        wanted = f"no run of {claim}" if claim else "no run"
+        raise NoRunError(f"{path}: holds {wanted}; insync find CLAIM SYSTEM --json FILE writes one")
+    try:
+        return _run(found[0])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise NoRunError(f"{path}: its run lacks {error}; write it again with --json") from error
+    except ProtocolError as error:
+        raise NoRunError(f"{path}: {error}") from error
+
+
+def _runs(data: Any) -> list[dict[str, Any]]:
+    """Every object that looks like a run, in the file's order."""
+    if isinstance(data, list):
+        return [run for one in data for run in _runs(one)]
+    if not isinstance(data, dict):
+        return []
+    if isinstance(data.get("steps"), list) and "system" in data and data["steps"]:
+        return [data]
+    return [run for value in data.values() for run in _runs(value)]
+
+
+def _run(run: dict[str, Any]) -> Retold:
+    recorded = system(run["system"]).recorded(run["version"], run.get("without") or {})
+    bounds = {name: int(number) for name, number in (run.get("bounds") or {}).items()}
+    lines = tuple(
+        " ".join([step["step"], *(f"{k}={_word(v)}" for k, v in step["args"].items())])
+        for step in run["steps"]
+    )
+    verb = "reaches" if run.get("verdict") == "holds" else "breaks"
+    title = f"{run['system']} {run['version']}: the shortest run that {verb} {run.get('claim')}"
+    if run.get("sentence"):
+        title += f": {run['sentence']}"
+    return Retold(title, heading_line(recorded, bounds), lines, run.get("loop"))
+
+
+def _story(path: Path) -> Retold:
+    try:
+        story = read_story(path)
+    except StoryError as error:
+        raise NoRunError(str(error)) from error
+    if story.heading is None:
+        raise NoRunError(f"{path}: has no line to play; see specs/stories for examples")
+    heading = heading_line(story.heading.recorded, story.heading.given)
+    lines = tuple(line_of(one.what, one.arguments) for one in story.commands if one.is_step)
+    return Retold(story.title.lstrip("# ").strip(), heading, lines)
+
+
+def line_of(step: str, arguments: Arguments) -> str:
+    """A step as a story writes it."""
+    shown = {
+        name: sorted(value) if isinstance(value, frozenset) else value
+        for name, value in arguments.items()
+    }
+    return " ".join([step, *(f"{name}={_word(value)}" for name, value in shown.items())])
+
+
+def _word(value: Any) -> str:
+    return text(value, is_set=isinstance(value, list))

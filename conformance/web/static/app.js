@@ -1,0 +1,298 @@
+"use strict";
+// The page knows nothing of the protocol: it shows lanes, cards and lamps as it is told.
+
+const $ = id => document.getElementById(id);
+const FROZEN = window.FROZEN || null;          // a page made by `insync explain` carries its run
+let catalog = [];
+let game = { heading: "", lines: [] };
+let shown = 0;                                  // how many lines of the game are played
+let branches = [];                              // games that were left
+let here = null;
+const FEW = 4;                                  // changes that a card tells
+
+function make(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "onclick") node.addEventListener("click", value);
+    else if (value !== null && value !== false) node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter(child => child !== null && child !== undefined));
+  return node;
+}
+
+function say(text) { $("said").textContent = text; }
+
+async function ask(what, body) {
+  const answer = await fetch("/api/" + what, {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+  });
+  if (answer.ok) return answer.json();
+  const text = await answer.text();
+  let told = text;
+  try { told = JSON.parse(text).error; } catch { /* the server says why in plain words */ }
+  throw new Error(told || answer.statusText);
+}
+
+// ---- the board ---------------------------------------------------------------------------------
+
+function epochColour(epoch) { return "epoch" + (((Number(epoch) || 0) % 8 + 8) % 8); }
+
+function row(item) {
+  return make("li", { class: (item.changed ? "changed " : "") + (item.ghost ? "ghost" : ""), title: item.path },
+    make("span", { class: "name" }, item.part === "zk" || item.name === item.part ? item.name : item.part + "." + item.name),
+    make("span", { class: "value" }, item.text),
+    item.changed ? make("span", { class: "unseen" }, " " + WORDS.changed) : null);
+}
+
+function badge(number, badge) {
+  const outer = badge.registered === false ? "off" : "on";
+  const inner = badge.believes ? "believes" : badge.role || "none";
+  const lie = (badge.believes === true && badge.controls === false)
+    || (badge.role === "leader" && badge.leads === false);
+  const words = [
+    badge.up === null ? null : badge.up ? WORDS.up : WORDS.down,
+    badge.registered === null ? null : badge.registered ? WORDS.registered : WORDS.unregistered,
+    badge.controls ? WORDS.controls : null, badge.believes ? WORDS.believes : null,
+    badge.leads ? WORDS.leader : null, badge.role ? WORDS.role + " " + badge.role : null,
+  ].filter(word => word);
+  return make("div", { class: "who" },
+    make("span", { class: `ring ${outer} ${inner}${lie ? " lie" : ""}${badge.up === false ? " dead" : ""}`, "aria-hidden": "true" }, number),
+    make("span", { class: "words" }, words.join(", ")));
+}
+
+function strip(log, committed) {
+  const list = make("ol", { class: "log", "aria-label": WORDS.log });
+  log.records.forEach((record, offset) => {
+    const about = Object.entries(record).map(([k, v]) => `${k} ${v}`).join(", ");
+    list.append(make("li", { class: epochColour(record.epoch) + (offset < committed ? " committed" : "") + (log.hw === offset ? " hw" : ""), title: about },
+      make("b", {}, String(record.id ?? record.value ?? "•")),
+      make("small", {}, "e" + (record.epoch ?? "?"))));
+  });
+  if (!log.records.length) list.append(make("li", { class: "empty" }, WORDS.empty));
+  return make("div", { class: "strip" }, list,
+    log.hw === null || log.hw === undefined ? null : make("span", { class: "mark" }, `${WORDS.hw} ${log.hw}`));
+}
+
+function flight(item) {
+  const parties = item.keys.map((key, n) => item.sorts[n] === "broker" ? `${WORDS.broker} ${key}` : `${item.sorts[n]} ${key}`);
+  return make("li", { class: item.changed ? "changed" : "" },
+    make("span", { class: "name" }, item.part),
+    make("span", { class: "arrow" }, parties.join(" → ")),
+    make("span", { class: "value" }, item.values.map(one => one.text === "true" ? one.name : `${one.name} ${one.text}`.trim()).join(" · ")),
+    item.changed ? make("span", { class: "unseen" }, " " + WORDS.changed) : null);
+}
+
+function draw(picture) {
+  const lanes = make("div", { class: "lanes" });
+  lanes.append(make("article", { class: "lane zk" }, make("h3", {}, WORDS.zookeeper),
+    make("ul", {}, ...picture.zookeeper.map(row), ...picture.world.map(row))));
+  for (const [number, rows] of Object.entries(picture.brokers)) {
+    const log = picture.logs[number];
+    lanes.append(make("article", { class: "lane" },
+      make("h3", { class: "unseen" }, `${WORDS.broker} ${number}`),
+      badge(number, picture.badges[number]),
+      log ? strip(log, picture.committed) : null,
+      make("ul", {}, ...rows.map(row))));
+  }
+  const between = make("article", { class: "lane between" }, make("h3", {}, WORDS.flight),
+    make("ul", {}, ...picture.flight.map(flight)));
+  $("board").replaceChildren(lanes, between);
+}
+
+// ---- the rest ----------------------------------------------------------------------------------
+
+function drawLamps(lamps) {
+  $("lamps").replaceChildren(...lamps.map(lamp => {
+    const good = lamp.kind.startsWith("always");
+    const word = good ? (lamp.lit ? WORDS.holds : WORDS.broken) : (lamp.lit ? WORDS.reached : WORDS.notyet);
+    return make("li", { class: `lamp ${good ? (lamp.lit ? "holds" : "broken") : (lamp.lit ? "reached" : "dark")}` },
+      make("details", {},
+        make("summary", {}, make("span", { class: "bulb", "aria-hidden": "true" }, good ? (lamp.lit ? "✓" : "✗") : (lamp.lit ? "●" : "○")),
+          `${lamp.claim}: ${word}`),
+        make("p", {}, lamp.sentence),
+        FROZEN ? null : make("button", { type: "button", onclick: () => goal(lamp.claim) }, WORDS.way)));
+  }));
+}
+
+function drawSteps() {
+  const items = [make("li", { class: shown === 0 ? "here" : "", onclick: () => go(0) }, WORDS.beginning)];
+  game.lines.forEach((line, n) => items.push(
+    make("li", { class: shown === n + 1 ? "here" : n + 1 > shown ? "ahead" : "", onclick: () => go(n + 1) },
+      make("button", { type: "button", "aria-current": shown === n + 1 ? "step" : null }, line))));
+  $("steps").replaceChildren(...items);
+  const current = $("steps").children[shown];
+  if (current) current.scrollIntoView({ block: "nearest" });
+  $("branches").replaceChildren(...branches.map(lines => make("li", {},
+    make("button", { type: "button", onclick: () => { leave(); game.lines = lines; go(lines.length); } },
+      `${WORDS.branch}: ${lines.length}: ${lines[lines.length - 1]}`))));
+}
+
+function drawCards(possible, refused) {
+  $("cards").replaceChildren(...possible.map((card, n) => make("li", {},
+    make("button", { type: "button", class: "card", onclick: () => take(card.line), title: card.summary },
+      n < 9 ? make("kbd", {}, String(n + 1)) : null,
+      make("b", {}, card.label), make("span", { class: "summary" }, card.summary),
+      ...card.changes.slice(0, FEW).map(change => make("code", {}, change)),
+      card.changes.length > FEW ? make("small", {}, `+ ${card.changes.length - FEW} ${WORDS.changes}`) : null))));
+  if (!possible.length) $("cards").replaceChildren(make("li", {}, WORDS.nothing));
+  $("refusals").textContent = String(refused.length);
+  $("refused").replaceChildren(...refused.map(one => make("li", {},
+    make("b", {}, one.label), make("span", {}, one.why),
+    one.others ? make("small", {}, `+ ${one.others} ${WORDS.other}`) : null)));
+}
+
+function tell(frame) {
+  const what = frame.label + (frame.changes.length ? ": " + frame.changes.join("; ") : "");
+  say(`${WORDS.played} ${shown}: ${what}`);
+}
+
+async function go(count) {
+  shown = Math.max(0, Math.min(count, game.lines.length));
+  if (FROZEN) {
+    const frame = FROZEN.frames[shown];
+    draw(frame.picture); drawLamps(frame.lamps); drawSteps(); tell(frame);
+    return;
+  }
+  try {
+    here = await ask("at", { heading: game.heading, lines: game.lines.slice(0, shown) });
+  } catch (error) {
+    say(error.message);
+    if (shown > 0) { game.lines = game.lines.slice(0, shown - 1); return go(shown - 1); }
+    return;
+  }
+  draw(here.frame.picture); drawLamps(here.frame.lamps); drawCards(here.possible, here.refused);
+  drawSteps(); tell(here.frame); $("extra").replaceChildren();
+  history.replaceState(null, "", "#" + encodeURIComponent(JSON.stringify([game.heading, ...game.lines.slice(0, shown)])));
+}
+
+function leave() {
+  if (game.lines.length > shown) {
+    branches = [game.lines, ...branches.filter(lines => lines.join() !== game.lines.join())].slice(0, 8);
+  }
+}
+
+function take(line) {
+  if (game.lines[shown] !== line) { leave(); game.lines = [...game.lines.slice(0, shown), line]; }
+  return go(shown + 1);
+}
+
+async function goal(claim) {
+  say(WORDS.looking);
+  try {
+    const found = await ask("way", { heading: game.heading, claim });
+    if (!found.lines) { say(`${claim}: ${found.why} (${found.distinct} states)`); return; }
+    leave(); game.lines = found.lines; await go(found.lines.length);
+  } catch (error) { say(error.message); }
+}
+
+async function saves() {
+  const found = await ask("saved", { heading: game.heading, lines: game.lines.slice(0, shown) });
+  $("extra").replaceChildren(found.length
+    ? make("ul", {}, ...found.map(one => make("li", {},
+      make("b", {}, one.step), ` ${WORDS.savedBy} “${one.guard}” ${WORDS.wouldBreak} ${one.claim}`)))
+    : make("p", {}, WORDS.noSave));
+}
+
+async function keep() {
+  const kept = await ask("story", { heading: game.heading, lines: game.lines.slice(0, shown), title: "A run kept from the explorer" });
+  $("extra").replaceChildren(make("pre", { tabindex: "0" }, kept.text));
+}
+
+// ---- beginning ---------------------------------------------------------------------------------
+
+function chosen() {
+  const words = ["system", $("system").value, "version", $("version").value];
+  const thrown = $("thrown").value;
+  if (thrown) words.push("with", thrown);
+  if ($("brokers").value) words.push("brokers", $("brokers").value);
+  return words.join(" ");
+}
+
+function offer(name) {
+  const system = catalog.find(one => one.name === name);
+  $("version").replaceChildren(...system.versions.map(v => make("option", { value: v.name, title: v.about, selected: v.name === system.default }, v.name)));
+  const options = [make("option", { value: "" }, WORDS.none)];
+  for (const one of system.switches) {
+    for (const value of one.values) {
+      options.push(make("option", { value: `${one.name}=${value}`, title: `${one.about} (${one.source})` }, `${one.name}=${value}`));
+    }
+  }
+  $("thrown").replaceChildren(...options);
+  const bound = system.bounds.find(one => one.name === "brokers");
+  $("brokers").value = bound ? bound.default : "";
+  $("about").textContent = system.about;
+}
+
+function fromAddress() {
+  if (location.hash.length < 2) return null;
+  try {
+    const [heading, ...lines] = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+    return typeof heading === "string" ? { heading, lines } : null;
+  } catch { return null; }
+}
+
+function show(heading) {
+  const words = heading.split(" ");
+  const name = words[words.indexOf("system") + 1];
+  if (catalog.some(one => one.name === name)) { $("system").value = name; offer(name); }
+  const version = words.indexOf("version");
+  if (version > 0) $("version").value = words[version + 1];
+  const brokers = words.indexOf("brokers");
+  if (brokers > 0) $("brokers").value = words[brokers + 1];
+}
+
+async function begin() {
+  for (const node of document.querySelectorAll("[data-word]")) node.textContent = WORDS[node.dataset.word];
+  $("projector").addEventListener("click", () => {
+    const big = document.body.classList.toggle("big");
+    $("projector").setAttribute("aria-pressed", String(big));
+  });
+  $("back").addEventListener("click", () => go(shown - 1));
+  $("forward").addEventListener("click", () => go(shown + 1));
+  $("anew").addEventListener("click", () => go(0));
+  document.addEventListener("keydown", event => {
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "ArrowLeft") go(shown - 1);
+    else if (event.key === "ArrowRight") go(shown + 1);
+    else if (/^[1-9]$/.test(event.key) && here && here.possible[event.key - 1]) take(here.possible[event.key - 1].line);
+    else return;
+    event.preventDefault();
+  });
+  if (FROZEN) {
+    document.body.classList.add("frozen");
+    game = { heading: FROZEN.heading, lines: FROZEN.lines };
+    $("about").textContent = FROZEN.title;
+    return go(FROZEN.at ?? FROZEN.lines.length);
+  }
+  $("save").addEventListener("click", saves);
+  $("keep").addEventListener("click", keep);
+  catalog = await ask("systems", {});
+  $("system").replaceChildren(...catalog.map(one => make("option", { value: one.name }, one.name)));
+  $("system").addEventListener("change", () => offer($("system").value));
+  $("choose").addEventListener("submit", event => {
+    event.preventDefault(); game = { heading: chosen(), lines: [] }; branches = []; go(0);
+  });
+  const opened = await (await fetch("/api/opening")).json();
+  offer(catalog[0].name);
+  game = fromAddress() || opened;
+  show(game.heading);
+  const lines = game.lines;
+  try {
+    const whole = await ask("run", game);
+    if (whole.error) {
+      game.lines = lines.slice(0, whole.frames.length - 1);
+      await go(game.lines.length);
+      say(`${WORDS.foreign} ${whole.error}`);
+      return;
+    }
+  } catch (error) {
+    game = { heading: opened.heading, lines: [] };
+    show(game.heading);
+    await go(0);
+    say(`${WORDS.foreign} ${error.message}`);
+    return;
+  }
+  await go(opened.at ?? lines.length);
+}
+
+begin();

@@ -1,0 +1,93 @@
+"""A run told as a page, a picture or a text."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.cli.main import main
+
+STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
+
+
+def insync(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("run") / "run.json"
+    insync("find", "strong_isr", "classic", "--version", "kip_101", "--json", str(path))
+    return path
+
+
+def test_a_found_run_is_told_step_by_step_with_the_claim_that_breaks(run: Path):
+    told = insync("explain", str(run))
+
+    assert told.exit_code == 0
+    steps = json.loads(run.read_text())["steps"]
+    assert len(re.findall(r"^\d+\. ", told.output, re.MULTILINE)) == len(steps)
+    assert "claim **strong_isr** breaks here" in told.output
+
+
+def test_a_page_fetches_nothing_and_is_small(run: Path, tmp_path: Path):
+    out = tmp_path / "run.html"
+
+    insync("explain", str(run), "--out", str(out))
+
+    text = out.read_text()
+    assert not re.search(r"""(?:src|href)=["'](?!#)""", text)
+    assert len(text) < 1_000_000
+    assert "window.FROZEN=" in text
+
+
+def test_a_picture_is_well_formed_and_has_a_row_for_every_state(run: Path, tmp_path: Path):
+    out = tmp_path / "run.svg"
+
+    insync("explain", str(run), "--out", str(out))
+
+    texts = [node.text or "" for node in ET.parse(out).iter("{http://www.w3.org/2000/svg}text")]
+    assert (
+        sum(bool(re.match(r"\d+  \w", text)) for text in texts)
+        == len(json.loads(run.read_text())["steps"]) + 1
+    )
+
+
+@pytest.mark.parametrize("story", sorted(STORIES.rglob("*.story")), ids=lambda path: path.stem)
+def test_every_story_can_be_explained(story: Path):
+    assert insync("explain", str(story)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "content, why",
+    [
+        ("", "is empty"),
+        ("not json", ":1: is no JSON"),
+        ("{}", "holds no run"),
+        ('{"system": "clasic", "version": "x", "steps": [{}]}', "did you mean 'classic'"),
+        ('{"system": "classic", "version": "kip_320", "steps": [{}]}', "lacks 'step'"),
+    ],
+)
+def test_a_file_without_a_run_is_refused_with_what_would_be_one(
+    content: str, why: str, tmp_path: Path
+):
+    path = tmp_path / "x.json"
+    path.write_text(content)
+
+    result = insync("explain", str(path))
+
+    assert result.exit_code == 64
+    assert why in result.output
+    assert len(result.output.strip().splitlines()) == 1
+
+
+def test_a_form_that_is_not_known_is_refused_before_anything_is_read():
+    result = insync("explain", "nowhere.json", "--out", "x.pdf")
+
+    assert result.exit_code == 64
+    assert ".html, .svg, .md" in result.output

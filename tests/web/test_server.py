@@ -1,0 +1,146 @@
+"""The explorer's server: its answers, and whom it answers."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+uvicorn = pytest.importorskip("uvicorn", reason="the page's server is not installed")
+
+from conformance.web.server import FILES, application, free_socket  # noqa: E402
+
+OPENED = {"heading": "system replication version 2.3 brokers 3", "lines": []}
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    place = free_socket()
+    number = place.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(application(number, OPENED), log_level="warning"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [place]})
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield number
+    server.should_exit = True
+    thread.join(timeout=10)
+    place.close()
+
+
+def ask(
+    port: int, path: str, asked: object = None, headers: dict[str, str] | None = None
+) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    body = None if asked is None else json.dumps(asked)
+    connection.request("GET" if asked is None else "POST", path, body, headers or {})
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, json.loads(text) if text[:1] in "{[" else text
+
+
+@pytest.mark.parametrize("path", sorted(FILES))
+def test_the_page_and_its_files_are_served(port: int, path: str):
+    status, text = ask(port, path)
+
+    assert status == 200
+    assert len(text) > 300
+
+
+def test_a_game_is_answered_with_what_is_and_what_can_happen(port: int):
+    status, answer = ask(port, "/api/at", OPENED)
+
+    assert status == 200
+    assert answer["frame"]["label"] == "the beginning"
+    assert len(answer["possible"]) > 3
+    assert all(one["why"] for one in answer["refused"])
+
+
+def test_the_shortest_way_to_a_broken_claim_is_a_run_that_can_be_played(port: int):
+    game = {"heading": "system classic version hw_truncation brokers 3", "claim": "strong_isr"}
+
+    _, found = ask(port, "/api/way", game)
+    _, end = ask(port, "/api/at", {"heading": game["heading"], "lines": found["lines"]})
+
+    lamps = {lamp["claim"]: lamp["lit"] for lamp in end["frame"]["lamps"]}
+    assert lamps["strong_isr"] is False
+
+
+def test_a_game_is_kept_as_a_story_that_tells_it(port: int):
+    lines = ["broker_becomes_controller broker=1"]
+
+    _, kept = ask(port, "/api/story", {**OPENED, "lines": lines, "title": "One wins"})
+
+    assert kept["text"].startswith("# One wins.\nsystem replication version 2.3 brokers 3\n")
+    assert "    zk.controller: none → 1" in kept["text"]
+
+
+@pytest.mark.parametrize(
+    "asked, why",
+    [
+        ({"heading": "system nowhere"}, "unknown system"),
+        ({"heading": "system classic", "lines": ["becomes_king replica=1"]}, "becomes_king"),
+        ({"heading": "system classic", "lines": "x"}, "lines are the steps"),
+        ({}, "name the system"),
+    ],
+)
+def test_what_makes_no_sense_is_answered_in_a_line(port: int, asked: dict[str, Any], why: str):
+    status, answer = ask(port, "/api/at", asked)
+
+    assert status == 422
+    assert why in answer["error"]
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Host": "insync.example"}, {"Origin": "https://insync.example"}]
+)
+def test_other_hosts_and_other_pages_are_refused(port: int, headers: dict[str, str]):
+    status, text = ask(port, "/api/at", OPENED, headers)
+
+    assert status == 403
+    assert "answers to" in text
+
+
+@pytest.mark.parametrize("path", ["/../pyproject.toml", "/static/app.js", "/etc/passwd", "/app.py"])
+def test_no_other_file_is_read(port: int, path: str):
+    assert ask(port, path)[0] == 404
+
+
+def test_a_heap_of_bytes_is_refused(port: int):
+    assert ask(port, "/api/at", {"heading": "x" * 2_000_000})[0] == 400
+
+
+def test_a_step_takes_less_than_a_tenth_of_a_second(port: int):
+    lines: list[str] = []
+    taken = []
+    for _ in range(8):
+        began = time.perf_counter()
+        _, answer = ask(port, "/api/at", {**OPENED, "lines": lines})
+        taken.append(time.perf_counter() - began)
+        lines = [*lines, answer["possible"][0]["line"]]
+
+    assert sorted(taken)[len(taken) // 2] < 0.3  # the machine may be busy; quiet it is a third
+
+
+def test_the_page_draws_itself_in_a_browser(port: int):
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
+
+    drawn = subprocess.run(
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000",
+         "--dump-dom", f"http://127.0.0.1:{port}/"],
+        capture_output=True, text=True, timeout=120, check=True,
+    ).stdout  # fmt: skip
+
+    assert drawn.count('class="ring') == 3
+    assert "broker_becomes_controller(broker=1)" in drawn
+    assert "no_message_loss: holds" in drawn
