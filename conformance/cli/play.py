@@ -57,7 +57,10 @@ def play(
 def serve(
     opened: dict[str, object], port: int, opens: bool, json_target: str | None = None
 ) -> None:
-    """Serves the page until Ctrl-C, and says at once where it is. Raises WrongUse where the server or the port is not there."""
+    """Serves the page until Ctrl-C, and says at once where it is.
+
+    Raises WrongUse where the server is not installed, or the port is taken.
+    """
     try:
         import uvicorn
 
