@@ -42,6 +42,7 @@ COMMANDS: dict[str, Entry] = {
     "simulate": Entry("conformance.cli.simulate", "simulate", "Run and record the implementation."),
     "ingest": Entry("conformance.cli.ingest", "ingest", "Turn broker logs into events."),
     "check": Entry("conformance.cli.check", "check", "Judge traces, events, or broker logs."),
+    "lessons": Entry("conformance.cli.lessons", "lessons", "Check what the lessons tell."),
     "explain": Entry("conformance.cli.explain", "explain", "Show a run as a page or a picture."),
     "play": Entry("conformance.cli.play", "play", "Play the model in the browser."),
     "test": Entry("conformance.cli.test", "test", "Run the project's own gates and tests."),

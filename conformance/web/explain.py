@@ -39,6 +39,7 @@ def page(told: Retold, frames: Sequence[Frame]) -> str:
     return (
         text.replace("<title>insync play</title>", f"<title>{html.escape(told.title)}</title>")
         .replace('<link rel="stylesheet" href="/style.css">', f"<style>\n{style}</style>")
+        .replace('    <a href="/lessons" data-word="lessons"></a>\n', "")
         .replace('<script src="/words.js"></script>', f"<script>window.FROZEN={frozen}</script>")
         .replace('<script src="/app.js"></script>', f"<script>\n{words}\n{app}</script>")
     )

@@ -21,12 +21,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from conformance.web.answers import ANSWERS
+from conformance.web.lessons import index_page, lesson_page, lessons
 from model.language import ProtocolError
 
 STATIC = Path(__file__).parent / "static"
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/app.js": ("app.js", "text/javascript; charset=utf-8"),
+    "/lesson.js": ("lesson.js", "text/javascript; charset=utf-8"),
     "/words.js": ("words.js", "text/javascript; charset=utf-8"),
     "/style.css": ("style.css", "text/css; charset=utf-8"),
 }
@@ -59,6 +61,19 @@ def application(port: int, opened: dict[str, Any]) -> Starlette:
         name, kind = FILES[request.url.path]
         return Response((STATIC / name).read_bytes(), media_type=kind, headers=HEADERS)
 
+    async def lesson(request: Request) -> Response:
+        no = refused(request)
+        if no is not None:
+            return no
+        wanted = request.path_params.get("name")
+        if wanted is None:
+            return Response(await run_in_threadpool(index_page), 200, HEADERS, "text/html")
+        known = {one.name: one for one in await run_in_threadpool(lessons)}
+        if wanted not in known:
+            return _plain(404, f"no lesson {wanted!r}; they are listed at /lessons")
+        text = await run_in_threadpool(lesson_page, known[wanted])
+        return Response(text, 200, HEADERS, "text/html")
+
     async def opening(request: Request) -> Response:
         return refused(request) or JSONResponse(opened, headers=HEADERS)
 
@@ -79,6 +94,7 @@ def application(port: int, opened: dict[str, Any]) -> Starlette:
         return respond
 
     routes = [Route(path, file) for path in FILES]
+    routes += [Route("/lessons", lesson), Route("/lessons/{name}", lesson)]
     routes.append(Route("/api/opening", opening))
     routes += [
         Route(f"/api/{name}", answering(answer), methods=["POST"])

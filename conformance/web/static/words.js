@@ -2,7 +2,7 @@
 // Every text of the page, so that it can be translated in one place.
 const WORDS = {
   system: "system", version: "version", brokers: "brokers", thrown: "thrown back",
-  begin: "Begin", projector: "Projector", can: "What can happen", cannot: "What cannot, and why",
+  begin: "Begin", lessons: "Lessons", projector: "Projector", can: "What can happen", cannot: "What cannot, and why",
   run: "The run", back: "← Back", forward: "Forward →", anew: "⟲ Anew",
   saves: "Which guard saves us?", keep: "Keep as a story", claims: "Claims",
   zookeeper: "ZooKeeper and the world", flight: "In flight, and between brokers",

@@ -1,0 +1,102 @@
+"""The lessons: their stories play, their questions have one answer, their commands do as told."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.cli.main import COMMANDS, main
+from conformance.web.lessons import (
+    Lesson,
+    LessonError,
+    index_page,
+    lesson_page,
+    lessons,
+    read_lesson,
+)
+
+LESSONS = lessons()
+
+
+def commands(lesson: Lesson) -> list[tuple[str, int]]:
+    found = []
+    for block in lesson.of("sh"):
+        for line in block.text.replace("\\\n", " ").splitlines():
+            command, _, remark = line.partition("#")
+            code = re.search(r"exit (\d+)", remark)
+            if command.strip().startswith("insync "):
+                found.append((command.strip(), int(code[1]) if code else 0))
+    return found
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_lesson_tells_what_the_model_does(lesson: Lesson):
+    assert lesson.stories
+    assert lesson.check() == []
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_lesson_asks_before_it_tells(lesson: Lesson):
+    assert lesson.questions
+    assert lesson.blocks[0].kind == "predict"
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_lesson_is_a_page_whose_stories_can_be_played(lesson: Lesson):
+    page = lesson_page(lesson)
+
+    assert page.count('class="play"') == len(lesson.stories)
+    assert page.count('data-right="yes"') == len(lesson.questions)
+    assert lesson.title in index_page()
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_the_commands_of_a_lesson_are_commands(lesson: Lesson):
+    for command, _ in commands(lesson):
+        assert shlex.split(command)[1] in COMMANDS
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_the_commands_of_a_lesson_end_as_it_says(lesson: Lesson):
+    for command, code in commands(lesson):
+        result = CliRunner().invoke(main, shlex.split(command)[1:])
+
+        assert result.exit_code == code, f"{command}\n{result.output}"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "01-x.md"
+    path.write_text(text)
+    return path
+
+
+def test_a_lesson_without_a_number_is_refused_with_what_it_begins_with(tmp_path: Path):
+    with pytest.raises(LessonError, match=r"01-x\.md:1: a lesson begins with # NUMBER\. TITLE"):
+        read_lesson(written(tmp_path, "Hello\n"))
+
+
+@pytest.mark.parametrize("answers", ["+ a\n", "- a\n- b\n", "+ a\n+ b\n", "a\n+ b\n", ""])
+def test_a_question_without_one_right_answer_is_refused_with_its_line(tmp_path: Path, answers: str):
+    path = written(tmp_path, f"# 1. X\n\n```predict\nWhat?\n{answers}```\n")
+
+    with pytest.raises(LessonError, match=r"01-x\.md:4: write a question"):
+        _ = read_lesson(path).questions
+
+
+def test_a_story_that_tells_something_else_is_told_with_its_line(tmp_path: Path):
+    story = "# A.\nsystem classic\n\nshow next_epoch\n----\nnext_epoch: 7\n"
+
+    wrong = read_lesson(written(tmp_path, f"# 1. X\n\n```story\n{story}```\n")).check()
+
+    assert [line.partition(": ")[2] for line in wrong] == ["the story tells something else"]
+
+
+def test_markup_in_a_lesson_stays_text(tmp_path: Path):
+    path = written(tmp_path, "# 1. X\n\n<script>alert(1)</script>\n")
+
+    assert "<script>alert" not in lesson_page(read_lesson(path))
