@@ -42,14 +42,14 @@ OPEN = [
         "a_fresh_request_has_the_isr", "older_epochs_have_older_versions",
         "the_registered_leader_is_in_the_isr", "members_were_in_older_requests",
         "somebody_has_left", *LATER_EPOCHS, *ISR_MEMBERSHIP}),
-    ("truncation_is_fenced", False, "leader_shows_the_cut", {
+    ("fetch_fencing", False, "leader_shows_the_cut", {
         "answers_are_for_who_asked", "answers_keep_what_is_common",
         "last_answers_cut_within_history", "last_answers_leave_history"}),
-    ("fetch_is_fenced", False, "leader_learns_end", {"known_ends_were_asked_for"}),
-    ("restart_remembers_epoch", False, "broker_crashes", {
+    ("fetch_fencing", False, "leader_learns_end", {"known_ends_were_asked_for"}),
+    ("broker_epoch", False, "broker_crashes", {
         "leaders_keep_their_epoch", "records_come_from_epochs", "fetches_are_within_history",
         "somebody_has_left", *LATER_EPOCHS, *WITHOUT_ANCESTRY}),
-    ("epoch_is_led_once", False, "broker_becomes_leader", {
+    ("leader_epoch_checked", False, "broker_becomes_leader", {
         "what_was_asked_is_held", "data_is_history", "histories_match", "told_hw_is_committed",
         "one_epoch_committed_it_all", "somebody_has_left", *LATER_EPOCHS, *ISR_MEMBERSHIP}),
     ("lost_isr_answer_blocks", False, "leader_goes_on_with_its_old_isr", {

@@ -43,6 +43,7 @@ from model.replication.history.truncation import (
     leader_shows_an_older_epoch,
     leader_shows_the_cut,
 )
+from model.versions import SWITCHES, presets
 
 
 def initial(new):
@@ -50,27 +51,11 @@ def initial(new):
     new.zk.isr = ALL
 
 
-_FIXES = {
-    "unclean_leader_election":
-        (False, "a replica outside the ISR may be elected"),
-    "truncation":
-        ("kip_279", "where a new follower cuts its log: kip_279, or hw as up to 0.10"),
-    "truncation_is_fenced":
-        (True, "only a leader in the follower's own epoch says where to cut (KIP-320)"),
-    "fetch_is_fenced":
-        (True, "a leader learns a follower's end from requests of its own epoch only (KIP-320)"),
-    "isr_join_needs_epoch_start":
-        (True, "a follower rejoins the ISR only beyond the start of the epoch (KAFKA-7128)"),
-    "isr_write_conditional":
-        (True, "a leader's ISR write names the zkVersion that it cached (KAFKA-428)"),
-    "lost_isr_answer_blocks":
-        (True, "a leader whose ISR write was executed unheard, and then superseded, commits no "
-               "more; KIP-497 (2.7) counts on both ISRs"),
-    "restart_remembers_epoch":
-        (True, "a restarted broker is not told of older epochs again (KIP-380)"),
-    "epoch_is_led_once":
-        (True, "a restarted leader does not lead the same epoch again (KIP-380)"),
-}
+_SHARED = (
+    "broker_epoch", "leader_epoch_checked", "truncation", "fetch_fencing",
+    "isr_join_needs_epoch_start", "unclean_leader_election", "isr_write_conditional")
+
+_OF_2_3 = presets(_SHARED)["2.3"].switches
 
 SYSTEM = System(
     name="replication_history",
@@ -88,10 +73,17 @@ SYSTEM = System(
         isr_write_is_heard, isr_answer_is_lost, leader_reads_its_isr_back,
         leader_goes_on_with_its_old_isr),
     claims=CLAIMS,
-    versions={"2.3": Version(
-        "2.3", {name: value for name, (value, _) in _FIXES.items()},
-        "fenced fetches, fenced requests, conditional ISR writes",
-        values={"truncation": ("hw", "kip_279")})},
+    versions={
+        "2.3": Version(
+            "2.3", {**_OF_2_3, "lost_isr_answer_blocks": True},
+            "Kafka 2.3, but that a leader which may have lost its office in the middle of an ISR "
+            "write commits no more",
+            values={"truncation": ("hw", "kip_279")}),
+        "2.3_unanswered": Version(
+            "2.3_unanswered", {**_OF_2_3, "lost_isr_answer_blocks": False},
+            "Kafka 2.3 as it is: such a leader goes on with its old ISR, and can lose by it",
+            values={"truncation": ("hw", "kip_279")}),
+    },
     default_version="2.3",
     bounds={
         "brokers": Bound(2, 1, "replicas of the partition"),
@@ -100,5 +92,10 @@ SYSTEM = System(
         "records": Bound(1, 1, "records that producers write"),
         "versions": Bound(2, 1, "writes of the partition's state"),
     },
-    switches={name: about for name, (_, about) in _FIXES.items()},
+    switches={
+        **{name: SWITCHES[name].about for name in _SHARED},
+        "lost_isr_answer_blocks":
+            "a leader whose ISR write was executed, not answered, and superseded, commits no more: "
+            "KIP-497 (2.7) has it count on both ISRs",
+    },
 )

@@ -61,10 +61,8 @@ def broker_becomes_leader(now, new, broker, epoch):
     require(request.sent,                           "the request was sent")
     require(request.named,                          "it names a leader")
     require(request.leader == broker,               "it names this broker")
-    news = epoch > mine.epoch
-    if not version.epoch_is_led_once:               # a late copy finds it restarted, or new
-        news = any_of(news, all_of(epoch == mine.epoch, mine.role == "down"))
-    require(news,                                   "the leader epoch is newer than the broker's")
+    if version.leader_epoch_checked:                # KAFKA-1188
+        require(epoch > mine.epoch,                 "the leader epoch is newer than the broker's")
 
     new.replica[broker] = mine.but(role="leading", epoch=epoch)
     new.answer[broker]  = BLANK
@@ -91,7 +89,8 @@ def broker_becomes_follower(now, new, broker, epoch):
     require(request.sent,                           "the request was sent")
     require(not_(all_of(request.named, request.leader == broker)),
                                                     "it does not name this broker the leader")
-    require(any_of(mine.epoch < epoch, again),      "it is news, or the broker has restarted")
+    if version.leader_epoch_checked:
+        require(any_of(mine.epoch < epoch, again),  "it is news, or the broker has restarted")
 
     new.replica[broker] = mine.but(role="truncating", epoch=epoch)
     new.answer[broker]  = BLANK
@@ -107,6 +106,6 @@ def broker_crashes(now, new, broker, hw):
     mine = now.replica[broker]
     require(hw <= mine.hw,                          "the checkpoint is not newer than the HW")
 
-    epoch = mine.epoch if version.restart_remembers_epoch else 0
+    epoch = mine.epoch if version.broker_epoch else 0
     new.replica[broker] = mine.but(role="down", hw=hw, epoch=epoch)
     new.answer[broker]  = BLANK

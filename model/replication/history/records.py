@@ -57,7 +57,7 @@ def leader_learns_end(now, new, broker, follower, epoch, end):
     """
     mine = now.replica[broker]
     require_leads(now, broker)
-    if version.fetch_is_fenced:
+    if version.fetch_fencing:
         require(epoch == mine.epoch,                        "the request is of the leader's epoch")
     require(end <= now.asked[follower][epoch],              "the follower asked at this offset")
 

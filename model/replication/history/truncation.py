@@ -35,7 +35,7 @@ def require_question(now, leader, follower, cut):
     mine = now.replica[follower]
     require(mine.role == "truncating",              "the follower looks for where to cut")
     require(now.replica[leader].role == "leading",  "the broker asked believes it leads")
-    if version.truncation_is_fenced:                # KIP-320
+    if version.fetch_fencing:                       # KIP-320
         require(now.replica[leader].epoch == mine.epoch,
                                                     "it leads in the follower's epoch")
     else:
