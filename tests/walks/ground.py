@@ -1,0 +1,120 @@
+"""A system made ready to be walked: far larger bounds than are explored, as generated Python."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from model.language import RecordedSystem, System
+from model.language.grounding import Grounded
+from model.language.python_code import PythonCode
+from model.language.schema import SetOf
+from model.systems import SYSTEMS
+
+LARGEST = 300_000
+"""Cells times steps with their parameters chosen: what generated code makes of it in seconds."""
+
+ROUNDS = 8
+"""No bound is raised more often."""
+
+
+def size(recorded: RecordedSystem, bounds: Mapping[str, int]) -> int:
+    """How many cells a state has, times how many steps with their parameters chosen there are."""
+
+    def many(sort: Any) -> int:
+        members = len((sort.element if isinstance(sort, SetOf) else sort).domain(bounds))
+        return int(2**members) if isinstance(sort, SetOf) else members
+
+    cells = sum(prod(map(many, leaf.dims)) for leaf in recorded.fields.values())
+    steps = sum(prod(map(many, step.parameters.values())) for step in recorded.steps)
+    return cells * steps
+
+
+def well_beyond(recorded: RecordedSystem) -> dict[str, int]:
+    """Bounds as far beyond the default as can be generated: one broker more, the others in turns.
+
+    A bound that would make the instance too large stays as it is, so a system that is large by
+    default is walked within its default bounds.
+    """
+    system = recorded.system
+    bounds = system.limits({})
+    names = [name for name in system.bounds if name != "brokers"]
+    turns = ["brokers"] * ("brokers" in bounds) + names * ROUNDS
+    for name in turns:
+        # A budget without a default has no limit, and is best left without.
+        if name in bounds and size(recorded, {**bounds, name: bounds[name] + 1}) <= LARGEST:
+            bounds[name] += 1
+    return bounds
+
+
+class Ground:
+    """The generated code of one system within wide bounds, and what every walk over it fired.
+
+    `rare` are states that a rare step led to, and the way there.
+    """
+
+    def __init__(self, recorded: RecordedSystem, bounds: Mapping[str, int] | None = None) -> None:
+        self.recorded = recorded
+        self.bounds = well_beyond(recorded) if bounds is None else dict(bounds)
+        claims = [name for name, (one, _) in recorded.claims.items() if one.kind.startswith("alw")]
+        self.grounded = Grounded(recorded, self.bounds, claims)
+        self.code = PythonCode(self.grounded)
+        self.names = [one.step.transition.name for one in self.grounded.instances]
+        self.transitions = sorted({step.transition.name for step in recorded.steps})
+        # A fault is what a budget limits; where it is free, most steps would be faults.
+        self.faults = {
+            step.transition.name for step in recorded.steps
+            if any(recorded.fields[write.field].budget for write in step.writes)
+        }  # fmt: skip
+        self.fired: Counter[str] = Counter()
+        self._counts = [0] * len(self.grounded.instances)
+        self._refused = bytearray(len(self.grounded.reasons))
+        self.rare: list[tuple[Any, tuple[int, ...]]] = []
+        self._sound: set[Any] = set()
+
+    def successors(self, state: Any) -> list[tuple[int, Any]]:
+        """The possible steps within the bounds: (instance number, next state)."""
+        return self.code.successors(state, self._counts, self._refused, {})
+
+    def broken_by(self, state: Any, after: Any) -> str | None:
+        """A claim that a step breaks, by what it does or by where it leads."""
+        for name, holds in self.code.step_claims.items():
+            if not holds(state, after):
+                return name
+        return self.broken_in(after)
+
+    def broken_in(self, state: Any) -> str | None:
+        """A claim that does not hold in a state."""
+        if state in self._sound:
+            return None
+        for name, holds in self.code.claims.items():
+            if not holds(state):
+                return name
+        self._sound.add(state)
+        return None
+
+    @property
+    def never_fired(self) -> list[str]:
+        """Transitions that no walk over this ground took."""
+        return [name for name in self.transitions if not self.fired[name]]
+
+
+@functools.lru_cache(maxsize=2)
+def ground_of(system: str) -> Ground:
+    """The ground of a registered system in its default version; made once for tests in a row."""
+    return Ground(SYSTEMS[system].recorded())
+
+
+def systems() -> list[str]:
+    """Every registered system with a claim that a walk could break."""
+    return [name for name, one in SYSTEMS.items() if _has_claims(one)]
+
+
+def _has_claims(system: System) -> bool:
+    return any(claim.kind in ("always", "always_step") for claim in system.claims)
+
+
+__all__ = ["LARGEST", "Ground", "ground_of", "size", "systems", "well_beyond"]

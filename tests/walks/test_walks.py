@@ -1,0 +1,94 @@
+"""Long walks over every system, far beyond the bounds that are explored: no claim breaks.
+
+Each system that is registered is walked, so a new one is covered by itself.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from tests.walks.ground import Ground, ground_of, systems
+from tests.walks.walker import CALM, Walk, walks
+
+QUICK, LONG = 5_000, 300_000
+"""Steps of the seeded walks over one system."""
+
+MOST = 0.7
+"""The share of transitions that quick walks fire at the least; long ones fire them all."""
+
+
+class Machine(RuleBasedStateMachine):
+    """Hypothesis chooses what takes part and how the walk goes on.
+
+    It need not shrink what fails: a broken claim is told with a run that is shortened already.
+    """
+
+    ground: Ground
+
+    @initialize(data=st.data())
+    def sets_out(self, data: st.DataObject) -> None:
+        off = data.draw(st.sets(st.sampled_from(self.ground.transitions), max_size=6))
+        self.walk = Walk(self.ground, random.Random(0), off)
+
+    @rule(seed=st.integers(0, 2**16), steps=st.integers(1, 60), calm=st.sampled_from(CALM))
+    def goes_on(self, seed: int, steps: int, calm: float) -> None:
+        self.walk.chance.seed(seed)
+        self.walk.calm = calm
+        self.walk.go(steps)
+
+    @rule(data=st.data())
+    def something_else_takes_part(self, data: st.DataObject) -> None:
+        self.walk.off = data.draw(st.sets(st.sampled_from(self.ground.transitions), max_size=6))
+
+    @invariant()
+    def every_claim_holds(self) -> None:
+        assert self.ground.broken_in(self.walk.state) is None
+
+
+def run_machine(ground: Ground, examples: int) -> None:
+    """One machine over one system; raises what its failing walk raised."""
+    over = type("MachineOver", (Machine,), {"ground": ground})
+    chosen = settings(
+        max_examples=examples, stateful_step_count=12, deadline=None, derandomize=True,
+        suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate],
+    )  # fmt: skip
+    run_state_machine_as_test(over, settings=chosen)
+
+
+@pytest.mark.parametrize("system", systems())
+def test_no_claim_breaks_on_seeded_walks_and_most_transitions_are_fired(system, record_property):
+    ground = ground_of(system)
+
+    taken = walks(ground, seed=1, steps=QUICK)
+
+    record_property("never fired", ", ".join(ground.never_fired))
+    assert taken == QUICK
+    assert len(ground.never_fired) <= (1 - MOST) * len(ground.transitions), ground.never_fired
+
+
+@pytest.mark.parametrize("system", systems())
+def test_no_claim_breaks_where_hypothesis_leads(system):
+    run_machine(ground_of(system), examples=6)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("system", systems())
+def test_no_claim_breaks_on_long_walks_and_every_transition_is_fired(system):
+    ground = ground_of(system)
+
+    for seed in range(LONG // 10_000):
+        walks(ground, seed, 10_000)
+    run_machine(ground, examples=200)
+
+    assert ground.never_fired == []
