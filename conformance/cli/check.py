@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
+from conformance.cli.common import (
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    write_atomically,
+)
 from conformance.cli.ingest import check_release, find, start, started
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
     from conformance.pipeline.corpus import Corpus, Engine, Judged
     from conformance.pipeline.report import TraceResult
+    from conformance.pipeline.timeline import Timeline
 
 _EXAMPLE = """
 \b
 Example:
   insync check /var/log/kafka
+  insync check /var/log/kafka --engine local --report kafka.html
   insync check run-17.ndjson --json -
 """
 
@@ -28,12 +38,14 @@ Example:
 @click.option("--version", "release", metavar="V", help="The release that wrote the lines.")
 @click.option("--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True)
 @click.option("--master", metavar="URL", help="The Spark master; local[2] when none is given.")
+@click.option("--report", metavar="FILE.html", help="Also write one page that shows it all.")
 @json_option
 def check(
     paths: tuple[str, ...],
     release: str | None,
     engine: str,
     master: str | None,
+    report: str | None,
     json_target: str | None,
 ) -> None:
     """Check broker logs, the output of `insync ingest`, or recorded traces against the protocol.
@@ -45,10 +57,23 @@ def check(
     """
     from conformance.pipeline.tables import show_check
 
-    result = checked(paths, release, engine, master)
+    _refuse_report(report)
+    result = checked(paths, release, engine, master, report)
     show_check(result, lambda text: say(text, json_target))
+    if report is not None:
+        say(f"the report is in {report}", json_target)
     emit_json(json_target, result)
     finish(Verdict(result["verdict"]))
+
+
+def _refuse_report(report: str | None) -> None:
+    """Before the work starts: a report that cannot be written should not cost an hour."""
+    if report is None:
+        return
+    if Path(report).suffix != ".html":
+        raise WrongUse(f"--report {report}: the report is a page; name a FILE.html")
+    if not Path(report).resolve().parent.is_dir():
+        raise WrongUse(f"--report {report}: there is no such folder; create it first")
 
 
 def checked(
@@ -56,6 +81,7 @@ def checked(
     release: str | None = None,
     engine: str = "spark",
     master: str | None = None,
+    report: str | None = None,
 ) -> dict[str, Any]:
     """What `insync check` says, as plain data. Raises WrongUse for paths that make no sense."""
     from conformance.pipeline.corpus import Judged, without_logs
@@ -67,6 +93,7 @@ def checked(
     traces = [_trace(path) for path in found.traces]
     corpora: list[Corpus] = []
     judged = Judged()
+    drawn: list[Timeline] = []
     if found.logs or ingested:
         runner = start(engine, master)
         with started(engine):
@@ -74,9 +101,31 @@ def checked(
             if found.logs:
                 corpora.append(runner.ingest(found, release))
             judged = _judge(runner, corpora)
+            drawn = _timelines(corpora) if report is not None else []
     if not found.logs:
         corpora.append(without_logs(found))
-    return check_result(corpora, judged, traces)
+    result = check_result(corpora, judged, traces)
+    if report is not None:
+        _write_report(report, result, drawn, corpora)
+    return result
+
+
+def _timelines(corpora: list[Corpus]) -> list[Timeline]:
+    from conformance.pipeline.timeline import timelines
+
+    return [line for corpus in corpora for line in timelines(corpus.events)]
+
+
+def _write_report(
+    report: str, result: dict[str, Any], drawn: list[Timeline], corpora: list[Corpus]
+) -> None:
+    from conformance.pipeline.page import page
+
+    paths = {log["name"]: log["path"] for corpus in corpora for log in corpus.logs}
+    try:
+        write_atomically(Path(report), page(result, drawn, paths))
+    except OSError as error:
+        raise WrongUse(f"--report {report}: {error.strerror}; name a file you may write") from error
 
 
 def _sorted_out(paths: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
