@@ -6,14 +6,17 @@ of the words of `WORDS` and what it takes.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from model.language import ProtocolError, RecordedSystem
 from model.language.errors import unknown_name
 from model.language.properties import DEADLOCK
-from model.language.recording import Recorded
+from model.language.recording import Recorded, Transition
 from model.language.schema import SetOf
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
+from model.language.system import shown
 from specs.story.heading import Heading
 from specs.story.leaves import fields_named
 
@@ -71,15 +74,29 @@ def read_command(line: int, text: str, heading: Heading) -> Command:
 
 
 def step_named(recorded: RecordedSystem, name: str, words: tuple[str, ...] = ()) -> Recorded:
-    """A step of the version; an unknown one is refused with the nearest."""
+    """A step of the version; an unknown one is refused with the nearest.
+
+    One that another version has is refused with those that have it.
+    """
     steps = {step.transition.name: step for step in recorded.steps}
     if name in steps:
         return steps[name]
-    declared = {step.name for step in recorded.system.transitions}
-    if name in declared:
-        raise ProtocolError(f"{recorded.system.name} {recorded.version} has no step {name}")
+    for transition in recorded.system.transitions:
+        if transition.name == name:
+            raise ProtocolError(_of_another_version(recorded, transition, steps))
     kind = "word or step" if words else "step"
     raise ProtocolError(unknown_name(f"{kind} of {recorded.system.name}", name, [*words, *steps]))
+
+
+def _of_another_version(recorded: RecordedSystem, step: Transition, here: Iterable[str]) -> str:
+    system = recorded.system
+    near = difflib.get_close_matches(step.name, sorted(here), n=1, cutoff=0.5)
+    hint = f"; the nearest here is {near[0]}" if near else ""
+    having = [name for name, one in system.versions.items() if step.applies(one.switches)]
+    who = f"version {having[0]} has" if len(having) == 1 else f"versions {', '.join(having)} have"
+    where = f"{who} it" if having else "no version has it as it is"
+    changed = "".join(f" with {name}={shown(value)}" for name, value in recorded.without.items())
+    return f"{system.name} {recorded.version}{changed} has no step {step.name}: {where}{hint}"
 
 
 def _read_step(line: int, verb: str, words: list[str], heading: Heading) -> Command:

@@ -19,6 +19,7 @@ from specs.story.read import Story
 from specs.verdict import Verdict
 
 INDENT = "    "
+FEW = 3
 
 
 @dataclass
@@ -139,7 +140,7 @@ class _Stage:
         refused = self.twin.possible(step, self.now, command.arguments)
         if refused is not None:
             why = self.twin.explain(refused, self.now, command.arguments)
-            raise Unlike(f"{command.label} is {why}")
+            raise Unlike(f"{command.label} is {why}{self._instead(step)}")
         try:
             after = self.twin.successor(step, self.now, command.arguments)
         except BeyondBound as error:
@@ -154,6 +155,20 @@ class _Stage:
         if command.verb == "quietly":
             return []
         return [command.label, *(INDENT + line for line in changes or ["nothing changes"])]
+
+    def _instead(self, step: Recorded) -> str:
+        """What would make the step possible here, in other values of its parameters."""
+        possible = [
+            label(step, arguments) for arguments in self._all_arguments(step)
+            if self.twin.possible(step, self.now, arguments) is None
+        ]  # fmt: skip
+        if not possible:
+            return ""
+        more = f" and {len(possible) - FEW} more" if len(possible) > FEW else ""
+        return f"; possible here: {', '.join(possible[:FEW])}{more}"
+
+    def _all_arguments(self, step: Recorded) -> list[Arguments]:
+        return _choices(step, self.heading.claim_bounds(_greatest(self.now)))
 
     def _refused(self, command: Command) -> list[str]:
         step = step_named(self.recorded, command.what)
@@ -187,9 +202,8 @@ class _Stage:
         return f"{name}: holds of every step"
 
     def _first_possible(self) -> str | None:
-        bounds = self.heading.claim_bounds(_greatest(self.now))
         for step in self.recorded.steps:
-            for arguments in _choices(step, bounds):
+            for arguments in self._all_arguments(step):
                 if self.twin.possible(step, self.now, arguments) is None:
                     return label(step, arguments)
         return None

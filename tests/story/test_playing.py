@@ -50,6 +50,37 @@ def test_an_impossible_step_ends_the_story_with_its_line_and_its_reason():
     )
 
 
+def test_an_impossible_step_names_the_values_with_which_it_would_be_possible():
+    outcome = playing(
+        "quietly broker_connects broker=2\nquietly broker_reads_epoch broker=2\n"
+        "broker_wins_election broker=1\ncheck single_writer\n"
+    )
+
+    assert outcome.failed is not None
+    assert outcome.failed[0] == 5
+    assert outcome.failed[1].endswith("; possible here: broker_wins_election(broker=2)")
+
+
+def test_of_many_values_with_which_a_step_is_possible_a_few_are_named():
+    outcome = playing(
+        "session_expires broker=1\ncheck single_writer\n",
+        "system election version 2.3 brokers 5\n",
+    )
+    connected = "".join(f"quietly broker_connects broker={broker}\n" for broker in range(2, 6))
+    one_of_five = playing(
+        connected + "session_expires broker=1\ncheck single_writer\n",
+        "system election version 2.3 brokers 5\n",
+    )
+
+    assert outcome.failed is not None
+    assert "possible here" not in outcome.failed[1]
+    assert one_of_five.failed is not None
+    assert one_of_five.failed[1].endswith(
+        "; possible here: session_expires(broker=2), session_expires(broker=3), "
+        "session_expires(broker=4) and 1 more"
+    )
+
+
 def test_a_step_said_to_be_refused_must_be_refused():
     outcome = playing("refused broker_connects broker=1\n")
 

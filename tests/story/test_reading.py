@@ -98,7 +98,24 @@ def test_a_wrong_first_line_says_what_is_right(opening, words):
 def test_a_step_of_another_version_is_not_merely_unknown():
     told = line_refused("leader_raises_hw leader=1", CLASSIC)
 
-    assert told.endswith("classic kip_320 has no step leader_raises_hw")
+    assert told.endswith(
+        "classic kip_320 has no step leader_raises_hw: versions hw_truncation, kip_101, kip_279 "
+        "have it; the nearest here is fenced_leader_raises_hw"
+    )
+
+
+def test_a_step_that_only_a_thrown_switch_brings_is_told_so():
+    opening = "system replication version 2.3 brokers 2\n"
+
+    told = line_refused("broker_fails_half_way broker=1 epoch=1 controller=1", opening)
+
+    assert "replication 2.3 has no step broker_fails_half_way: no version has it as it is" in told
+
+
+def test_two_switches_of_the_first_line_that_do_not_go_together_are_named_with_the_reason():
+    told = refusal("# A title.\nsystem replication version 2.3 with truncation=hw\n")
+
+    assert told.startswith("a.story:2: fetch_fencing=true does not go with truncation=hw: KIP-320")
 
 
 def test_switches_of_the_first_line_are_thrown():
