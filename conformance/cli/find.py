@@ -14,6 +14,7 @@ from conformance.cli.choice import (
     system_named,
 )
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.options import (
     Searching,
     search_options,
@@ -35,6 +36,7 @@ from specs.verdict import Verdict
 @variant_options
 @size_options
 @search_options
+@keep_options
 @json_option
 def find(
     claim: str,
@@ -42,6 +44,7 @@ def find(
     variant: Variant,
     size: Size,
     search: Searching,
+    keeping: Keeping,
     json_target: str | None,
 ) -> None:
     """Print the shortest run of SYSTEM that breaks CLAIM.
@@ -57,6 +60,7 @@ def find(
       insync find strong_isr classic --version kip_101
       insync find single_writer election --without zk_writes_fenced
       insync find deadlock classic
+      insync find strong_isr classic --version kip_101 --save-story lost.story
     """
     if claim in SYSTEMS and system not in SYSTEMS:
         raise WrongUse(f"the claim comes first; write: insync find {system} {claim}")
@@ -75,6 +79,7 @@ def find(
     for line in _report(exploration, claim, run, replay):
         say(line, json_target)
     emit_json(json_target, _payload(exploration, claim, run, replay))
+    keeping.keep(run, json_target)
     finish(verdict)
 
 

@@ -10,6 +10,7 @@ import click
 
 from conformance.cli.choice import described, listed, refusals
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.tables import show_table
 from model.language import RecordedSystem
 from model.zoo import ZOO, Entry, Expression
@@ -73,9 +74,15 @@ def hunt(entry: Entry, max_states: int | None, report: Report) -> Hunt:
     type=click.IntRange(min=1),
     help="Stop each search before more than N states; what is open then is unknown.",
 )
+@keep_options
 @json_option
 def zoo(
-    name: str | None, every: bool, quick: bool, max_states: int | None, json_target: str | None
+    name: str | None,
+    every: bool,
+    quick: bool,
+    max_states: int | None,
+    keeping: Keeping,
+    json_target: str | None,
 ) -> None:
     """List historic bugs; find one by ID, or --all of them, and show that its fix helps.
 
@@ -88,14 +95,17 @@ def zoo(
     Example:
       insync zoo
       insync zoo KAFKA-1188
+      insync zoo KIP-279 --save-story diverged.story
       insync zoo --quick
     """
     if sum((name is not None, every, quick)) > 1:
         raise WrongUse("an ID, --all and --quick exclude each other; write one of them")
+    if name is None and keeping != Keeping(None, False):
+        raise WrongUse("--save-story and --open keep one run; write: insync zoo ID --save-story F")
     if name is not None:
         with refusals():
             chosen = entry_named(name)
-        _one(chosen, max_states, json_target)
+        _one(chosen, max_states, keeping, json_target)
     elif every or quick:
         hunted = [one for one in ZOO if one.shown and (every or one.shown.quick)]
         _several(hunted, max_states, json_target)
@@ -125,7 +135,7 @@ def _list(json_target: str | None) -> None:
     emit_json(json_target, _payload([_as_json(one) for one in ZOO]))
 
 
-def _one(entry: Entry, max_states: int | None, json_target: str | None) -> None:
+def _one(entry: Entry, max_states: int | None, keeping: Keeping, json_target: str | None) -> None:
     for line in _told(entry):
         say(line, json_target)
     if entry.shown is None:
@@ -137,6 +147,7 @@ def _one(entry: Entry, max_states: int | None, json_target: str | None) -> None:
     for line in _report(done):
         say(line, json_target)
     emit_json(json_target, _payload([_hunted_as_json(done)], done.verdict))
+    keeping.keep(done.run, json_target)
     finish(done.verdict)
 
 

@@ -51,7 +51,7 @@ def retold(path: Path, claim: str | None = None) -> Retold:
         wanted = f"no run of {claim}" if claim else "no run"
         raise NoRunError(f"{path}: holds {wanted}; insync find CLAIM SYSTEM --json FILE writes one")
     try:
-        return _run(found[0])
+        return of_run(found[0])
     except (KeyError, TypeError, AttributeError) as error:
         raise NoRunError(f"{path}: its run lacks {error}; write it again with --json") from error
     except ProtocolError as error:
@@ -69,7 +69,8 @@ def _runs(data: Any) -> list[dict[str, Any]]:
     return [run for value in data.values() for run in _runs(value)]
 
 
-def _run(run: dict[str, Any]) -> Retold:
+def of_run(run: dict[str, Any]) -> Retold:
+    """A run in the form that `find --json` writes."""
     recorded = system(run["system"]).recorded(run["version"], run.get("without") or {})
     bounds = {name: int(number) for name, number in (run.get("bounds") or {}).items()}
     lines = tuple(

@@ -1,0 +1,67 @@
+"""What a command found, kept: as a story, and in the explorer in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from conformance.cli.common import WrongUse, say, write_atomically
+from specs.runs import Run
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What --save-story and --open said."""
+
+    story: str | None
+    opens: bool
+
+    def keep(self, run: Run | None, json_target: str | None) -> None:
+        """Writes the run's story and opens its page, where asked; with no run, says so."""
+        if run is None:
+            if self.story is not None or self.opens:
+                say("there is no run to keep", json_target)
+            return
+        if self.story is not None:
+            _write(self.story, run)
+            say(f"the story is in {self.story}; play it: insync story {self.story}", json_target)
+        if self.opens:
+            _open(run)
+
+
+def keep_options(command: Command) -> Command:
+    """Add `--save-story FILE` and `--open`; they arrive as `keeping: Keeping`."""
+
+    def wrapped(*args: Any, save_story: str | None, opens: bool, **rest: Any) -> Any:
+        if save_story is not None and not Path(save_story).resolve().parent.is_dir():
+            raise WrongUse(f"--save-story {save_story}: there is no such folder; create it first")
+        return command(*args, keeping=Keeping(save_story, opens), **rest)
+
+    wrapped.__doc__, wrapped.__name__ = command.__doc__, command.__name__
+    wrapped.__dict__.update(command.__dict__)
+    opened = click.option("--open", "opens", is_flag=True, help="Show the run in the browser.")
+    saved = click.option("--save-story", metavar="FILE", help="Write the run as a story to FILE.")
+    return saved(opened(wrapped))  # type: ignore[return-value]
+
+
+def _write(name: str, run: Run) -> None:
+    from specs.story.compose import story_from_run
+
+    try:
+        write_atomically(Path(name), story_from_run(run))
+    except OSError as error:
+        raise WrongUse(f"--save-story {name}: {error.strerror}; name another file") from error
+
+
+def _open(run: Run) -> None:
+    from conformance.cli.play import serve
+    from conformance.web.retold import of_run
+
+    told = of_run(run.as_json())
+    serve({"heading": told.heading, "lines": list(told.lines)}, 0, opens=True)
