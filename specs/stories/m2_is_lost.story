@@ -1,6 +1,6 @@
 # A follower restarts, cuts its log to its own high watermark, and becomes leader: m2 is lost.
 # Shows: the high watermark comes to a follower one round late, so that up to 0.10, where it cut
-# its log there, it cut away what was committed. (KIP-101; article 000)
+# its log there, it cut away what was committed. (KIP-101; article 004)
 system replication version 0.10 brokers 2
 
 # Broker 1 is B, leader and controller; broker 2 is A, its follower. m1 has id 0, m2 has id 1.

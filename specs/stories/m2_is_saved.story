@@ -1,6 +1,6 @@
 # The same restart under KIP-101: the follower asks before it cuts, and m2 is saved.
 # Shows: a follower that asks its leader where the last epoch of its log ends cuts nothing away
-# that the leader has, whatever its own high watermark is. (KIP-101, 0.11; article 000)
+# that the leader has, whatever its own high watermark is. (KIP-101, 0.11; article 004)
 system replication version 0.11 brokers 2
 
 # Broker 1 is B, leader and controller; broker 2 is A, its follower. m1 has id 0, m2 has id 1.
