@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from model.classic import SYSTEM as CLASSIC
+from model.cluster import SYSTEM as CLUSTER
 from model.election import SYSTEM as ELECTION
 from model.language import ProtocolError, System
 from model.language.errors import unknown_name
@@ -10,7 +11,7 @@ from model.replication import SYSTEM as REPLICATION
 from model.replication.history import SYSTEM as HISTORY
 
 SYSTEMS: dict[str, System] = {
-    system.name: system for system in (CLASSIC, ELECTION, REPLICATION, HISTORY)
+    system.name: system for system in (CLASSIC, ELECTION, REPLICATION, HISTORY, CLUSTER)
 }
 
 

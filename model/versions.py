@@ -118,6 +118,29 @@ SWITCHES: dict[str, Switch] = {
             "KAFKA-1647 (0.8.2)",
         ),
         Switch(
+            "metadata_first", (False, True),
+            "a new controller sends UpdateMetadata before any LeaderAndIsr",
+            "KAFKA-4443 (0.10.2)",
+        ),
+        Switch(
+            "announcement", ("all_partitions", "live_brokers"),
+            "what an UpdateMetadata without partitions tells those who know them already",
+            "KIP-380 (2.2)",
+        ),
+        Switch(
+            "bounces_seen", (False, True),
+            "a controller compares broker epochs, and sees a broker that came back meanwhile",
+            "KIP-380 (2.2)",
+        ),
+        Switch(
+            "dead_replicas_taken_offline", (False, True),
+            "a new controller takes the replicas of dead brokers offline", "KAFKA-3143 (2.3)",
+        ),
+        Switch(
+            "isr_takes_the_living", (False, True),
+            "a leader takes nobody into the ISR whom it knows to be dead", "KAFKA-14140 (3.3)",
+        ),
+        Switch(
             "unclean_leader_election", (True, False),
             "a live replica outside the ISR may be elected when no ISR member lives",
             "default false since 0.11 (KIP-106)",
@@ -137,12 +160,13 @@ _FIXED_BEFORE: dict[str, object] = {
     "isr_write_conditional": True,
     "isr_write_read_back": True,
     "checkpoint_complete": True,
+    "metadata_first": True,
 }
 """Before 0.10, the first preset."""
 
 _LEFT_OUT: dict[str, object] = {
     "epoch_taken_with_role": True, "isr_adopted_when_written": True, "isr_write_locks": True,
-    "log_survives_crash": True,
+    "log_survives_crash": True, "isr_takes_the_living": True,
 }  # fmt: skip
 """Faults that no preset has, and designs of 2.7 that would need care of their own."""
 
@@ -153,6 +177,7 @@ _0_10: dict[str, object] = {
     "late_answers_ignored": True, "isr_join_needs_epoch_start": False,
     # Up to 1.0 the last member is kept only while unclean election is off, as it is from 0.11.
     "unclean_leader_election": True, "isr_keeps_last_member": False,
+    "announcement": "all_partitions", "bounces_seen": False, "dead_replicas_taken_offline": False,
 }  # fmt: skip
 _0_11: dict[str, object] = {
     **_0_10, "truncation": "kip_101",
@@ -165,7 +190,10 @@ _2_0: dict[str, object] = {
 _2_1: dict[str, object] = {
     **_2_0, "zk_writes_fenced": True, "truncates_again": "every_epoch", "fetch_fencing": True,
 }  # fmt: skip
-_2_3: dict[str, object] = {**_2_1, "broker_epoch": True}
+_2_3: dict[str, object] = {
+    **_2_1, "broker_epoch": True, "announcement": "live_brokers", "bounces_seen": True,
+    "dead_replicas_taken_offline": True,
+}  # fmt: skip
 _2_4: dict[str, object] = {**_2_3}
 _2_7: dict[str, object] = {**_2_4}
 

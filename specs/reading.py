@@ -7,6 +7,8 @@ from typing import Any
 
 from model.language.grounding import Grounded
 from model.language.instances import Cell
+from model.language.scalars import blank_term
+from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
 
 Leaves = dict[str, Any]
@@ -32,15 +34,38 @@ def text(value: Any, *, is_set: bool = False) -> str:
         return "none"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{text(k)}: {text(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
         if any(isinstance(item, dict) for item in value):
-            records = (" ".join(f"{k} {text(v)}" for k, v in item.items()) for item in value)
+            records = (
+                " ".join(f"{k} {text(v, is_set=True)}" for k, v in item.items()) for item in value
+            )
             return "[" + ", ".join(records) + "]"
         inner = ",".join(text(item) for item in value)
         return f"{{{inner}}}" if is_set else f"[{inner}]"
     if isinstance(value, tuple):
         return "(" + ",".join(text(item) for item in value) + ")"
     return str(value)
+
+
+def log_part(field: Field, keys: int, cells: Mapping[tuple[int, ...], int]) -> Any:
+    """A part of one record of a log, from its cells by index: a value, a sorted list of members
+    (a set), or a dict without the blank ones (a map). `keys`: how many indices the record has.
+    """
+    blank = int(blank_term(field.sort).args[0])
+    if keys == len(field.dims):
+        (code,) = cells.values() or (blank,)
+        return plain(field.sort, code)
+    found = {
+        tuple(
+            plain(sort, part) for sort, part in zip(field.dims[keys:], index[keys:], strict=True)
+        ): plain(field.sort, code)
+        for index, code in sorted(cells.items())
+        if code != blank
+    }
+    short = {key[0] if len(key) == 1 else key: value for key, value in found.items()}
+    return list(short) if field.set_from == keys else short
 
 
 class Reading:
@@ -92,14 +117,20 @@ class Reading:
 
     @staticmethod
     def _log(cells: list[Cell], codes: tuple[int, ...]) -> list[dict[str, Any]]:
-        end = next(codes[cell.number] for cell in cells if cell.field.log is None)
-        records: list[dict[str, Any]] = [{} for _ in range(end)]
+        last = next(cell for cell in cells if cell.field.log is None)
+        depth, end = len(last.index), codes[last.number]
+        parts: list[dict[Field, dict[tuple[int, ...], int]]] = [{} for _ in range(end)]
         for cell in cells:
-            if cell.field.log is None or cell.index[-1] >= end:
-                continue
-            part = cell.field.name.removeprefix(f"{cell.field.log}.at.")
-            records[cell.index[-1]][part] = plain(cell.field.sort, codes[cell.number])
-        return records
+            if cell.field.log is not None and cell.index[depth] < end:
+                here = parts[cell.index[depth]].setdefault(cell.field, {})
+                here[cell.index] = codes[cell.number]
+        return [
+            {
+                field.name.removeprefix(f"{field.log}.at."): log_part(field, depth + 1, found)
+                for field, found in record.items()
+            }
+            for record in parts
+        ]
 
     def changes(self, before: tuple[int, ...], after: tuple[int, ...]) -> dict[str, list[Any]]:
         """Leaf path -> [before, after], for the leaves that differ."""

@@ -57,6 +57,7 @@ def hunt(entry: Entry, max_states: int | None, report: Report) -> Hunt:
         return shortest(
             recorded, shown.limits, shown.claim, max_states,
             lambda line: report(f"{entry.id} {word}: {line}"), symmetry=shown.symmetry,
+            engine="python" if shown.plain else "native",
         )  # fmt: skip
 
     bug, run = search(shown.broken(), "with its bug")

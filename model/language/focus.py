@@ -15,7 +15,7 @@ from typing import Any
 
 from model.language.errors import ProtocolError
 from model.language.recording import New, Transition
-from model.language.scalars import Scalar, Value
+from model.language.scalars import Value
 from model.language.schema import Ghost, MapOf, Record, Schema
 from model.language.sorts import Sort
 from model.language.values import MapValue, RecordValue
@@ -99,6 +99,3 @@ def _parts(whole: Any, on: str) -> tuple[MapValue, frozenset[str]]:
             "which it means; rename one"
         )
     return getattr(whole, on), frozenset(one.parts)
-
-
-__all__ = ["Focused", "FocusedNew", "Scalar", "focus", "focused"]

@@ -41,6 +41,11 @@ def why_not_symmetric(recorded: RecordedSystem, claims: Sequence[str]) -> str | 
                 found = _named(part, recorded)
                 if found:
                     return f"{where} writes {write.field}: {found}"
+    for write in recorded.initial:
+        for part in (*write.keys, write.value):
+            found = _named(part, recorded)
+            if found:
+                return f"the initial state has {write.field}: {found}"
     for name in claims:
         found = _named(recorded.claim(name)[1], recorded)
         if found:

@@ -131,7 +131,7 @@ def some(over: Sort | Below, rule: Callable[[Any], Scalar]) -> Scalar:
 
 
 def literal(sort: Sort, value: object) -> Scalar:
-    """A value of a sort, where nothing beside it says which: `when(c, literal(ROLES, "x"), ...)`."""
+    """A value of a sort, where nothing beside it says of which: `literal(ROLES, "leader")`."""
     return scalar(value, sort)
 
 

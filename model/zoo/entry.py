@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from model.language import RecordedSystem
+from model.language.symmetry import why_not_symmetric
 from model.systems import system
 
 
@@ -15,7 +16,8 @@ class Expression:
 
     As history fixed it, it is `fixed` (by default `base`, with nothing thrown): there the claim
     holds within the same bounds. `quick`: both take a few seconds; the others up to minutes.
-    Symmetry is for all but what is about loops.
+    `plain`: few states are enough, and generated Python is through with them before machine code
+    is made. Symmetry is for all but what is about loops, or names brokers.
     """
 
     system: str
@@ -25,6 +27,7 @@ class Expression:
     thrown: Mapping[str, object] = field(default_factory=dict)
     fixed: str | None = None
     quick: bool = False
+    plain: bool = False
 
     def broken(self) -> RecordedSystem:
         """The system with the bug in it."""
@@ -42,7 +45,10 @@ class Expression:
     @property
     def symmetry(self) -> bool:
         """Is it enough to visit one state for all that rename brokers only?"""
-        return self.broken().claim(self.claim)[0].kind != "eventually"
+        recorded = self.broken()
+        if self.plain or recorded.claim(self.claim)[0].kind == "eventually":
+            return False
+        return why_not_symmetric(recorded, [self.claim]) is None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from model.zoo.entry import Entry, Expression
 
+_ONE_TERM = {"expiries": 1, "controllers": 1, "versions": 2}
+
 ENTRIES = (
     Entry(
         14, "KAFKA-532", "two controllers, and brokers that obey both",
@@ -67,8 +69,10 @@ ENTRIES = (
         "The broker is back before its watch is handled: the ids are the same, and nobody tells "
         "it what it hosts.",
         "no_wedge", "bounce_by_id_only",
-        excuse="needs watches and a controller that tells a broker only what it noticed: here it "
-        "may tell any registered broker at any time",
+        Expression(
+            "cluster", "2.3", "no_wedge", _ONE_TERM, {"bounces_seen": False},
+            quick=True, plain=True,
+        ),
     ),
     Entry(
         21, "KIP-380-d", "a ControlledShutdown of the last incarnation demotes the next",

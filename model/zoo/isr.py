@@ -2,6 +2,8 @@
 
 from model.zoo.entry import Entry, Expression
 
+_ONE_TERM = {"expiries": 1, "controllers": 1, "versions": 2}
+
 ENTRIES = (
     Entry(
         23, "KAFKA-1382", "a leader takes its own write for a failure",
@@ -20,8 +22,12 @@ ENTRIES = (
         "The controller writes the state, and the leader never hears of it: its ISR neither "
         "shrinks nor grows any more.",
         "no_wedge", "leader_never_refreshes_v",
-        excuse="needs a controller that sends once and does not repeat: here it may inform a "
-        "registered broker at any time",
+        Expression(
+            "cluster", "2.3", "no_wedge", {"crashes": 0, "versions": 2},
+            {"zk_writes_fenced": False},
+        ),
+        remark="The root of it is KAFKA-6082: a deposed controller writes the state, and the "
+        "leader refuses the LeaderAndIsr that should tell it.",
     ),
     Entry(
         25, "KAFKA-428", "ISR writes without a version",
@@ -65,9 +71,13 @@ ENTRIES = (
         29, "KAFKA-14140", "a broker that has left comes back into the ISR",
         ("KIP-841",), "3.3.0",
         "Its last fetch is still counted after the controller took it out.",
-        "clean_election", "isr_accepts_dead_broker",
-        excuse="needs controlled shutdown, and no release of the presets has the fix: a replica "
-        "that is gone may be in the ISR, and is not elected",
+        "the_dead_stay_out", "isr_accepts_dead_broker",
+        Expression(
+            "cluster", "2.3", "the_dead_stay_out", {**_ONE_TERM, "crashes": 0},
+            {"isr_takes_the_living": False}, quick=True, plain=True,
+        ),
+        remark="No release of the presets has the fix; they are all taken as if they had it. It "
+        "narrows a window: a leader that was not told yet takes back who is gone.",
     ),
     Entry(
         30, "KAFKA-708", "the ISR becomes empty",
@@ -84,8 +94,11 @@ ENTRIES = (
         ("KAFKA-3096", "KAFKA-1452"), "2.4.0",
         "It starts from the live replicas; those that died with its predecessor stay leader and "
         "in the ISR.",
-        "converges", "no_offline_replicas_on_failover",
-        excuse="needs the controller's start-up and its state machines: here it may take out a "
-        "dead replica at any time",
+        "dead_leaders_are_noticed", "no_offline_replicas_on_failover",
+        Expression(
+            "cluster", "2.3", "dead_leaders_are_noticed", {},
+            {"dead_replicas_taken_offline": False},
+        ),
+        remark="The sheet of behaviour has it fixed in 2.3, the sheet of bugs in 2.4.0.",
     ),
 )  # fmt: skip

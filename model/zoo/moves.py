@@ -4,6 +4,8 @@ from model.zoo.entry import Entry, Expression
 
 _REASSIGNMENT = "needs reassignment"
 
+_ONE_TERM = {"expiries": 1, "controllers": 1, "versions": 2}
+
 ENTRIES = (
     Entry(
         32, "KAFKA-1097", "a replica that was moved away slips back into the ISR",
@@ -48,8 +50,11 @@ ENTRIES = (
         (), "0.10.2.0",
         "A fresh broker does not know the leader's address, skips the partition, and is not told "
         "again.",
-        "converges", "lai_before_um_failover",
-        excuse="needs UpdateMetadata: here every broker knows who is alive",
+        "no_wedge", "lai_before_um_failover",
+        Expression(
+            "cluster", "2.3", "no_wedge", _ONE_TERM, {"metadata_first": False},
+            quick=True, plain=True,
+        ),
     ),
     Entry(
         39, "KAFKA-9307", "the epoch is stored, then the transition fails",

@@ -16,7 +16,7 @@ from model.language.errors import unknown_name
 from model.language.evaluate import Evaluator, Index, SparseState
 from model.language.schema import Field
 from model.language.sorts import Enumeration
-from specs.reading import plain, text
+from specs.reading import log_part, plain, text
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ class Leaves:
         start = len(f"{place.name}.at.")
         return [
             {
-                leaf.name[start:]: plain(
-                    leaf.sort, self._twin.read(state, leaf.name, (*place.keys, offset))
+                leaf.name[start:]: log_part(
+                    leaf, len(place.keys) + 1, _below(state, leaf, (*place.keys, offset))
                 )
                 for leaf in parts
             }
@@ -137,6 +137,12 @@ class Leaves:
                 parts = sorted({index[position] for index in state.get(leaf.name, {})})
             found = [(*index, part) for index in found for part in parts]
         return found
+
+
+def _below(state: SparseState, leaf: Field, keys: Index) -> dict[Index, int]:
+    """The entries of a field at these keys, in a state that leaves blank ones out."""
+    entries = state.get(leaf.name, {})
+    return {index: code for index, code in entries.items() if index[: len(keys)] == keys}
 
 
 def log_of(fields: Mapping[str, Field], leaf: Field) -> str | None:

@@ -44,7 +44,15 @@ def sparse(recorded: RecordedSystem, leaves: Mapping[str, Any]) -> SparseState:
             put(f"{name}.end", keys, len(value))
             for offset, record in enumerate(value):
                 for part, cell in record.items():
-                    put(f"{name}.at.{part}", (*keys, offset), cell)
+                    whole, here = f"{name}.at.{part}", (*keys, offset)
+                    if isinstance(cell, list):
+                        for member in cell:
+                            put(whole, (*here, member), True)
+                    elif isinstance(cell, dict):
+                        for key, inner in cell.items():
+                            put(whole, (*here, key), inner)
+                    else:
+                        put(whole, here, cell)
         elif isinstance(value, list):
             for member in value:
                 put(name, (*keys, *(member if isinstance(member, list) else [member])), True)

@@ -15,7 +15,8 @@ class Bug:
 
     `version` and `without` are history's bugs. `dropped` are (step, reason) of requirements taken
     out; `missing` are steps taken out, which is how a `sometimes` comes to be false (depth None);
-    `unfair` are steps that no claim treats fairly any more.
+    `unfair` are steps that no claim treats fairly any more. `plain`: found by generated Python,
+    where few states are enough and machine code would take longer to make.
     """
 
     depth: int | None
@@ -25,6 +26,7 @@ class Bug:
     missing: tuple[str, ...] = ()
     unfair: tuple[str, ...] = ()
     bounds: Mapping[str, int] = field(default_factory=dict)
+    plain: bool = False
 
     def planted(self, system: str) -> RecordedSystem:
         """The system with the bug in it; what is taken out must have been there."""
@@ -50,6 +52,9 @@ UNKNOWN_ENDS = ("leader_advances_hw", "it knows the end of every ISR member")
 ANOTHER_LEADS = ("broker_becomes_leader", "the request names the broker the leader")
 ANY_ISR = ("controller_elects_leader", "the new ISR is part of the registered one")
 ONE_TERM = {"epoch": 1, "versions": 1}
+ONE_FAILOVER = {"expiries": 1, "controllers": 1, "versions": 2}
+ANYBODY = ("controller_elects_leader", "the replica is live, and in the ISR")
+BLIND = ("leader_shrinks_isr", "the cached version is current")
 
 BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("replication_history", "no_message_loss"): (Bug(6, dropped=(ANY_ISR,)),),
@@ -174,7 +179,8 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         ),
     ),
     ("replication", "leader_is_current"): (
-        Bug(7, without=("isr_write_read_back",), bounds={"losses": 1}),
+        Bug(9, without=("isr_write_read_back",), bounds={"losses": 1}),
+        Bug(11, without=("isr_write_locks",), bounds={"versions": 3}),
     ),
     ("replication", "isr_is_never_empty"): (
         Bug(10, without=("isr_keeps_last_member",), bounds={"versions": 3}),
@@ -184,6 +190,9 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ),
     ("replication", "checkpoint_survives_start"): (
         Bug(14, without=("checkpoint_complete",), bounds={"crashes": 1}),
+    ),
+    ("replication", "an_isr_write_is_unheard"): (
+        Bug(None, missing=("leader_shrinks_isr", "leader_expands_isr")),
     ),
     ("replication", "a_high_watermark_is_checkpointed"): (
         Bug(None, missing=("broker_checkpoints_hw",), bounds=ONE_TERM),
@@ -197,5 +206,54 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ),
     ("replication", "zombies_overlap"): (Bug(None, bounds=ONE_TERM),),
     ("replication", "an_old_fetch_is_in_flight"): (Bug(None, bounds=ONE_TERM),),
+    ("cluster", "converges"): (
+        Bug(15, without=("bounces_seen",), bounds=ONE_FAILOVER, plain=True),
+    ),
+    ("cluster", "no_wedge"): (
+        Bug(14, without=("metadata_first",), bounds=ONE_FAILOVER, plain=True),
+        Bug(15, without=("bounces_seen",), bounds=ONE_FAILOVER, plain=True),
+    ),
+    ("cluster", "dead_leaders_are_noticed"): (Bug(21, without=("dead_replicas_taken_offline",)),),
+    ("cluster", "leader_unique"): (Bug(34, dropped=(BLIND,), bounds={"versions": 4, "epoch": 3}),),
+    ("cluster", "clean_election"): (Bug(11, dropped=(ANYBODY,), plain=True),),
+    ("cluster", "isr_holds_committed"): (
+        Bug(
+            14,
+            dropped=(("leader_expands_isr", "the replica has all that was committed"),),
+            plain=True,
+        ),
+    ),
+    ("cluster", "no_message_loss"): (Bug(16, dropped=(ANYBODY,), plain=True),),
+    ("cluster", "single_writer"): (Bug(10, without=("zk_writes_fenced",), plain=True),),
+    ("cluster", "epochs_never_fall"): (Bug(10, dropped=(BLIND,), bounds=ONE_FAILOVER, plain=True),),
+    ("cluster", "the_dead_stay_out"): (
+        Bug(
+            21,
+            without=("isr_takes_the_living",),
+            bounds={**ONE_FAILOVER, "crashes": 0},
+            plain=True,
+        ),
+    ),
+    ("cluster", "the_cluster_settles_after_an_election"): (
+        Bug(None, missing=("controller_tells_elections",), bounds=ONE_FAILOVER, plain=True),
+    ),
+    ("cluster", "a_partition_is_without_leader"): (
+        Bug(None, missing=("controller_removes_replica",), bounds=ONE_FAILOVER),
+    ),
+    ("cluster", "zombies_overlap"): (
+        Bug(None, missing=("controller_elects_leader",), bounds=ONE_FAILOVER, plain=True),
+    ),
+    ("cluster", "a_second_leader_is_elected"): (
+        Bug(None, missing=("controller_elects_leader",), bounds=ONE_FAILOVER, plain=True),
+    ),
+    ("cluster", "a_replica_lacks_what_was_committed"): (
+        Bug(None, missing=("leader_commits",), bounds=ONE_FAILOVER, plain=True),
+    ),
+    ("cluster", "a_zombie_is_at_work"): (
+        Bug(None, missing=("broker_learns_it_won",), bounds=ONE_FAILOVER, plain=True),
+    ),
+    ("cluster", "a_dead_broker_still_fetches"): (
+        Bug(None, missing=("session_expires",), bounds=ONE_FAILOVER, plain=True),
+    ),
 }
 """(system, claim) -> its bugs. A claim without one could not fail, for all that anybody knows."""

@@ -24,7 +24,8 @@ def each_bug() -> list[Any]:
     cases = []
     for (system, claim), bugs in BUGS.items():
         for number, bug in enumerate(bugs):
-            slow = system == "replication" and (bug.depth or 0) >= SLOW
+            long = system == "replication" and (bug.depth or 0) >= SLOW
+            slow = long or (system == "cluster" and not bug.plain)
             cases.append(
                 pytest.param(
                     system, claim, bug,
@@ -62,7 +63,7 @@ def test_no_bug_is_planted_for_a_claim_that_is_gone():
 def test_the_planted_bug_breaks_the_claim_by_a_run_that_the_twin_can_follow(system, claim, bug):
     bounds = SYSTEMS[system].limits(bug.bounds)
 
-    found, run = find(bug.planted(system), bounds, claim)
+    found, run = find(bug.planted(system), bounds, claim, engine=engine(bug))
 
     assert found.claims[claim].verdict is Verdict.BROKEN
     assert (None if run is None else run.depth) == bug.depth
@@ -70,11 +71,15 @@ def test_the_planted_bug_breaks_the_claim_by_a_run_that_the_twin_can_follow(syst
     assert healthy(system, claim, bug, found.distinct)
 
 
+def engine(bug: Bug) -> str:
+    return "python" if bug.plain else "native"
+
+
 def healthy(system: str, claim: str, bug: Bug, states: int) -> bool:
     """Without the bug an `always` is not broken in as many states, a `sometimes` is reached."""
     model = SYSTEMS[system]
     if bug.depth is None:
-        found, _ = find(model.recorded(), model.limits({}), claim)
+        found, _ = find(model.recorded(), model.limits({}), claim, engine=engine(bug))
         return found.claims[claim].verdict is Verdict.HOLDS
-    found, _ = find(model.recorded(), model.limits(bug.bounds), claim, states)
+    found, _ = find(model.recorded(), model.limits(bug.bounds), claim, states, engine=engine(bug))
     return found.claims[claim].verdict is not Verdict.BROKEN

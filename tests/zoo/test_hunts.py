@@ -22,6 +22,7 @@ STEPS = {
     "KIP-101": 18, "KIP-320": 21, "KIP-320-first-try": 12, "KAFKA-1647": 13, "KAFKA-532": 12,
     "KAFKA-6082": 10, "KAFKA-1188": 21, "KAFKA-1382": 6, "KAFKA-428": 13, "KIP-497": 9,
     "KAFKA-708": 9, "KAFKA-9307": 8, "KAFKA-13407": 3, "KIP-966": 9, "unclean-election": 11,
+    "KAFKA-4443": 13, "KIP-380-c": 14, "KAFKA-14140": 20, "KAFKA-2729": 22, "KAFKA-3143": 20,
     "KIP-279": 22, "KAFKA-7415": 23, "KAFKA-7128": 17, "KAFKA-7786": 13, "KIP-380": 17,
 }  # fmt: skip
 """Entry -> steps of its shortest run."""

@@ -1,0 +1,115 @@
+"""Kafka's controller as it is built, over ZooKeeper's nodes and brokers that are told.
+
+One event thread in stages, a queue of requests for each broker, metadata caches, and leaders that
+change the ISR by themselves. Of the logs it is kept who has all that was committed: `replication`
+has the logs, `election` the election of the controller in finer steps.
+"""
+
+from model.cluster.claims import CLAIMS
+from model.cluster.data import follower_catches_up, leader_commits
+from model.cluster.elections import (
+    controller_elects_leader,
+    controller_finds_no_leader,
+    controller_tells_elections,
+)
+from model.cluster.failover import (
+    controller_announces_brokers,
+    controller_reads_context,
+    controller_restores_replicas,
+)
+from model.cluster.isr import (
+    leader_expands_isr,
+    leader_isr_write_is_refused,
+    leader_shrinks_isr,
+)
+from model.cluster.lifecycle import broker_crashes, broker_reconnects, broker_starts
+from model.cluster.membership import (
+    controller_instates_replicas,
+    controller_notifies_brokers,
+    controller_overlooks_bounced_brokers,
+    controller_sees_bounced_brokers,
+    controller_sees_dead_brokers,
+    controller_sees_new_brokers,
+    controller_welcomes_brokers,
+)
+from model.cluster.notifications import broker_reports_isr_change, controller_reads_isr_changes
+from model.cluster.obedience import (
+    broker_becomes_follower,
+    broker_becomes_leader,
+    broker_knows_no_such_leader,
+    broker_updates_metadata,
+    older_controller_is_refused,
+    older_epoch_is_refused,
+)
+from model.cluster.replicas import (
+    controller_finds_it_removed,
+    controller_removes_replica,
+    controller_tells_removals,
+)
+from model.cluster.start import initial
+from model.cluster.state import PARTITIONS, STATE
+from model.cluster.thread import controller_is_fenced, controller_resigns
+from model.language import Bound, System, focused
+from model.protocol.office import (
+    broker_becomes_controller,
+    broker_finds_it_moved,
+    broker_learns_it_won,
+    controller_node_is_deleted,
+    reply_is_lost,
+    winner_takes_itself_for_another,
+)
+from model.protocol.zookeeper import session_expires
+from model.versions import SWITCHES, presets
+
+
+def of_a_partition(*steps):
+    """Steps whose text is about one partition, for every partition."""
+    return tuple(focused(step, partition=PARTITIONS, on="partition") for step in steps)
+
+
+_SWITCHES = (
+    "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "unclean_leader_election",
+    "metadata_first", "announcement", "bounces_seen", "dead_replicas_taken_offline",
+    "isr_takes_the_living")
+
+SYSTEM = System(
+    name="cluster",
+    about="the controller as it is built: failover, broker changes, requests, metadata caches",
+    state=STATE,
+    initial=initial,
+    transitions=(
+        broker_crashes, session_expires, broker_starts, broker_reconnects,
+        broker_becomes_controller, reply_is_lost, broker_learns_it_won, broker_finds_it_moved,
+        winner_takes_itself_for_another, controller_node_is_deleted,
+        controller_resigns, controller_is_fenced,
+        controller_reads_context, controller_announces_brokers, controller_restores_replicas,
+        *of_a_partition(controller_elects_leader, controller_finds_no_leader),
+        controller_tells_elections,
+        *of_a_partition(controller_removes_replica, controller_finds_it_removed),
+        controller_tells_removals,
+        controller_sees_new_brokers, controller_sees_dead_brokers,
+        controller_sees_bounced_brokers, controller_overlooks_bounced_brokers,
+        controller_notifies_brokers, controller_welcomes_brokers, controller_instates_replicas,
+        *of_a_partition(broker_reports_isr_change), controller_reads_isr_changes,
+        *of_a_partition(broker_becomes_leader, broker_becomes_follower,
+                        broker_knows_no_such_leader, older_epoch_is_refused),
+        older_controller_is_refused, broker_updates_metadata,
+        *of_a_partition(leader_commits, follower_catches_up, leader_shrinks_isr,
+                        leader_expands_isr, leader_isr_write_is_refused)),
+    claims=CLAIMS,
+    versions=presets(_SWITCHES),
+    default_version="2.3",
+    bounds={
+        "brokers": Bound(2, 1, "brokers"),
+        "partitions": Bound(1, 1, "partitions"),
+        "replicas": Bound(2, 1, "replicas of each partition"),
+        "versions": Bound(3, 1, "writes of a partition's state"),
+        "epoch": Bound(2, 1, "greatest leader epoch; the first leader has 0"),
+        "controllers": Bound(2, 1, "greatest controller epoch"),
+        "queue": Bound(3, 1, "requests that wait for one broker"),
+        "crashes": Bound(1, 0, "processes that crash, in all"),
+        "expiries": Bound(2, 0, "sessions that expire and /controller deletions, in all"),
+        "losses": Bound(0, 0, "replies that are lost, in all"),
+    },
+    switches={name: SWITCHES[name].about for name in _SWITCHES},
+)

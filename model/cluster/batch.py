@@ -1,0 +1,82 @@
+"""ControllerBrokerRequestBatch: what is put together, and the one queue that each broker has.
+
+LeaderAndIsr goes before UpdateMetadata, and never without it: whoever is told of a new leader is
+told who lives, but after it. A queue is memory of the controller, and goes with its office.
+
+Source: ControllerBrokerRequestBatch, ControllerChannelManager (2.3)
+"""
+
+from model.cluster.state import PARTITIONS
+from model.language import all_of, lam, some, version, when
+from model.protocol.state import BROKERS
+
+
+def is_reached(now, broker, target, live):
+    """The controller takes the target for alive, and its request names the right registration.
+
+    Why: from 2.2 a request names the epoch of the registration that the controller read (KIP-380);
+    one for an earlier registration would be refused, so that it is left out here.
+    """
+    if version.broker_epoch:
+        return all_of(live.has(target), now.cache[broker].reached.has(target))
+    return live.has(target)
+
+
+def cached(now, broker, partition):
+    """The state of a partition that the controller has in memory."""
+    return now.partition[partition].context[broker].version
+
+
+def about(rule):
+    """The states that a request speaks of: `rule(partition)` is a version, or none."""
+    return lam(PARTITIONS, rule)
+
+
+def batch(now, broker, goes, tells):
+    """The queues with a batch more: LeaderAndIsr where it `goes(partition, target)`, if there is a
+    replica, then UpdateMetadata to every live broker, about what it `tells(partition)` of."""
+    live = now.cache[broker].live
+
+    def obeys(partition, target):
+        return all_of(now.partition[partition].replicas.has(target), goes(partition, target))
+
+    def with_requests(target):
+        queue = now.cache[broker].queue[target]
+        order = {"kind": "leader_and_isr", "alive": [], "about": about(lambda partition: when(
+            obeys(partition, target), cached(now, broker, partition), None))}
+        news = {"kind": "update_metadata", "alive": live, "about": about(lambda partition: when(
+            tells(partition), cached(now, broker, partition), None))}
+        return when(
+            all_of(is_reached(now, broker, target, live), some(PARTITIONS, tells)),
+            when(some(PARTITIONS, lambda partition: obeys(partition, target)),
+                queue.append(**order).append(**news),
+                queue.append(**news)),
+            queue)
+
+    return lam(BROKERS, with_requests)
+
+
+def update_metadata(now, broker, live, says):
+    """The queues with an UpdateMetadata more for every live broker: who is alive, and what it
+    `says(partition, target)` of partitions."""
+    def with_request(target):
+        queue = now.cache[broker].queue[target]
+        return when(
+            is_reached(now, broker, target, live),
+            queue.append(kind="update_metadata", alive=live,
+                about=about(lambda partition: says(partition, target))),
+            queue)
+
+    return lam(BROKERS, with_request)
+
+
+def live_brokers(now, broker, live=None, to_whom_all=None):
+    """UpdateMetadata to say who is alive; about all partitions only to those who need that, and
+    before 2.2 to everybody."""
+    def says(partition, target):
+        state = cached(now, broker, partition)
+        if version.announcement == "all_partitions":
+            return state
+        return when(to_whom_all(target), state, None) if to_whom_all else None
+
+    return update_metadata(now, broker, now.cache[broker].live if live is None else live, says)

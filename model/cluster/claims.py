@@ -1,0 +1,212 @@
+"""What the cluster promises once nothing is under way: all brokers see what ZooKeeper says, and go
+on with it. And what it promises at any time: one leader an epoch, elected cleanly, nothing lost.
+"""
+
+from model.cluster.data import fetches_from, leads, mine
+from model.cluster.state import PARTITIONS
+from model.language import (
+    all_of,
+    always,
+    always_step,
+    every,
+    focus,
+    implies,
+    is_none,
+    not_,
+    some,
+    sometimes,
+)
+from model.protocol.state import BROKERS
+
+
+def everywhere(now, rule):
+    """The rule holds of every partition: `rule(now)` reads it as its own state."""
+    return every(PARTITIONS, lambda partition: rule(focus(now, "partition", partition)))
+
+
+def somewhere(now, rule):
+    return some(PARTITIONS, lambda partition: rule(focus(now, "partition", partition)))
+
+
+def current(now):
+    """What the state znode says."""
+    return now.state[now.version]
+
+
+def is_live(now, broker):
+    return all_of(now.up.has(broker), now.zk.registered.has(broker))
+
+
+def acts(now, broker):
+    """The broker is the controller, and knows it."""
+    return all_of(now.zk.controller == broker, now.belief[broker] == now.zk.epoch,
+                  is_live(now, broker))
+
+
+def is_at_rest(now, controller):
+    """Its event thread is idle, no event is pending, and every request has arrived."""
+    cache = now.cache[controller]
+    return all_of(
+        acts(now, controller), cache.stage == "idle",
+        cache.live == now.zk.registered, cache.reached == now.zk.registered,
+        every(BROKERS, lambda broker: implies(
+            now.up.has(broker), cache.queue[broker].end == 0)))
+
+
+def is_settled(now):
+    """With faults over: processes and sessions agree, and nothing is pending or under way."""
+    return all_of(
+        now.up == now.zk.registered,
+        some(BROKERS, lambda broker: is_at_rest(now, broker)),
+        everywhere(now, lambda own: all_of(not_(own.noted), every(BROKERS, lambda broker:
+            not_(all_of(now.up.has(broker), own.replica[broker].unreported))))))
+
+
+@always("when nothing is under way, every live broker knows who lives, and of every partition the "
+        "state that ZooKeeper has",
+        companion="the_cluster_settles_after_an_election")
+def converges(now):
+    return implies(is_settled(now), every(BROKERS, lambda broker: implies(
+        is_live(now, broker), all_of(
+            now.alive[broker] == now.zk.registered,
+            everywhere(now, lambda own: own.known[broker] == own.version)))))
+
+
+@always("when nothing is under way, a partition with a live ISR member has a live leader in the "
+        "registered epoch, which knows the registered ISR, and every other live replica fetches "
+        "from it",
+        companion="the_cluster_settles_after_an_election")
+def no_wedge(now):
+    return implies(is_settled(now), everywhere(now, lambda own: implies(
+        some(BROKERS, lambda member: all_of(
+            current(own).isr.has(member), is_live(now, member))),
+        some(BROKERS, lambda leader: all_of(
+            current(own).leader == leader, is_live(now, leader), leads(own, leader),
+            own.replica[leader].version == own.version,
+            every(BROKERS, lambda one: implies(
+                all_of(is_live(now, one), own.replicas.has(one), one != leader),
+                fetches_from(own, one, leader))))))))
+
+
+@always("when nothing is under way, no dead broker is registered as a leader",
+        companion="a_partition_is_without_leader")
+def dead_leaders_are_noticed(now):
+    return implies(is_settled(now), everywhere(now, lambda own: every(BROKERS, lambda broker:
+        implies(current(own).leader == broker, is_live(now, broker)))))
+
+
+@always("no two brokers lead in one leader epoch", companion="zombies_overlap")
+def leader_unique(now):
+    return everywhere(now, lambda own: every(BROKERS, lambda one: every(BROKERS, lambda other:
+        implies(all_of(leads(own, one), leads(own, other),
+                       mine(own, one).epoch == mine(own, other).epoch),
+                one == other))))
+
+
+@always("the registered leader, if there is one, is in the registered ISR",
+        companion="a_second_leader_is_elected")
+def clean_election(now):
+    return everywhere(now, lambda own: every(BROKERS, lambda broker: implies(
+        current(own).leader == broker, current(own).isr.has(broker))))
+
+
+@always("every member of the registered ISR holds all that was committed",
+        companion="a_replica_lacks_what_was_committed")
+def isr_holds_committed(now):
+    return everywhere(now, lambda own: current(own).isr.is_subset_of(own.complete))
+
+
+@always("the registered leader holds all that was committed",
+        companion="a_replica_lacks_what_was_committed")
+def no_message_loss(now):
+    return everywhere(now, lambda own: every(BROKERS, lambda broker: implies(
+        current(own).leader == broker, own.complete.has(broker))))
+
+
+@always_step("a controller writes a state only under the newest controller epoch",
+             companion="a_zombie_is_at_work")
+def single_writer(now, after):
+    return every(PARTITIONS, lambda partition: writes_as_newest(
+        now, focus(now, "partition", partition), focus(after, "partition", partition)))
+
+
+def writes_as_newest(now, before, after):
+    elected = all_of(
+        before.version != after.version, current(after).epoch > current(before).epoch)
+    return implies(elected, current(after).controller == now.zk.epoch)
+
+
+@always_step("the registered leader epoch never goes back, nor does the controller epoch in it",
+             companion="a_second_leader_is_elected")
+def epochs_never_fall(now, after):
+    return every(PARTITIONS, lambda partition: grows(
+        current(focus(now, "partition", partition)), current(focus(after, "partition", partition))))
+
+
+@always_step("a leader takes nobody into the ISR whom it knows to be dead",
+             companion="a_dead_broker_still_fetches")
+def the_dead_stay_out(now, after):
+    return every(PARTITIONS, lambda partition: takes_the_living(
+        now, focus(now, "partition", partition), focus(after, "partition", partition)))
+
+
+def takes_the_living(now, before, after):
+    by_the_leader = current(before).epoch == current(after).epoch
+    return implies(by_the_leader, every(BROKERS, lambda one: every(BROKERS, lambda leader: implies(
+        all_of(not_(current(before).isr.has(one)), current(after).isr.has(one),
+               current(after).leader == leader),
+        now.alive[leader].has(one)))))
+
+
+def grows(before, after):
+    return all_of(after.epoch >= before.epoch, after.controller >= before.controller)
+
+
+@sometimes("nothing is under way, after a leader was elected and a replica left the ISR")
+def the_cluster_settles_after_an_election(now):
+    return all_of(is_settled(now), somewhere(now, lambda own: current(own).epoch > 0))
+
+
+@sometimes("nothing is under way, and a partition has no leader, for none of its ISR lives")
+def a_partition_is_without_leader(now):
+    return all_of(is_settled(now), somewhere(now, lambda own: is_none(current(own).leader)))
+
+
+@sometimes("two brokers believe they lead, under different epochs")
+def zombies_overlap(now):
+    return somewhere(now, lambda own: some(BROKERS, lambda one: some(BROKERS, lambda other: all_of(
+        leads(own, one), leads(own, other),
+        mine(own, one).epoch < mine(own, other).epoch))))
+
+
+@sometimes("a leader is elected that was not the leader before")
+def a_second_leader_is_elected(now):
+    return somewhere(now, lambda own: all_of(
+        not_(is_none(current(own).leader)), current(own).leader != own.state[0].leader))
+
+
+@sometimes("a replica lacks what was committed without it")
+def a_replica_lacks_what_was_committed(now):
+    return somewhere(now, lambda own: some(BROKERS, lambda broker: all_of(
+        own.replicas.has(broker), not_(own.complete.has(broker)))))
+
+
+@sometimes("a deposed controller still works on what it had begun")
+def a_zombie_is_at_work(now):
+    return some(BROKERS, lambda broker: all_of(
+        now.belief[broker] > 0, now.belief[broker] < now.zk.epoch,
+        now.cache[broker].stage == "electing"))
+
+
+@sometimes("a broker fetches from a leader that knows it to be dead")
+def a_dead_broker_still_fetches(now):
+    return somewhere(now, lambda own: some(BROKERS, lambda one: some(BROKERS, lambda leader:
+        all_of(fetches_from(own, one, leader), not_(now.alive[leader].has(one))))))
+
+
+CLAIMS = (
+    converges, no_wedge, dead_leaders_are_noticed, leader_unique, clean_election,
+    isr_holds_committed, no_message_loss, single_writer, epochs_never_fall, the_dead_stay_out,
+    the_cluster_settles_after_an_election, a_partition_is_without_leader, zombies_overlap,
+    a_second_leader_is_elected, a_replica_lacks_what_was_committed, a_zombie_is_at_work,
+    a_dead_broker_still_fetches)

@@ -1,0 +1,74 @@
+"""What a new controller does first, and in which order.
+
+UpdateMetadata goes out before any LeaderAndIsr: a broker follows nobody whom it does not know to be
+alive (KAFKA-4443). Then the replicas, then the partitions.
+
+Source: KafkaController.onControllerFailover (2.3)
+"""
+
+from model.cluster.batch import batch, live_brokers
+from model.cluster.state import PARTITIONS
+from model.cluster.thread import (
+    due_if_offline,
+    keep,
+    own,
+    require_acting,
+    require_writing,
+    with_one,
+)
+from model.language import all_of, lam, not_, require, some, transition, version
+from model.protocol.state import BROKERS
+
+
+@transition(broker=BROKERS)
+def controller_reads_context(now, new, broker):
+    """It reads who lives and every partition's state, and drops all ISR notifications.
+
+    Why:   what a notification would have told it, it reads anyway.
+    Kafka: KafkaController.initializeControllerContext; watches are set before the reads
+    """
+    require_writing(now, broker)
+    require(now.cache[broker].stage == "starting",   "it has read nothing yet")
+
+    new.cache[broker] = now.cache[broker].but(
+        stage="announcing" if version.metadata_first else "restoring",
+        live=now.zk.registered, reached=now.zk.registered)
+    new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
+        noted=False,
+        context=with_one(now.partition[partition].context, broker,
+            own(now, broker, partition).but(version=now.partition[partition].version))))
+
+
+@transition(broker=BROKERS)
+def controller_announces_brokers(now, new, broker):
+    """UpdateMetadata to every live broker, so that all know who may lead."""
+    require_acting(now, broker)
+    require(now.cache[broker].stage == "announcing", "nobody is told yet who is alive")
+
+    new.cache[broker] = now.cache[broker].but(
+        stage="restoring", queue=live_brokers(now, broker))
+
+
+@transition(broker=BROKERS)
+def controller_restores_replicas(now, new, broker):
+    """Every replica of a live broker goes Online: it is sent the state as the controller read it.
+
+    Those of dead brokers go Offline next; until 2.2 they stayed as they were (KAFKA-3143).
+    Kafka: ReplicaStateMachine.startup
+    """
+    cache = now.cache[broker]
+    require_acting(now, broker)
+    require(cache.stage == "restoring",              "all are told who is alive")
+
+    new.cache[broker] = cache.but(
+        stage="burying" if version.dead_replicas_taken_offline else "electing",
+        queue=batch(now, broker,
+            goes=lambda partition, target: cache.live.has(target),
+            tells=lambda partition: some(BROKERS, lambda one: all_of(
+                cache.live.has(one), now.partition[partition].replicas.has(one)))))
+    if version.dead_replicas_taken_offline:
+        keep(now, new, broker, lambda partition: own(now, broker, partition).but(
+            gone=now.partition[partition].replicas.such_that(
+                lambda one: not_(cache.live.has(one)))))
+    else:
+        keep(now, new, broker, due_if_offline(now, broker, cache.live))

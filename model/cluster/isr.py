@@ -1,0 +1,66 @@
+"""The leader's own hand on the ISR: conditional writes by its cached zkVersion.
+
+Source: Partition.maybeShrinkIsr, maybeExpandIsr (2.3)
+"""
+
+from model.cluster.data import fetches_from, leads, mine
+from model.language import all_of, not_, require, transition, version
+from model.protocol.state import BROKERS
+
+
+def require_leader(now, leader):
+    require(leads(now, leader),                     "the broker believes it leads")
+    require(now.zk.registered.has(leader),          "it has a ZooKeeper session")
+
+
+def require_current(now, leader):
+    require(now.replica[leader].version == now.version, "the cached version is current")
+
+
+def write_isr(now, new, leader, isr):
+    """No new leader epoch, and the controller epoch as the leader was told."""
+    after = now.version + 1
+    new.version      = after
+    new.state[after] = mine(now, leader).but(isr=isr)
+    new.replica[leader].version    = after
+    new.replica[leader].unreported = True
+
+
+def is_laggard(now, leader, replica):
+    """It does not fetch, or is not there yet; who has all of an idle log is left alone (2.1)."""
+    return not_(all_of(fetches_from(now, replica, leader), now.complete.has(replica)))
+
+
+@transition(leader=BROKERS, replica=BROKERS)
+def leader_shrinks_isr(now, new, leader, replica):
+    """A leader drops a replica that lags behind."""
+    require_leader(now, leader)
+    require(leader != replica,                      "a leader never drops itself")
+    require(mine(now, leader).isr.has(replica),     "the replica is in the leader's ISR")
+    require(is_laggard(now, leader, replica),       "the replica lags behind")
+    require_current(now, leader)
+
+    write_isr(now, new, leader, mine(now, leader).isr.without(replica))
+
+
+@transition(leader=BROKERS, replica=BROKERS)
+def leader_expands_isr(now, new, leader, replica):
+    """A leader takes back a replica that has caught up."""
+    require_leader(now, leader)
+    require(now.replicas.has(replica),              "the replica is assigned")
+    require(not_(mine(now, leader).isr.has(replica)), "the replica is not in the leader's ISR")
+    require(fetches_from(now, replica, leader),     "the replica fetches from the leader")
+    require(now.complete.has(replica),              "the replica has all that was committed")
+    if version.isr_takes_the_living:                # KAFKA-14140
+        require(now.alive[leader].has(replica),     "the leader knows the replica to be alive")
+    require_current(now, leader)
+
+    write_isr(now, new, leader, mine(now, leader).isr.including(replica))
+
+
+@transition(leader=BROKERS)
+def leader_isr_write_is_refused(now, new, leader):
+    """A leader that was not told of the newest state: "Cached zkVersion not equal to that in
+    zookeeper, skip updating ISR". Nothing changes, and it will try again."""
+    require_leader(now, leader)
+    require(now.replica[leader].version != now.version, "the cached version is out of date")

@@ -1,0 +1,46 @@
+"""ISR changes that leaders notify of, so that all brokers hear of them.
+
+The notification is the event: it is pending as long as its znode is there.
+
+Source: KafkaController.processIsrChangeNotification, ReplicaManager.maybePropagateIsrChanges (2.3)
+"""
+
+from model.cluster.batch import update_metadata
+from model.cluster.state import PARTITIONS
+from model.cluster.thread import own, require_idle, require_writing, with_one
+from model.language import lam, require, some, transition, when
+from model.protocol.state import BROKERS
+
+
+@transition(broker=BROKERS)
+def broker_reports_isr_change(now, new, broker):
+    """A leader creates an /isr_change_notification; it waited to put several into one."""
+    require(now.zk.registered.has(broker),          "it has a ZooKeeper session")
+    require(now.up.has(broker),                     "its process runs")
+    require(now.replica[broker].unreported,         "an ISR change of it is not reported")
+
+    new.replica[broker].unreported = False
+    new.noted = True
+
+
+@transition(broker=BROKERS)
+def controller_reads_isr_changes(now, new, broker):
+    """It reads the states that notifications name, tells all brokers, and deletes what it read.
+
+    Why: a crash before the deletion leaves the notifications to the next controller, which reads
+    every state anyway; so the deletion is no step of its own.
+    """
+    require_writing(now, broker)
+    require_idle(now, broker)
+    require(some(PARTITIONS, lambda partition: now.partition[partition].noted),
+                                                    "a notification is there")
+
+    new.cache[broker].queue = update_metadata(
+        now, broker, now.cache[broker].live, lambda partition, target: when(
+            now.partition[partition].noted, now.partition[partition].version, None))
+    new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
+        noted=False,
+        context=with_one(now.partition[partition].context, broker, when(
+            now.partition[partition].noted,
+            own(now, broker, partition).but(version=now.partition[partition].version),
+            own(now, broker, partition)))))

@@ -1,0 +1,145 @@
+"""How a broker takes LeaderAndIsr: each partition for itself, in the order of its queue.
+
+Source: ReplicaManager.becomeLeaderOrFollower, makeLeaders, makeFollowers (2.3)
+"""
+
+from model.cluster.state import PARTITIONS
+from model.language import (
+    all_of,
+    any_of,
+    every,
+    is_none,
+    lam,
+    not_,
+    require,
+    some,
+    transition,
+    when,
+)
+from model.protocol.state import BROKERS
+
+
+def first(now, sender, broker):
+    """The request of a controller that a broker gets next."""
+    return now.cache[sender].queue[broker][0]
+
+
+def require_arrival(now, broker, sender):
+    require(now.cache[sender].queue[broker].end > 0, "a request of the controller is next")
+    require(now.up.has(broker),                      "the process runs")
+
+
+def require_current(now, broker, sender):
+    require(now.belief[sender] >= now.seen[broker],  "the broker has seen no newer controller")
+
+
+def require_state(now, broker, sender, partition):
+    request = first(now, sender, broker)
+    require_arrival(now, broker, sender)
+    require(request.kind == "leader_and_isr",        "it is a LeaderAndIsr")
+    require_current(now, broker, sender)
+    require(not_(is_none(request.about[partition])), "it speaks of the partition")
+
+
+def is_newer(now, broker, told):
+    """The leader epoch is above that of the broker's own Partition, if it has one."""
+    mine = now.replica[broker].version
+    return any_of(is_none(mine), now.state[told].epoch > now.state[mine].epoch)
+
+
+def take(now, new, broker, sender, partition):
+    """The partition is dealt with; after the last one the next request may come."""
+    queue = now.cache[sender].queue[broker]
+    about = queue[0].about
+    rest = lam(PARTITIONS, lambda other: when(other == partition, None, about[other]))
+    last = every(PARTITIONS, lambda other: any_of(other == partition, is_none(about[other])))
+    new.seen[broker] = now.belief[sender]
+    new.cache[sender].queue[broker] = when(last, queue.rest(), queue.but_first(about=rest))
+
+
+@transition(broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
+def broker_becomes_leader(now, new, broker, sender, partition):
+    """A broker takes office with the ISR and zkVersion that it is told."""
+    told = first(now, sender, broker).about[partition]
+    require_state(now, broker, sender, partition)
+    require(is_newer(now, broker, told),             "the leader epoch is newer than the broker's")
+    require(now.state[told].leader == broker,        "it names the broker the leader")
+
+    new.replica[broker].version  = told
+    new.replica[broker].fetching = False
+    take(now, new, broker, sender, partition)
+
+
+def knows_leader(now, broker, told):
+    """The leader is among the brokers that its metadata cache holds for alive."""
+    return some(BROKERS, lambda one: all_of(
+        now.state[told].leader == one, now.alive[broker].has(one)))
+
+
+@transition(broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
+def broker_becomes_follower(now, new, broker, sender, partition):
+    """A broker follows, and its fetcher starts anew."""
+    told = first(now, sender, broker).about[partition]
+    require_state(now, broker, sender, partition)
+    require(is_newer(now, broker, told),             "the leader epoch is newer than the broker's")
+    require(now.state[told].leader != broker,        "it names another the leader, or none")
+    require(knows_leader(now, broker, told),         "the broker knows the leader to be alive")
+
+    new.replica[broker].version  = told
+    new.replica[broker].fetching = True
+    take(now, new, broker, sender, partition)
+
+
+@transition(broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
+def broker_knows_no_such_leader(now, new, broker, sender, partition):
+    """The leader is not in the metadata cache: the broker stays as it is, and answers no error.
+
+    Kafka: "cannot become follower since the new leader is unavailable"; the epoch does not advance
+    """
+    told = first(now, sender, broker).about[partition]
+    require_state(now, broker, sender, partition)
+    require(is_newer(now, broker, told),             "the leader epoch is newer than the broker's")
+    require(now.state[told].leader != broker,        "it names another the leader, or none")
+    require(not_(knows_leader(now, broker, told)),   "the broker does not know the leader")
+
+    take(now, new, broker, sender, partition)
+
+
+@transition(broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
+def older_epoch_is_refused(now, new, broker, sender, partition):
+    """The broker has this leader epoch already, or a newer one."""
+    told = first(now, sender, broker).about[partition]
+    require_state(now, broker, sender, partition)
+    require(not_(is_newer(now, broker, told)),       "the leader epoch is not newer")
+
+    take(now, new, broker, sender, partition)
+
+
+@transition(broker=BROKERS, sender=BROKERS)
+def older_controller_is_refused(now, new, broker, sender):
+    """STALE_CONTROLLER_EPOCH: whatever an older controller sends is refused whole."""
+    require_arrival(now, broker, sender)
+    require(now.belief[sender] < now.seen[broker],   "the broker has seen a newer controller")
+
+    new.cache[sender].queue[broker] = now.cache[sender].queue[broker].rest()
+
+
+@transition(broker=BROKERS, sender=BROKERS)
+def broker_updates_metadata(now, new, broker, sender):
+    """UpdateMetadata: who is alive is replaced, what is said of partitions is added.
+
+    Kafka: MetadataCache.updateMetadata
+    """
+    request = first(now, sender, broker)
+    require_arrival(now, broker, sender)
+    require(request.kind == "update_metadata",       "it is an UpdateMetadata")
+    require_current(now, broker, sender)
+
+    new.seen[broker]  = now.belief[sender]
+    new.alive[broker] = request.alive
+    new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
+        known=lam(BROKERS, lambda one: when(
+            all_of(one == broker, not_(is_none(request.about[partition]))),
+            request.about[partition],
+            now.partition[partition].known[one]))))
+    new.cache[sender].queue[broker] = now.cache[sender].queue[broker].rest()

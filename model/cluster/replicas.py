@@ -1,0 +1,77 @@
+"""The replica state machine: replicas of dead brokers go Offline, and so out of the ISR.
+
+The others are told even if nothing is written: at the same leader epoch they ignore it.
+
+Source: ReplicaStateMachine.removeReplicasFromIsr (2.3)
+"""
+
+from model.cluster.batch import batch
+from model.cluster.elections import (
+    require_not_written_by_a_newer,
+    some_is_gone,
+    write_state,
+)
+from model.cluster.thread import at, due_if_offline, keep, own, require_acting, require_writing
+from model.language import any_of, not_, require, transition, when
+from model.protocol.state import BROKERS
+
+
+def require_removal(now, broker, replica):
+    stage = now.cache[broker].stage
+    require(any_of(stage == "burying", stage == "removing", stage == "removing_followers"),
+                                                    "it takes replicas offline")
+    require(now.context[broker].gone.has(replica),  "the replica is to go offline")
+
+
+@transition(broker=BROKERS, replica=BROKERS)
+def controller_removes_replica(now, new, broker, replica):
+    """A dead replica is taken out of office and out of the ISR; the last ISR member is kept."""
+    current = now.state[now.version]
+    require_writing(now, broker)
+    require_removal(now, broker, replica)
+    require_not_written_by_a_newer(now, broker)
+    require(current.isr.has(replica),               "the replica is in the ISR")
+
+    new.context[broker].gone = now.context[broker].gone.without(replica)
+    write_state(now, new, broker,
+        leader=when(current.leader == replica, None, current.leader),
+        isr=when(current.isr.is_only(replica), current.isr, current.isr.without(replica)))
+
+
+@transition(broker=BROKERS, replica=BROKERS)
+def controller_finds_it_removed(now, new, broker, replica):
+    """The replica is in the ISR no more: nothing is written, and the others are told all the same.
+
+    What it read of the state is kept.
+    """
+    require_writing(now, broker)
+    require_removal(now, broker, replica)
+    require(not_(now.state[now.version].isr.has(replica)), "the replica is not in the ISR")
+
+    new.context[broker] = now.context[broker].but(
+        version=now.version, batched=True, gone=now.context[broker].gone.without(replica))
+
+
+@transition(broker=BROKERS)
+def controller_tells_removals(now, new, broker):
+    """The batch of the removals: LeaderAndIsr to the other replicas, UpdateMetadata to all.
+
+    Next at a failover: elections. After a failure, brokers that bounced are welcomed; if no
+    partition lost its leader, all are told once more who is alive.
+    """
+    cache = now.cache[broker]
+    require_acting(now, broker)
+    require(any_of(cache.stage == "burying", cache.stage == "removing",
+                   cache.stage == "removing_followers"),  "it takes replicas offline")
+    require(not_(some_is_gone(now, broker)),        "no replica waits for it")
+
+    new.cache[broker] = cache.but(
+        stage=when(cache.stage == "burying", at("electing"),
+              when(cache.stage == "removing_followers", at("notifying"),
+              when(cache.started.is_empty(), at("idle"), at("welcoming")))),
+        queue=batch(now, broker,
+            goes=lambda partition, target: own(now, broker, partition).batched,
+            tells=lambda partition: own(now, broker, partition).batched))
+    keep(now, new, broker, lambda partition: when(
+        cache.stage == "burying", due_if_offline(now, broker, cache.live)(partition),
+        own(now, broker, partition).but(batched=False)))

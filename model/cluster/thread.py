@@ -1,0 +1,104 @@
+"""The controller's event thread: one event at a time, in stages, none of which is atomic with the
+next. What the machines of partitions and replicas hold is derived: a partition is Offline if its
+leader is not live, a replica is Online if its broker is.
+
+Source: KafkaController, PartitionStateMachine, ReplicaStateMachine (2.3)
+"""
+
+from model.cluster.state import PARTITIONS, STAGES
+from model.language import (
+    BLANK,
+    all_of,
+    lam,
+    literal,
+    not_,
+    require,
+    some,
+    transition,
+    version,
+    when,
+)
+from model.protocol.office import fence_is_passed, require_office
+from model.protocol.state import BROKERS
+
+
+def require_acting(now, broker):
+    """In memory only: a deposed controller whose session is gone goes on with that."""
+    require(now.belief[broker] > 0,                 "the broker believes it is the controller")
+
+
+def require_writing(now, broker):
+    require_office(now, broker)
+    if version.zk_writes_fenced:
+        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
+
+
+def require_idle(now, broker):
+    require(now.cache[broker].stage == "idle",      "its event thread is done with the last event")
+
+
+def at(stage):
+    return literal(STAGES, stage)
+
+
+def own(now, broker, partition):
+    """What the controller has in memory of a partition."""
+    return now.partition[partition].context[broker]
+
+
+def leader_is_among(now, broker, partition, brokers):
+    """The partition's leader, as far as the controller knows, is one of these."""
+    leader = now.partition[partition].state[own(now, broker, partition).version].leader
+    return some(BROKERS, lambda one: all_of(leader == one, brokers.has(one)))
+
+
+def some_is_offline(now, broker, live):
+    return some(PARTITIONS, lambda partition: not_(leader_is_among(now, broker, partition, live)))
+
+
+def due_if_offline(now, broker, live):
+    """triggerOnlinePartitionStateChange: every partition whose leader is not live."""
+    return lambda partition: own(now, broker, partition).but(
+        batched=False, due=not_(leader_is_among(now, broker, partition, live)))
+
+
+def keep(now, new, broker, context):
+    """Writes what the controller has of every partition: `context(partition)`."""
+    new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
+        context=with_one(now.partition[partition].context, broker, context(partition))))
+
+
+def with_one(context, broker, mine):
+    return lam(BROKERS, lambda one: when(one == broker, mine, context[one]))
+
+
+def leave_context(now, new, broker):
+    """What a broker knows as a controller is forgotten, with its queues."""
+    new.cache[broker] = BLANK
+    keep(now, new, broker, lambda partition: BLANK)
+
+
+@transition(broker=BROKERS)
+def controller_resigns(now, new, broker):
+    """A deposed controller notices that /controller is not its own any more, and forgets all.
+
+    Kafka: KafkaController.maybeResign, onControllerResignation
+    """
+    require(now.belief[broker] > 0,                 "the broker believes it is the controller")
+    require(now.zk.controller != broker,            "/controller is not its own any more")
+
+    new.belief[broker] = 0
+    leave_context(now, new, broker)
+
+
+@transition(only=lambda v: v.zk_writes_fenced, broker=BROKERS)
+def controller_is_fenced(now, new, broker):
+    """A deposed controller writes, the check of /controller_epoch fails, and it resigns.
+
+    Kafka: ControllerMovedException, KAFKA-6082
+    """
+    require_office(now, broker)
+    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+
+    new.belief[broker] = 0
+    leave_context(now, new, broker)
