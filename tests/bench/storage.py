@@ -1,0 +1,210 @@
+"""How fast the log on disk is, beside a plain copy of the same bytes, in one run.
+
+    python -m tests.bench.storage                      # a minute or two; on a quiet machine
+    python -m tests.bench.storage --json storage.json  # and the same as JSON
+    python -m tests.bench.storage --quick              # seconds: few bytes, once
+
+Every task is timed in turn with the others, several times; the median counts, in MB (10^6 bytes)
+a second, wall time and this process's processor time. `copy` writes the bytes to a file in pieces
+of one batch and reads nothing: the floor for an append. `scan` is a recovery after an unclean stop:
+every checksum computed, indexes built anew. `read` is what a fetch does. Leaves with 1 if
+what was recovered is not what was appended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from impl.disk import RealDisk
+from impl.log.config import LogConfig
+from impl.log.crc32c import IMPLEMENTATION
+from impl.log.loading import load_log
+from impl.log.log import Log
+from impl.log.record import StoredRecord
+from impl.log.record_batch import encode_batch, records_of
+
+RECORDS = 1_000
+"""Records in a batch."""
+
+
+@dataclass
+class Task:
+    """One thing that is timed: bytes that it moved, and seconds of every round."""
+
+    name: str
+    size: int = 0
+    walls: list[float] = field(default_factory=list)
+    cpus: list[float] = field(default_factory=list)
+
+    def time(self, size: int, work: Callable[[], object]) -> None:
+        """Do it once."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        work()
+        self.walls.append(time.perf_counter() - wall)
+        self.cpus.append(time.process_time() - cpu)
+        self.size = size
+
+    @property
+    def rate(self) -> float:
+        """MB a second of wall time."""
+        return self.size / median(self.walls) / 1e6
+
+    @property
+    def cpu_rate(self) -> float:
+        """MB a second of processor time."""
+        return self.size / max(median(self.cpus), 1e-9) / 1e6
+
+
+@dataclass
+class Bench:
+    """Batches of one size of record, and what was measured with them."""
+
+    record_bytes: int
+    total_bytes: int
+    folder: Path
+    tasks: dict[str, Task] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        value = bytes(each * 7 % 251 for each in range(self.record_bytes))
+        records = [StoredRecord(i, 1_700_000_000_000 + i, None, value) for i in range(RECORDS)]
+        self.records = records
+        self.batch = encode_batch(records)
+        self.count = max(2, self.total_bytes // len(self.batch))
+        self.size = self.count * len(self.batch)
+
+    def round(self) -> None:
+        """Every task once."""
+        clock = time.time_ns
+        config = LogConfig(segment_bytes=256 << 20, max_message_bytes=64 << 20)
+        self._time("copy", self._copy)
+        path = self.folder / "t-0"
+        path.mkdir()
+        log, _ = load_log(RealDisk(), str(path), config, lambda: clock() // 10**6, clean=False)
+        self._time("append", lambda: self._append(log))
+        self._time("flush", log.flush)
+        self._time("read", lambda: self._read(log))
+        end = log.log_end
+        log.release()
+        found: list[Log] = []
+
+        def scan() -> None:
+            again, told = load_log(
+                RealDisk(), str(path), config, lambda: clock() // 10**6, clean=False
+            )
+            found.append(again)
+            if (again.log_end, told.scanned_bytes, told.notes) != (end, self.size, []):
+                self.wrong.append(f"{again.log_end} of {end} offsets recovered: {told.notes}")
+
+        self._time("scan", scan)
+        for each in path.iterdir():
+            each.unlink()
+        path.rmdir()
+        found[0].release()
+        few = max(1, min(self.count, 20_000_000 // len(self.batch)))
+        self._time("encode", lambda: [encode_batch(self.records) for _ in range(few)], few)
+        self._time("decode", lambda: [records_of(self.batch) for _ in range(few)], few)
+
+    def _time(self, name: str, work: Callable[[], object], batches: int | None = None) -> None:
+        size = self.size if batches is None else batches * len(self.batch)
+        self.tasks.setdefault(name, Task(name)).time(size, work)
+
+    def _copy(self) -> None:
+        path = self.folder / "copy"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for _ in range(self.count):
+            os.write(descriptor, self.batch)
+        os.close(descriptor)
+        path.unlink()
+
+    def _append(self, log: Log) -> None:
+        for _ in range(self.count):
+            log.append_as_leader(self.batch, 1)
+
+    def _read(self, log: Log) -> None:
+        offset = 0
+        while offset < log.log_end:
+            fetched = log.read(offset, 1 << 20)
+            data = fetched.region.read()
+            offset += len(data) // len(self.batch) * RECORDS
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measures, prints, and says whether what was recovered is what was written."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.storage", description="How fast the log on disk is."
+    )
+    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures here")
+    parser.add_argument("--quick", action="store_true", help="few bytes, once")
+    parser.add_argument("--folder", metavar="DIR", type=Path, help="where to write (a temporary)")
+    chosen = parser.parse_args(arguments)
+    total, rounds = (4_000_000, 1) if chosen.quick else (400_000_000, 5)
+    before = os.getloadavg()
+    benches: list[Bench] = []
+    for record_bytes in (100, 1_000):
+        with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
+            bench = Bench(record_bytes, total, Path(folder))
+            for _ in range(rounds):
+                bench.round()
+            benches.append(bench)
+    _show(benches, before)
+    wrong = [line for bench in benches for line in bench.wrong]
+    for line in wrong:
+        print(f"wrong: {line}", file=sys.stderr)
+    if chosen.json is not None:
+        told = _told(benches, before, wrong)
+        chosen.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    return 1 if wrong else 0
+
+
+def _show(benches: Sequence[Bench], before: tuple[float, ...]) -> None:
+    print(f"batches of {RECORDS:,} records; checksums by {IMPLEMENTATION}")
+    for bench in benches:
+        size = f"{bench.size / 1e6:,.0f} MB in batches of {len(bench.batch):,} bytes"
+        print(f"\nrecords of {bench.record_bytes:,} bytes: {size}")
+        print(f"{'task':8}{'wall s':>9}{'cpu s':>9}{'MB/s':>9}{'MB/cpu s':>10}")
+        for task in bench.tasks.values():
+            seconds = f"{median(task.walls):9.3f}{median(task.cpus):9.3f}"
+            print(f"{task.name:8}{seconds}{task.rate:9,.0f}{task.cpu_rate:10,.0f}")
+    loads = " ".join(f"{one:.2f}" for one in (*before, *os.getloadavg()))
+    print(f"\nload before and after: {loads}; {os.cpu_count()} processors")
+
+
+def _told(
+    benches: Sequence[Bench], before: tuple[float, ...], wrong: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "format": "insync.bench.storage/1",
+        "checksums": IMPLEMENTATION,
+        "records_per_batch": RECORDS,
+        "load_before": list(before),
+        "load_after": list(os.getloadavg()),
+        "benches": [
+            {
+                "record_bytes": bench.record_bytes,
+                "bytes": bench.size,
+                "megabytes_per_second": {
+                    task.name: round(task.rate, 1) for task in bench.tasks.values()
+                },
+                "megabytes_per_cpu_second": {
+                    task.name: round(task.cpu_rate, 1) for task in bench.tasks.values()
+                },
+            }
+            for bench in benches
+        ],
+        "wrong": list(wrong),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,397 @@
+"""A broker's log directories: lock, identity, checkpoints, deletion, moves, failures."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from impl.disk import Locked, MemoryDisk, RealDisk
+from impl.disk.atomic import read_file
+from impl.log.config import LogConfig
+from impl.log.directory_names import delete_name, directory_name, future_name, parse_name
+from impl.log.errors import StorageError
+from impl.log.log_directory import LogSettings
+from impl.log.log_manager import LogManager
+from impl.log.meta_properties import InconsistentBrokerId, InconsistentClusterId
+from tests.impl.log.batches import Clock, batch, values
+
+ROOT = Path(__file__).parents[3]
+T0, T1 = ("t", 0), ("t", 1)
+DELAY_MS = LogConfig().file_delete_delay_ms
+
+
+class Broker:
+    """A manager on a memory disk that can be stopped, killed and started again."""
+
+    def __init__(self, *directories: str) -> None:
+        self.clock = Clock()
+        self.disk = MemoryDisk(self.clock)
+        self.directories = directories or ("/a",)
+        self.failures: list[tuple[str, str]] = []
+        self.numbers = iter(range(1_000))
+        self.starts()
+
+    def starts(self, broker_id: int | None = 1, cluster_id: str | None = None) -> LogManager:
+        self.manager = LogManager(
+            self.disk,
+            self.directories,
+            LogSettings(self.clock, LogConfig(segment_bytes=200)),
+            unique=lambda: f"{next(self.numbers):032x}",
+            failed=lambda path, why: self.failures.append((path, why)),
+        )
+        self.manager.start(broker_id, cluster_id)
+        return self.manager
+
+    def killed(self) -> LogManager:
+        self.disk.crash(power=False)
+        return self.starts()
+
+    def restarted(self) -> LogManager:
+        self.manager.stop()
+        return self.starts()
+
+
+def test_a_clean_stop_leaves_a_marker_and_a_start_takes_it_away():
+    broker = Broker()
+    broker.manager.create(T0).append_as_leader(batch(b"v"), 0)
+
+    broker.manager.stop()
+    marked = ".kafka_cleanshutdown" in broker.disk.names("/a")
+    broker.starts()
+    still = ".kafka_cleanshutdown" in broker.disk.names("/a")
+    clean = [told.clean for told in broker.manager.directories[0].recoveries]
+    broker.killed()
+
+    assert (marked, still, clean) == (True, False, [True])
+    assert [told.clean for told in broker.manager.directories[0].recoveries] == [False]
+
+
+def test_checkpoints_are_in_kafkas_formats():
+    broker = Broker()
+    for partition, records in ((T0, 5), (("a-b.c", 3), 1)):
+        log = broker.manager.create(partition)
+        for _ in range(records):
+            log.append_as_leader(batch(b"v"), 0)
+        log.high_watermark = log.log_end
+    log = broker.manager.create(T0)
+    log.flush()
+    log.advance_log_start(1)
+
+    broker.manager.checkpoint()
+
+    found = {
+        name: read_file(broker.disk, f"/a/{name}-offset-checkpoint").decode()
+        for name in ("recovery-point", "replication", "log-start")
+    }
+    assert found == {
+        "recovery-point": "0\n2\na-b.c 3 0\nt 0 5\n",
+        "replication": "0\n2\na-b.c 3 1\nt 0 5\n",
+        "log-start": "0\n1\nt 0 1\n",
+    }
+
+
+def test_high_watermark_and_log_start_come_back_within_the_log():
+    broker = Broker()
+    log = broker.manager.create(T0)
+    for _ in range(5):
+        log.append_as_leader(batch(b"v"), 0)
+    log.high_watermark = 4
+    log.advance_log_start(1)
+    broker.manager.checkpoint_high_watermarks()
+    log.high_watermark = 5
+
+    again = broker.killed().log(T0)
+
+    assert again is not None
+    assert (again.log_start, again.high_watermark, again.log_end) == (1, 4, 5)
+
+
+def test_two_brokers_in_one_process_cannot_share_a_directory():
+    broker = Broker()
+
+    with pytest.raises(Locked, match=r"/a/\.lock: another broker uses this directory"):
+        broker.starts()
+
+
+def test_two_processes_cannot_share_a_directory_and_a_killed_one_lets_go(tmp_path):
+    program = (
+        "import sys, time; from impl.disk import RealDisk;"
+        "from impl.log.log_directory import LogSettings;"
+        "from impl.log.log_manager import LogManager;"
+        f"LogManager(RealDisk(), ['{tmp_path}'], LogSettings(lambda: 0)).start(1);"
+        "print('started', flush=True); time.sleep(60)"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdout is not None
+    assert other.stdout.readline() == "started\n"
+
+    mine = LogManager(RealDisk(), [str(tmp_path)], LogSettings(lambda: 0))
+    with pytest.raises(Locked):
+        mine.start(1)
+    other.kill()
+    other.wait()
+    other.stdout.close()
+
+    assert mine.start(1) == 1
+    mine.stop()
+
+
+def test_directories_remember_whose_they_are():
+    broker = Broker("/a", "/b")
+
+    assert read_file(broker.disk, "/b/meta.properties") == b"#\nversion=0\nbroker.id=1\n"
+    broker.manager.stop()
+    with pytest.raises(InconsistentBrokerId, match=r"configured as 2; /a/meta\.properties says 1"):
+        broker.starts(broker_id=2)
+    assert broker.starts(broker_id=None).start is not None
+
+
+def test_a_refused_start_lets_the_directories_go():
+    broker = Broker()
+    broker.manager.stop()
+
+    with pytest.raises(InconsistentBrokerId):
+        broker.starts(broker_id=2)
+
+    broker.starts(broker_id=1)
+
+
+def test_directories_of_two_brokers_or_of_another_cluster_are_refused():
+    broker = Broker("/a")
+    broker.manager.stop()
+    other = Broker("/b")
+    other.disk = broker.disk
+    other.starts(broker_id=2, cluster_id="first").stop()
+
+    broker.directories = ("/a", "/b")
+    with pytest.raises(InconsistentBrokerId, match="several brokers: 1 in /a, 2 in /b"):
+        broker.starts(broker_id=1)
+    broker.directories = ("/b",)
+    with pytest.raises(InconsistentClusterId, match=r"the cluster is second; /b/.* says first"):
+        broker.starts(broker_id=2, cluster_id="second")
+
+
+# Deletion
+
+
+def test_a_deleted_log_is_renamed_at_once_and_removed_after_the_delay():
+    broker = Broker()
+    broker.manager.create(T0).append_as_leader(batch(b"v"), 0)
+    doomed = delete_name(T0, f"{0:032x}")
+
+    broker.manager.delete(T0)
+    listed = broker.disk.names("/a")
+    too_soon = broker.manager.remove_due()
+    broker.clock.now_ms += DELAY_MS
+    removed = broker.manager.remove_due()
+
+    assert broker.manager.log(T0) is None
+    assert doomed in listed
+    assert directory_name(T0) not in listed
+    assert (too_soon, removed) == ([], [T0])
+    assert doomed not in broker.disk.names("/a")
+
+
+def test_a_topic_made_again_has_nothing_of_its_predecessor():
+    broker = Broker()
+    log = broker.manager.create(T0)
+    for _ in range(5):
+        log.append_as_leader(batch(b"old"), 9)
+    log.high_watermark = 5
+    log.advance_log_start(4)
+    broker.manager.checkpoint()
+
+    broker.manager.delete(T0)
+    broker.manager.create(T0).append_as_leader(batch(b"new"), 0)
+    again = broker.killed().log(T0)
+
+    assert again is not None
+    assert values(again) == [b"new"]
+    assert (again.log_start, again.high_watermark) == (0, 0)
+    assert again.epochs.entries in ([], [(0, 0)])
+
+
+def test_a_removal_that_fails_goes_to_the_end_of_the_queue(monkeypatch):
+    broker = Broker()
+    for partition in (T0, T1):
+        broker.manager.create(partition)
+        broker.manager.delete(partition)
+    broker.clock.now_ms += DELAY_MS
+    remove = MemoryDisk.remove
+
+    def stubborn(disk, path):
+        if "t-0" in path and path.endswith(".log"):
+            raise OSError(16, "Device or resource busy", path)
+        remove(disk, path)
+
+    monkeypatch.setattr(MemoryDisk, "remove", stubborn)
+    first = broker.manager.remove_due()
+    queue = [doomed.partition for doomed in broker.manager.directories[0].doomed]
+    monkeypatch.undo()
+
+    assert (first, queue) == ([T1], [T0])
+    assert "tried again later" in broker.manager.directories[0].notes[0]
+    assert broker.manager.remove_due() == [T0]
+
+
+def test_what_was_to_be_removed_is_still_to_be_removed_after_a_restart():
+    broker = Broker()
+    broker.manager.create(T0)
+    broker.manager.delete(T0)
+
+    broker.killed()
+    kept = [doomed.partition for doomed in broker.manager.directories[0].doomed]
+    broker.clock.now_ms += DELAY_MS
+
+    assert kept == [T0]
+    assert broker.manager.remove_due() == [T0]
+
+
+def test_directory_names_say_what_they_are_for():
+    longest = "x" * 249
+
+    assert directory_name(("a-b", 3)) == "a-b-3"
+    assert parse_name("/d", "a-b-3") == (("a-b", 3), "")
+    assert parse_name("/d", delete_name(("a.b", 3), "0" * 32)) == (("a.b", 3), "delete")
+    assert parse_name("/d", future_name(("a.b", 3), "0" * 32)) == (("a.b", 3), "future")
+    assert len(delete_name((longest, 12), "0" * 32)) == 255
+    for name in ("a", "-3", "a-b", "a-3.x-gone"):
+        with pytest.raises(StorageError, match=f"/d/{name}: a log directory holds"):
+            parse_name("/d", name)
+
+
+# Several directories
+
+
+def test_a_new_log_goes_where_fewest_are():
+    broker = Broker("/a", "/b")
+
+    for number in range(4):
+        broker.manager.create(("t", number))
+
+    assert [len(directory.logs) for directory in broker.manager.directories] == [2, 2]
+
+
+def test_a_failing_directory_is_offline_with_its_partitions_and_the_others_go_on():
+    broker = Broker("/a", "/b")
+    broker.manager.create(T0, "/a").append_as_leader(batch(b"v"), 0)
+    broker.manager.create(T1, "/b")
+    broker.disk.failing.add("/a")
+
+    with pytest.raises(StorageError, match=r"/a: .*Input/output error"):
+        with broker.manager.using(T0) as log:
+            log.append_as_leader(batch(b"v"), 0)
+    with broker.manager.using(T1) as log:
+        log.append_as_leader(batch(b"v"), 0)
+    broker.manager.checkpoint()
+
+    assert broker.manager.partitions == [T1]
+    assert set(broker.manager.offline) == {T0}
+    assert [path for path, _ in broker.failures] == ["/a"]
+    with pytest.raises(StorageError):
+        broker.manager.create(("t", 2), "/a")
+    assert broker.manager.home(("t", 2)) is None
+
+
+def test_a_start_without_any_usable_directory_is_refused():
+    broker = Broker("/a")
+    broker.disk.crash(power=False)
+    broker.disk.failing.add("/a")
+
+    with pytest.raises(OSError, match=r"no log directory is usable: /a: .*Input/output error"):
+        broker.starts()
+
+
+def test_a_replica_moves_to_another_directory_through_a_future_log():
+    broker = Broker("/a", "/b")
+    log = broker.manager.create(T0, "/a")
+    for number in range(7):
+        log.append_as_leader(batch(b"%d" % number), number // 3)
+    log.high_watermark = 6
+
+    broker.manager.start_move(T0, "/b")
+    rounds = 0
+    while not broker.manager.copy_some(T0, 150):
+        rounds += 1
+    before = values(log)
+    broker.manager.finish_move(T0)
+
+    moved = broker.manager.log(T0)
+    assert moved is not None
+    assert rounds > 1
+    assert moved.directory == "/b/t-0"
+    assert values(moved) == before
+    assert (moved.epochs.entries, moved.high_watermark) == ([(0, 0), (1, 3), (2, 6)], 6)
+    assert [parse_name("/a", name).kind for name in broker.disk.names("/a") if "t-0" in name] == [
+        "delete"
+    ]
+    again = broker.restarted().log(T0)
+    assert again is not None
+    assert values(again) == before
+
+
+def test_a_move_survives_a_crash_half_way_and_can_be_given_up():
+    broker = Broker("/a", "/b")
+    log = broker.manager.create(T0, "/a")
+    for number in range(7):
+        log.append_as_leader(batch(b"%d" % number), 0)
+    broker.manager.start_move(T0, "/b")
+    broker.manager.copy_some(T0, 100)
+    copied = broker.manager.future(T0)
+    assert copied is not None
+    end = copied.log_end
+
+    manager = broker.killed()
+    future = manager.future(T0)
+    assert future is not None
+    assert (future.log_end, end < 7) == (end, True)
+    with pytest.raises(ValueError, match=f"the copy ends at {end}, the log at 7"):
+        manager.finish_move(T0)
+    manager.abandon_move(T0)
+
+    assert manager.future(T0) is None
+    current = manager.log(T0)
+    assert current is not None
+    assert len(values(current)) == 7
+
+
+def test_a_partition_that_two_directories_claim_is_offline_until_one_is_removed():
+    broker = Broker("/a", "/b")
+    broker.manager.create(T0, "/a")
+    broker.manager.stop()
+    broker.disk.make_directory("/b/t-0")
+
+    manager = broker.starts()
+
+    assert manager.partitions == []
+    assert "t-0 is in /a too; remove one of them" in str(manager.offline[T0])
+
+
+def test_rolled_segments_are_flushed_up_to_the_active_one():
+    broker = Broker()
+    log = broker.manager.create(T0)
+    for _ in range(5):
+        log.append_as_leader(batch(b"v"), 0)
+
+    flushed = [broker.manager.flush_rolled(), broker.manager.flush_rolled()]
+
+    assert flushed == [1, 0]
+    assert log.recovery_point == log.active.base_offset == 4
+
+
+def test_retention_runs_over_all_logs():
+    broker = Broker()
+    for partition in (T0, T1):
+        log = broker.manager.create(partition)
+        for _ in range(6):
+            log.append_as_leader(batch(b"v", at=0), 0)
+        log.high_watermark = 6
+    broker.clock.now_ms = 30 * 24 * 3_600_000
+
+    assert broker.manager.apply_retention() == 6
+    assert [len(log.segments) for log in broker.manager.directories[0].logs.values()] == [1, 1]
