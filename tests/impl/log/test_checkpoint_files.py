@@ -11,18 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from impl.disk import Killed, MemoryDisk, RealDisk
-from impl.disk.atomic import read_file
 from impl.log.checkpoint_file import (
-    LazyOffsetCheckpoint,
     OffsetCheckpoint,
     TornCheckpoint,
-    parse_epochs,
-    parse_offsets,
 )
 from impl.log.errors import MalformedCheckpoint
-from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.log.leader_epoch_cache_0_11 import LeaderEpochFileCache011
-from impl.log.leader_epoch_file import LeaderEpochFile
+from impl.vectors.storage import answer
 
 VECTORS = Path(__file__).parents[4] / "shared" / "kafka" / "vectors"
 
@@ -120,95 +115,56 @@ def test_a_crash_while_a_file_is_replaced_leaves_the_old_one_or_the_new_one():
 
 @pytest.mark.parametrize("case", cases("checkpoint_files.json"))
 def test_checkpoint_files_are_as_kafkas(case):
-    given_, expected = case["input"], case["expected"]
-    disk = disk_with("/d/x")
-
-    if "error" in expected:
-        disk.open("/d/x", create=True).write(0, given_["fileContent"].encode())
-        with pytest.raises(MalformedCheckpoint):
-            OffsetCheckpoint(disk, "/d/x").read()
-    elif "fetch" in given_:
-        checkpoint = OffsetCheckpoint(disk, "/d/x")
-        checkpoint.write(keyed(given_["file"]))
-        lazy = LazyOffsetCheckpoint(checkpoint)
-        found = [lazy.fetch(partition(name)) for name in given_["fetch"]]
-        assert (found, checkpoint.reads) == (expected["results"], expected["fileReads"])
-    elif "thenWrite" in given_:
-        disk.open("/d/x", create=True).write(0, given_["fileContent"].encode())
-        checkpoint = OffsetCheckpoint(disk, "/d/x")
-        assert checkpoint.read() == expected["read"]
-        checkpoint.write(given_["thenWrite"])
-        assert checkpoint.read() == expected["readAfter"]
-    elif "lineCount" in expected:
-        checkpoint = OffsetCheckpoint(disk, "/d/x")
-        checkpoint.write(keyed(given_["writes"][0]))
-        assert checkpoint.read() == keyed(given_["writes"][0])
-        assert len(read_file(disk, "/d/x").splitlines()) == expected["lineCount"] + 2
-    elif "writes" in given_:
-        disk.make_directory("/d/t-0")
-        file = LeaderEpochFile(disk, "/d/t-0", LeaderEpochFileCache())
-        for entries, read in zip(given_["writes"], expected["reads"], strict=True):
-            file.cache.entries = [(epoch, start) for epoch, start in entries]
-            file.write()
-            again = LeaderEpochFile(disk, "/d/t-0", LeaderEpochFileCache())
-            again.load()
-            assert [list(entry) for entry in again.entries] == read
-    elif isinstance(expected["entries"], list):
-        epochs = parse_epochs("x", given_["fileContent"].encode())
-        assert [list(entry) for entry in epochs] == expected["entries"]
-    else:
-        found_offsets = parse_offsets("x", given_["fileContent"].encode())
-        assert found_offsets == keyed(expected["entries"])
+    assert answer("checkpoint_files.json", "checkpoint", case) == case["expected"]
 
 
 @pytest.mark.parametrize("case", cases("leader_epoch_cache.json"))
 def test_the_epoch_cache_answers_as_kafkas_by_release(case):
-    old = case["versions"] == "0.11-1.1"
-    disk = disk_with("/d/t-0/x")
-    file = LeaderEpochFile(
-        disk, "/d/t-0", LeaderEpochFileCache011() if old else LeaderEpochFileCache()
-    )
-
-    try:
-        results = [answer for op in case["input"]["ops"] for answer in applied(file, op, old)]
-    except ValueError:
-        assert case["expected"]["error"] == "IllegalArgumentException"
-        return
-
-    again = LeaderEpochFile(disk, "/d/t-0", LeaderEpochFileCache())
-    again.load()
-    assert results == case["expected"]["results"]
-    assert [list(entry) for entry in file.entries] == case["expected"]["entries"]
-    assert again.entries == file.entries
+    assert answer("leader_epoch_cache.json", "epochCache", case) == case["expected"]
 
 
-def applied(file: LeaderEpochFile, op: Case, old: bool) -> list[Any]:
-    """What one operation of a case answers, if it asks at all; the log end is kept on the side."""
-    ends: dict[int, int] = LOG_ENDS
-    match op["do"]:
-        case "assign":
-            file.assign(op["epoch"], op["offset"])
-        case "leo":
-            ends[id(file)] = op["value"]
-        case "truncateFromEnd":
-            file.truncate_from_end(op["offset"])
-        case "truncateFromStart":
-            file.truncate_from_start(op["offset"])
-        case "clear":
-            file.clear()
-        case "latestEpoch":
-            return [file.latest_epoch]
-        case "previousEpoch":
-            return [None if file.cache.previous_epoch == -1 else file.cache.previous_epoch]
-        case "endOffsetFor":
-            epoch, end = file.end_offset_for(op["epoch"], ends.get(id(file), 0))
-            return [end if old else [epoch, end]]
-        case unknown:
-            raise AssertionError(f"no such operation: {unknown}")
-    return []
+def test_what_an_answer_depends_on_is_the_release_it_is_asked_under():
+    ops = [
+        {"do": "latestEpoch"},
+        {"do": "leo", "value": 12},
+        {"do": "assign", "epoch": 5, "offset": 9},
+        {"do": "assign", "epoch": 6, "offset": 9},
+        {"do": "endOffsetFor", "epoch": 4},
+        {"do": "endOffsetFor", "epoch": 6},
+    ]
+
+    answers = {
+        release: answer(
+            "leader_epoch_cache", "epochCache", {"release": release, "input": {"ops": ops}}
+        )
+        for release in ("0.11", "1.1", "2.3", "2.7")
+    }
+
+    assert answers["0.11"] == {"results": [-1, -1, 12], "entries": [[5, 9], [6, 9]]}
+    assert answers["1.1"] == answers["0.11"]
+    assert answers["2.3"] == {"results": [-1, [4, 9], [6, 12]], "entries": [[6, 9]]}
+    assert answers["2.7"] == {"results": [None, [4, 9], [6, 12]], "entries": [[6, 9]]}
 
 
-LOG_ENDS: dict[int, int] = {}
+@pytest.mark.parametrize(
+    "content, error",
+    [
+        ("1\n0\n", "IOException (unrecognized version)"),
+        ("0\n2\nt 0 1\n", "IOException (wrong number of entries)"),
+        ("0\n1\nt 0 x\n", "IOException (malformed line)"),
+    ],
+)
+def test_a_refused_file_is_answered_with_the_kind_of_its_error(content, error):
+    case = {"versions": "0.10+", "input": {"fileContent": content}}
+
+    assert answer("checkpoint_files", "checkpoint", case) == {"error": error}
+
+
+def test_files_and_operations_that_are_not_about_storage_are_refused():
+    with pytest.raises(KeyError, match="election"):
+        answer("election.json", "elect", {"input": {}})
+    with pytest.raises(KeyError, match="no operation 'shuffle'"):
+        answer("leader_epoch_cache", "epochCache", {"input": {"ops": [{"do": "shuffle"}]}})
 
 
 def test_0_11_0_answers_an_undefined_epoch_on_an_empty_cache_with_the_log_end():
@@ -225,12 +181,3 @@ def test_the_old_cache_keeps_two_epochs_that_begin_at_one_offset():
 
     assert kept == [(2, 9), (3, 9)]
     assert cache.entries == [(3, 12)]
-
-
-def partition(name: str) -> tuple[str, int]:
-    topic, _, number = name.rpartition("-")
-    return topic, int(number)
-
-
-def keyed(offsets: dict[str, int]) -> dict[tuple[str, int], int]:
-    return {partition(name): offset for name, offset in offsets.items()}
