@@ -22,20 +22,32 @@ MOST = 6
 
 
 def number(broker):
-    """Broker 1 is 1, and so on."""
+    """Broker 1 is 1, and so on; what is no broker is 0."""
     return reduce(
-        lambda rest, n: when(broker == literal(BROKERS, n), n, rest), range(1, MOST + 1), 0)
+        lambda rest, n: when(
+            all_of(broker == literal(BROKERS, n), limit("brokers") >= n), n, rest),
+        range(1, MOST + 1), 0)
+
+
+def exists(partition):
+    return all_of(partition >= 0, partition < limit("partitions"))
 
 
 def prefers(partition, broker):
     """Partition 0 prefers broker 1, partition 1 broker 2, and so on."""
-    return number(broker) - 1 == partition
+    return all_of(exists(partition), number(broker) > 0, number(broker) - 1 == partition)
 
 
 def place(partition, broker):
     """The preferred broker stands first in the assignment, the others in their order."""
-    return when(prefers(partition, broker), 0,
-           when(number(broker) - 1 < partition, number(broker), number(broker) - 1))
+    after = number(broker) > partition + 1
+    return when(any_of(not_(exists(partition)), prefers(partition, broker)), 0,
+           when(after, number(broker) - 1, number(broker)))
+
+
+def is_replica(partition, broker):
+    return all_of(exists(partition), number(broker) > 0,
+                  place(partition, broker) < limit("replicas"))
 
 
 def initial(new):
@@ -48,7 +60,7 @@ def initial(new):
 
 
 def started(partition):
-    replicas = those(BROKERS, lambda one: place(partition, one) < limit("replicas"))
+    replicas = those(BROKERS, lambda one: is_replica(partition, one))
     brokers = [literal(BROKERS, n) for n in range(1, MOST + 1)]
     first = reduce(lambda rest, one: when(prefers(partition, one), one, rest), brokers, None)
     too_many = any_of(limit("brokers") > MOST, limit("partitions") > limit("brokers"))

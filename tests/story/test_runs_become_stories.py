@@ -23,6 +23,7 @@ def each_run() -> list[Any]:
         for number, bug in enumerate(bugs):
             if bug.depth is not None:
                 slow = system == "replication" and bug.depth >= SLOW
+                slow = slow or (system == "cluster" and not bug.plain)
                 marks = [pytest.mark.deep] if slow else []
                 name = f"{system}-{claim}-{number}"
                 cases.append(pytest.param(system, claim, bug, id=name, marks=marks))
@@ -32,7 +33,8 @@ def each_run() -> list[Any]:
 @pytest.mark.parametrize(("system", "claim", "bug"), each_run())
 def test_the_run_to_a_planted_bug_becomes_a_story_that_plays(system: str, claim: str, bug: Bug):
     planted = bug.planted(system)
-    _, run = find(planted, SYSTEMS[system].limits(bug.bounds), claim)
+    engine = "python" if bug.plain else "native"
+    _, run = find(planted, SYSTEMS[system].limits(bug.bounds), claim, engine=engine)
     assert run is not None
 
     text = story_from_run(run, planted)
