@@ -8,7 +8,7 @@ from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
 class LeaderEpochFileCache011(LeaderEpochFileCache):
     """Entries (epoch, start offset): epochs strictly increase, start offsets may repeat.
 
-    ``asks_undefined``: 0.11.0 compares an undefined epoch like any other, so that a replica
+    ``asks_undefined``: the first 0.11 compares an undefined epoch like any other, so that a replica
     without epochs which is asked for -1 answers its log end.
     """
 

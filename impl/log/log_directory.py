@@ -149,6 +149,10 @@ class LogDirectory:
                 self.settings.new_cache(),
             )  # fmt: skip
         except StorageError as error:
+            if kind:  # a copy under way is worth nothing by itself
+                self.notes.append(f"{error}; the copy is given up")
+                self.doomed.append(Doomed(partition, path, self.settings.now_ms()))
+                return
             self.broken[partition] = error
             self._kept[partition] = point, start, marks.get(partition, 0)
             return

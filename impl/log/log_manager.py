@@ -175,6 +175,8 @@ class LogManager:
         log = self.log(partition)
         if log is not None:
             return log
+        if path is None and not self._online():
+            raise StorageError(self.directories[0].path, "", "no log directory is usable")
         if path is None:
             home = min(self._online(), key=lambda each: len(each.logs) + len(each.futures))
         else:

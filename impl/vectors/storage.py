@@ -12,6 +12,7 @@ from typing import Any
 
 from impl.disk import MemoryDisk, replace_file
 from impl.disk.atomic import read_file
+from impl.log.by_release import epoch_cache_of
 from impl.log.checkpoint_file import (
     LazyOffsetCheckpoint,
     OffsetCheckpoint,
@@ -22,7 +23,6 @@ from impl.log.checkpoint_file import (
 )
 from impl.log.errors import MalformedCheckpoint
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
-from impl.log.leader_epoch_cache_0_11 import LeaderEpochFileCache011
 from impl.log.leader_epoch_file import LeaderEpochFile
 
 Question = Mapping[str, Any]
@@ -39,9 +39,7 @@ def answer(file: str, operation: str, case: Question) -> object:
 def epoch_cache(question: Question) -> dict[str, Any]:
     """Operations on a cache with its file: what the asking ones answer, and the last entries."""
     under = _release(question)
-    old = under < (2, 0)
-    cache = LeaderEpochFileCache011((), under < (0, 11, 1)) if old else LeaderEpochFileCache()
-    file = LeaderEpochFile(_disk(), PATH, cache)
+    file = LeaderEpochFile(_disk(), PATH, epoch_cache_of(under))
     results: list[Any] = []
     log_end = 0
     try:

@@ -314,9 +314,9 @@ class Run:
 
     def _adopt(self, name: tuple[str, int], log: Log, found: dict[int, Kept]) -> None:
         end = log.log_end
-        known = self.before[name].ends | self.after[name].ends
+        ends = {batch.next_offset for each in log.segments for _, batch in each.batches()}
         memory = Memory(
-            found, {each for each in known if log.log_start <= each <= end} | {end},
+            found, {each for each in ends if each >= log.log_start} | {end},
             log.log_start, end, end, log.high_watermark,
             min(log.high_watermark, self.before[name].marked_hw),
         )  # fmt: skip
