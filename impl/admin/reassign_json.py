@@ -1,0 +1,179 @@
+"""What ``kafka-reassign-partitions`` reads: its JSON files and lists, checked (fact sheet j.3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from impl.admin.errors import AdminCommandFailed, UnknownTopicOrPartition
+from impl.admin.placement import Assignment, assign_replicas, duplicates
+from impl.releases import Release
+from impl.znodes import TopicPartition
+
+ANY_DIRECTORY = "any"
+Plan = dict[TopicPartition, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Targets by partition, and the log directories asked for, by partition and broker."""
+
+    replicas: Plan
+    directories: dict[tuple[TopicPartition, int], str]
+
+
+def parse_execute(fields: Mapping[str, Any] | str) -> Proposal:
+    """Read ``--reassignment-json-file``; AdminCommandFailed says what is wrong with it."""
+    if isinstance(fields, str):
+        fields = _parsed(fields)
+    entries = fields.get("partitions") or []
+    if not entries:
+        raise AdminCommandFailed("Partition reassignment list cannot be empty")
+    plan: Plan = {}
+    directories: dict[tuple[TopicPartition, int], str] = {}
+    twice: list[TopicPartition] = []
+    for entry in entries:
+        partition = TopicPartition(entry["topic"], entry["partition"])
+        replicas = tuple(entry["replicas"])
+        if partition in plan:
+            twice.append(partition)
+            continue
+        plan[partition] = replicas
+        wanted = entry.get("log_dirs", [ANY_DIRECTORY] * len(replicas))
+        if len(wanted) != len(replicas):
+            raise AdminCommandFailed(
+                f"Size of replicas list {list(replicas)} is different from size of log dirs list "
+                f"{list(wanted)} for partition {partition}"
+            )
+        directories |= {
+            (partition, broker): directory
+            for broker, directory in zip(replicas, wanted, strict=True)
+            if directory != ANY_DIRECTORY
+        }
+    if any(not replicas for replicas in plan.values()):
+        raise AdminCommandFailed("Partition replica list cannot be empty")
+    if twice:
+        raise duplicates("Partition reassignment contains duplicate topic partitions", twice)
+    repeated = [
+        f"{partition} contains multiple entries for {','.join(map(str, _repeated(replicas)))}"
+        for partition, replicas in plan.items()
+        if _repeated(replicas)
+    ]
+    if repeated:
+        raise AdminCommandFailed(
+            f"Partition replica lists may not contain duplicate entries: {'. '.join(repeated)}"
+        )
+    return Proposal(plan, directories)
+
+
+def check_execute(
+    plan: Plan, known: Mapping[TopicPartition, Sequence[int]], brokers: Collection[int], new: bool
+) -> None:
+    """Refuse partitions and brokers that do not exist; ``new``: in the words of 2.6 and later."""
+    if new:
+        for partition in plan:
+            if all(one.topic != partition.topic for one in known):
+                raise UnknownTopicOrPartition(f"Topic {partition.topic} not found.")
+            if partition not in known:
+                raise UnknownTopicOrPartition(f"Partition {partition} not found.")
+        for replicas in plan.values():
+            for broker in replicas:
+                if broker not in brokers:
+                    raise AdminCommandFailed(f"Unknown broker id {broker}")
+        return
+    absent = [str(partition) for partition in plan if partition not in known]
+    if absent:
+        raise AdminCommandFailed(
+            f"The proposed assignment contains non-existent partitions: {', '.join(absent)}"
+        )
+    dead = sorted({one for replicas in plan.values() for one in replicas if one not in brokers})
+    if dead:
+        raise AdminCommandFailed(
+            f"The proposed assignment contains non-existent brokerIDs: {','.join(map(str, dead))}"
+        )
+
+
+def parse_generate(
+    brokers: str, topics: Mapping[str, Any] | Sequence[str]
+) -> tuple[list[int], list[str]]:
+    """Read ``--broker-list`` and ``--topics-to-move-json-file``."""
+    ids = [int(part) for part in brokers.split(",")]
+    if _repeated(ids):
+        raise duplicates("Broker list contains duplicate entries", _repeated(ids))
+    names = (
+        [entry["topic"] for entry in topics["topics"]]
+        if isinstance(topics, Mapping)
+        else list(topics)
+    )
+    if _repeated(names):
+        raise duplicates("List of topics to reassign contains duplicate entries", _repeated(names))
+    return ids, names
+
+
+def generate(
+    current: Mapping[TopicPartition, Sequence[int]],
+    brokers: Mapping[int, str | None],
+    topics: Iterable[str],
+    starts: Mapping[str, tuple[int, int]],
+    release: Release,
+) -> Plan:
+    """A proposal that places every topic anew; ``starts`` gives each its start and shift."""
+    plan: Plan = {}
+    for topic in topics:
+        old = {one.partition: current[one] for one in current if one.topic == topic}
+        if not old:
+            raise UnknownTopicOrPartition(f"Topic {topic} not found.")
+        start, shift = starts.get(topic, (0, 0))
+        factor = len(old[min(old)])
+        placed: Assignment = assign_replicas(brokers, len(old), factor, start, shift, release)
+        for number, replicas in zip(sorted(old), placed.values(), strict=True):
+            plan[TopicPartition(topic, number)] = replicas
+    return plan
+
+
+def as_json(plan: Mapping[TopicPartition, Sequence[int]], release: Release) -> str:
+    """A plan as the tool prints it; it names log directories since 1.1."""
+    entries = []
+    for one, replicas in sorted(plan.items()):
+        entry: dict[str, object] = {"topic": one.topic, "partition": one.partition}
+        entry["replicas"] = list(replicas)
+        if release.since("1.1"):
+            entry["log_dirs"] = [ANY_DIRECTORY] * len(replicas)
+        entries.append(entry)
+    return json.dumps({"version": 1, "partitions": entries}, separators=(",", ":"))
+
+
+def throttled_replicas(
+    existing: Mapping[TopicPartition, Sequence[int]],
+    proposed: Mapping[TopicPartition, Sequence[int]],
+) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Leaders' and followers' throttles by topic, as "partition:broker".
+
+    Of a partition that gains replicas, the old ones are throttled as leaders, the new as followers.
+    """
+    leaders: dict[str, list[str]] = {}
+    followers: dict[str, list[str]] = {}
+    for one, replicas in sorted(proposed.items()):
+        old = existing.get(one, ())
+        new = [broker for broker in replicas if broker not in old]
+        if new:
+            leaders.setdefault(one.topic, []).extend(f"{one.partition}:{b}" for b in old)
+            followers.setdefault(one.topic, []).extend(f"{one.partition}:{b}" for b in new)
+    return leaders, followers
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        fields = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno} column {error.colno}"
+        raise AdminCommandFailed(f"Failed to parse the reassignment JSON: {place}") from error
+    if not isinstance(fields, dict):
+        raise AdminCommandFailed("Failed to parse the reassignment JSON: it is no object")
+    return fields
+
+
+def _repeated(entries: Sequence[Any]) -> list[Any]:
+    return [one for one in dict.fromkeys(entries) if entries.count(one) > 1]

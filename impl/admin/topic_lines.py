@@ -1,0 +1,134 @@
+"""What ``kafka-topics`` prints through ZooKeeper, by release (fact sheet i.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from impl.admin.errors import AdminOperation, IllegalArgument, TopicAlreadyMarkedForDeletion
+from impl.admin.topic_names import is_internal
+from impl.releases import Release
+
+DELETION_NOTE = "Note: This will have no impact if delete.topic.enable is not set to true."
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLine:
+    """One partition as ``--describe`` shows it; ``leader`` is None without a state znode."""
+
+    partition: int
+    leader: int | None
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+
+def created(topic: str, release: Release) -> str:
+    """``--create`` went through."""
+    return f"Created topic {topic}." if release.since("2.2") else f'Created topic "{topic}".'
+
+
+def delete(topic: str, marked: bool, release: Release) -> list[str]:
+    """``--delete``: marked now, or marked before. AdminOperation for Kafka's own topics."""
+    if is_internal(topic, release.since("0.11")):
+        raise AdminOperation(
+            f"Topic {topic} is a kafka internal topic and is not allowed to be marked for deletion."
+        )
+    if marked:
+        return [f"Topic {topic} is already marked for deletion."]
+    return [f"Topic {topic} is marked for deletion.", DELETION_NOTE]
+
+
+def mark_for_deletion(topic: str, marked: bool) -> None:
+    """The request itself: a topic is marked once (``AdminUtils.deleteTopic``)."""
+    if marked:
+        raise TopicAlreadyMarkedForDeletion(f"topic {topic} is already marked for deletion")
+
+
+def missing(topic: str, zookeeper: str, release: Release) -> IllegalArgument:
+    """No such topic: what ``--delete`` and ``--alter`` say."""
+    if release.since("2.2"):
+        return IllegalArgument(f"Topic '{topic}' does not exist as expected")
+    return IllegalArgument(f"Topic {topic} does not exist on ZK path {zookeeper}")
+
+
+def check_alter(topic: str, release: Release) -> None:
+    """Partitions of Kafka's own topics are not added by ``--alter``; IllegalArgument."""
+    if not is_internal(topic, release.since("0.11")):
+        return
+    if release.since("2.2"):
+        raise IllegalArgument(
+            f"The number of partitions for the internal topic {topic} cannot be changed."
+        )
+    raise IllegalArgument("The number of partitions for the offsets topic cannot be changed.")
+
+
+def listed(
+    topics: Collection[str], marked: Collection[str], exclude_internal: bool = False
+) -> list[str]:
+    """``--list``: the names in order, and which of them are to go."""
+    return [
+        f"{topic} - marked for deletion" if topic in marked else topic
+        for topic in sorted(topics)
+        if not (exclude_internal and is_internal(topic))
+    ]
+
+
+def described(
+    topic: str,
+    partitions: Sequence[PartitionLine],
+    configs: Mapping[str, str],
+    release: Release,
+    marked: bool = False,
+    topic_id: str | None = None,
+) -> list[str]:
+    """``--describe``: a line for the topic, then one a partition."""
+    head = header(topic, partitions, configs, release, marked, topic_id)
+    return [head, *(row(topic, one, release, marked) for one in partitions)]
+
+
+def header(
+    topic: str,
+    partitions: Sequence[PartitionLine],
+    configs: Mapping[str, str],
+    release: Release,
+    marked: bool = False,
+    topic_id: str | None = None,
+) -> str:
+    """The topic's own line; a space follows each colon since 2.4."""
+    ordered = sorted(partitions, key=lambda one: one.partition)
+    factor = len(ordered[0].replicas) if ordered else 0
+    overrides = ",".join(f"{key}={value}" for key, value in configs.items())
+    columns = [("Topic", topic)]
+    if release.since("2.8") and topic_id is not None:
+        columns.append(("TopicId", topic_id))
+    columns += [("PartitionCount", str(len(partitions))), ("ReplicationFactor", str(factor))]
+    columns.append(("Configs", overrides))
+    if marked:
+        columns.append(("MarkedForDeletion", "true"))
+    space = " " if release.since("2.4") else ""
+    return "\t".join(f"{name}:{space}{value}" for name, value in columns)
+
+
+def row(topic: str, one: PartitionLine, release: Release, marked: bool = False) -> str:
+    """A partition's line; "none" leads where there is no state znode."""
+    columns = [
+        ("Topic", topic),
+        ("Partition", str(one.partition)),
+        ("Leader", "none" if one.leader is None else str(one.leader)),
+        ("Replicas", _ids(one.replicas)),
+        ("Isr", _ids(one.isr)),
+    ]
+    if release.since("3.0"):
+        columns += [
+            ("Adding Replicas", _ids(one.adding)),
+            ("Removing Replicas", _ids(one.removing)),
+        ]
+    if marked:
+        columns.append(("MarkedForDeletion", "true"))
+    return "\t" + "\t".join(f"{name}: {value}" for name, value in columns)
+
+
+def _ids(replicas: Sequence[int]) -> str:
+    return ",".join(map(str, replicas))

@@ -1,0 +1,137 @@
+"""Brokers that come, go, come back, or want to go (fact sheet k.1, k.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from impl.controller.cluster_context import Replica
+from impl.controller.core import ControllerCore
+from impl.controller.partition_machine import CONTROLLED_SHUTDOWN
+from impl.controller.states import PartitionState, ReplicaState
+from impl.znodes import TopicPartition
+
+
+class BrokerNotAvailable(Exception):
+    """``BrokerNotAvailableException``: the broker that wants to go is not registered."""
+
+
+class BrokerEvents:
+    """``BrokerChange`` and ``ControlledShutdown``; ``resume`` goes on with reassignments."""
+
+    def __init__(
+        self, core: ControllerCore, resume: Callable[[Iterable[int] | None], None]
+    ) -> None:
+        self.core = core
+        self.resume = resume
+        self.last_change: dict[str, list[int]] = {}
+
+    def changed(self) -> None:
+        """Compare the registered brokers with the known ones: by id, since 2.2 by epoch too.
+
+        A broker that came back before anybody noticed is treated as one that failed and started.
+        """
+        known = self.core.context.broker_epochs
+        now = {broker: epoch for broker, (_, epoch) in self.core.client.brokers(watch=True).items()}
+        new = sorted(set(now) - set(known))
+        dead = sorted(set(known) - set(now))
+        bounced = [
+            broker
+            for broker in sorted(set(now) & set(known))
+            if now[broker] > known[broker] and self.core.release.since("2.2")
+        ]
+        self.last_change = {"new": new, "dead": dead, "bounced": bounced}
+        if new:
+            self._register(now, new)
+            self.started(new)
+        if bounced:
+            self._unregister(bounced)
+            self.failed(bounced)
+            self._register(now, bounced)
+            self.started(bounced)
+        if dead:
+            self._unregister(dead)
+            self.failed(dead)
+
+    def _register(self, now: dict[int, int], brokers: list[int]) -> None:
+        for broker in brokers:
+            self.core.context.broker_epochs[broker] = now[broker]
+
+    def _unregister(self, brokers: list[int]) -> None:
+        for broker in brokers:
+            self.core.context.broker_epochs.pop(broker, None)
+
+    def started(self, brokers: list[int]) -> None:
+        """``onBrokerStartup``."""
+        core, context = self.core, self.core.context
+        for broker in brokers:
+            context.offline_directories.pop(broker, None)
+        if core.release.since("2.2"):
+            core.update_metadata(context.live_or_shutting_down - set(brokers), [])
+            core.update_metadata(brokers, context.partitions())
+        else:
+            core.update_metadata(context.live_or_shutting_down, [])
+        core.replicas.handle(context.replicas_on(brokers), ReplicaState.ONLINE)
+        core.partitions.trigger_online()
+        self.resume(brokers)
+        leaving = {
+            replica.partition.topic
+            for replica in context.replicas_on(brokers)
+            if replica.partition.topic in context.queued_for_deletion
+        }
+        core.deletion.resume_for(leaving)
+
+    def failed(self, brokers: list[int]) -> None:
+        """``onBrokerFailure``."""
+        context = self.core.context
+        for broker in brokers:
+            context.offline_directories.pop(broker, None)
+            context.shutting_down.discard(broker)
+        self.replicas_offline(context.replicas_on(brokers))
+
+    def replicas_offline(self, replicas: list[Replica]) -> None:
+        """``onReplicasBecomeOffline``: elect first, then take the replicas out of the ISRs."""
+        core, context = self.core, self.core.context
+        queued = context.queued_for_deletion
+        staying = [one for one in replicas if one.partition.topic not in queued]
+        leaving = [one for one in replicas if one.partition.topic in queued]
+        leaderless = [
+            partition
+            for partition, known in sorted(context.leadership.items())
+            if not context.is_replica_online(known.leader, partition)
+            and partition.topic not in queued
+        ]
+        if leaderless:
+            core.partitions.handle(leaderless, PartitionState.OFFLINE)
+        core.partitions.trigger_online()
+        core.replicas.handle(staying, ReplicaState.OFFLINE)
+        if leaving:
+            core.deletion.replicas_failed(leaving)
+        if not leaderless:
+            core.update_metadata(context.live_or_shutting_down, [])
+
+    def shut_down(self, broker: int) -> list[TopicPartition]:
+        """A broker wants to go: move its leaders away, take it out of ISRs.
+
+        Returns the partitions that it still leads; partitions of one replica do not count.
+        """
+        core, context = self.core, self.core.context
+        if broker not in context.live_or_shutting_down:
+            raise BrokerNotAvailable(f"Broker id {broker} does not exist.")
+        context.shutting_down.add(broker)
+        hosted = [
+            one.partition
+            for one in context.replicas_on([broker])
+            if len(context.replicas(one.partition)) > 1 and one.partition in context.leadership
+        ]
+        if core.release.since("2.1"):
+            hosted = [one for one in hosted if one.topic not in context.queued_for_deletion]
+        led = [one for one in hosted if context.leadership[one].leader == broker]
+        followed = [one for one in hosted if one not in led]
+        core.partitions.handle(led, PartitionState.ONLINE, CONTROLLED_SHUTDOWN)
+        core.batch.begin()
+        for partition in followed:
+            core.batch.add_stop_replica([broker], partition, delete=False)
+        core.batch.send_requests(context.epoch)
+        offline = [Replica(partition, broker) for partition in followed]
+        core.replicas.handle(offline, ReplicaState.OFFLINE)
+        return [one for one in hosted if context.leadership[one].leader == broker]

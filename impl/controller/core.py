@@ -1,0 +1,133 @@
+"""The parts that every event of a controller works with, put together once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from impl.controller.cluster_context import ClusterContext
+from impl.controller.deletion import DeletionManager
+from impl.controller.partition_machine import PartitionMachine
+from impl.controller.replica_machine import ReplicaMachine
+from impl.controller.request_batch import RequestBatch, Send
+from impl.releases import Release
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import Port
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerConfig:
+    """What a broker's configuration says about its controller; None: the release's default.
+
+    ``unclean_topics`` are the topics whose own config allows (or forbids) unclean elections.
+    """
+
+    unclean_leader_election: bool | None = None
+    delete_topics: bool | None = None
+    imbalance_percentage: int = 10
+    unclean_topics: Mapping[str, bool] = field(default_factory=dict)
+
+    def unclean_allowed(self, topic: str, release: Release) -> bool:
+        """``unclean.leader.election.enable``: true by default up to 0.10."""
+        default = not release.since("0.11")
+        if self.unclean_leader_election is not None:
+            default = self.unclean_leader_election
+        return self.unclean_topics.get(topic, default)
+
+    def deletes_topics(self, release: Release) -> bool:
+        """``delete.topic.enable``: false by default up to 0.11."""
+        return release.since("1.0") if self.delete_topics is None else self.delete_topics
+
+
+class ControllerCore:
+    """Context, batch, machines and ZooKeeper of one broker's controller."""
+
+    def __init__(
+        self,
+        broker: int,
+        port: Port,
+        release: Release,
+        send: Send,
+        config: ControllerConfig | None = None,
+    ) -> None:
+        self.broker = broker
+        self.release = release
+        self.config = config or ControllerConfig()
+        self.client = ZnodeClient(port, release)
+        self.context = ClusterContext()
+        self.batch = RequestBatch(broker, self.context, release, send)
+        self.partitions = PartitionMachine(
+            self.context, self.batch, self.client, release, self._unclean_allowed
+        )
+        self.replicas = ReplicaMachine(
+            self.context,
+            self.batch,
+            self.client,
+            release,
+            self.config.unclean_allowed("", release),
+        )
+        self.deletion = DeletionManager(
+            self.context,
+            self.partitions,
+            self.replicas,
+            self.client,
+            release,
+            self.update_metadata_for,
+            self.config.deletes_topics(release),
+        )
+
+    def _unclean_allowed(self, topic: str) -> bool:
+        return self.config.unclean_allowed(topic, self.release)
+
+    # UpdateMetadata
+
+    def update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
+        """A round of UpdateMetadata alone; an empty list of partitions is the release's matter."""
+        self.batch.begin()
+        self.batch.add_update_metadata(brokers, partitions)
+        self.batch.send_requests(self.context.epoch)
+
+    def update_metadata_for(self, partitions: Iterable[TopicPartition]) -> None:
+        """Tell every broker about some partitions."""
+        self.update_metadata(self.context.live_or_shutting_down, partitions)
+
+    # Leader epochs
+
+    def update_leader_epoch(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
+        """Write the same leader and ISR under the next leader epoch; None if there is no state."""
+        while True:
+            state = self.client.state(partition)
+            if state is None or state.controller_epoch > self.context.epoch:
+                return None
+            bumped = replace(
+                state, leader_epoch=state.leader_epoch + 1, controller_epoch=self.context.epoch
+            )
+            updated = self.client.update_states({partition: bumped}, self.context.epoch_version)
+            if partition in updated.done:
+                self.context.leadership[partition] = updated.done[partition]
+                return updated.done[partition]
+            if partition in updated.failed:
+                return None
+
+    def update_leader_epoch_and_send(
+        self, partition: TopicPartition, brokers: Iterable[int], replicas: Iterable[int]
+    ) -> None:
+        """The next leader epoch, told to brokers with a list of replicas."""
+        state = self.update_leader_epoch(partition)
+        if state is None:
+            return
+        self.batch.begin()
+        self.batch.add_leader_and_isr(brokers, partition, state, replicas, is_new=False)
+        self.batch.send_requests(self.context.epoch)
+
+    def read_states(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read the registered states into the cache; those without one are left as they are."""
+        for partition in partitions:
+            state = self.client.state(partition)
+            if state is not None:
+                self.context.leadership[partition] = state
+
+
+Clock = Callable[[], int]
+"""Milliseconds since 1970."""

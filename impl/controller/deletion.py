@@ -1,0 +1,181 @@
+"""Topics on their way out (``TopicDeletionManager``; fact sheet i.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+
+from impl.controller.cluster_context import ClusterContext, Replica
+from impl.controller.partition_machine import PartitionMachine
+from impl.controller.replica_machine import ReplicaMachine
+from impl.controller.states import PartitionState, ReplicaState
+from impl.releases import Release
+from impl.znodes import TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+
+
+class Action(Enum):
+    """What to do for a queued topic."""
+
+    COMPLETE = "completeDeletion"
+    RETRY = "retry"
+    START = "start"
+    WAIT = "wait"
+
+
+def decide(
+    states: Iterable[ReplicaState], ineligible: bool, release: Release
+) -> tuple[Action, bool]:
+    """What to do for a queued topic whose replicas are in these states.
+
+    The second answer: failed replicas go offline first, to be tried once more.
+    """
+    found = set(states)
+    if found <= {ReplicaState.DELETION_SUCCESSFUL}:
+        return Action.COMPLETE, False
+    busy = ReplicaState.DELETION_STARTED in found
+    retry = not busy and ReplicaState.DELETION_INELIGIBLE in found
+    if busy or ineligible:
+        return Action.WAIT, retry
+    return (Action.RETRY if retry else Action.START), retry
+
+
+class DeletionManager:
+    """Carries queued topics through their deletion.
+
+    ``update_metadata`` sends UpdateMetadata for some partitions to every broker; ``enabled`` is
+    ``delete.topic.enable``.
+    """
+
+    def __init__(
+        self,
+        context: ClusterContext,
+        partitions: PartitionMachine,
+        replicas: ReplicaMachine,
+        client: ZnodeClient,
+        release: Release,
+        update_metadata: Callable[[list[TopicPartition]], None],
+        enabled: bool = True,
+    ) -> None:
+        self.context = context
+        self.partitions = partitions
+        self.replicas = replicas
+        self.client = client
+        self.release = release
+        self.update_metadata = update_metadata
+        self.enabled = enabled
+
+    def init(self, queued: Iterable[str], ineligible: Iterable[str]) -> None:
+        """At failover: what is queued, and what of it must wait.
+
+        With deletion disabled the requests are removed (since 0.10.1).
+        """
+        if self.enabled:
+            self.context.queued_for_deletion |= set(queued)
+            self.context.ineligible_for_deletion |= (
+                set(ineligible) & self.context.queued_for_deletion
+            )
+        elif self.release.since("0.10.1"):
+            self.drop_requests(queued)
+
+    def drop_requests(self, topics: Iterable[str]) -> None:
+        """Remove requests that will not be met."""
+        for topic in sorted(topics):
+            self.client.fenced_delete(paths.deletion(topic), self.context.epoch_version)
+
+    def enqueue(self, topics: Iterable[str]) -> None:
+        """Queue topics, and begin if they can be."""
+        if self.enabled:
+            self.context.queued_for_deletion |= set(topics)
+            self.resume()
+
+    def mark_ineligible(self, topics: Iterable[str]) -> None:
+        """Queued topics that have to wait for something."""
+        queued = self.context.queued_for_deletion
+        self.context.ineligible_for_deletion |= queued & set(topics)
+
+    def resume_for(self, topics: Iterable[str]) -> None:
+        """What topics waited for has happened."""
+        waiting = self.context.queued_for_deletion & set(topics)
+        if waiting:
+            self.context.ineligible_for_deletion -= waiting
+            self.resume()
+
+    def replicas_failed(self, replicas: Iterable[Replica]) -> None:
+        """Deletion of these failed, or their broker did: they wait to be tried again."""
+        queued = self.context.queued_for_deletion
+        failed = [replica for replica in replicas if replica.partition.topic in queued]
+        if failed:
+            self.replicas.handle(failed, ReplicaState.DELETION_INELIGIBLE)
+            self.mark_ineligible({replica.partition.topic for replica in failed})
+            self.resume()
+
+    def replicas_deleted(self, replicas: Iterable[Replica]) -> None:
+        """Brokers say that these are gone."""
+        self.replicas.handle(
+            [one for one in replicas if one.partition.topic in self.context.queued_for_deletion],
+            ReplicaState.DELETION_SUCCESSFUL,
+        )
+        self.resume()
+
+    def resume(self) -> None:
+        """Go on with every queued topic as far as that is possible."""
+        retry: list[Replica] = []
+        ready: list[str] = []
+        for topic in sorted(self.context.queued_for_deletion):
+            members = self.context.replicas_of(topic)
+            states = [self.context.replica_state(one) for one in members]
+            blocked = topic in self.context.ineligible_for_deletion
+            action, retries = decide(states, blocked, self.release)
+            if action is Action.COMPLETE:
+                self._complete(topic)
+                continue
+            if retries:
+                retry += self.context.replicas_in(topic, ReplicaState.DELETION_INELIGIBLE)
+            if action in (Action.START, Action.RETRY):
+                ready.append(topic)
+        if retry:
+            self.replicas.handle(retry, ReplicaState.OFFLINE)
+        if ready:
+            self._begin(ready)
+
+    def _begin(self, topics: list[str]) -> None:
+        fresh = [one for one in topics if one not in self.context.deletion_started]
+        if self.release.since("2.1"):
+            gone = [one for topic in fresh for one in self.context.partitions_of(topic)]
+            if gone:
+                self.partitions.handle(gone, PartitionState.OFFLINE)
+                self.partitions.handle(gone, PartitionState.NON_EXISTENT)
+        self.context.deletion_started |= set(topics)
+        self.update_metadata([one for topic in topics for one in self.context.partitions_of(topic)])
+        self._stop_replicas(topics)
+
+    def _stop_replicas(self, topics: list[str]) -> None:
+        dead: list[Replica] = []
+        alive: list[Replica] = []
+        for topic in topics:
+            for replica in self.context.replicas_of(topic):
+                if not self.context.is_replica_online(replica.broker, replica.partition):
+                    dead.append(replica)
+                elif self.context.replica_state(replica) is not ReplicaState.DELETION_SUCCESSFUL:
+                    alive.append(replica)
+        self.replicas.handle(dead, ReplicaState.DELETION_INELIGIBLE)
+        self.replicas.handle(alive, ReplicaState.OFFLINE)
+        self.replicas.handle(alive, ReplicaState.DELETION_STARTED)
+        self.mark_ineligible({replica.partition.topic for replica in dead})
+
+    def _complete(self, topic: str) -> None:
+        members = self.context.replicas_in(topic, ReplicaState.DELETION_SUCCESSFUL)
+        if not self.release.since("2.1"):
+            gone = self.context.partitions_of(topic)
+            self.partitions.handle(gone, PartitionState.OFFLINE)
+            self.partitions.handle(gone, PartitionState.NON_EXISTENT)
+        self.replicas.handle(members, ReplicaState.NON_EXISTENT)
+        self.client.delete_topic(topic, self.context.epoch_version)
+        for topics in (
+            self.context.queued_for_deletion,
+            self.context.deletion_started,
+            self.context.ineligible_for_deletion,
+        ):
+            topics.discard(topic)
+        self.context.forget_topic(topic)

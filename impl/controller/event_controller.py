@@ -1,0 +1,315 @@
+"""The controller of a whole cluster: one method an event (``KafkaController``; fact sheet b, k).
+
+Sans I/O: it speaks to ZooKeeper through a port and hands requests to ``send``; whoever drives it
+decides when an event is handled. What a notification means is read anew, so that several may
+collapse into one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from impl.controller import imbalance
+from impl.controller.broker_events import BrokerEvents
+from impl.controller.core import ControllerConfig, ControllerCore
+from impl.controller.partition_machine import PREFERRED, Failed
+from impl.controller.reassigner import Reassigner
+from impl.controller.request_batch import Send
+from impl.controller.states import PartitionState, ReplicaState
+from impl.releases import Release
+from impl.znodes import TopicPartition, paths
+from impl.znodes.access import ControllerMoved
+from impl.zookeeper.port import Port
+from impl.zookeeper.znode import Event, EventType
+
+
+class EventController:
+    """One broker's controller; ``active`` while it believes that it is in office."""
+
+    def __init__(
+        self,
+        broker: int,
+        port: Port,
+        release: Release,
+        send: Send,
+        config: ControllerConfig | None = None,
+    ) -> None:
+        self.broker = broker
+        self.release = release
+        self.core = ControllerCore(broker, port, release, send, config)
+        self.brokers = BrokerEvents(self.core, self.reassignments_may_go_on)
+        self.reassigner = Reassigner(self.core)
+        self.active = False
+        self.moved_to: str | None = None  # what told it that it is no longer controller
+
+    # Office
+
+    def elect(self, now_ms: int) -> bool:
+        """Try to become controller; True if it is now (``elect``)."""
+        if self.core.client.controller(watch=True) is not None:
+            return False
+        try:
+            office = self.core.client.register_controller(self.broker, now_ms)
+        except ControllerMoved as moved:
+            self.moved_to = str(moved)
+            return False
+        self.core.context.epoch, self.core.context.epoch_version = (
+            office.epoch,
+            office.epoch_version,
+        )
+        self.core.client.controller(watch=True)
+        self.active = True
+        self.guarded(self.fail_over)
+        return self.active
+
+    def fail_over(self) -> None:
+        """Take up the work, in Kafka's order (b.5)."""
+        core, context = self.core, self.core.context
+        self._drop_old_notifications()
+        self._initialize_context()
+        queued = core.client.deletions(watch=True)
+        self.reassigner.targets.clear()
+        self._await(paths.REASSIGN_PARTITIONS)
+        found = core.client.reassignments()
+        core.deletion.init(queued, self._must_wait(queued, found))
+        core.update_metadata(context.live_or_shutting_down, [])
+        core.replicas.startup()
+        core.partitions.startup()
+        for partition, target in found.items():
+            self.reassigner.begin(partition, target)
+        for partition, assignment in context.being_reassigned().items():
+            if partition not in self.reassigner.targets:
+                self.reassigner.reassign_recorded(partition, assignment)
+        core.deletion.resume()
+        self.preferred_election()
+
+    def _drop_old_notifications(self) -> None:
+        client, version = self.core.client, self.core.context.epoch_version
+        for parent in (paths.LOG_DIR_EVENTS, paths.ISR_CHANGES):
+            if parent == paths.ISR_CHANGES or self.release.since("1.0"):
+                client.delete_notifications(parent, client.names(parent, watch=True), version)
+
+    def _initialize_context(self) -> None:
+        core, context = self.core, self.core.context
+        context.broker_epochs = {
+            broker: epoch for broker, (_, epoch) in core.client.brokers(watch=True).items()
+        }
+        for topic in core.client.topics(watch=True):
+            self._read_topic(topic)
+        context.leadership.clear()
+        context.shutting_down.clear()
+        core.read_states(context.partitions())
+
+    def _read_topic(self, topic: str) -> list[TopicPartition]:
+        """Read a topic's assignment; returns the partitions that were unknown."""
+        registered = self.core.client.topic(topic, watch=True)
+        known = self.core.context.assignments.get(topic, {})
+        fresh = []
+        for number, assignment in (registered.partitions if registered else {}).items():
+            if number not in known:
+                partition = TopicPartition(topic, number)
+                fresh.append(partition)
+                self.core.context.set_assignment(partition, assignment)
+        return fresh
+
+    def _must_wait(self, queued: Iterable[str], reassigned: Iterable[TopicPartition]) -> set[str]:
+        context = self.core.context
+        dead = {
+            topic
+            for topic in queued
+            for replica in context.replicas_of(topic)
+            if not context.is_replica_online(replica.broker, replica.partition)
+        }
+        moving = {one.topic for one in (*reassigned, *context.being_reassigned())}
+        return dead | moving
+
+    def resign(self) -> None:
+        """Out of office: everything known is forgotten, epoch and version are 0 again."""
+        self.active = False
+        self.core.batch.clear()
+        self.core.context.reset()
+        self.reassigner.targets.clear()
+
+    def guarded(self, work: Callable[[], object]) -> None:
+        """Do an event's work; a fence that refuses ends the office."""
+        if not self.active:
+            return
+        try:
+            work()
+        except ControllerMoved as moved:
+            self.moved_to = str(moved)
+            self.resign()
+
+    def controller_changed(self, now_ms: int) -> None:
+        """``/controller`` came, went or changed: resign if it is not me, stand if nobody is."""
+        holder = self.core.client.controller(watch=True)
+        if self.active and holder != self.broker:
+            self.resign()
+        if holder is None:
+            self.elect(now_ms)
+
+    # What was told by ZooKeeper
+
+    def told(self, event: Event, now_ms: int) -> None:
+        """Handle one notification."""
+        path = event.path
+        if path == paths.CONTROLLER:
+            self.controller_changed(now_ms)
+        elif path == paths.BROKER_IDS:
+            self.guarded(self.brokers.changed)
+        elif path == paths.TOPICS:
+            self.guarded(self.topics_changed)
+        elif path == paths.DELETE_TOPICS:
+            self.guarded(self.deletion_requested)
+        elif path == paths.REASSIGN_PARTITIONS:
+            if event.type is not EventType.DATA_CHANGED:
+                self.guarded(self.reassignment_requested)
+        elif path == paths.PREFERRED_ELECTION:
+            if event.type is not EventType.DATA_CHANGED:
+                self.guarded(self.preferred_election)
+        elif path == paths.ISR_CHANGES:
+            self.guarded(self.isrs_changed)
+        elif path.endswith("/state"):
+            self.guarded(lambda: self.state_changed(path))
+        elif path.startswith(f"{paths.TOPICS}/"):
+            topic = path.removeprefix(f"{paths.TOPICS}/")
+            self.guarded(lambda: self.partitions_changed(topic))
+
+    def topics_changed(self) -> None:
+        """``TopicChange``: partitions of new topics are created, topics that went are forgotten."""
+        registered = self.core.client.topics(watch=True)
+        for topic in [one for one in self.core.context.assignments if one not in registered]:
+            self.core.context.forget_topic(topic)
+        known = set(self.core.context.assignments)
+        fresh = [
+            partition
+            for topic in registered
+            if topic not in known
+            for partition in self._read_topic(topic)
+        ]
+        self.create_partitions(fresh)
+
+    def partitions_changed(self, topic: str) -> None:
+        """``PartitionModifications``: partitions that were added to a topic.
+
+        Of a topic that is to be deleted they are not created, and since 2.0 taken back.
+        """
+        if topic not in self.core.context.queued_for_deletion:
+            self.create_partitions(self._read_topic(topic))
+            return
+        kept = self.core.context.assignments.get(topic, {})
+        registered = self.core.client.topic(topic, watch=True)
+        if self.release.since("2.0") and registered and set(registered.partitions) - set(kept):
+            self.core.client.set_topic(topic, kept, self.core.context.epoch_version)
+
+    def create_partitions(self, partitions: list[TopicPartition]) -> None:
+        """``onNewPartitionCreation``: to New, replicas to New, then both online."""
+        if not partitions:
+            return
+        core = self.core
+        topics = sorted({one.topic for one in partitions})
+        wanted = set(partitions)
+        members = [
+            one
+            for topic in topics
+            for one in core.context.replicas_of(topic)
+            if one.partition in wanted
+        ]
+        core.partitions.handle(partitions, PartitionState.NEW)
+        core.replicas.handle(members, ReplicaState.NEW)
+        core.partitions.handle(partitions, PartitionState.ONLINE)
+        core.replicas.handle(members, ReplicaState.ONLINE)
+
+    def deletion_requested(self) -> None:
+        """``TopicDeletion``: unknown topics' requests are removed, the others are queued."""
+        core = self.core
+        requested = set(core.client.deletions(watch=True))
+        unknown = requested - set(core.context.assignments)
+        core.deletion.drop_requests(unknown)
+        known = requested - unknown
+        if not core.deletion.enabled:
+            if self.release.since("0.10.1"):
+                core.deletion.drop_requests(known)
+            return
+        core.context.queued_for_deletion |= known
+        moving = {one.topic for one in self.reassigner.in_progress()}
+        core.deletion.mark_ineligible(moving)
+        core.deletion.enqueue(known)
+
+    def isrs_changed(self) -> None:
+        """``IsrChangeNotification``: read the states, tell everybody, remove the notifications."""
+        found = self.core.client.isr_changes(watch=True)
+        known = set(self.core.context.partitions())
+        partitions = sorted({one for group in found.values() for one in group} & known)
+        if partitions:
+            self.core.read_states(partitions)
+            self.core.update_metadata_for(partitions)
+        self.core.client.delete_notifications(
+            paths.ISR_CHANGES, found, self.core.context.epoch_version
+        )
+
+    def state_changed(self, path: str) -> None:
+        """``PartitionReassignmentIsrChange``: the state of a partition that is being moved."""
+        if any(paths.state(*one) == path for one in self.reassigner.in_progress()):
+            self._await(path)
+            self.reassignments_may_go_on()
+
+    def reassignments_may_go_on(self, brokers: Iterable[int] | None = None) -> None:
+        """An ISR changed, or brokers came: finish what has caught up.
+
+        Reassignments that were waiting for a broker which has come take their first steps again.
+        """
+        came = set(brokers or ())
+        for partition in sorted(self.reassigner.in_progress()):
+            target = self._target(partition)
+            if came & set(target) or (not came and self.reassigner.caught_up(partition, target)):
+                self.reassigner.go_on(partition)
+
+    def _target(self, partition: TopicPartition) -> tuple[int, ...]:
+        if partition in self.reassigner.targets:
+            return self.reassigner.targets[partition]
+        return self.core.context.assignment(partition).target
+
+    def reassignment_requested(self) -> None:
+        """``/admin/reassign_partitions`` was created, or went and may have come again."""
+        if self._await(paths.REASSIGN_PARTITIONS):
+            self.reassigner.requested()
+
+    def _await(self, path: str) -> bool:
+        """Leave a watch for a znode that comes and goes; True if it is there now.
+
+        Changes of its data are not minded while it is there (1.1 and later).
+        """
+        port = self.core.client.port
+        return self.core.client.again(lambda: port.exists(path, watch=True)) is not None
+
+    # Preferred leaders
+
+    def preferred_election(self) -> None:
+        """``PreferredReplicaLeaderElection``: what was asked for by the znode, which then goes.
+
+        Its end is told as well, so that one which comes right after it is not missed.
+        """
+        if self._await(paths.PREFERRED_ELECTION):
+            self.elect_preferred(self.core.client.preferred_election() or ())
+            self.core.client.delete_preferred_election(self.core.context.epoch_version)
+
+    def elect_preferred(self, partitions: Iterable[TopicPartition]) -> Failed:
+        """Elect the preferred replicas of known partitions whose topics are to stay."""
+        context = self.core.context
+        known = [
+            one
+            for one in partitions
+            if context.replicas(one) and one.topic not in context.queued_for_deletion
+        ]
+        return self.core.partitions.handle(known, PartitionState.ONLINE, PREFERRED)
+
+    def rebalance(self) -> None:
+        """``checkAndTriggerAutoLeaderRebalance``."""
+        due = imbalance.candidates(
+            self.core.context,
+            self.core.config.imbalance_percentage,
+            self.reassigner.in_progress(),
+        )
+        for partitions in due.values():
+            self.elect_preferred(partitions)

@@ -1,0 +1,51 @@
+"""When the controller gives leadership back to preferred replicas by itself (fact sheet k.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from impl.controller.cluster_context import ClusterContext
+from impl.znodes import TopicPartition
+
+
+def is_imbalanced(not_led: int, preferred: int, percentage: int) -> bool:
+    """Of ``preferred`` partitions that a broker should lead it does not lead too many.
+
+    The comparison is strict: exactly the percentage is still fine.
+    """
+    return preferred > 0 and not_led / preferred > percentage / 100
+
+
+def by_preferred_leader(context: ClusterContext) -> dict[int, list[TopicPartition]]:
+    """The partitions by the head of their assignment; topics queued for deletion left out."""
+    groups: dict[int, list[TopicPartition]] = {}
+    for partition in context.partitions():
+        replicas = context.replicas(partition)
+        if replicas and partition.topic not in context.queued_for_deletion:
+            groups.setdefault(replicas[0], []).append(partition)
+    return dict(sorted(groups.items()))
+
+
+def candidates(
+    context: ClusterContext,
+    percentage: int,
+    reassigning: Collection[TopicPartition],
+) -> Mapping[int, list[TopicPartition]]:
+    """By broker, the partitions for which a preferred election is due.
+
+    None at all while anything is reassigned anywhere. A partition without a known leader counts
+    among those that a broker should lead, and not among those that it does not lead.
+    """
+    due: dict[int, list[TopicPartition]] = {}
+    for broker, partitions in by_preferred_leader(context).items():
+        not_led = [
+            partition
+            for partition in partitions
+            if partition in context.leadership and context.leadership[partition].leader != broker
+        ]
+        if reassigning or not is_imbalanced(len(not_led), len(partitions), percentage):
+            continue
+        ready = [one for one in not_led if context.is_replica_online(broker, one)]
+        if ready:
+            due[broker] = ready
+    return due

@@ -1,0 +1,256 @@
+"""Partitions through their states, and elections (``PartitionStateMachine``; sheet c.1, d)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from impl.controller import strategies
+from impl.controller.cluster_context import ClusterContext
+from impl.controller.request_batch import RequestBatch
+from impl.controller.states import PartitionState, partition_may_go
+from impl.controller.strategies import Elected
+from impl.releases import Release
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes.client import ZnodeClient
+from impl.znodes.states import INITIAL_LEADER_EPOCH
+from impl.zookeeper.errors import ZooKeeperError
+
+
+class Kind(Enum):
+    """Which of the four strategies."""
+
+    OFFLINE = "Offline"
+    REASSIGN = "Reassign"
+    PREFERRED = "Preferred"
+    CONTROLLED_SHUTDOWN = "ControlledShutdown"
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How to elect; ``unclean`` forces what a topic's config would have to allow (2.4)."""
+
+    kind: Kind
+    unclean: bool = False
+
+
+OFFLINE = Strategy(Kind.OFFLINE)
+REASSIGN = Strategy(Kind.REASSIGN)
+PREFERRED = Strategy(Kind.PREFERRED)
+CONTROLLED_SHUTDOWN = Strategy(Kind.CONTROLLED_SHUTDOWN)
+
+Failed = dict[TopicPartition, str]
+
+
+class PartitionMachine:
+    """Moves partitions of a context; ``trouble`` collects what Kafka logs as errors.
+
+    ``unclean_allowed`` says of a topic whether its config allows an unclean election; it is asked
+    only where no member of the ISR lives.
+    """
+
+    def __init__(
+        self,
+        context: ClusterContext,
+        batch: RequestBatch,
+        client: ZnodeClient,
+        release: Release,
+        unclean_allowed: Callable[[str], bool],
+    ) -> None:
+        self.context = context
+        self.batch = batch
+        self.client = client
+        self.release = release
+        self.unclean_allowed = unclean_allowed
+        self.trouble: list[str] = []
+
+    # Startup
+
+    def startup(self) -> None:
+        """Every partition enters its state by its leadership; then elections are tried."""
+        for partition in self.context.partitions():
+            self.context.put_partition_state(partition, self.initial_state(partition))
+        self.trigger_online()
+
+    def initial_state(self, partition: TopicPartition) -> PartitionState:
+        """New without leadership; online while the leader lives, else offline."""
+        known = self.context.leadership.get(partition)
+        if known is None:
+            return PartitionState.NEW
+        if self.context.is_replica_online(known.leader, partition):
+            return PartitionState.ONLINE
+        return PartitionState.OFFLINE
+
+    def trigger_online(self) -> None:
+        """Try to elect for every new and offline partition whose topic is not to be deleted."""
+        waiting = self.context.partitions_in(PartitionState.NEW, PartitionState.OFFLINE)
+        kept = [one for one in waiting if one.topic not in self.context.queued_for_deletion]
+        self.handle(kept, PartitionState.ONLINE, OFFLINE)
+
+    # Transitions
+
+    def handle(
+        self,
+        partitions: Iterable[TopicPartition],
+        target: PartitionState,
+        strategy: Strategy | None = None,
+    ) -> Failed:
+        """Move partitions and send what that asks for; returns the failed ones, with the reason.
+
+        An invalid transition is noted and skipped. ControllerMoved goes through.
+        """
+        self.batch.begin()
+        failed = self._move(sorted(partitions), target, strategy)
+        self.batch.send_requests(self.context.epoch)
+        return failed
+
+    def _move(
+        self, partitions: list[TopicPartition], target: PartitionState, strategy: Strategy | None
+    ) -> Failed:
+        failed: Failed = {}
+        valid = []
+        for partition in partitions:
+            before = self.context.partition_state(partition)
+            if partition_may_go(before, target):
+                valid.append(partition)
+            else:
+                failed[partition] = (
+                    f"Partition {partition} should be in one of the states from which "
+                    f"{target.value} may follow. Instead it is in {before.value} state"
+                )
+        if target is PartitionState.ONLINE:
+            new = [p for p in valid if self.context.partition_state(p) is PartitionState.NEW]
+            failed |= self._initialize(new)
+            others = [one for one in valid if one not in new]
+            if others:
+                failed |= self._elect(others, strategy or OFFLINE)
+        else:
+            for partition in valid:
+                self.context.put_partition_state(partition, target)
+        self.trouble += failed.values()
+        return failed
+
+    def _initialize(self, partitions: list[TopicPartition]) -> Failed:
+        """The first leader is the first live replica, and all live ones are in sync."""
+        states, failed = {}, {}
+        for partition in partitions:
+            live = tuple(
+                replica
+                for replica in self.context.replicas(partition)
+                if self.context.is_replica_online(replica, partition)
+            )
+            if live:
+                states[partition] = LeaderIsrAndControllerEpoch(
+                    live[0], INITIAL_LEADER_EPOCH, live, self.context.epoch
+                )
+            else:
+                failed[partition] = (
+                    f"no replica of partition {partition} is alive; it stays in NewPartition state"
+                )
+        for partition, error in self.client.create_states(
+            states, self.context.epoch_version
+        ).items():
+            if error is not None:
+                failed[partition] = f"the state of {partition} could not be created: {error}"
+                continue
+            self._now_online(partition, states[partition], states[partition].isr, is_new=True)
+        return failed
+
+    def _elect(self, partitions: list[TopicPartition], strategy: Strategy) -> Failed:
+        """Read, choose, write under the version that was read; over again where it had moved."""
+        failed: Failed = {}
+        remaining = partitions
+        while remaining:
+            remaining = self._elect_once(remaining, strategy, failed)
+        return failed
+
+    def _elect_once(
+        self, partitions: list[TopicPartition], strategy: Strategy, failed: Failed
+    ) -> list[TopicPartition]:
+        chosen: dict[TopicPartition, Elected] = {}
+        writes: dict[TopicPartition, LeaderIsrAndControllerEpoch] = {}
+        for partition in partitions:
+            state = self._readable_state(partition, failed)
+            if state is None:
+                continue
+            elected = self.choose(partition, state, strategy)
+            if elected is None:
+                failed[partition] = (
+                    f"Failed to elect leader for partition {partition} under strategy "
+                    f"{strategy.kind.value}"
+                )
+                continue
+            chosen[partition] = elected
+            writes[partition] = LeaderIsrAndControllerEpoch(
+                elected.leader,
+                state.leader_epoch + 1,
+                elected.isr,
+                self.context.epoch,
+                state.zk_version,
+            )
+        updated = self.client.update_states(writes, self.context.epoch_version)
+        for partition, state in updated.done.items():
+            self._now_online(partition, state, chosen[partition].recipients, is_new=False)
+        for partition, error in updated.failed.items():
+            failed[partition] = f"the state of {partition} could not be written: {error}"
+        return updated.retry
+
+    def _readable_state(
+        self, partition: TopicPartition, failed: Failed
+    ) -> LeaderIsrAndControllerEpoch | None:
+        try:
+            state = self.client.state(partition)
+        except ZooKeeperError as error:
+            failed[partition] = f"the state of {partition} could not be read: {error}"
+            return None
+        if state is None:
+            failed[partition] = f"LeaderAndIsr information doesn't exist for partition {partition}"
+            return None
+        if state.controller_epoch > self.context.epoch:
+            failed[partition] = (
+                f"aborted leader election for partition {partition} since the LeaderAndIsr path "
+                f"was already written by another controller of epoch {state.controller_epoch}"
+            )
+            return None
+        return state
+
+    def choose(
+        self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch, strategy: Strategy
+    ) -> Elected | None:
+        """Whom the strategy elects, None if nobody."""
+        context = self.context
+        assignment = context.assignment(partition)
+        live = context.live_replicas(partition) | {
+            member for member in state.isr if context.is_replica_online(member, partition)
+        }
+        match strategy.kind:
+            case Kind.OFFLINE:
+                lost = not live.intersection(state.isr)
+                unclean = lost and (strategy.unclean or self.unclean_allowed(partition.topic))
+                return strategies.offline(assignment.replicas, state.isr, live, unclean)
+            case Kind.REASSIGN:
+                return strategies.reassign(assignment.target, state.isr, live)
+            case Kind.PREFERRED:
+                return strategies.preferred(assignment.replicas, state.isr, live)
+            case Kind.CONTROLLED_SHUTDOWN:
+                going_too = context.live_replicas(partition, shutting_down_too=True)
+                return strategies.controlled_shutdown(
+                    assignment.replicas,
+                    state.isr,
+                    going_too,
+                    context.shutting_down,
+                    self.release,
+                )
+
+    def _now_online(
+        self,
+        partition: TopicPartition,
+        state: LeaderIsrAndControllerEpoch,
+        recipients: Iterable[int],
+        is_new: bool,
+    ) -> None:
+        self.context.leadership[partition] = state
+        self.context.put_partition_state(partition, PartitionState.ONLINE)
+        replicas = self.context.replicas(partition)
+        self.batch.add_leader_and_isr(recipients, partition, state, replicas, is_new)

@@ -1,0 +1,222 @@
+"""Moving partitions to other replicas: the twelve steps, and KIP-455's (fact sheet j.1, j.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from impl.controller.cluster_context import Replica
+from impl.controller.core import ControllerCore
+from impl.controller.partition_machine import REASSIGN
+from impl.controller.states import PartitionState, ReplicaState
+from impl.znodes import ReplicaAssignment, TopicPartition, paths
+
+NONE = "NONE"
+INVALID_REPLICA_ASSIGNMENT = "INVALID_REPLICA_ASSIGNMENT"
+UNKNOWN_TOPIC_OR_PARTITION = "UNKNOWN_TOPIC_OR_PARTITION"
+NO_REASSIGNMENT_IN_PROGRESS = "NO_REASSIGNMENT_IN_PROGRESS"
+
+
+class Reassigner:
+    """The reassignments that are under way; up to 2.3 the targets live in memory and one znode."""
+
+    def __init__(self, core: ControllerCore) -> None:
+        self.core = core
+        self.targets: dict[TopicPartition, tuple[int, ...]] = {}
+
+    @property
+    def recorded(self) -> bool:
+        """Reassignments are recorded in the topics themselves (KIP-455)."""
+        return self.core.release.since("2.4")
+
+    def in_progress(self) -> set[TopicPartition]:
+        """The partitions that are moving."""
+        if self.recorded:
+            return set(self.core.context.being_reassigned()) | set(self.targets)
+        return set(self.targets)
+
+    # How it begins
+
+    def requested(self) -> None:
+        """``/admin/reassign_partitions`` was created: begin what can be, drop the rest."""
+        for partition, target in self.core.client.reassignments().items():
+            if partition not in self.targets:
+                self.begin(partition, target)
+
+    def begin(self, partition: TopicPartition, target: Sequence[int]) -> bool:
+        """Begin one of the znode's entries; False if it is refused, and then it is dropped."""
+        if self.refuse(partition, target):
+            self._drop(partition)
+            return False
+        if self.recorded:
+            current = self.core.context.assignment(partition)
+            self.reassign_recorded(partition, current.reassign_to(target))
+            return True
+        self.targets[partition] = tuple(target)
+        self.core.client.again(
+            lambda: self.core.client.port.exists(paths.state(*partition), watch=True)
+        )
+        self.core.deletion.mark_ineligible([partition.topic])
+        self.go_on(partition)
+        return True
+
+    def refuse(self, partition: TopicPartition, target: Sequence[int]) -> str | None:
+        """Why an entry of the znode is not begun, None if it is.
+
+        A mere reordering is begun; up to 2.3 the very same list is not. Brokers that are dead are
+        waited for: only the API looks at them (2.4), and 0.10.0.
+        """
+        context = self.core.context
+        if partition.topic in context.queued_for_deletion:
+            return "the topic is queued for deletion"
+        current = context.replicas(partition)
+        if not current:
+            return "there is no such partition"
+        if self.recorded:
+            return None
+        if tuple(target) == current:
+            return "the replicas are assigned already"
+        live = context.live_or_shutting_down
+        if not self.core.release.since("0.10.1") and not live.issuperset(target):
+            return "a new replica is not alive"
+        return None
+
+    def validate(self, partition: TopicPartition, target: Sequence[int] | None) -> str:
+        """The answer of AlterPartitionReassignments to a target; None cancels (2.4)."""
+        context = self.core.context
+        current = context.assignment(partition)
+        if not current.replicas or partition.topic in context.queued_for_deletion:
+            return UNKNOWN_TOPIC_OR_PARTITION
+        if target is None:
+            return NONE if current.is_being_reassigned else NO_REASSIGNMENT_IN_PROGRESS
+        return valid_target(target, current.replicas, context.live_or_shutting_down)
+
+    # The twelve steps
+
+    def go_on(self, partition: TopicPartition) -> None:
+        """Take the next steps of a reassignment; called at every sign that it may go on."""
+        if self.recorded:
+            assignment = self.core.context.assignment(partition)
+            if assignment.is_being_reassigned or partition in self.targets:
+                self._phases(partition, assignment)
+        elif partition in self.targets:
+            if self.caught_up(partition, self.targets[partition]):
+                self._finish(partition, self.targets[partition])
+            else:
+                self._widen(partition, self.targets[partition])
+
+    def caught_up(self, partition: TopicPartition, target: Iterable[int]) -> bool:
+        """Every target replica is in the registered ISR."""
+        state = self.core.client.state(partition)
+        return state is not None and set(target) <= set(state.isr)
+
+    def _widen(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
+        context, old = self.core.context, self.core.context.replicas(partition)
+        both = tuple(dict.fromkeys((*target, *old)))
+        self._write_assignment(partition, ReplicaAssignment(both))  # 1
+        self.core.update_leader_epoch_and_send(partition, both, both)  # 2
+        fresh = [one for one in target if one not in old]
+        self._move(partition, fresh, ReplicaState.NEW)  # 3
+        assert context.replicas(partition) == both
+
+    def _finish(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
+        context, both = self.core.context, self.core.context.replicas(partition)
+        out = [one for one in both if one not in target]
+        self._move(partition, target, ReplicaState.ONLINE)  # 5
+        context.assign(partition, target)  # 6, in memory alone
+        self._move_leader(partition, target, both)  # 7
+        self._stop(partition, out)  # 8, 9
+        self._write_assignment(partition, ReplicaAssignment(target))  # 10
+        self._drop(partition)  # 11
+        self.targets.pop(partition, None)
+        self.core.update_metadata_for([partition])  # 12
+        self.core.deletion.resume_for([partition.topic])
+
+    def _move_leader(
+        self, partition: TopicPartition, target: Sequence[int], both: Sequence[int]
+    ) -> None:
+        context = self.core.context
+        known = context.leadership.get(partition)
+        leader = -1 if known is None else known.leader
+        if leader in target and context.is_replica_online(leader, partition):
+            everybody = tuple(dict.fromkeys((*both, *target)))
+            self.core.update_leader_epoch_and_send(partition, everybody, target)
+        else:
+            self.core.partitions.handle([partition], PartitionState.ONLINE, REASSIGN)
+
+    def _stop(self, partition: TopicPartition, brokers: Collection[int]) -> None:
+        self._move(partition, brokers, ReplicaState.OFFLINE)
+        self._move(partition, brokers, ReplicaState.DELETION_STARTED)
+        self._move(partition, brokers, ReplicaState.DELETION_SUCCESSFUL)
+        self._move(partition, brokers, ReplicaState.NON_EXISTENT)
+
+    def _move(self, partition: TopicPartition, brokers: Iterable[int], state: ReplicaState) -> None:
+        self.core.replicas.handle([Replica(partition, one) for one in brokers], state)
+
+    def _write_assignment(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
+        context = self.core.context
+        registered = self.core.client.topic(partition.topic)
+        partitions = dict(registered.partitions) if registered is not None else {}
+        partitions[partition.partition] = assignment
+        self.core.client.set_topic(partition.topic, partitions, context.epoch_version)
+        context.set_assignment(partition, assignment)
+
+    def _drop(self, partition: TopicPartition, target: Sequence[int] | None = None) -> None:
+        """Take the partition's entry out of the znode; with a target, only if it is that one."""
+        entries = self.core.client.reassignments()
+        if partition not in entries or (target is not None and entries[partition] != tuple(target)):
+            return
+        del entries[partition]
+        self.core.client.set_reassignments(entries, self.core.context.epoch_version)
+
+    # KIP-455
+
+    def reassign_recorded(self, partition: TopicPartition, goal: ReplicaAssignment) -> None:
+        """Begin, turn or cancel a reassignment that the topic's znode records."""
+        context = self.core.context
+        old = context.assignment(partition)
+        self.core.deletion.mark_ineligible([partition.topic])
+        if goal != old:
+            self._write_assignment(partition, goal)  # U1, U2
+            unneeded = [one for one in old.replicas if one not in goal.replicas]
+            self._stop_outside(partition, unneeded)
+        self.targets[partition] = goal.target
+        self.core.client.again(
+            lambda: self.core.client.port.exists(paths.state(*partition), watch=True)
+        )
+        self._phases(partition, goal)
+
+    def _phases(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
+        if self.caught_up(partition, assignment.target):
+            self._complete(partition, assignment)
+        else:
+            everybody = assignment.replicas
+            self.core.update_leader_epoch_and_send(partition, everybody, everybody)  # A1
+            self._move(partition, assignment.adding, ReplicaState.NEW)  # A2
+
+    def _complete(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
+        context, target = self.core.context, assignment.target
+        self._move(partition, assignment.adding, ReplicaState.ONLINE)  # B1
+        context.assign(partition, target)  # B2, in memory alone
+        self._move_leader(partition, target, assignment.replicas)  # B3
+        self._stop(partition, assignment.removing)  # B4, B5
+        self._write_assignment(partition, ReplicaAssignment(target))  # B6
+        self._drop(partition, target)  # B7
+        self.targets.pop(partition, None)
+        self.core.update_metadata_for([partition])  # B8
+        self.core.deletion.resume_for([partition.topic])
+
+    def _stop_outside(self, partition: TopicPartition, brokers: Collection[int]) -> None:
+        """Replicas that an overridden reassignment had added, and nobody needs any more."""
+        if brokers:
+            self._stop(partition, brokers)
+
+
+def valid_target(target: Sequence[int], current: Collection[int], live: Collection[int]) -> str:
+    """NONE, or why a target cannot be: empty, twice the same, negative, or dead and added."""
+    bad = (
+        not target
+        or len(set(target)) != len(target)
+        or min(target) < 0
+        or any(one not in live for one in target if one not in current)
+    )
+    return INVALID_REPLICA_ASSIGNMENT if bad else NONE

@@ -1,0 +1,237 @@
+"""Replicas through their states (``ReplicaStateMachine``; fact sheet c.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from impl.controller.cluster_context import ClusterContext, Replica
+from impl.controller.request_batch import RequestBatch
+from impl.controller.states import ReplicaState, replica_may_go
+from impl.releases import Release
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes.client import ZnodeClient
+from impl.znodes.states import NO_LEADER
+from impl.zookeeper.errors import ZooKeeperError
+
+_State = LeaderIsrAndControllerEpoch
+
+
+class ReplicaMachine:
+    """Moves replicas of a context; ``trouble`` collects what Kafka logs as errors.
+
+    ``unclean_by_default``: whether unclean elections are allowed, which up to 1.0 decides whether
+    the last member of an ISR may leave it.
+    """
+
+    def __init__(
+        self,
+        context: ClusterContext,
+        batch: RequestBatch,
+        client: ZnodeClient,
+        release: Release,
+        unclean_by_default: bool = False,
+    ) -> None:
+        self.context = context
+        self.batch = batch
+        self.client = client
+        self.release = release
+        self.unclean_by_default = unclean_by_default
+        self.trouble: list[str] = []
+
+    def startup(self) -> None:
+        """Replicas on live brokers go online; the others start as ineligible for deletion.
+
+        Since 2.3 the others then go offline, which takes them out of the ISR in ZooKeeper.
+        """
+        online, others = [], []
+        for partition in self.context.partitions():
+            for broker in self.context.replicas(partition):
+                replica = Replica(partition, broker)
+                if self.context.is_replica_online(broker, partition):
+                    self.context.replica_states[replica] = ReplicaState.ONLINE
+                    online.append(replica)
+                else:
+                    self.context.replica_states[replica] = ReplicaState.DELETION_INELIGIBLE
+                    others.append(replica)
+        self.handle(online, ReplicaState.ONLINE)
+        if self.release.since("2.3"):
+            self.handle(others, ReplicaState.OFFLINE)
+
+    def handle(self, replicas: Iterable[Replica], target: ReplicaState) -> None:
+        """Move replicas, broker by broker, and send what that asks for.
+
+        An invalid transition is noted and skipped. ControllerMoved goes through.
+        """
+        wanted = list(replicas)
+        if not wanted:
+            return
+        self.batch.begin()
+        for broker in sorted({replica.broker for replica in wanted}):
+            partitions = sorted(one.partition for one in wanted if one.broker == broker)
+            self._move(broker, partitions, target)
+        self.batch.send_requests(self.context.epoch)
+
+    def _move(self, broker: int, partitions: list[TopicPartition], target: ReplicaState) -> None:
+        valid = []
+        for partition in partitions:
+            before = self.context.replica_state(Replica(partition, broker))
+            if replica_may_go(before, target, self.release):
+                valid.append(partition)
+            else:
+                self.trouble.append(
+                    f"Replica {broker} for partition {partition} should be in one of the states "
+                    f"from which {target.value} may follow. Instead it is in {before.value} state"
+                )
+        match target:
+            case ReplicaState.NEW:
+                self._become_new(broker, valid)
+            case ReplicaState.ONLINE:
+                self._go_online(broker, valid)
+            case ReplicaState.OFFLINE:
+                self._go_offline(broker, valid)
+            case ReplicaState.DELETION_STARTED:
+                for partition in valid:
+                    self._put(broker, partition, target)
+                    self.batch.add_stop_replica([broker], partition, delete=True)
+            case ReplicaState.NON_EXISTENT:
+                for partition in valid:
+                    self._leave_assignment(broker, partition)
+                    self.context.replica_states.pop(Replica(partition, broker), None)
+            case ReplicaState.DELETION_SUCCESSFUL | ReplicaState.DELETION_INELIGIBLE:
+                for partition in valid:
+                    self._put(broker, partition, target)
+
+    def _become_new(self, broker: int, partitions: list[TopicPartition]) -> None:
+        for partition in partitions:
+            known = self.context.leadership.get(partition)
+            if known is not None:
+                if known.leader == broker:
+                    self.trouble.append(
+                        f"Replica {broker} for partition {partition} cannot be moved to NewReplica "
+                        "state as it is being requested to become leader"
+                    )
+                    continue
+                replicas = self.context.replicas(partition)
+                self.batch.add_leader_and_isr([broker], partition, known, replicas, is_new=True)
+            self._put(broker, partition, ReplicaState.NEW)
+
+    def _go_online(self, broker: int, partitions: list[TopicPartition]) -> None:
+        for partition in partitions:
+            if self.context.replica_state(Replica(partition, broker)) is ReplicaState.NEW:
+                assignment = self.context.assignment(partition)
+                if broker not in assignment.replicas:
+                    grown = replace(assignment, replicas=(*assignment.replicas, broker))
+                    self.context.set_assignment(partition, grown)
+            else:
+                known = self.context.leadership.get(partition)
+                if known is not None:
+                    replicas = self.context.replicas(partition)
+                    self.batch.add_leader_and_isr([broker], partition, known, replicas, False)
+            self._put(broker, partition, ReplicaState.ONLINE)
+
+    # Offline
+
+    def _go_offline(self, broker: int, partitions: list[TopicPartition]) -> None:
+        for partition in partitions:
+            self.batch.add_stop_replica([broker], partition, delete=False)
+        led = [one for one in partitions if one in self.context.leadership]
+        removed = self.remove_from_isr(broker, led)
+        for partition, state in removed.items():
+            if partition.topic not in self.context.queued_for_deletion:
+                replicas = self.context.replicas(partition)
+                others = [one for one in replicas if one != broker]
+                self.batch.add_leader_and_isr(others, partition, state, replicas, is_new=False)
+            self._put(broker, partition, ReplicaState.OFFLINE)
+        for partition in partitions:
+            if partition in led:
+                continue
+            if not self.release.since("2.0"):
+                self.trouble.append(f"no leadership is known of partition {partition}")
+                continue
+            if self.release.since("2.3"):
+                everybody = self.context.live_or_shutting_down
+                self.batch.add_update_metadata(everybody, [partition])
+            self._put(broker, partition, ReplicaState.OFFLINE)
+
+    def remove_from_isr(
+        self, broker: int, partitions: list[TopicPartition]
+    ) -> dict[TopicPartition, _State]:
+        """Take a replica out of ISRs in ZooKeeper; the states after that, by partition.
+
+        Where it was not a member nothing is written, and the state is as it was read. A failure
+        leaves its partition out.
+        """
+        done: dict[TopicPartition, _State] = {}
+        remaining = partitions
+        while remaining:
+            remaining = self._remove_once(broker, remaining, done)
+        return done
+
+    def _remove_once(
+        self, broker: int, partitions: list[TopicPartition], done: dict[TopicPartition, _State]
+    ) -> list[TopicPartition]:
+        writes = {}
+        for partition in partitions:
+            state = self._read(partition)
+            if state is None:
+                continue
+            if broker in state.isr:
+                writes[partition] = self.without(broker, state)
+            else:
+                done[partition] = state
+                self.context.leadership[partition] = state
+        updated = self.client.update_states(writes, self.context.epoch_version)
+        for partition, state in updated.done.items():
+            done[partition] = state
+            self.context.leadership[partition] = state
+        for partition, error in updated.failed.items():
+            self.trouble.append(f"the ISR of {partition} could not be written: {error}")
+        return updated.retry
+
+    def _read(self, partition: TopicPartition) -> _State | None:
+        try:
+            state = self.client.state(partition)
+        except ZooKeeperError as error:
+            self.trouble.append(f"the state of {partition} could not be read: {error}")
+            return None
+        if state is None:
+            self.trouble.append(f"there is no state of partition {partition}")
+        elif state.controller_epoch > self.context.epoch:
+            self.trouble.append(
+                f"the state of {partition} was written by another controller of epoch "
+                f"{state.controller_epoch}"
+            )
+            return None
+        return state
+
+    def without(self, broker: int, state: _State) -> _State:
+        """The state after a member of the ISR left: nobody leads if it did, and a new epoch.
+
+        The last member stays (up to 1.0 only where unclean elections are not allowed).
+        """
+        fewer = tuple(member for member in state.isr if member != broker)
+        keeps_last = self.release.since("1.1") or not self.unclean_by_default
+        return replace(
+            state,
+            leader=NO_LEADER if state.leader == broker else state.leader,
+            leader_epoch=state.leader_epoch + 1,
+            isr=state.isr if len(state.isr) == 1 and keeps_last else fewer,
+            controller_epoch=self.context.epoch,
+        )
+
+    def _leave_assignment(self, broker: int, partition: TopicPartition) -> None:
+        assignment = self.context.assignment(partition)
+        smaller = tuple(one for one in assignment.replicas if one != broker)
+        self.context.set_assignment(
+            partition,
+            replace(
+                assignment,
+                replicas=smaller,
+                adding=tuple(one for one in assignment.adding if one != broker),
+                removing=tuple(one for one in assignment.removing if one != broker),
+            ),
+        )
+
+    def _put(self, broker: int, partition: TopicPartition, state: ReplicaState) -> None:
+        self.context.replica_states[Replica(partition, broker)] = state

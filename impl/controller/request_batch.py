@@ -1,0 +1,233 @@
+"""Requests of one round, collected and then sent together (``ControllerBrokerRequestBatch``, e)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from impl.controller.cluster_context import ClusterContext
+from impl.controller.requests import (
+    LEADER_EPOCH_DURING_DELETE,
+    NO_LEADER_EPOCH,
+    LeaderAndIsr,
+    PartitionMetadata,
+    PartitionOrder,
+    PartitionStop,
+    Request,
+    StopReplica,
+    UpdateMetadata,
+    request_version,
+)
+from impl.releases import Release
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes.states import LEADER_DURING_DELETE
+
+Send = Callable[[int, Request], None]
+NO_BROKER_EPOCH = -1
+
+
+class BatchNotSent(Exception):
+    """``IllegalStateException``: a round begins while the one before was not sent."""
+
+
+class RequestBatch:
+    """One round for the brokers of a context; ``send`` gets each request with its broker.
+
+    ``protocol`` is the inter.broker.protocol.version, by default that of the release.
+    """
+
+    def __init__(
+        self,
+        controller: int,
+        context: ClusterContext,
+        release: Release,
+        send: Send,
+        protocol: Release | None = None,
+    ) -> None:
+        self.controller = controller
+        self.context = context
+        self.release = release
+        self.protocol = protocol or release
+        self.send = send
+        self.orders: dict[int, dict[TopicPartition, PartitionOrder]] = {}
+        self.stops: dict[int, dict[TopicPartition, PartitionStop]] = {}
+        self.metadata_to: set[int] = set()
+        self.metadata: dict[TopicPartition, PartitionMetadata] = {}
+
+    def begin(self) -> None:
+        """A new round; BatchNotSent if the last one still holds something."""
+        for held, kind in (
+            (self.orders, "leaderAndIsr"),
+            (self.stops, "stopReplica"),
+            (self.metadata_to, "updateMetadata"),
+        ):
+            if held:
+                raise BatchNotSent(
+                    f"Controller to broker state change requests batch is not empty while creating "
+                    f"a new one. Some {kind} state changes might be lost"
+                )
+
+    def clear(self) -> None:
+        """Drop what was collected."""
+        self.orders, self.stops = {}, {}
+        self.metadata_to, self.metadata = set(), {}
+
+    # Collecting
+
+    def add_leader_and_isr(
+        self,
+        brokers: Iterable[int],
+        partition: TopicPartition,
+        state: LeaderIsrAndControllerEpoch,
+        replicas: Iterable[int],
+        is_new: bool,
+    ) -> None:
+        """Tell brokers; everybody hears of the partition through UpdateMetadata as well."""
+        for broker in brokers:
+            if broker < 0:
+                continue
+            orders = self.orders.setdefault(broker, {})
+            was_new = partition in orders and orders[partition].is_new
+            orders[partition] = PartitionOrder(state, tuple(replicas), is_new or was_new)
+        self.add_update_metadata(self.context.live_or_shutting_down, [partition])
+
+    def add_stop_replica(
+        self, brokers: Iterable[int], partition: TopicPartition, delete: bool
+    ) -> None:
+        """Stop a replica; since 2.6 "delete", once said, stays."""
+        for broker in brokers:
+            if broker < 0:
+                continue
+            stops = self.stops.setdefault(broker, {})
+            sticky = self.release.since("2.6") and partition in stops and stops[partition].delete
+            stops[partition] = PartitionStop(delete or sticky, self._stop_epoch(partition))
+
+    def _stop_epoch(self, partition: TopicPartition) -> int:
+        if not self.release.since("2.6"):
+            return NO_LEADER_EPOCH
+        if partition.topic in self.context.queued_for_deletion:
+            return LEADER_EPOCH_DURING_DELETE
+        known = self.context.leadership.get(partition)
+        return NO_LEADER_EPOCH if known is None else known.leader_epoch
+
+    def add_update_metadata(
+        self, brokers: Iterable[int], partitions: Iterable[TopicPartition]
+    ) -> None:
+        """Let brokers know; a partition whose leadership is unknown is left out.
+
+        No partitions at all means all of them up to 2.1, and none since 2.2.
+        """
+        self.metadata_to |= {broker for broker in brokers if broker >= 0}
+        named = list(partitions)
+        if not named and not self.release.since("2.2"):
+            named = self.context.partitions()
+        if not self.release.since("1.0"):
+            named += [
+                partition
+                for topic in sorted(self.context.queued_for_deletion)
+                for partition in self.context.partitions_of(topic)
+            ]
+        for partition in named:
+            known = self.context.leadership.get(partition)
+            if known is not None:
+                self.metadata[partition] = self._metadata(partition, known)
+
+    def _metadata(
+        self, partition: TopicPartition, known: LeaderIsrAndControllerEpoch
+    ) -> PartitionMetadata:
+        replicas = self.context.replicas(partition)
+        if partition.topic in self.context.queued_for_deletion:
+            known = LeaderIsrAndControllerEpoch(
+                LEADER_DURING_DELETE, 0, known.isr, known.controller_epoch, known.zk_version
+            )
+        offline = tuple(
+            replica
+            for replica in replicas
+            if not self.context.is_replica_online(replica, partition, shutting_down_too=True)
+        )
+        return PartitionMetadata(
+            known, replicas, offline if self._version("UpdateMetadata") >= 4 else ()
+        )
+
+    # Sending
+
+    def send_requests(self, epoch: int) -> None:
+        """Send the round: LeaderAndIsr to each broker, then UpdateMetadata, then StopReplica.
+
+        Since 2.2 nothing is sent to brokers that are gone; before, the channel drops it there.
+        """
+        for broker, orders in sorted(self.orders.items()):
+            if self._reachable(broker):
+                self.send(broker, self._leader_and_isr(broker, orders, epoch))
+        for broker in sorted(self.metadata_to):
+            if self._reachable(broker):
+                self.send(broker, self._update_metadata(broker, epoch))
+        for broker, stops in sorted(self.stops.items()):
+            if self._reachable(broker):
+                for request in self._stop_replicas(broker, stops, epoch):
+                    self.send(broker, request)
+        self.clear()
+
+    def _reachable(self, broker: int) -> bool:
+        return broker in self.context.broker_epochs or not self.release.since("2.2")
+
+    def _leader_and_isr(
+        self, broker: int, orders: dict[TopicPartition, PartitionOrder], epoch: int
+    ) -> LeaderAndIsr:
+        leaders = {order.state.leader for order in orders.values()}
+        return LeaderAndIsr(
+            self._version("LeaderAndIsr"),
+            self.controller,
+            epoch,
+            self._broker_epoch(broker),
+            dict(orders),
+            tuple(sorted(leaders & self.context.live_or_shutting_down)),
+        )
+
+    def _update_metadata(self, broker: int, epoch: int) -> UpdateMetadata:
+        return UpdateMetadata(
+            self._version("UpdateMetadata"),
+            self.controller,
+            epoch,
+            self._broker_epoch(broker),
+            dict(self.metadata),
+            tuple(sorted(self.context.live_or_shutting_down)),
+        )
+
+    def _stop_replicas(
+        self, broker: int, stops: dict[TopicPartition, PartitionStop], epoch: int
+    ) -> list[StopReplica]:
+        version = self._version("StopReplica")
+        deletes = {one: stop for one, stop in stops.items() if stop.delete}
+        keeps = {one: stop for one, stop in stops.items() if not stop.delete}
+        if version >= 3:
+            groups = [stops]
+        elif self.release.since("2.3"):
+            groups = [group for group in (deletes, keeps) if group]
+        elif self.release.since("1.1"):
+            groups = [{}, *({one: stop} for one, stop in stops.items())]
+        else:
+            groups = [keeps, *({one: stop} for one, stop in deletes.items())]
+        return [
+            StopReplica(
+                version,
+                self.controller,
+                epoch,
+                self._broker_epoch(broker),
+                dict(group),
+                frozenset(one for one, stop in group.items() if self._raises_event(one, stop)),
+            )
+            for group in groups
+        ]
+
+    def _raises_event(self, partition: TopicPartition, stop: PartitionStop) -> bool:
+        if not stop.delete:
+            return False
+        return not self.release.since("2.3") or self.context.is_being_deleted(partition.topic)
+
+    def _broker_epoch(self, broker: int) -> int:
+        if not self.protocol.since("2.2"):
+            return NO_BROKER_EPOCH
+        return self.context.broker_epochs.get(broker, NO_BROKER_EPOCH)
+
+    def _version(self, kind: str) -> int:
+        return request_version(kind, self.protocol)

@@ -1,0 +1,105 @@
+"""What a controller sends to brokers, and in which version (fact sheet e)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from impl.releases import Release
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+
+LEADER_EPOCH_DURING_DELETE = -2
+NO_LEADER_EPOCH = -1
+
+_SINCE = {
+    "LeaderAndIsr": ((1, "1.0"), (2, "2.2"), (4, "2.4"), (5, "2.8"), (6, "3.2")),
+    "UpdateMetadata": (
+        (2, "0.10.0"),
+        (3, "0.10.2"),
+        (4, "1.0"),
+        (5, "2.2"),
+        (6, "2.4"),
+        (7, "2.8"),
+    ),
+    "StopReplica": ((1, "2.2"), (2, "2.4"), (3, "2.6")),
+    "ControlledShutdown": ((1, "0.9"), (2, "2.2"), (3, "2.4")),
+}
+"""By request, its versions above 0 and the inter-broker protocol that brought each."""
+
+
+def request_version(kind: str, protocol: Release) -> int:
+    """The version of a request under an inter.broker.protocol.version; KeyError names no kind."""
+    return max((version for version, since in _SINCE[kind] if protocol.since(since)), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOrder:
+    """One partition of a LeaderAndIsr: the state, all replicas, and whether it is a new one."""
+
+    state: LeaderIsrAndControllerEpoch
+    replicas: tuple[int, ...]
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndIsr:
+    """Lead or follow; ``live_leaders`` are the leaders that are mentioned and alive."""
+
+    version: int
+    controller: int
+    controller_epoch: int
+    broker_epoch: int
+    partitions: Mapping[TopicPartition, PartitionOrder]
+    live_leaders: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMetadata:
+    """One partition of an UpdateMetadata."""
+
+    state: LeaderIsrAndControllerEpoch
+    replicas: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateMetadata:
+    """Who leads what, and which brokers there are."""
+
+    version: int
+    controller: int
+    controller_epoch: int
+    broker_epoch: int
+    partitions: Mapping[TopicPartition, PartitionMetadata]
+    live_brokers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionStop:
+    """One partition of a StopReplica; a leader epoch goes with it since 2.6, else it is -1."""
+
+    delete: bool
+    leader_epoch: int = NO_LEADER_EPOCH
+
+
+@dataclass(frozen=True, slots=True)
+class StopReplica:
+    """Stop fetching, and delete the log if it says so.
+
+    ``raises_event``: the answer is an event for the deletion of topics.
+    """
+
+    version: int
+    controller: int
+    controller_epoch: int
+    broker_epoch: int
+    partitions: Mapping[TopicPartition, PartitionStop]
+    raises_event: frozenset[TopicPartition] = frozenset()
+
+
+Request = LeaderAndIsr | UpdateMetadata | StopReplica
+
+
+def kind_of(request: Request) -> str:
+    """The request's name, as Kafka writes it."""
+    return type(request).__name__

@@ -1,0 +1,138 @@
+"""What a broker answers to controllers, followers and producers, as pure rules (f, g.6, g.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from impl.controller.requests import LEADER_EPOCH_DURING_DELETE, NO_LEADER_EPOCH
+from impl.releases import Release
+
+NONE = "NONE"
+
+
+def current_leader_epoch_error(
+    current: int, asked: int | None, leads: bool, only_leader: bool, release: Release
+) -> str:
+    """The check of KIP-320 (2.1): epochs first, then who leads."""
+    if asked is not None and asked < current:
+        return "FENCED_LEADER_EPOCH"
+    if asked is not None and asked > current:
+        return "UNKNOWN_LEADER_EPOCH"
+    if only_leader and not leads:
+        return "NOT_LEADER_OR_FOLLOWER" if release.since("2.6") else "NOT_LEADER_FOR_PARTITION"
+    return NONE
+
+
+def broker_epoch_error(asked: int, current: int, release: Release) -> str:
+    """A request for an earlier registration of the broker (2.2); -1 comes from old controllers."""
+    if not release.since("2.2") or asked in (-1, current):
+        return NONE
+    if asked < current:
+        return "STALE_BROKER_EPOCH"
+    raise ValueError(f"a request cannot know broker epoch {asked} before the broker ({current})")
+
+
+def controller_epoch_error(asked: int, known: int) -> str:
+    """A request of an older controller is refused whole."""
+    return "STALE_CONTROLLER_EPOCH" if asked < known else NONE
+
+
+def leader_and_isr_error(
+    current: int, asked: int, assigned: bool, offline_directory: bool, release: Release
+) -> str:
+    """One partition of a LeaderAndIsr: an equal leader epoch is refused as a lower one is."""
+    if offline_directory and release.since("1.0"):
+        return "KAFKA_STORAGE_ERROR"
+    if asked <= current:
+        return "STALE_CONTROLLER_EPOCH"
+    return NONE if assigned else "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def leader_is_known(leader: int | None, alive: Collection[int] | None) -> bool:
+    """A follower can follow: its leader is among the brokers of its metadata cache.
+
+    Otherwise it is not told so, and its leader epoch stays as it was.
+    """
+    return leader is None or alive is None or leader in alive
+
+
+class Stopped(NamedTuple):
+    """What StopReplica came to for one partition; ``gone``: its log is no longer there."""
+
+    error: str
+    gone: bool
+
+
+def stop_replica(
+    current: int | None,
+    asked: int,
+    delete: bool,
+    offline_directory: bool,
+    disk_fails: bool,
+    release: Release,
+) -> Stopped:
+    """One partition of a StopReplica, deletion included; a log that nobody hosts goes as well.
+
+    A log whose deletion fails is gone too: its directory is taken offline.
+    """
+    error = stop_replica_error(current, asked, offline_directory, release)
+    if error != NONE or not delete:
+        return Stopped(error, gone=False)
+    return Stopped("KAFKA_STORAGE_ERROR" if disk_fails else NONE, gone=True)
+
+
+def stop_replica_error(
+    current: int | None, asked: int, offline_directory: bool, release: Release
+) -> str:
+    """One partition of a StopReplica; ``current`` is None where it is not hosted.
+
+    Since 2.6 the leader epoch must be newer, or -1 (not given), or -2 (the topic goes).
+    """
+    if offline_directory:
+        return "KAFKA_STORAGE_ERROR"
+    if current is None or not release.since("2.6"):
+        return NONE
+    free = asked in (LEADER_EPOCH_DURING_DELETE, NO_LEADER_EPOCH)
+    newer = asked > current or (asked == current and release.since("3.5"))
+    return NONE if free or newer else "FENCED_LEADER_EPOCH"
+
+
+def produce_error_before(acks: int, isr: int, min_isr: int) -> str:
+    """Why nothing is appended, NONE if it is."""
+    if acks not in (-1, 0, 1):
+        return "INVALID_REQUIRED_ACKS"
+    return "NOT_ENOUGH_REPLICAS" if acks == -1 and isr < min_isr else NONE
+
+
+def produce_error_after(acks: int, reached: bool, isr: int, min_isr: int) -> str:
+    """The answer to what was appended, once the high watermark got there or the time was up."""
+    if acks != -1:
+        return NONE
+    if not reached:
+        return "REQUEST_TIMED_OUT"
+    return NONE if isr >= min_isr else "NOT_ENOUGH_REPLICAS_AFTER_APPEND"
+
+
+def java_hash(text: str) -> int:
+    """``String.hashCode``: 32 bits, signed; characters are UTF-16 code units."""
+    value = 0
+    units = text.encode("utf-16-be")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
+    return _signed(value)
+
+
+def fetcher_id(topic: str, partition: int, fetchers: int) -> int:
+    """Which of a leader's fetchers a partition belongs to, in Java's arithmetic."""
+    mixed = _signed((31 * java_hash(topic) + partition) & 0xFFFFFFFF)
+    return (0 if mixed == -(2**31) else abs(mixed)) % fetchers
+
+
+def propagates_isr_changes(now_ms: int, last_change_ms: int, last_propagation_ms: int) -> bool:
+    """ISR changes are told when they have settled for 5 s, or after 60 s all the same (g.5)."""
+    return last_change_ms + 5_000 < now_ms or last_propagation_ms + 60_000 < now_ms
+
+
+def _signed(value: int) -> int:
+    return value - 2**32 if value >= 2**31 else value

@@ -1,0 +1,71 @@
+"""A log as a list of batches: what a fetcher needs of one, and nothing of files."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
+
+
+class Batch(NamedTuple):
+    """So many records from offset ``base`` on, appended in leader epoch ``epoch``."""
+
+    base: int
+    epoch: int
+    records: int
+
+    @property
+    def end(self) -> int:
+        """The offset after the last record."""
+        return self.base + self.records
+
+
+class BatchLog:
+    """Batches in order, the log's start, its high watermark, its epochs."""
+
+    def __init__(
+        self, batches: tuple[Batch, ...] = (), high_watermark: int = 0, start: int = 0
+    ) -> None:
+        self.batches: list[Batch] = []
+        self.start = batches[0].base if batches else start
+        self.high_watermark = high_watermark
+        self.epochs = LeaderEpochFileCache()
+        for batch in batches:
+            self.append(batch)
+
+    @property
+    def end(self) -> int:
+        """The log end offset."""
+        return self.batches[-1].end if self.batches else self.start
+
+    def latest_epoch(self) -> int | None:
+        """The newest epoch in the log, None if there is none."""
+        latest = self.epochs.latest_epoch
+        return None if latest == UNDEFINED else latest
+
+    def end_offset_for(self, epoch: int) -> tuple[int, int]:
+        """Epoch and exclusive end, see ``LeaderEpochFileCache``."""
+        return self.epochs.end_offset_for(epoch, self.end)
+
+    def append(self, batch: Batch) -> None:
+        """Append a batch at the very end; ValueError elsewhere."""
+        if self.batches and batch.base < self.end:
+            raise ValueError(f"a batch at {batch.base} cannot follow offset {self.end}")
+        self.batches.append(batch)
+        self.epochs.assign(batch.epoch, batch.base)
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut batches from an offset on; a batch that reaches beyond it goes whole."""
+        self.batches = [batch for batch in self.batches if batch.end <= offset]
+        self.epochs.truncate_from_end(offset)
+        self.high_watermark = min(self.high_watermark, self.end)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Forget every record; the log begins anew at an offset."""
+        self.batches.clear()
+        self.epochs.clear()
+        self.start = self.high_watermark = offset
+
+    def read(self, offset: int) -> Batch | None:
+        """The first batch that ends after an offset, None at the end."""
+        return next((batch for batch in self.batches if batch.end > offset), None)

@@ -1,0 +1,70 @@
+"""Where a follower cuts its log, and when a leader tells it to (fact sheet h.2 to h.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from impl.log.leader_epoch_cache import UNDEFINED
+from impl.releases import Release
+
+EndOffsetFor = Callable[[int], tuple[int, int]]
+"""``endOffsetFor`` of a log: the newest epoch up to the asked one, and its exclusive end."""
+
+
+class Truncation(NamedTuple):
+    """Cut at ``offset``; ``done`` unless the follower must ask again with an older epoch."""
+
+    offset: int
+    done: bool
+
+
+class EpochEnd(NamedTuple):
+    """A leader's answer: an epoch (-1 in a version 0 answer) and its exclusive end, -1 unknown."""
+
+    epoch: int
+    end: int
+
+
+def follower_truncation(
+    reply: EpochEnd,
+    log_end: int,
+    high_watermark: int,
+    latest_epoch: int | None,
+    end_offset_for: EndOffsetFor,
+    release: Release,
+) -> Truncation:
+    """What the leader's answer means for a follower's log.
+
+    Without an epoch of its own, or of the leader's, it falls back on its high watermark. Since 2.0
+    (KIP-279) an answer about an epoch that the follower does not know makes it ask once more.
+    """
+    if reply.end == UNDEFINED or latest_epoch is None:
+        return Truncation(high_watermark, True)
+    if not release.since("2.0") or reply.epoch == UNDEFINED:
+        return Truncation(min(reply.end, log_end), True)
+    known, end = end_offset_for(reply.epoch)
+    if known == UNDEFINED:
+        return Truncation(min(reply.end, log_end), True)
+    if known != reply.epoch:
+        return Truncation(min(end, log_end), False)
+    return Truncation(min(end, reply.end, log_end), True)
+
+
+def divergence(
+    last_fetched_epoch: int, offset: int, log_start: int, end_offset_for: EndOffsetFor
+) -> EpochEnd | None:
+    """A leader's look at a follower's fetch (2.7): where its log leaves ours, None if it does not.
+
+    OffsetOutOfRange for an epoch that the leader does not know, or an offset before its log.
+    """
+    epoch, end = end_offset_for(last_fetched_epoch)
+    if end == UNDEFINED or offset < log_start:
+        raise OffsetOutOfRange(f"offset {offset} of epoch {last_fetched_epoch} is not in the log")
+    if epoch < last_fetched_epoch or end < offset:
+        return EpochEnd(epoch, end)
+    return None
+
+
+class OffsetOutOfRange(Exception):
+    """``OFFSET_OUT_OF_RANGE``: the leader cannot serve that offset."""

@@ -1,0 +1,54 @@
+"""The implementation's answers to questions about Kafka's behaviour, one a file and operation.
+
+A question has ``input`` (as in the files of vectors), the ``release`` that it is asked under, and
+the ``versions`` that it is said to hold for. What is expected is not among it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impl.vectors import (
+    batches,
+    brokers,
+    deletions,
+    elections,
+    fetching,
+    flows,
+    leaders,
+    machines,
+    placement,
+    reassigns,
+    storage,
+    store,
+    topics,
+)
+from impl.vectors.questions import Answer, Question
+
+ANSWERS: dict[tuple[str, str], Answer] = {}
+"""By file (its stem) and operation."""
+
+for _module in (
+    batches,
+    brokers,
+    deletions,
+    elections,
+    fetching,
+    flows,
+    leaders,
+    machines,
+    placement,
+    reassigns,
+    storage,
+    store,
+    topics,
+):
+    ANSWERS.update(_module.ANSWERS)
+
+
+def answer(file: str, operation: str, question: Question) -> Any:
+    """The answer to a question; KeyError where nobody answers such questions."""
+    return ANSWERS[file, operation](question)
+
+
+__all__ = ["ANSWERS", "Answer", "Question", "answer"]

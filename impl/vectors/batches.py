@@ -1,0 +1,143 @@
+"""Answers about a round of requests to brokers (request_batch.json)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impl.controller.cluster_context import ClusterContext
+from impl.controller.request_batch import BatchNotSent, RequestBatch
+from impl.controller.requests import (
+    LeaderAndIsr,
+    Request,
+    StopReplica,
+    UpdateMetadata,
+    kind_of,
+    request_version,
+)
+from impl.releases import Release
+from impl.vectors.questions import Answer, Question, given, release
+from impl.vectors.stage import state_of
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+
+_KINDS = ("LeaderAndIsr", "UpdateMetadata", "StopReplica", "ControlledShutdown")
+
+
+def versions(question: Question) -> dict[str, Any]:
+    """The versions of requests under an inter.broker.protocol.version."""
+    protocol = Release.of(given(question)["ibp"])
+    return {kind: request_version(kind, protocol) for kind in _KINDS}
+
+
+def batch(question: Question) -> dict[str, Any]:
+    """What a round of calls sends, and to whom."""
+    asked, sent = given(question), list[tuple[int, Request]]()
+    context = _context(asked)
+    protocol = Release.of(asked["ibp"]) if "ibp" in asked else None
+    round_ = RequestBatch(
+        asked["controllerId"],
+        context,
+        release(question),
+        lambda broker, request: sent.append((broker, request)),
+        protocol,
+    )
+    try:
+        round_.begin()
+        for call in asked["calls"]:
+            _call(round_, context, call)
+        round_.send_requests(asked["controllerEpoch"])
+    except BatchNotSent:
+        return {"error": "IllegalStateException"}
+    return _shown(asked, sent, release(question))
+
+
+def _context(asked: dict[str, Any]) -> ClusterContext:
+    context = ClusterContext()
+    context.broker_epochs = dict.fromkeys(asked["live"], 1)
+    context.shutting_down = set(asked.get("shuttingDown", ()))
+    context.queued_for_deletion = set(asked.get("queuedForDeletion", ()))
+    context.deletion_started = set(asked.get("deletionStarted", ()))
+    for name, state in asked.get("leadership", {}).items():
+        partition = TopicPartition.of(name)
+        context.leadership[partition] = state_of(state, asked["controllerEpoch"])
+        context.assign(partition, state["isr"])
+    return context
+
+
+def _call(round_: RequestBatch, context: ClusterContext, call: dict[str, Any]) -> None:
+    match call.get("add"):
+        case "leaderAndIsr":
+            for name, fields in call["partitions"].items():
+                partition, state = TopicPartition.of(name), state_of(fields, 1)
+                context.leadership[partition] = state
+                replicas = context.replicas(partition) or state.isr
+                round_.add_leader_and_isr(call["to"], partition, state, replicas, call["isNew"])
+        case "updateMetadata":
+            round_.add_update_metadata(call["to"], map(TopicPartition.of, call["partitions"]))
+        case "stopReplica":
+            for name, delete in call["partitions"].items():
+                round_.add_stop_replica(call["to"], TopicPartition.of(name), delete)
+        case _:
+            round_.begin()
+
+
+def _shown(
+    asked: dict[str, Any], sent: list[tuple[int, Request]], under: Release
+) -> dict[str, Any]:
+    answer: dict[str, Any] = {"recipients": {}}
+    for broker, request in sent:
+        to = answer["recipients"].setdefault(kind_of(request), [])
+        to += [broker] if broker not in to else []
+        answer.setdefault(f"broker{broker}", []).append(_request(request, under))
+        answer.setdefault(f"orderToBroker{broker}", []).append(kind_of(request))
+        if isinstance(request, UpdateMetadata):
+            answer["partitions"] = _request(request, under)["partitions"]
+            answer["liveBrokers"] = list(request.live_brokers)
+    answer["deletionEventPartitions"] = sorted(
+        str(one)
+        for _, request in sent
+        if isinstance(request, StopReplica)
+        for one in request.raises_event
+    )
+    return answer
+
+
+def _request(request: Request, under: Release) -> dict[str, Any]:
+    shown: dict[str, Any] = {"type": kind_of(request), "version": request.version}
+    match request:
+        case LeaderAndIsr():
+            orders = request.partitions.items()
+            shown["partitions"] = {str(one): _leads(order.state) for one, order in orders}
+        case UpdateMetadata():
+            entries = request.partitions.items()
+            shown["partitions"] = {str(one): _leads(entry.state) for one, entry in entries}
+            shown["liveBrokers"] = list(request.live_brokers)
+        case StopReplica():
+            shown["partitions"] = _stops(request, under)
+            if not under.since("2.6"):
+                shown["deletePartitions"] = any(s.delete for s in request.partitions.values())
+    return shown
+
+
+def _stops(request: StopReplica, under: Release) -> Any:
+    """With an epoch each since 2.6; before, a flag for all of them."""
+    if under.since("2.6"):
+        return {
+            str(one): {"delete": stop.delete, "leaderEpoch": stop.leader_epoch}
+            for one, stop in request.partitions.items()
+        }
+    return [str(one) for one in request.partitions]
+
+
+def _leads(state: LeaderIsrAndControllerEpoch) -> dict[str, Any]:
+    return {
+        "leader": state.leader,
+        "isr": list(state.isr),
+        "leaderEpoch": state.leader_epoch,
+        "zkVersion": state.zk_version,
+    }
+
+
+ANSWERS: dict[tuple[str, str], Answer] = {
+    ("request_batch", "versions"): versions,
+    ("request_batch", "batch"): batch,
+}

@@ -1,0 +1,238 @@
+"""Answers about deleting topics (topic_deletion.json)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from impl.admin import topic_lines
+from impl.controller.cluster_context import Replica
+from impl.controller.core import ControllerConfig
+from impl.controller.deletion import decide
+from impl.controller.requests import UpdateMetadata
+from impl.controller.states import PartitionState, ReplicaState
+from impl.vectors.questions import Answer, Question, given, or_refusal, release
+from impl.vectors.stage import Stage
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.zookeeper.session import EmbeddedSession
+from impl.zookeeper.store import ZooKeeper
+from impl.zookeeper.znode import Delete
+
+
+def resume_decision(question: Question) -> dict[str, Any]:
+    """What to do for a queued topic."""
+    asked = given(question)
+    states = [ReplicaState(name) for name in asked["replicaStates"]]
+    action, _ = decide(states, asked["ineligible"], release(question))
+    return {"action": action.value}
+
+
+class Rehearsal:
+    """Topics on brokers, a deletion manager, and what it asked of the state machines."""
+
+    def __init__(self, question: Question) -> None:
+        asked = given(question)
+        self.stage = Stage(release(question))
+        self.core = self.stage.core(1, 50, ControllerConfig(delete_topics=True))
+        self.brokers: list[int] = asked["brokers"]
+        self.core.context.broker_epochs = dict.fromkeys(self.brokers, 1)
+        self.calls: dict[str, int] = {}
+        for topic, shape in asked["topics"].items():
+            self._create(topic, shape["partitions"], shape["rf"])
+        self._count_calls()
+
+    def _create(self, topic: str, partitions: int, factor: int) -> None:
+        replicas = tuple(self.brokers[:factor])
+        context = self.core.context
+        self.stage.create_topic(topic, dict.fromkeys(range(partitions), replicas))
+        for number in range(partitions):
+            partition = TopicPartition(topic, number)
+            context.assign(partition, replicas)
+            state = LeaderIsrAndControllerEpoch(replicas[0], 0, replicas, 50)
+            self.stage.put_state(partition, state)
+            context.leadership[partition] = state
+            context.put_partition_state(partition, PartitionState.ONLINE)
+            for broker in replicas:
+                context.replica_states[Replica(partition, broker)] = ReplicaState.ONLINE
+
+    def _count_calls(self) -> None:
+        """Count the calls of both machines by target, as a mock would."""
+        self.core.partitions.handle = self._counted(  # type: ignore[method-assign]
+            "partition", self.core.partitions.handle
+        )
+        self.core.replicas.handle = self._counted(  # type: ignore[method-assign]
+            "replica", self.core.replicas.handle
+        )
+
+    def _counted(self, machine: str, handle: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(what: Any, target: Any, *more: Any) -> Any:
+            name = target.value.removesuffix("Partition").removesuffix("Replica")
+            name = f"{machine}.{name.removeprefix('Replica')}"
+            self.calls[name] = self.calls.get(name, 0) + 1
+            return handle(what, target, *more)
+
+        return counted
+
+    # Steps
+
+    def do(self, step: dict[str, Any]) -> None:
+        """One step."""
+        core, context = self.core, self.core.context
+        match step["do"]:
+            case "enqueue":
+                core.deletion.enqueue(step["topics"])
+            case "completeReplicaDeletion":
+                core.deletion.replicas_deleted(self._on(step["topics"], step["brokers"]))
+            case "brokerDown":
+                context.broker_epochs.pop(step["broker"])
+                core.replicas.handle(context.replicas_on([step["broker"]]), ReplicaState.OFFLINE)
+            case "brokerDownAndFailReplicaDeletion":
+                context.broker_epochs.pop(step["broker"])
+                core.deletion.replicas_failed(context.replicas_on([step["broker"]]))
+            case "brokerUpAndResume":
+                context.broker_epochs[step["broker"]] = 2
+                core.deletion.resume_for({r.partition.topic for r in self._all()})
+            case other:
+                raise ValueError(f"no step of a deletion is called {other!r}")
+
+    def _all(self) -> list[Replica]:
+        context = self.core.context
+        return [one for topic in sorted(context.assignments) for one in context.replicas_of(topic)]
+
+    def _on(self, topics: Iterable[str], brokers: Iterable[int]) -> list[Replica]:
+        wanted, where = set(topics), set(brokers)
+        return [one for one in self._all() if one.partition.topic in wanted and one.broker in where]
+
+    # What is seen
+
+    def observe(self) -> dict[str, Any]:
+        """States of replicas as [partition, broker] (the same for every topic), and the queues."""
+        context = self.core.context
+        topics = [{} for _ in context.assignments]  # type: list[dict[str, list[list[int]]]]
+        for states, topic in zip(topics, sorted(context.assignments), strict=True):
+            for one in context.replicas_of(topic):
+                entry = [one.partition.partition, one.broker]
+                states.setdefault(context.replica_state(one).value, []).append(entry)
+        assert all(states == topics[0] for states in topics), "the topics differ"
+        partition_states = {context.partition_state(one).value for one in context.partitions()}
+        return {
+            "replicas": topics[0] if topics else {},
+            "partitionState": next(iter(partition_states), None),
+            "partitions": [str(one) for one in context.partitions()],
+            "toBeDeleted": sorted(context.queued_for_deletion),
+            "started": sorted(context.deletion_started),
+            "ineligible": sorted(context.ineligible_for_deletion),
+            "metadataUpdateFor": self._updated(),
+        }
+
+    def _updated(self) -> list[str]:
+        return sorted(
+            {
+                str(one)
+                for _, request in self.stage.take_sent()
+                if isinstance(request, UpdateMetadata)
+                for one in request.partitions
+            }
+        )
+
+
+def scenario(question: Question) -> dict[str, Any]:
+    """A deletion step by step."""
+    rehearsal = Rehearsal(question)
+    seen = []
+    for step in given(question)["steps"]:
+        rehearsal.do(step)
+        seen.append(rehearsal.observe())
+    return {"afterStep": seen, "stateMachineCalls": rehearsal.calls}
+
+
+class _Watched(EmbeddedSession):
+    """A session that notes which znodes were deleted, in order."""
+
+    def __init__(self, zookeeper: ZooKeeper) -> None:
+        super().__init__(zookeeper)
+        self.deleted: list[str] = []
+
+    def multi(self, ops: Any) -> Any:
+        """As ZooKeeper does."""
+        outcomes = super().multi(ops)
+        deletes = [op for op in ops if isinstance(op, Delete)]
+        self.deleted += [op.path for op in deletes if outcomes[-1] is None]
+        return outcomes
+
+
+def completion_order(question: Question) -> dict[str, Any]:
+    """Which znodes are removed when a deletion is complete: first those with their children."""
+    topic, stage = given(question)["topic"], Stage(release(question))
+    stage.create_topic(topic, {0: (1,)})
+    stage.put_state(TopicPartition(topic, 0), LeaderIsrAndControllerEpoch(1, 0, (1,), 1))
+    stage.admin.make_path(paths.config("topics", topic))
+    stage.admin.request_deletion(topic)
+    core = stage.core(1, 1, ControllerConfig())
+    session = _Watched(stage.zookeeper)
+    core.client.port = session
+    core.client.delete_topic(topic, core.context.epoch_version)
+    tops = (paths.topic(topic), paths.config("topics", topic), paths.deletion(topic))
+    order = [path for path in session.deleted if path in tops]
+    whole = [path for path in order if not path.startswith("/admin")]
+    return {"deleteRecursive": whole, "delete": [path for path in order if path not in whole]}
+
+
+def _started(question: Question, config: ControllerConfig) -> tuple[Stage, Any]:
+    stage = Stage(release(question))
+    stage.start_broker(0)
+    controller = stage.controller(0, config)
+    stage.create_topic("test", {0: (0,)})
+    stage.run(controller)
+    return stage, controller
+
+
+def missing_topic(question: Question) -> dict[str, Any]:
+    """The request to delete a topic that does not exist."""
+    asked = given(question)
+    stage, controller = _started(question, ControllerConfig(delete_topics=True))
+    stage.admin.request_deletion(asked["requested"])
+    stage.run(controller)
+    return {
+        "deleteZnodeRemoved": asked["requested"] not in stage.admin.deletions(),
+        "topics": stage.admin.topics(),
+    }
+
+
+def disabled(question: Question) -> dict[str, Any]:
+    """The request to delete a topic where that is not allowed."""
+    topic = given(question)["topic"]
+    stage, controller = _started(question, ControllerConfig(delete_topics=False))
+    stage.admin.request_deletion(topic)
+    stage.run(controller)
+    state = stage.state(TopicPartition(topic, 0))
+    return {
+        "deleteZnodeRemoved": topic not in stage.admin.deletions(),
+        "topicExists": topic in stage.admin.topics(),
+        "leaderDefined": state is not None and state.leader >= 0,
+    }
+
+
+def twice(question: Question) -> dict[str, Any]:
+    """The second request to delete a topic."""
+
+    stage = Stage(release(question))
+
+    def ask() -> dict[str, Any]:
+        topic_lines.mark_for_deletion("t", marked="t" in stage.admin.deletions())
+        stage.admin.request_deletion("t")
+        return {"error": None}
+
+    ask()
+
+    return {"secondError": or_refusal(ask)["error"]}
+
+
+ANSWERS: dict[tuple[str, str], Answer] = {
+    ("topic_deletion", "scenario"): scenario,
+    ("topic_deletion", "resumeDecision"): resume_decision,
+    ("topic_deletion", "completionZkOrder"): completion_order,
+    ("topic_deletion", "deleteZnodeForMissingTopic"): missing_topic,
+    ("topic_deletion", "deleteDisabled"): disabled,
+    ("topic_deletion", "deleteTwice"): twice,
+}

@@ -1,0 +1,91 @@
+"""Answers about elections and the algebra of assignments (election, controller_context)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impl.controller import strategies
+from impl.controller.cluster_context import ClusterContext
+from impl.controller.strategies import Elected
+from impl.vectors.questions import Answer, Question, given, release
+from impl.znodes import ReplicaAssignment, TopicPartition
+
+
+def elect(question: Question) -> dict[str, Any]:
+    """One election; ``live`` includes who is shutting down where that is the strategy."""
+    asked = given(question)
+    chosen = _choose(question, asked)
+    answer: dict[str, Any] = {
+        "leader": None if chosen is None else chosen.leader,
+        "uncleanElections": int(chosen is not None and chosen.unclean),
+    }
+    if "leaderEpoch" not in asked:
+        return answer
+    if chosen is None:
+        return {"electionFailed": True, "stateUnchanged": True}
+    return answer | {
+        "isr": list(chosen.isr),
+        "leaderEpoch": asked["leaderEpoch"] + 1,
+        "recipients": list(chosen.recipients),
+    }
+
+
+def _choose(question: Question, asked: dict[str, Any]) -> Elected | None:
+    assignment, isr, live = asked["assignment"], asked["isr"], asked["live"]
+    match asked["strategy"]:
+        case "Offline":
+            return strategies.offline(assignment, isr, live, asked["uncleanEnabled"])
+        case "Reassign":
+            return strategies.reassign(asked.get("target", assignment), isr, live)
+        case "Preferred":
+            return strategies.preferred(assignment, isr, live)
+        case "ControlledShutdown":
+            going = asked["shuttingDown"]
+            return strategies.controlled_shutdown(assignment, isr, live, going, release(question))
+        case other:
+            raise ValueError(f"no election strategy is called {other!r}")
+
+
+def _assignment(fields: dict[str, Any]) -> ReplicaAssignment:
+    return ReplicaAssignment(
+        tuple(fields["replicas"]), tuple(fields["adding"]), tuple(fields["removing"])
+    )
+
+
+def target(question: Question) -> dict[str, Any]:
+    """Where a reassignment leads, and where it came from."""
+    assignment = _assignment(given(question)["assignment"])
+    return {
+        "target": list(assignment.target),
+        "origin": list(assignment.origin),
+        "isBeingReassigned": assignment.is_being_reassigned,
+    }
+
+
+def reassign_to(question: Question) -> dict[str, Any]:
+    """The assignment on the way to a target."""
+    asked = given(question)
+    goal = _assignment(asked["assignment"]).reassign_to(asked["target"])
+    return {
+        "replicas": list(goal.replicas),
+        "adding": list(goal.adding),
+        "removing": list(goal.removing),
+        "isBeingReassigned": goal.is_being_reassigned,
+    }
+
+
+def assignment_of(question: Question) -> dict[str, Any]:
+    """The replicas of partitions, known or not."""
+    asked, context = given(question), ClusterContext()
+    for name in asked["known"]:
+        context.assign(TopicPartition.of(name), (1, 2, 3))
+    found = [context.replicas(TopicPartition.of(name)) for name in asked["query"]]
+    return {"results": [list(replicas) for replicas in found]}
+
+
+ANSWERS: dict[tuple[str, str], Answer] = {
+    ("election", "elect"): elect,
+    ("controller_context", "target"): target,
+    ("controller_context", "reassignTo"): reassign_to,
+    ("controller_context", "assignmentOf"): assignment_of,
+}

@@ -1,0 +1,299 @@
+"""Answers about a follower's fetcher, round by round (truncation.json)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from impl.replication.batch_log import BatchLog
+from impl.replication.fetcher_thread import UnrequestedPartition
+from impl.replication.truncation import EpochEnd
+from impl.vectors.played import PARTITION, PlayedFetcher, PlayedLeader, log_of, said_pair
+from impl.vectors.questions import Answer, Question, given, release, under
+
+MOST_ROUNDS = 50
+
+
+def _on_fetch(question: Question) -> bool:
+    """The leader compares epochs at every fetch: in cases that hold from 2.7 on alone.
+
+    What holds for earlier releases too is played as they did it, with an epoch request first.
+    """
+    return bool(question["versions"].startswith("2.7+")) and "IBP" not in question["versions"]
+
+
+class Scene:
+    """A follower and a leader, as a question describes them."""
+
+    def __init__(self, question: Question, on_fetch: bool | None = None) -> None:
+        asked = given(question)
+        self.asked = asked
+        follower = asked.get("follower", {})
+        self.log = log_of(follower)
+        said = asked.get("leader", asked.get("leaderAfter", follower))
+        self.leader_log = log_of(said)
+        self.epoch = said.get("epoch", asked.get("leaderEpoch", follower.get("epoch", 0)))
+        self.leader = PlayedLeader({PARTITION: self.leader_log}, self.epoch)
+        self.on_fetch = _on_fetch(question) if on_fetch is None else on_fetch
+        self.fetcher = PlayedFetcher(
+            self.leader, {PARTITION: self.log}, release(question), self.on_fetch
+        )
+        if "latestEpoch" in asked:
+            self.fetcher.epochs = {PARTITION: asked["latestEpoch"]}
+        self.last_fetched: list[int | None] = []
+        self.add(follower.get("fetchOffset", self.log.end), follower.get("epoch", 0))
+
+    def add(self, offset: int, epoch: int) -> None:
+        """Follow, or follow anew."""
+        self.fetcher.add({PARTITION: (offset, epoch)})
+        self._note()
+
+    def round(self) -> None:
+        """One round of the fetcher."""
+        self.fetcher.do_work()
+        self._note()
+
+    def _note(self) -> None:
+        state = self.fetcher.states.get(PARTITION)
+        if state is None or not self.fetcher.on_fetch:
+            return
+        if not self.last_fetched or self.last_fetched[-1] != state.last_fetched_epoch:
+            self.last_fetched.append(state.last_fetched_epoch)
+
+    def rounds_until(self, reached: Callable[[], bool]) -> int:
+        """Rounds until something is so."""
+        for number in range(1, MOST_ROUNDS + 1):
+            self.round()
+            if reached():
+                return number
+        return MOST_ROUNDS + 1
+
+    def observe(self) -> dict[str, Any]:
+        """The follower now."""
+        state = self.fetcher.states.get(PARTITION)
+        return {
+            "leo": self.log.end,
+            "hw": self.log.high_watermark,
+            "logStart": self.log.start,
+            "log": _batches(self.log),
+            "tracked": state is not None,
+            "failed": PARTITION in self.fetcher.failed,
+            "truncations": self.fetcher.truncations,
+            "state": None if state is None else state.phase.value,
+            "currentLeaderEpoch": None if state is None else state.leader_epoch,
+            "fetchOffset": None if state is None else state.offset,
+            "ready": state is not None and state.phase.value == "Fetching",
+        }
+
+
+def _batches(log: BatchLog) -> list[list[int]]:
+    return [list(batch) for batch in log.batches]
+
+
+def scenario(question: Question) -> dict[str, Any]:
+    """A fetcher at work; which scene it is, the question's own words tell."""
+    asked = given(question)
+    for sign, play in _SCENES.items():
+        if sign in asked:
+            return play(question)
+    if len(asked.get("follower", {}).get("log", ())) > 1:
+        return _until_equal(question)
+    if asked.get("follower", {}).get("fetchOffset") is not None:
+        return _out_of_range_low(question)
+    return _one_round(question)
+
+
+def _one_round(question: Question) -> dict[str, Any]:
+    scene = Scene(question)
+    scene.round()
+    return scene.observe()
+
+
+def _until_equal(question: Question) -> dict[str, Any]:
+    scene = Scene(question)
+    scene.rounds_until(lambda: scene.log.batches == scene.leader_log.batches)
+    final = _batches(scene.log)
+    return scene.observe() | {"finalLog": final, "lastFetchedEpoch": scene.last_fetched}
+
+
+def _without_leader(question: Question) -> dict[str, Any]:
+    """Only the follower's side is told: what it does before it fetches."""
+    scene = Scene(question)
+    if scene.asked.get("removedDuringTruncation"):
+        scene.fetcher.epochs = {PARTITION: None}
+        scene.fetcher.before_truncating = lambda: scene.fetcher.remove([PARTITION])
+    scene.fetcher.maybe_truncate()
+    return scene.observe() | {"truncateTo": scene.log.end}
+
+
+def _leader_moves_on(question: Question) -> dict[str, Any]:
+    scene = Scene(question)
+    scene.round()
+    first = scene.observe()
+    scene.leader.epoch = scene.asked["thenLeaderEpoch"]
+    scene.round()
+    second = scene.observe()
+    return second | {"leoBeforeBump": first["leo"], "round1": first, "round2": second}
+
+
+def _leader_epochs(question: Question) -> dict[str, Any]:
+    scene, seen = Scene(question), []
+    for epoch in scene.asked["leaderEpochs"]:
+        scene.leader.epoch = epoch
+        scene.round()
+        seen.append(scene.observe())
+    return {"leo": [one["leo"] for one in seen], "state": [one["state"] for one in seen]}
+
+
+def _added_again(question: Question) -> dict[str, Any]:
+    scene = Scene(question)
+    scene.round()
+    first = scene.observe()
+    scene.add(scene.asked["readdWithFetchOffset"], scene.epoch)
+    scene.round()
+    return {"afterRound1": first, "afterReaddRound": scene.observe()}
+
+
+def _corrupt(question: Question) -> dict[str, Any]:
+    scene, ends = Scene(question), []
+    scene.leader.corrupt = int(scene.asked["corruptFirstFetch"])
+    for _ in range(2):
+        scene.round()
+        ends.append(scene.log.end)
+    return {"leoAfterRound": ends}
+
+
+def _out_of_range_high(question: Question) -> dict[str, Any]:
+    """The leader has what the follower has; then its log is cut."""
+    scene = Scene(question)
+    after = scene.leader_log
+    scene.leader.logs[PARTITION] = log_of(scene.asked["follower"])
+    scene.round()
+    scene.leader.logs[PARTITION] = after
+    scene.round()
+    return scene.observe()
+
+
+def _out_of_range_low(question: Question) -> dict[str, Any]:
+    rounds, scene, reset = {}, Scene(question), {}
+    for name, on_fetch in (("truncateOnFetch", True), ("otherwise", False)):
+        scene = Scene(question, on_fetch)
+        start = scene.leader_log.start
+        rounds[name] = scene.rounds_until(lambda s=scene, o=start: s.log.start == o)  # type: ignore[misc]
+        reset = {"logStartAfterReset": scene.log.start, "logAfterReset": _batches(scene.log)}
+    scene.rounds_until(lambda: scene.log.batches == scene.leader_log.batches)
+    return reset | {"finalLog": _batches(scene.log), "roundsNeeded": rounds}
+
+
+def _told_anew_meanwhile(question: Question) -> dict[str, Any]:
+    """While the follower's question is on its way it is told to follow in a newer epoch."""
+    scene = Scene(question)
+    first, second = scene.asked["followerEpochs"]
+    scene.leader.logs[PARTITION] = log_of({"log": [[0, 0, 1], [1, 1, 1]], "hw": 2})
+    scene.fetcher.remove([PARTITION])
+    scene.add(0, first)
+    scene.leader.meanwhile = lambda: scene.add(0, second)
+    scene.fetcher.maybe_truncate()
+    after = scene.observe()
+    wanted = scene.leader.logs[PARTITION].batches
+    scene.rounds_until(lambda: scene.log.batches == wanted)
+    equal = scene.log.batches == wanted
+    return {"afterRound1": after, "afterRound2": "logs equal" if equal else "logs differ"}
+
+
+def _removed_meanwhile(question: Question) -> dict[str, Any]:
+    scene = Scene(question)
+    scene.leader.meanwhile = lambda: scene.fetcher.remove([PARTITION])
+    scene.round()
+    return scene.observe()
+
+
+def _unrequested(question: Question) -> dict[str, Any]:
+    scene = Scene(question)
+    scene.leader.also_about = "u-0"
+    try:
+        scene.round()
+    except UnrequestedPartition:
+        return {"error": "IllegalStateException"}
+    return {"error": None}
+
+
+def _one_of_several_fails(question: Question) -> dict[str, Any]:
+    asked = given(question)
+    keys = [f"t-{number}" for number in range(asked["partitions"])]
+    logs = {key: log_of({"log": [[0, 0, 1], [1, 2, 1]], "hw": 1}) for key in keys}
+    leader = PlayedLeader({key: log_of({"log": [[0, 0, 1]], "hw": 1}) for key in keys}, 4)
+    fetcher = PlayedFetcher(leader, logs, release(question), _on_fetch(question))
+    fetcher.failing = frozenset({f"t-{asked['failing']}"})
+    fetcher.add(dict.fromkeys(keys, (2, 4)))
+    fetcher.do_work()
+    failed = sorted(int(key.rpartition("-")[2]) for key in fetcher.failed)
+    others = {fetcher.states[key].phase.value for key in keys if key not in fetcher.failed}
+    fetcher.add(dict.fromkeys(sorted(fetcher.failed), (2, 5)))
+    again = {fetcher.states[key].phase.value for key in sorted(fetcher.failing)}
+    return {"failed": failed, "other": "/".join(others), "reAddState": "/".join(again)}
+
+
+_SCENES: dict[str, Callable[[Question], dict[str, Any]]] = {
+    "removedDuringEpochFetch": _removed_meanwhile,
+    "removedDuringTruncation": _without_leader,
+    "latestEpoch": _without_leader,
+    "unrequestedInReply": _unrequested,
+    "thenLeaderEpoch": _leader_moves_on,
+    "leaderEpochs": _leader_epochs,
+    "readdWithFetchOffset": _added_again,
+    "corruptFirstFetch": _corrupt,
+    "leaderAfter": _out_of_range_high,
+    "followerEpochs": _told_anew_meanwhile,
+    "failing": _one_of_several_fails,
+}
+"""By a name that only this scene has."""
+
+
+def loops(question: Question) -> dict[str, Any]:
+    """How often epochs and records are asked for, round by round."""
+    asked = given(question)
+    said = {key: EpochEnd(*reply) for key, reply in asked["reply"].items()}
+    leader, fetcher = said_pair(release(question), asked["partitionsLatestEpoch"], said, 0)
+    epoch_fetches, fetches = [], []
+    for _ in range(asked["loops"]):
+        fetcher.do_work()
+        epoch_fetches.append(leader.epoch_fetches)
+        fetches.append(leader.fetches)
+    return {
+        "epochFetchCount": epoch_fetches,
+        "fetchCount": fetches,
+        "truncations": fetcher.truncations,
+    }
+
+
+def fetch_state(question: Question) -> dict[str, Any]:
+    """A partition's phase before and after its leader's answer about epochs."""
+    asked = given(question)
+    said = {PARTITION: EpochEnd(*asked["reply"])}
+    epochs: dict[str, int | None] = {PARTITION: asked["latestEpoch"]}
+    _, fetcher = said_pair(release(question), epochs, said, asked["followerLeo"])
+    before = fetcher.states[PARTITION].phase.value
+    fetcher.maybe_truncate()
+    after = fetcher.states[PARTITION]
+    return {"before": before, "after": after.phase.value, "truncateTo": after.offset}
+
+
+def epoch_fetches(question: Question) -> dict[str, Any]:
+    """Whether epochs are asked for in a request of their own."""
+    on_fetch = given(question)["truncationOnFetch"]
+    log = log_of({"log": [[0, 4, 1]], "hw": 1})
+    leader = PlayedLeader({PARTITION: log_of({"log": [[0, 4, 1]], "hw": 1})}, 5)
+    fetcher = PlayedFetcher(leader, {PARTITION: log}, release(question), on_fetch)
+    fetcher.add({PARTITION: (1, 5)})
+    fetcher.do_work()
+    return {"epochFetchCountAfterFirstLoop": leader.epoch_fetches}
+
+
+ANSWERS: dict[tuple[str, str], Answer] = under(
+    "truncation",
+    scenario=scenario,
+    loops=loops,
+    fetchState=fetch_state,
+    epochFetches=epoch_fetches,
+)

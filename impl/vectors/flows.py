@@ -1,0 +1,397 @@
+"""Answers about a controller at work (controller_flow.json, request_sequences.json)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from impl.controller.core import ControllerConfig
+from impl.controller.event_controller import EventController
+from impl.controller.imbalance import is_imbalanced
+from impl.controller.requests import UpdateMetadata, kind_of
+from impl.replication.answers import propagates_isr_changes
+from impl.vectors.questions import Answer, Question, given, release
+from impl.vectors.stage import NOW_MS, Sent, Stage, kinds_to
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.znodes.access import ControllerMoved
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.session import EmbeddedSession, Loss
+from impl.zookeeper.znode import Op
+
+PARTITION = TopicPartition("t", 0)
+
+
+def imbalance(question: Question) -> dict[str, Any]:
+    """Whether so many partitions without their preferred leader are too many."""
+    asked = given(question)
+    return {"trigger": is_imbalanced(asked["notLed"], asked["preferred"], asked["percentage"])}
+
+
+def isr_propagation(question: Question) -> dict[str, Any]:
+    """Whether it is time to tell of changed ISRs."""
+    asked = given(question)
+    due = propagates_isr_changes(asked["now"], asked["lastChange"], asked["lastPropagation"])
+    return {"propagate": due}
+
+
+# Taking office
+
+
+class _Interrupted(EmbeddedSession):
+    """A session in which something happens around the registration's transaction."""
+
+    before: Callable[[], None] | None = None
+    after: Callable[[], None] | None = None
+
+    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+        """As ZooKeeper does."""
+        if self.before is not None:
+            self.before()
+        outcomes = super().multi(ops)
+        if self.after is not None:
+            self.after()
+        return outcomes
+
+
+def register_controller(question: Question) -> dict[str, Any]:
+    """A registration in the face of what is there, or comes in between."""
+    asked, stage = given(question), Stage(release(question))
+    session = _Interrupted(stage.zookeeper)
+    client, admin = ZnodeClient(session, release(question)), stage.admin
+    read = asked.get("readEpoch", asked["epochZnode"])
+    _put_epoch(admin, read)
+
+    def others_move() -> None:
+        session.before = None
+        if asked["epochZnode"] != read:
+            _put_epoch(admin, asked["epochZnode"])
+        if asked["controllerZnode"] is not None:
+            holder = asked["controllerZnode"]
+            admin.make_path(
+                paths.CONTROLLER, f'{{"brokerid":{holder if isinstance(holder, int) else 2}}}'
+            )
+
+    def it_vanishes() -> None:
+        session.after = None
+        admin.port.delete(paths.CONTROLLER)
+
+    if asked.get("retryAfterConnectionLoss"):
+        session.before = lambda: _lose_one_reply(session)
+    else:
+        session.before = others_move
+        if asked["controllerZnode"] == "exists then missing":
+            session.after = it_vanishes
+    try:
+        office = client.register_controller(asked["me"], NOW_MS)
+    except ControllerMoved:
+        return {"result": "ControllerMovedException"}
+    return {"result": "elected", "epoch": office.epoch, "epochZkVersion": office.epoch_version}
+
+
+def _lose_one_reply(session: _Interrupted) -> None:
+    session.before = None
+    session.lose(Loss.REPLY)
+
+
+def _put_epoch(admin: ZnodeClient, epoch_and_version: list[int]) -> None:
+    epoch, version = epoch_and_version
+    admin.make_path(paths.CONTROLLER_EPOCH, str(epoch))
+    while True:
+        node = admin.port.set_data(paths.CONTROLLER_EPOCH, str(epoch))
+        if node.version >= version:
+            return
+
+
+# Leaders
+
+
+def _observed(stage: Stage, partition: TopicPartition = PARTITION) -> dict[str, Any]:
+    state = stage.state(partition)
+    if state is None:
+        return {"leader": None}
+    return {
+        "leader": state.leader,
+        "leaderEpoch": state.leader_epoch,
+        "isr": list(state.isr),
+        "controllerEpoch": state.controller_epoch,
+        "partition": partition.partition,
+    }
+
+
+def creation(question: Question) -> dict[str, Any]:
+    """A topic, or partitions of one, come into being while some replicas are dead."""
+    asked, stage = given(question), Stage(release(question))
+    for broker in asked["live"]:
+        stage.start_broker(broker)
+    controller = stage.controller(asked.get("controller", asked["live"][0]))
+    wanted = asked["assignment"]
+    if isinstance(wanted, list):
+        stage.create_topic("t", {0: wanted})
+        stage.run(controller)
+        return _observed(stage)
+    added = {int(number): replicas for number, replicas in wanted.items()}
+    stage.create_topic("t", {0: asked["live"]})
+    stage.run(controller)
+    _grow(stage, {0: asked["live"], **added})
+    stage.run(controller)
+    return _observed(stage, TopicPartition("t", min(added)))
+
+
+def _grow(stage: Stage, assignment: dict[int, Any]) -> None:
+    """Rewrite the topic's znode, as admin code does."""
+    fresh = Stage(stage.release)
+    fresh.create_topic("t", assignment)
+    text = fresh.admin.port.get(paths.topic("t")).data
+    stage.admin.port.set_data(paths.topic("t"), text)
+
+
+class Life:
+    """A topic of one partition, brokers that stop and start, and a controller that stays."""
+
+    def __init__(self, question: Question, assignment: list[int], config: ControllerConfig) -> None:
+        self.stage = Stage(release(question))
+        self.assignment = assignment
+        keeper = max(assignment) + 1
+        brokers = sorted({*assignment, *([keeper] if len(assignment) == 1 else [])})
+        for broker in brokers:
+            self.stage.start_broker(broker)
+        first = min(one for one in brokers if one != assignment[0])
+        self.controller = self.stage.controller(first, config)
+        self.stage.create_topic("t", {0: assignment})
+        self.stage.run(self.controller)
+
+    def do(self, step: str) -> None:
+        """ "stop N", "start N", or an election of preferred replicas."""
+        word, _, rest = step.partition(" ")
+        if word == "stop":
+            self.stage.stop_broker(int(rest))
+            self.stage.run(self.controller)
+        elif word == "start":
+            self.stage.start_broker(int(rest))
+            self.stage.run(self.controller)
+            self._joins(int(rest))
+        elif "elect" in step:
+            self.stage.admin.make_path("/admin")
+            self.stage.admin.request_preferred_election([PARTITION])
+            self.stage.run(self.controller)
+        else:
+            raise ValueError(f"no step of a controller's life is {step!r}")
+
+    def _joins(self, broker: int) -> None:
+        """The broker catches up, and the leader takes it into the ISR."""
+        state = self.stage.state(PARTITION)
+        assert state is not None, "the partition has a state"
+        if state.leader >= 0 and broker in self.assignment and broker not in state.isr:
+            self.stage.leader_writes_isr(PARTITION, (*state.isr, broker))
+            self.stage.run(self.controller)
+
+
+def leaders(question: Question) -> dict[str, Any]:
+    """What brokers that come and go, and elections, make of a partition."""
+    asked = given(question)
+    config = ControllerConfig(unclean_leader_election=asked.get("unclean", False))
+    life = Life(question, asked["assignment"], config)
+    epochs = []
+    for step in asked["steps"]:
+        life.do(step)
+        state = life.stage.state(PARTITION)
+        epochs.append(-1 if state is None else state.leader_epoch)
+    requested = life.stage.admin.preferred_election()
+    return _observed(life.stage) | {
+        "leaderEpochs": epochs,
+        "electionZnode": None if requested is None else "present",
+    }
+
+
+def reassign(question: Question) -> dict[str, Any]:
+    """A partition is moved; its target catches up as soon as it lives."""
+    asked, stage = given(question), Stage(release(question))
+    for broker in asked["live"]:
+        stage.start_broker(broker)
+    controller = stage.controller(asked["live"][0])
+    stage.create_topic("t", {0: asked["from"]})
+    stage.run(controller)
+    stage.admin.make_path("/admin")
+    stage.admin.port.create(
+        paths.REASSIGN_PARTITIONS,
+        f'{{"version":1,"partitions":[{{"topic":"t","partition":0,"replicas":{asked["to"]}}}]}}',
+    )
+    stage.run(controller)
+    _catch_up(stage, controller, asked["to"])
+    if "then" in asked:
+        stage.start_broker(int(asked["then"].split()[1]))
+        stage.run(controller)
+        _catch_up(stage, controller, asked["to"])
+    left = stage.admin.port.exists(paths.REASSIGN_PARTITIONS)
+    return _observed(stage) | {"reassignZnode": None if left is None else "present"}
+
+
+def _catch_up(stage: Stage, controller: EventController, target: list[int]) -> None:
+    """The living target replicas join the ISR, by a write of the leader."""
+    state = stage.state(PARTITION)
+    assert state is not None, "the partition has a state"
+    joining = [one for one in target if one in stage.sessions and one not in state.isr]
+    if joining:
+        stage.leader_writes_isr(PARTITION, (*state.isr, *joining))
+        stage.run(controller)
+
+
+# Office
+
+
+def restarts(question: Question) -> dict[str, Any]:
+    """Brokers that start and stop: the controller epoch that comes of it."""
+    asked, stage = given(question), Stage(release(question))
+    for step in asked["steps"]:
+        for broker in range(asked["brokers"]):
+            if step == "stop":
+                stage.stop_broker(broker)
+            else:
+                stage.start_broker(broker)
+                if stage.admin.controller() is None:
+                    stage.controller(broker)
+    office = stage.admin.controller_epoch()
+    return {"controllerEpoch": None if office is None else office.epoch}
+
+
+_TRIGGERS = ("TopicCreation", "TopicDeletion", "PreferredReplicaElection", "PartitionReassignment")
+
+
+def moved(question: Question) -> dict[str, Any]:
+    """The controller epoch is bumped behind a controller's back; then something happens."""
+    asked, stage = given(question), Stage(release(question))
+    if asked["trigger"] not in _TRIGGERS:
+        raise ValueError(f"no trigger is called {asked['trigger']!r}")
+    for broker in (0, 1):
+        stage.start_broker(broker)
+    controller = stage.controller(0, ControllerConfig(delete_topics=True))
+    stage.create_topic("t", {0: (0, 1)})
+    stage.run(controller)
+    office = stage.admin.controller_epoch()
+    assert office is not None, "a controller has been elected"
+    stage.admin.set_controller_epoch(office.epoch + 1, office.epoch_version)
+    stage.admin.make_path("/admin")
+    match asked["trigger"]:
+        case "TopicCreation":
+            stage.create_topic("u", {0: (0, 1)})
+        case "TopicDeletion":
+            stage.admin.request_deletion("t")
+        case "PreferredReplicaElection":
+            stage.admin.request_preferred_election([PARTITION])
+        case "PartitionReassignment":
+            entry = '{"topic":"t","partition":0,"replicas":[1,0]}'
+            stage.admin.port.create(
+                paths.REASSIGN_PARTITIONS, f'{{"version":1,"partitions":[{entry}]}}'
+            )
+    stage.run(controller)
+    return {
+        "exception": "ControllerMovedException" if controller.moved_to else None,
+        "resigned": not controller.active,
+        "epochInMemory": controller.core.context.epoch,
+    }
+
+
+def bounce(question: Question) -> dict[str, Any]:
+    """A broker comes back under a new epoch before its absence was noticed."""
+    stage = Stage(release(question))
+    for broker in (0, 1):
+        stage.start_broker(broker)
+    controller = stage.controller(0)
+    stage.create_topic("t", {0: (1,)})
+    stage.run(controller)
+    before = stage.state(PARTITION)
+    treated: list[str] = []
+    events = controller.brokers
+    failed, started = events.failed, events.started
+    events.failed = lambda brokers: (treated.append("failure"), failed(brokers))[1]  # type: ignore[method-assign,func-returns-value]
+    events.started = lambda brokers: (treated.append("startup"), started(brokers))[1]  # type: ignore[method-assign,func-returns-value]
+    stage.stop_broker(1)
+    stage.start_broker(1)
+    stage.run(controller)
+    after = stage.state(PARTITION)
+    assert before is not None, "the partition had a leader"
+    return {
+        "treatedAs": treated,
+        "finalLeaderSameBroker": after is not None and after.leader == before.leader,
+    }
+
+
+# Requests, in their order
+
+
+def sequence(question: Question) -> dict[str, Any]:
+    """What every broker is sent when one starts."""
+    asked, stage = given(question), Stage(release(question))
+    chief, came = asked["controller"], int(asked["event"].rsplit(" ", 1)[1])
+    others = [broker for broker in asked["brokers"] if broker != came]
+    for broker in others or [chief]:
+        stage.start_broker(broker)
+    stage.create_topic("t", {0: asked["brokers"]})
+    if came == chief:
+        stage.put_state(PARTITION, LeaderIsrAndControllerEpoch(chief, 0, (chief,), 0))
+        stage.controller(chief)
+        sent = stage.take_sent()
+    else:
+        controller = stage.controller(chief)
+        if asked.get("hasOfflinePartitionsElectable"):
+            # A partition whose only in-sync replica is the broker that is about to come.
+            stage.create_topic("u", {0: [came]})
+            stage.run(controller)
+        stage.take_sent()
+        stage.start_broker(came)
+        stage.run(controller)
+        sent = stage.take_sent()
+    named = _with_lists(sent) if release(question).since("2.2") else None
+    return {
+        f"toBroker{broker}": named(broker) if named else kinds_to(broker, sent)
+        for broker in asked["brokers"]
+    }
+
+
+def _with_lists(sent: list[Sent]) -> Callable[[int], list[str]]:
+    """Names of requests; of the first UpdateMetadata to a broker also how much it tells."""
+
+    def names(broker: int) -> list[str]:
+        shown, first = [], True
+        for to, request in sent:
+            if to != broker:
+                continue
+            name = kind_of(request)
+            if isinstance(request, UpdateMetadata) and first:
+                name += "(all partitions)" if request.partitions else "(no partitions)"
+                first = False
+            shown.append(name)
+        return shown
+
+    return names
+
+
+def empty_partitions(question: Question) -> dict[str, Any]:
+    """What UpdateMetadata without partitions carries."""
+    asked, stage = given(question), Stage(release(question))
+    core = stage.core(0, 1, ControllerConfig())
+    core.context.broker_epochs = {0: 1}
+    for number in range(2):
+        partition = TopicPartition("t", number)
+        core.context.assign(partition, (0,))
+        core.context.leadership[partition] = LeaderIsrAndControllerEpoch(0, 0, (0,), 1)
+    core.update_metadata([0], map(TopicPartition.of, asked["partitionsArgument"]))
+    ((_, request),) = stage.sent
+    meanings = {0: "no partitions", 2: "all partitions"}
+    return {"meaning": meanings.get(len(request.partitions))}
+
+
+ANSWERS: dict[tuple[str, str], Answer] = {
+    ("controller_flow", "imbalance"): imbalance,
+    ("controller_flow", "isrPropagation"): isr_propagation,
+    ("controller_flow", "registerController"): register_controller,
+    ("controller_flow", "creation"): creation,
+    ("controller_flow", "leaders"): leaders,
+    ("controller_flow", "reassign"): reassign,
+    ("controller_flow", "restarts"): restarts,
+    ("controller_flow", "moved"): moved,
+    ("controller_flow", "bounce"): bounce,
+    ("request_sequences", "sequence"): sequence,
+    ("request_sequences", "emptyPartitions"): empty_partitions,
+}

@@ -1,0 +1,242 @@
+"""Answers about leaders: followers' progress, ISR, high watermark (partition_replication.json)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
+from impl.replication import answers
+from impl.replication.leader_partition import (
+    LeaderPartition,
+    Remote,
+    high_watermark,
+    is_under_replicated,
+    out_of_sync,
+)
+from impl.vectors.questions import Answer, Question, given, release, under
+
+START_MS = 1_000_000
+
+
+class LeaderLife:
+    """A leader with a clock, taken through the steps of a question."""
+
+    def __init__(self, question: Question) -> None:
+        asked = given(question)
+        self.now_ms = START_MS
+        self.partition = LeaderPartition(
+            asked["self"],
+            asked["replicas"],
+            asked.get("replicaLagTimeMaxMs", 30_000),
+            release(question),
+            asked.get("log", {}).get("records", 0),
+            asked.get("hwCheckpoint"),
+        )
+        self.partition.make_leader(asked["leaderEpoch"], asked["isr"], self.now_ms)
+        self.last: Remote | None = None
+        self.offsets: list[int | str] = []
+
+    def do(self, step: dict[str, Any]) -> None:
+        """One step."""
+        partition = self.partition
+        match step["do"]:
+            case "sleep":
+                self.now_ms += step["ms"]
+            case "leaderAppend":
+                partition.append(step["count"], self.now_ms)
+            case "followerFetch":
+                replica, offset = step["replica"], step["offset"]
+                partition.follower_fetched(replica, offset, self.now_ms, step.get("leaderEnd"))
+                self.last = partition.remotes[replica]
+            case "expandIsr":
+                partition.expand(step["replica"], self.now_ms)
+            case "shrinkIsr":
+                partition.shrink(step["replicas"], self.now_ms)
+            case "maybeShrink":
+                partition.maybe_shrink(self.now_ms)
+            case "isrUpdateSucceeds":
+                partition.change_succeeded(self.now_ms)
+            case "isrUpdateFails":
+                partition.change_failed(step["error"])
+            case "becomeLeader":
+                partition.make_leader(step["leaderEpoch"], step["isr"], self.now_ms)
+            case "becomeFollower":
+                partition.make_follower(step["leader"], step["leaderEpoch"])
+            case "listOffset":
+                consumer = step["isolation"] != "none"
+                self.offsets.append(partition.list_offset(step["what"] == "earliest", consumer))
+            case other:
+                raise ValueError(f"no step of a leader's life is called {other!r}")
+
+    def observe(self) -> dict[str, Any]:
+        """The leader as it is now, with the follower that fetched last."""
+        partition = self.partition
+        remote = self.last or next(iter(partition.remotes.values()))
+        return {
+            "isr": list(partition.isr),
+            "maximalIsr": list(partition.maximal_isr),
+            "hw": partition.hw,
+            "remoteLeo": remote.end,
+            "remoteLogStart": remote.log_start,
+            "lastCaughtUpSinceStart": max(0, remote.last_caught_up - START_MS),
+            "isrRequests": len(partition.requests),
+            "requestedIsr": list(partition.requests[-1]) if partition.requests else None,
+            "expands": partition.expands,
+            "shrinks": partition.shrinks,
+            "failures": partition.failures,
+        }
+
+
+def leader(question: Question) -> dict[str, Any]:
+    """A leader's life: its ISR, its high watermark, what it tells."""
+    life = LeaderLife(question)
+    initial, seen = life.observe(), []
+    asked_before_failure = 0
+    hw_after_step_6 = None
+    for step in given(question).get("steps", ()):
+        asked_before_failure = len(life.partition.requests)
+        life.do(step)
+        seen.append(life.observe())
+        if len(seen) == 6:
+            hw_after_step_6 = life.partition.hw
+    return life.observe() | {
+        "initial": initial,
+        "afterStep": seen,
+        "isrRequestsQueuedAfterFailure": len(life.partition.requests) - asked_before_failure,
+        "hwAfterStep6": hw_after_step_6,
+        "listOffsetResults": life.offsets,
+    }
+
+
+def old_format(question: Question) -> dict[str, Any]:
+    """A log in a message format without leader epochs: nothing is entered for the new leader."""
+    asked = given(question)
+    with_epochs = asked["log"].get("format", "v2") == "v2"
+    cache, end = LeaderEpochFileCache(), asked["log"]["records"]
+    if with_epochs:
+        cache.assign(asked["becomeLeaderEpoch"], end)
+    latest = cache.latest_epoch
+    return {
+        "leo": end,
+        "latestEpoch": None if latest == UNDEFINED else latest,
+        "endOffsetFor": list(cache.end_offset_for(asked["query"], end)),
+    }
+
+
+def make_follower(question: Question) -> dict[str, Any]:
+    """Whether a follower needs another fetcher, each time that it is told to follow."""
+    partition = LeaderPartition(0, (0, 1), 30_000, release(question))
+    steps = given(question)["steps"]
+    return {"returns": [partition.make_follower(one["leader"], one["epoch"]) for one in steps]}
+
+
+def under_replicated(question: Question) -> dict[str, Any]:
+    """Whether a partition has fewer in sync than it should."""
+    asked = given(question)
+    short = is_under_replicated(asked["isr"], asked["replicas"], (), release(question))
+    return {"isUnderReplicated": short}
+
+
+def assignment_state(question: Question) -> dict[str, Any]:
+    """What a broker makes of an assignment that is changing."""
+    asked = given(question)
+    adding, removing = asked["adding"], asked["removing"]
+    return {
+        "isReassigning": bool(adding or removing),
+        "isAddingLocalReplica": asked["self"] in adding,
+        "isUnderReplicated": is_under_replicated(
+            asked["isr"], asked["replicas"], adding, release(question)
+        ),
+    }
+
+
+def leader_epoch_check(question: Question) -> dict[str, Any]:
+    """A request with the leader epoch that its sender knows."""
+    asked = given(question)
+    return {
+        "error": answers.current_leader_epoch_error(
+            asked["current"],
+            asked["request"],
+            asked["isLeader"],
+            asked["fetchOnlyFromLeader"],
+            release(question),
+        )
+    }
+
+
+def hw(question: Question) -> dict[str, Any]:
+    """The high watermark that followers' ends allow."""
+    asked = given(question)
+    remotes = {
+        int(replica): (one["leo"], one["lastCaughtUp"]) for replica, one in asked["remotes"].items()
+    }
+    return {
+        "hw": high_watermark(
+            asked["leaderLeo"],
+            asked["isr"],
+            remotes,
+            asked["now"],
+            asked["lagMs"],
+            asked["oldHw"],
+        )
+    }
+
+
+def out_of_sync_checks(question: Question) -> dict[str, Any]:
+    """Who is out of sync, each time that somebody looks."""
+    asked, now_ms = given(question), START_MS
+    remotes = {one: Remote(end=0) for one in asked["isr"] if one != asked["leader"]}
+    for remote in remotes.values():
+        remote.fetched(0, 0, 0, now_ms)
+    found = []
+    for step in asked["steps"]:
+        if "fetch" in step:
+            for remote in remotes.values():
+                remote.fetched(step["fetch"], 0, step["leaderEnd"], now_ms)
+        elif "sleep" in step:
+            now_ms += step["sleep"]
+        else:
+            found.append(
+                [
+                    one
+                    for one, remote in remotes.items()
+                    if out_of_sync(
+                        remote.end,
+                        remote.last_caught_up,
+                        asked["leaderLeo"],
+                        now_ms,
+                        asked["lagMs"],
+                        release(question),
+                    )
+                ]
+            )
+    return {"outOfSyncAtChecks": found}
+
+
+def produce(question: Question) -> dict[str, Any]:
+    """The answer to a producer."""
+    asked = given(question)
+    least = asked.get("minIsr", 1)
+    error = answers.produce_error_before(
+        asked["acks"], asked.get("isrAtAppend", asked.get("isr", least)), least
+    )
+    if error != answers.NONE:
+        return {"appended": False, "error": error}
+    reached = asked.get("hwReached", True)
+    in_sync = asked.get("isrAtHw", asked.get("isrAtAppend", least))
+    after = answers.produce_error_after(asked["acks"], reached, in_sync, least)
+    return {"appended": True, "error": after}
+
+
+ANSWERS: dict[tuple[str, str], Answer] = under(
+    "partition_replication",
+    leader=leader,
+    oldFormat=old_format,
+    makeFollower=make_follower,
+    underReplicated=under_replicated,
+    assignmentState=assignment_state,
+    checkCurrentLeaderEpoch=leader_epoch_check,
+    hw=hw,
+    outOfSync=out_of_sync_checks,
+    produce=produce,
+)

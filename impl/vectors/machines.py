@@ -1,0 +1,216 @@
+"""Answers about partitions' and replicas' states (partition_ and replica_state_machine.json)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impl.controller.cluster_context import Replica
+from impl.controller.core import ControllerConfig, ControllerCore
+from impl.controller.partition_machine import Kind, Strategy
+from impl.controller.states import (
+    PartitionState,
+    ReplicaState,
+    partition_may_go,
+    replica_may_go,
+)
+from impl.vectors.questions import Answer, Question, given, release
+from impl.vectors.stage import (
+    Stage,
+    shown_metadata,
+    shown_orders,
+    shown_state,
+    shown_stops,
+    state_of,
+)
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.zookeeper.errors import NoNode, ZooKeeperError
+from impl.zookeeper.session import EmbeddedSession
+from impl.zookeeper.store import ZooKeeper
+from impl.zookeeper.znode import Znode
+
+_FAR = 1000  # the id of a live broker that has nothing to do with the case
+
+
+def partition_transition(question: Question) -> dict[str, Any]:
+    """Whether a partition may go from one state to another."""
+    asked = given(question)
+    before, target = PartitionState(asked["from"]), PartitionState(asked["to"])
+    valid = partition_may_go(before, target)
+    return {"valid": valid, "resultingState": (target if valid else before).value}
+
+
+def replica_transition(question: Question) -> dict[str, Any]:
+    """Whether a replica may go from one state to another."""
+    asked = given(question)
+    before, target = ReplicaState(asked["from"]), ReplicaState(asked["to"])
+    valid = replica_may_go(before, target, release(question))
+    return {"valid": valid, "resultingState": (target if valid else before).value}
+
+
+def initial_state(question: Question) -> dict[str, Any]:
+    """A partition's state when a controller starts."""
+    asked, core = given(question), _core(question, {})
+    partition = TopicPartition("t", 0)
+    core.context.broker_epochs = dict.fromkeys(asked["live"], 1)
+    if asked["leader"] is not None:
+        state = LeaderIsrAndControllerEpoch(asked["leader"], 0, (1, 2), 0)
+        core.context.leadership[partition] = state
+    return {"state": core.partitions.initial_state(partition).value}
+
+
+def _core(question: Question, asked: dict[str, Any]) -> ControllerCore:
+    stage = Stage(release(question))
+    config = ControllerConfig(unclean_leader_election=asked.get("unclean"))
+    return stage.core(asked.get("self", 5), asked.get("controllerEpoch", 50), config)
+
+
+def offline_count(question: Question) -> dict[str, Any]:
+    """The count of offline partitions after each step, all of them led by broker 5."""
+    asked = given(question)
+    stage = Stage(release(question))
+    config = ControllerConfig(unclean_leader_election=True, delete_topics=True)
+    core = stage.core(5, 50, config)
+    context = core.context
+    context.broker_epochs = {5: 1}
+    partitions = [TopicPartition("t", number) for number in range(asked["partitions"])]
+    stage.create_topic("t", {one.partition: (5,) for one in partitions})
+    for one in partitions:
+        context.assign(one, (5,))
+        stage.put_state(one, LeaderIsrAndControllerEpoch(5, 0, (5,), 50))
+    if asked["topicBeingDeleted"] is True:
+        context.queued_for_deletion.add("t")
+        context.deletion_started.add("t")
+    counts = []
+    for step in asked["steps"]:
+        if step == "enqueueDeletion":
+            core.deletion.enqueue(["t"])
+        else:
+            core.partitions.handle(partitions, PartitionState(f"{step}Partition"))
+        counts.append(context.offline_partitions)
+    return {"counts": counts}
+
+
+class _Faulty(EmbeddedSession):
+    """A session that answers reads of one znode with an error."""
+
+    def __init__(self, zookeeper: ZooKeeper, path: str, error: ZooKeeperError | None) -> None:
+        super().__init__(zookeeper)
+        self.path, self.error = path, error
+
+    def get(self, path: str, watch: bool = False) -> Znode:
+        """As ZooKeeper does, but for that znode."""
+        if path == self.path and self.error is not None:
+            raise self.error
+        return super().get(path, watch)
+
+
+_READ_RESULTS = {"exception": ZooKeeperError("the read failed"), "NONODE": NoNode("no such znode")}
+
+
+def partition_effects(question: Question) -> dict[str, Any]:
+    """What a partition's transition writes and sends."""
+    asked = given(question)
+    stage = Stage(release(question))
+    partition = TopicPartition.of(asked["partition"])
+    config = ControllerConfig(unclean_leader_election=asked.get("unclean", False))
+    core = stage.core(asked["self"], asked["controllerEpoch"], config)
+    error = _READ_RESULTS.get(asked.get("zkReadResult", ""))
+    path = paths.state(*partition)
+    core.client.port = _Faulty(stage.zookeeper, path, error)
+    _set_up(core, stage, asked, partition)
+    core.context.put_partition_state(partition, PartitionState(asked["state"]))
+    if asked.get("zkCreateResult") == "NODEEXISTS":
+        stage.put_state(partition, LeaderIsrAndControllerEpoch(9, 0, (9,), 1))
+    before = stage.state(partition)
+    core.partitions.handle([partition], PartitionState(asked["target"]), _strategy(asked))
+    after = stage.state(partition)
+    answer = _effects(stage, before, after)
+    answer["state"] = core.context.partition_state(partition).value
+    answer["zkCreateState"] = shown_state(after) if before is None and after is not None else None
+    return answer
+
+
+def _strategy(asked: dict[str, Any]) -> Strategy | None:
+    if "strategy" not in asked:
+        return None
+    name, _, argument = asked["strategy"].partition("(")
+    return Strategy(Kind(name), unclean=argument.startswith("true"))
+
+
+def _set_up(
+    core: ControllerCore, stage: Stage, asked: dict[str, Any], partition: TopicPartition
+) -> None:
+    live = asked.get("live", [*asked["assignment"], _FAR])
+    core.context.broker_epochs = dict.fromkeys(live, 1)
+    core.context.shutting_down = set(asked.get("shuttingDown", ()))
+    core.context.assign(partition, asked["assignment"])
+    stage.create_topic(partition.topic, {partition.partition: asked["assignment"]})
+    if "zkState" in asked:
+        state = state_of(asked["zkState"], core.context.epoch)
+        stage.put_state(partition, state)
+        core.context.leadership[partition] = state
+    if asked.get("leadership") is not None:
+        core.context.leadership[partition] = state_of(asked["leadership"], core.context.epoch)
+
+
+def _effects(
+    stage: Stage,
+    before: LeaderIsrAndControllerEpoch | None,
+    after: LeaderIsrAndControllerEpoch | None,
+) -> dict[str, Any]:
+    """What was written (under the version expected) and what was sent."""
+    written = None
+    if before is not None and after is not None and after != before:
+        written = shown_state(after.with_zk_version(after.zk_version - 1))
+    return {
+        "zkSetState": written,
+        "leaderAndIsr": shown_orders(stage.sent),
+        "stopReplica": shown_stops(stage.sent),
+    }
+
+
+def replica_effects(question: Question) -> dict[str, Any]:
+    """What a replica's transition writes and sends."""
+    asked = given(question)
+    stage = Stage(release(question))
+    config = ControllerConfig(unclean_leader_election=asked.get("unclean", False))
+    core = stage.core(asked.get("self", 5), asked["controllerEpoch"], config)
+    partition, broker = TopicPartition.of(asked["partition"]), asked["replica"]
+    replica = Replica(partition, broker)
+    _set_up(core, stage, asked, partition)
+    before_state = ReplicaState(asked["state"])
+    if before_state is not ReplicaState.NON_EXISTENT:
+        core.context.replica_states[replica] = before_state
+    before = stage.state(partition)
+    core.replicas.handle([replica], ReplicaState(asked["target"]))
+    answer = _effects(stage, before, stage.state(partition))
+    entry = core.context.replica_states.get(replica)
+    return answer | {
+        "state": core.context.replica_state(replica).value,
+        "stateEntry": None if entry is None else entry.value,
+        "assignment": list(core.context.replicas(partition)),
+        "updateMetadata": shown_metadata(stage.sent, [partition]),
+        "error": "StateChangeFailed" if core.replicas.trouble else None,
+    }
+
+
+def startup(question: Question) -> dict[str, Any]:
+    """A replica's state after a controller has started."""
+    asked = given(question)
+    stage = Stage(release(question))
+    core = stage.core(9, asked["controllerEpoch"], ControllerConfig())
+    partition = TopicPartition.of(asked["partition"])
+    _set_up(core, stage, asked, partition)
+    core.replicas.startup()
+    return {"state": core.context.replica_state(Replica(partition, asked["replica"])).value}
+
+
+ANSWERS: dict[tuple[str, str], Answer] = {
+    ("partition_state_machine", "transition"): partition_transition,
+    ("partition_state_machine", "effects"): partition_effects,
+    ("partition_state_machine", "offlineCount"): offline_count,
+    ("partition_state_machine", "initialState"): initial_state,
+    ("replica_state_machine", "transition"): replica_transition,
+    ("replica_state_machine", "effects"): replica_effects,
+    ("replica_state_machine", "startup"): startup,
+}

@@ -1,0 +1,156 @@
+"""A leader and a fetcher that are played: what questions about fetchers are asked of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from impl.releases import Release
+from impl.replication.batch_log import Batch, BatchLog
+from impl.replication.fetcher_thread import (
+    Answer,
+    CannotTruncate,
+    EpochQuestion,
+    EpochReply,
+    FetcherThread,
+    FetchQuestion,
+    FetchReply,
+)
+from impl.replication.truncation import EpochEnd, OffsetOutOfRange, divergence
+
+PARTITION = "t-0"
+_UNKNOWN = EpochEnd(-1, -1)
+
+
+class PlayedLeader:
+    """A leader with a log for each partition, that can be told what to get wrong."""
+
+    def __init__(self, logs: Mapping[str, BatchLog], epoch: int) -> None:
+        self.logs = dict(logs)
+        self.epoch = epoch
+        self.corrupt = 0  # so many fetches to come are damaged on their way
+        self.epoch_fetches = self.fetches = 0
+        self.meanwhile: Callable[[], None] | None = None  # happens while a question is on its way
+        self.also_about: str | None = None  # a partition that nobody asked about
+
+    def _refusal(self, asked: int) -> Answer:
+        if asked < self.epoch:
+            return Answer.FENCED_LEADER_EPOCH
+        return Answer.UNKNOWN_LEADER_EPOCH if asked > self.epoch else Answer.NONE
+
+    def epoch_ends(self, questions: Mapping[str, EpochQuestion]) -> dict[str, EpochReply]:
+        """OffsetForLeaderEpoch."""
+        self.epoch_fetches += 1
+        replies = {key: self._epoch_end(key, one) for key, one in questions.items()}
+        if self.also_about is not None:
+            replies[self.also_about] = EpochReply(Answer.NONE, EpochEnd(0, 0))
+        self._meanwhile()
+        return replies
+
+    def _epoch_end(self, key: str, question: EpochQuestion) -> EpochReply:
+        refusal = self._refusal(question.leader_epoch)
+        if refusal is not Answer.NONE:
+            return EpochReply(refusal, _UNKNOWN)
+        return EpochReply(Answer.NONE, EpochEnd(*self.logs[key].end_offset_for(question.epoch)))
+
+    def fetch(self, questions: Mapping[str, FetchQuestion]) -> dict[str, FetchReply]:
+        """Fetch, one batch at a time."""
+        self.fetches += 1
+        replies = {key: self._fetched(key, one) for key, one in questions.items()}
+        self._meanwhile()
+        return replies
+
+    def _fetched(self, key: str, question: FetchQuestion) -> FetchReply:
+        refusal, log = self._refusal(question.leader_epoch), self.logs[key]
+        if refusal is not Answer.NONE:
+            return FetchReply(refusal)
+        epoch = question.last_fetched_epoch
+        try:
+            known = log.end_offset_for
+            parts = epoch is not None and divergence(epoch, question.offset, log.start, known)
+        except OffsetOutOfRange:
+            parts = None
+        if parts:
+            return FetchReply(Answer.NONE, diverging=parts)
+        if not log.start <= question.offset <= log.end:
+            return FetchReply(Answer.OFFSET_OUT_OF_RANGE)
+        if self.corrupt:
+            self.corrupt -= 1
+            return FetchReply(Answer.CORRUPT_MESSAGE)
+        batch = log.read(question.offset)
+        return FetchReply(Answer.NONE, batch, log.high_watermark, log.start)
+
+    def _meanwhile(self) -> None:
+        if self.meanwhile is not None:
+            happens, self.meanwhile = self.meanwhile, None
+            happens()
+
+    def earliest(self, key: str) -> int:
+        """The log's start."""
+        return self.logs[key].start
+
+    def latest(self, key: str) -> int:
+        """The log's end."""
+        return self.logs[key].end
+
+
+class PlayedFetcher(FetcherThread[str]):
+    """A fetcher whose epochs may be said, and whose truncations may fail or be watched.
+
+    An empty log counts as one of epoch 0, so that it asks its leader: as Kafka's own stand-in does.
+    """
+
+    epochs: dict[str, int | None] | None = None
+    failing: frozenset[str] = frozenset()
+    before_truncating: Callable[[], None] | None = None
+
+    def latest_epoch(self, key: str) -> int | None:
+        """As said, else the log's, else 0."""
+        if self.epochs is not None and key in self.epochs:
+            return self.epochs[key]
+        latest = super().latest_epoch(key)
+        return 0 if latest is None else latest
+
+    def maybe_truncate(self) -> None:
+        """As the fetcher does, after what was to happen before."""
+        if self.before_truncating is not None:
+            happens, self.before_truncating = self.before_truncating, None
+            happens()
+        super().maybe_truncate()
+
+    def truncate(self, key: str, offset: int) -> None:
+        """As the fetcher does, or not at all."""
+        if key in self.failing:
+            raise CannotTruncate(key)
+        super().truncate(key, offset)
+
+
+class SaidLeader(PlayedLeader):
+    """A leader whose answers about epochs are given."""
+
+    said: Mapping[str, EpochEnd] = {}
+
+    def _epoch_end(self, key: str, question: EpochQuestion) -> EpochReply:
+        return EpochReply(Answer.NONE, self.said.get(key, _UNKNOWN))
+
+    def _fetched(self, key: str, question: FetchQuestion) -> FetchReply:
+        return FetchReply(Answer.NONE, None, 0, 0)
+
+
+def said_pair(
+    under: Release, epochs: dict[str, int | None], said: Mapping[str, EpochEnd], end: int
+) -> tuple[SaidLeader, PlayedFetcher]:
+    """A fetcher with empty logs that end somewhere, whose epochs and answers are given."""
+    logs = {key: BatchLog(start=end) for key in epochs}
+    leader = SaidLeader(logs, 5)
+    leader.said = said
+    fetcher = PlayedFetcher(leader, logs, under, on_fetch=False)
+    fetcher.epochs = epochs
+    fetcher.add(dict.fromkeys(epochs, (end, 5)))
+    return leader, fetcher
+
+
+def log_of(fields: Mapping[str, Any]) -> BatchLog:
+    """A log as questions write it: batches are [base offset, epoch, records]."""
+    batches = tuple(Batch(*batch) for batch in fields.get("log", ()))
+    return BatchLog(batches, fields.get("hw", 0), fields.get("logStart", 0))

@@ -1,0 +1,42 @@
+"""What a question about Kafka's behaviour looks like from here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from impl.admin.errors import AdminError
+from impl.releases import Release
+
+Question = Mapping[str, Any]
+"""``input`` as in the file, ``release`` it is asked under, ``versions`` it holds for."""
+
+Answer = Callable[[Question], Any]
+
+
+def given(question: Question) -> dict[str, Any]:
+    """The question's input."""
+    return dict(question["input"])
+
+
+def release(question: Question) -> Release:
+    """The release it is asked under."""
+    return Release.of(question["release"])
+
+
+def or_refusal(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The answer, or the name of Kafka's exception with its message."""
+    try:
+        return ask()
+    except AdminError as refused:
+        return {"error": refused.kafka, "message": str(refused)}
+
+
+def by_number(assignment: Mapping[int, Any]) -> dict[str, list[int]]:
+    """An assignment with the keys of JSON."""
+    return {str(number): list(replicas) for number, replicas in assignment.items()}
+
+
+def under(file: str, **named: Answer) -> dict[tuple[str, str], Answer]:
+    """A file's answers by operation."""
+    return {(file, operation): answer for operation, answer in named.items()}

@@ -1,0 +1,340 @@
+"""Answers about moving partitions: the tool, the guards, the steps (reassignment.json)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from impl.admin import reassign_json, reassign_lines
+from impl.admin.reassign_lines import MoveState
+from impl.controller.core import ControllerConfig
+from impl.controller.event_controller import EventController
+from impl.controller.reassigner import Reassigner
+from impl.vectors.questions import Answer, Question, given, or_refusal, release, under
+from impl.vectors.stage import Stage
+from impl.znodes import (
+    LeaderIsrAndControllerEpoch,
+    ReplicaAssignment,
+    TopicPartition,
+    encode_reassignment,
+    paths,
+)
+
+PARTITION = TopicPartition("t", 0)
+Partitions = dict[TopicPartition, list[int]]
+
+
+def _partitions(fields: dict[str, Any]) -> Partitions:
+    return {TopicPartition.of(name): list(replicas) for name, replicas in fields.items()}
+
+
+# The tool
+
+
+def states_to_string(question: Question) -> dict[str, Any]:
+    """``--verify``'s lines."""
+    states = {
+        TopicPartition.of(name): MoveState(tuple(one["current"]), tuple(one["target"]), one["done"])
+        for name, one in given(question)["states"].items()
+    }
+    return {"lines": reassign_lines.verify_lines(states, release(question))}
+
+
+def move_states_to_string(question: Question) -> dict[str, Any]:
+    """Moves between log directories."""
+    moves = {}
+    for name, move in given(question)["states"].items():
+        partition, _, broker = name.rpartition("-")
+        moves[TopicPartition.of(partition), int(broker)] = move
+    return {"lines": reassign_lines.directory_lines(moves)}
+
+
+def list_moves(question: Question) -> dict[str, Any]:
+    """``--list``'s lines; the replicas are as they were, which the question's admin says."""
+    asked = given(question)
+    current = _partitions(asked.get("current", asked.get("inProgress", {})))
+    targets = _partitions(asked.get("targets", asked.get("inProgress", {})))
+    moving = {}
+    for partition, target in targets.items():
+        goal = ReplicaAssignment(tuple(current[partition])).reassign_to(target)
+        moving[partition] = ReplicaAssignment(tuple(current[partition]), goal.adding, goal.removing)
+    return {"lines": reassign_lines.list_lines(moving)}
+
+
+def find_states(question: Question) -> dict[str, Any]:
+    """Where partitions are, and whether they still move."""
+    asked = given(question)
+    states, ongoing = reassign_lines.find_states(
+        _partitions(asked["current"]), _partitions(asked["inProgress"]), _partitions(asked["query"])
+    )
+    shown: dict[str, Any] = {
+        str(one): {"current": list(s.current), "target": list(s.target), "done": s.done}
+        for one, s in states.items()
+    }
+    return shown | {"anyOngoing": ongoing}
+
+
+def parse_execute(question: Question) -> dict[str, Any]:
+    """The file of ``--execute``."""
+
+    def ask() -> dict[str, Any]:
+        proposal = reassign_json.parse_execute(given(question)["json"])
+        return {
+            "assignment": {str(one): list(ids) for one, ids in proposal.replicas.items()},
+            "logDirs": {
+                f"{partition}-{broker}": directory
+                for (partition, broker), directory in proposal.directories.items()
+            },
+        }
+
+    return or_refusal(ask)
+
+
+KNOWN_TO_THE_TOOL: Partitions = {
+    TopicPartition("foo", 0): [0, 1, 2],
+    TopicPartition("foo", 1): [1, 2, 3],
+    TopicPartition("bar", 0): [2, 3, 0],
+}
+"""The topics of ``ReassignPartitionsUnitTest``, where a question names none."""
+
+
+def execute(question: Question) -> dict[str, Any]:
+    """``--execute`` before anything is sent."""
+    asked = given(question)
+    known = _partitions(asked["current"]) if "current" in asked else KNOWN_TO_THE_TOOL
+
+    def ask() -> dict[str, Any]:
+        plan = reassign_json.parse_execute(asked["json"]).replicas
+        new = release(question).since("2.6")
+        reassign_json.check_execute(plan, known, asked["brokers"], new)
+        return {"error": None}
+
+    return or_refusal(ask)
+
+
+def parse_generate(question: Question) -> dict[str, Any]:
+    """The arguments of ``--generate``."""
+    asked = given(question)
+
+    def ask() -> dict[str, Any]:
+        brokers, topics = reassign_json.parse_generate(asked["brokers"], asked["topics"])
+        return {"brokers": brokers, "topics": topics}
+
+    return or_refusal(ask)
+
+
+def generate(question: Question) -> dict[str, Any]:
+    """``--generate``, with starts and shifts of 0."""
+    asked = given(question)
+
+    def ask() -> dict[str, Any]:
+        brokers, topics = reassign_json.parse_generate(asked["brokers"], asked["topics"])
+        current = _partitions(asked["current"])
+        under = release(question)
+        plan = reassign_json.generate(current, dict.fromkeys(sorted(brokers)), topics, {}, under)
+        return {"assignment": {str(one): list(ids) for one, ids in plan.items()}}
+
+    return or_refusal(ask)
+
+
+def throttled_replicas(question: Question) -> dict[str, Any]:
+    """The replicas whose traffic is throttled."""
+    asked = given(question)
+    leaders, followers = reassign_json.throttled_replicas(
+        _partitions(asked["existing"]), _partitions(asked["proposed"])
+    )
+    return {"leader": leaders, "follower": followers}
+
+
+# The controller
+
+
+class Move:
+    """One partition, its replicas alive, a controller that moves it; looked at step by step."""
+
+    def __init__(self, question: Question, oar: list[int], rar: list[int], live: list[int]) -> None:
+        self.stage = Stage(release(question))
+        self.target = rar
+        for broker in live:
+            self.stage.start_broker(broker)
+        self.asked = given(question)
+        self.stage.create_topic("t", {0: oar})
+        leader = self.asked.get("leader", oar[0])
+        isr = tuple(self.asked.get("isr", oar))
+        epoch = self.asked.get("leaderEpoch", 0)
+        self.stage.put_state(PARTITION, LeaderIsrAndControllerEpoch(leader, epoch, isr, 0))
+        self.rows: list[dict[str, Any]] = []
+        self.controller: EventController = self.stage.controller(
+            live[0], ControllerConfig(imbalance_percentage=100)
+        )
+
+    def request(self) -> None:
+        """An administrator writes the znode, and the controller hears of it."""
+        self.stage.admin.make_path("/admin")
+        text = encode_reassignment({PARTITION: self.target})
+        self.stage.admin.port.create(paths.REASSIGN_PARTITIONS, text)
+        self.stage.run(self.controller)
+
+    def catch_up(self) -> None:
+        """All target replicas join the ISR, by a write of the leader; nobody hears of it yet."""
+        state = self.stage.state(PARTITION)
+        assert state is not None, "the partition has a state"
+        joining = [one for one in self.target if one not in state.isr]
+        if joining:
+            self.stage.leader_writes_isr(PARTITION, (*state.isr, *joining))
+
+    def look(self) -> dict[str, Any]:
+        """What ZooKeeper says of the partition."""
+        state, topic = self.stage.state(PARTITION), self.stage.admin.topic("t")
+        assert state is not None, "the partition has a state"
+        assert topic is not None, "the topic exists"
+        now = topic.partitions[0]
+        return {
+            "assignment": list(now.replicas),
+            "replicas": list(now.replicas),
+            "adding": list(now.adding),
+            "removing": list(now.removing),
+            "leader": state.leader,
+            "isr": list(state.isr),
+            "leaderEpoch": state.leader_epoch,
+        }
+
+    def watch(self, method: str, name: str) -> None:
+        """Note a row whenever a step of the reassigner is done."""
+        steps = self.controller.reassigner
+        original: Callable[..., Any] = getattr(steps, method)
+
+        def noting(*args: Any) -> Any:
+            result = original(*args)
+            self.note(name)
+            return result
+
+        setattr(steps, method, noting)
+
+    def note(self, name: str) -> None:
+        """Note a row now."""
+        self.rows.append({**self.look(), **_named(name)})
+
+
+def _named(name: str) -> dict[str, str]:
+    return {"step": name, "phase": name}
+
+
+def reassign_trace(question: Question) -> dict[str, Any]:
+    """The twelve steps (up to 2.3), as ZooKeeper sees them."""
+    asked = given(question)
+    live = sorted({*asked["oar"], *asked["rar"]})
+    move = Move(question, asked["oar"], asked["rar"], live)
+    steps = move.controller.reassigner
+    move.note("initial")
+    written: Callable[..., None] = steps._write_assignment
+    names = iter(("assignment znode = RAR + OAR", "assignment znode = RAR"))
+
+    def write(*args: Any) -> None:
+        written(*args)
+        move.note(next(names))
+
+    setattr(steps, "_write_assignment", write)  # noqa: B010
+    move.request()
+    move.note("epoch bump, LeaderAndIsr to RAR+OAR; new replicas NewReplica")
+    move.catch_up()
+    move.note("new replicas joined ISR (written by the leader, epoch unchanged)")
+    move.watch(
+        "_move_leader",
+        "leader moved to RAR (or epoch bump only if leader already in RAR)",
+    )
+    move.watch(
+        "_stop",
+        "removed replicas Offline -> ISR shrunk, one epoch bump per removed replica that was in "
+        "ISR",
+    )
+    move.stage.run(move.controller)
+    return {"rows": move.rows}
+
+
+def reassign_trace_kip_455(question: Question) -> dict[str, Any]:
+    """The phases of KIP-455 (2.4 and later), as ZooKeeper sees them."""
+    asked = given(question)
+    live = sorted({*asked["oar"], *asked["rar"]})
+    move = Move(question, asked["oar"], asked["rar"], live)
+    steps = move.controller.reassigner
+    move.note("initial")
+    move.watch("_move_leader", "B2/B3: memory assignment = target; leader moved or epoch bumped")
+    move.watch("_stop", "B4/B5: removing replicas Offline..NonExistent")
+    move.request()
+    if steps.in_progress():
+        move.note("U/A: znode updated, LeaderAndIsr with bumped epoch, adding -> NewReplica")
+        move.catch_up()
+        move.note("ISR caught up (epoch unchanged)")
+        move.stage.run(move.controller)
+    move.note("B6: topic znode final; B7 ZK reassign znode; B8 UpdateMetadata")
+    return {"rows": move.rows}
+
+
+def guard(question: Question) -> dict[str, Any]:
+    """Whether an entry of the znode is begun."""
+    asked = given(question)
+    if "entriesLeft" in asked:
+        return _entries_left(question, asked["entriesLeft"])
+    live = asked.get("live", sorted({*asked["current"], *asked["target"]}))
+    move = Move(question, asked["current"], asked["target"], live)
+    before = move.look()["leaderEpoch"]
+    noted: list[bool] = []
+    begin = move.controller.reassigner.begin
+
+    def noting(*args: Any) -> bool:
+        noted.append(begin(*args))
+        return noted[-1]
+
+    setattr(move.controller.reassigner, "begin", noting)  # noqa: B010
+    move.request()
+    missing = [one for one in asked["target"] if one not in live]
+    return {
+        "started": noted == [True],
+        "removedFromZk": PARTITION not in move.stage.admin.reassignments(),
+        "waitsFor": f"ISR to contain {','.join(map(str, missing))}" if missing else None,
+        "leaderEpochDelta": move.look()["leaderEpoch"] - before,
+    }
+
+
+def _entries_left(question: Question, left: int) -> dict[str, Any]:
+    """One entry is done with; so many others are left."""
+    stage = Stage(release(question))
+    core = stage.core(0, 1, ControllerConfig())
+    targets = {TopicPartition("t", number): (1,) for number in range(left + 1)}
+    stage.admin.make_path(paths.REASSIGN_PARTITIONS, encode_reassignment(targets))
+    targets.pop(TopicPartition("t", left))
+    core.client.set_reassignments(targets, core.context.epoch_version)
+    there = stage.admin.port.exists(paths.REASSIGN_PARTITIONS)
+    return {"reassignZnode": "deleted" if there is None else "present"}
+
+
+def api_validate(question: Question) -> dict[str, Any]:
+    """The answer of AlterPartitionReassignments."""
+    asked = given(question)
+    stage = Stage(release(question))
+    core = stage.core(0, 1, ControllerConfig())
+    target = asked.get("target", [1])
+    current = asked.get("current", [1, 2])
+    core.context.broker_epochs = dict.fromkeys(asked.get("live", [*current, *map(abs, target)]), 1)
+    if asked.get("exists", True):
+        core.context.assign(PARTITION, current)
+    return {"error": Reassigner(core).validate(PARTITION, target)}
+
+
+ANSWERS: dict[tuple[str, str], Answer] = under(
+    "reassignment",
+    statesToString=states_to_string,
+    moveStatesToString=move_states_to_string,
+    list=list_moves,
+    findStates=find_states,
+    parseExecute=parse_execute,
+    parseGenerate=parse_generate,
+    execute=execute,
+    generate=generate,
+    throttledReplicas=throttled_replicas,
+    reassignTrace=reassign_trace,
+    reassignTraceKip455=reassign_trace_kip_455,
+    guard=guard,
+    apiValidate=api_validate,
+)

@@ -1,0 +1,170 @@
+"""A controller on an embedded ZooKeeper, put into the state that a question describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from impl.controller.core import ControllerConfig, ControllerCore
+from impl.controller.event_controller import EventController
+from impl.controller.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata, kind_of
+from impl.releases import Release
+from impl.znodes import (
+    BrokerInfo,
+    LeaderIsrAndControllerEpoch,
+    TopicPartition,
+    encode_state,
+    paths,
+)
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.session import EmbeddedSession
+from impl.zookeeper.store import ZooKeeper
+
+NOW_MS = 1_577_836_800_000
+Sent = tuple[int, Request]
+
+
+class Stage:
+    """One ZooKeeper, the sessions of brokers, and what controllers sent."""
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self.zookeeper = ZooKeeper()
+        self.sent: list[Sent] = []
+        self.sessions: dict[int, EmbeddedSession] = {}
+        self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), release)
+        for path in paths.persistent(release):
+            self.admin.make_path(path)
+        self.admin.make_path("/admin/delete_topics")
+
+    def send(self, broker: int, request: Request) -> None:
+        """What a controller hands to the network."""
+        self.sent.append((broker, request))
+
+    def take_sent(self) -> list[Sent]:
+        """What was sent since the last look."""
+        sent, self.sent = self.sent, []
+        return sent
+
+    # Brokers
+
+    def start_broker(self, broker: int) -> int:
+        """Register a broker under a session of its own; returns its epoch."""
+        self.sessions[broker] = EmbeddedSession(self.zookeeper)
+        client = ZnodeClient(self.sessions[broker], self.release)
+        return client.register_broker(broker, BrokerInfo((f"PLAINTEXT://b{broker}:9092",), NOW_MS))
+
+    def stop_broker(self, broker: int) -> None:
+        """Its session ends."""
+        self.sessions.pop(broker).close()
+
+    # Topics
+
+    def create_topic(self, topic: str, assignment: Mapping[int, Iterable[int]]) -> None:
+        """Create a topic's znode, as admin code does."""
+        self.admin.create_topic(topic, assignment)
+
+    def put_state(self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch) -> None:
+        """Create a state znode and bring it to the state's zkVersion."""
+        path = paths.state(*partition)
+        text = encode_state(state)
+        self.admin.make_path(path, text)
+        for _ in range(state.zk_version):
+            self.admin.port.set_data(path, text)
+
+    def state(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
+        """The registered state."""
+        return self.admin.state(partition)
+
+    def leader_writes_isr(self, partition: TopicPartition, isr: Iterable[int]) -> None:
+        """The leader changes its ISR: the leader epoch stays."""
+        state = self.state(partition)
+        assert state is not None, f"{partition} has no state"
+        changed = LeaderIsrAndControllerEpoch(
+            state.leader,
+            state.leader_epoch,
+            tuple(isr),
+            state.controller_epoch,
+            state.zk_version,
+        )
+        updated = self.admin.update_states({partition: changed})
+        assert partition in updated.done, f"the ISR of {partition} could not be written"
+
+    # Controllers
+
+    def core(self, controller: int, epoch: int, config: ControllerConfig) -> ControllerCore:
+        """The parts of a controller in office, at an epoch."""
+        self.admin.make_path(paths.CONTROLLER_EPOCH, str(epoch))
+        node = self.admin.read(paths.CONTROLLER_EPOCH)
+        session = EmbeddedSession(self.zookeeper)
+        core = ControllerCore(controller, session, self.release, self.send, config)
+        core.context.epoch = epoch
+        core.context.epoch_version = 0 if node is None else node.version
+        return core
+
+    def controller(self, broker: int, config: ControllerConfig | None = None) -> EventController:
+        """A broker's controller, elected; the broker has to be registered."""
+        controller = EventController(broker, self.sessions[broker], self.release, self.send, config)
+        assert controller.elect(NOW_MS), f"broker {broker} did not become controller"
+        return controller
+
+    def run(self, controller: EventController) -> None:
+        """Handle what ZooKeeper has told the controller, until there is nothing more."""
+        while events := controller.core.client.port.events():
+            for event in events:
+                controller.told(event, NOW_MS)
+
+
+def state_of(fields: Mapping[str, Any], controller_epoch: int) -> LeaderIsrAndControllerEpoch:
+    """A state as questions write it."""
+    return LeaderIsrAndControllerEpoch(
+        fields["leader"],
+        fields.get("leaderEpoch", 0),
+        tuple(fields["isr"]),
+        fields.get("controllerEpoch", controller_epoch),
+        fields.get("zkVersion", 0),
+    )
+
+
+def shown_state(state: LeaderIsrAndControllerEpoch) -> dict[str, Any]:
+    """A state as answers write it."""
+    return {
+        "leader": state.leader,
+        "isr": list(state.isr),
+        "leaderEpoch": state.leader_epoch,
+        "zkVersion": state.zk_version,
+    }
+
+
+def shown_orders(sent: Iterable[Sent]) -> list[dict[str, Any]]:
+    """The LeaderAndIsr requests, those that say the same put together."""
+    grouped: dict[str, dict[str, Any]] = {}
+    for broker, request in sent:
+        if not isinstance(request, LeaderAndIsr):
+            continue
+        for partition, order in request.partitions.items():
+            said = {"isNew": order.is_new, **shown_state(order.state)}
+            entry = grouped.setdefault(f"{partition} {said}", {"to": [], **said})
+            entry["to"].append(broker)
+    return list(grouped.values())
+
+
+def shown_stops(sent: Iterable[Sent]) -> list[dict[str, Any]]:
+    """The StopReplica requests, those that say the same put together."""
+    grouped: dict[tuple[TopicPartition, bool], list[int]] = {}
+    for broker, request in sent:
+        if isinstance(request, StopReplica):
+            for partition, stop in request.partitions.items():
+                grouped.setdefault((partition, stop.delete), []).append(broker)
+    return [{"to": brokers, "delete": delete} for (_, delete), brokers in grouped.items()]
+
+
+def shown_metadata(sent: Iterable[Sent], about: Iterable[TopicPartition]) -> list[dict[str, Any]]:
+    """The UpdateMetadata requests, put together, with the partitions that they were sent for."""
+    brokers = [broker for broker, request in sent if isinstance(request, UpdateMetadata)]
+    return [{"to": brokers, "partitions": [str(one) for one in about]}] if brokers else []
+
+
+def kinds_to(broker: int, sent: Iterable[Sent]) -> list[str]:
+    """The names of the requests to a broker, in order."""
+    return [kind_of(request) for to, request in sent if to == broker]

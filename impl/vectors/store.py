@@ -1,0 +1,239 @@
+"""Answers about ZooKeeper: conditional writes, notifications, payloads (zk_store.json)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impl.releases import Release
+from impl.vectors.questions import Answer, Question, given, release, under
+from impl.vectors.stage import Stage
+from impl.znodes import (
+    BrokerInfo,
+    LeaderIsrAndControllerEpoch,
+    TopicPartition,
+    encode_broker,
+    encode_config,
+    encode_config_change,
+    encode_reassignment,
+    encode_state,
+    paths,
+)
+from impl.znodes.access import ControllerMoved
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.errors import BadVersion, NodeExists, NoNode, ZooKeeperError
+from impl.zookeeper.session import EmbeddedSession
+from impl.zookeeper.znode import sequence_number
+
+_NAMES: dict[type[BaseException], str] = {
+    NoNode: "NONODE",
+    NodeExists: "NODEEXISTS",
+    BadVersion: "BADVERSION",
+}
+
+
+def epoch_calls(question: Question) -> dict[str, Any]:
+    """Reads and conditional writes of ``/controller_epoch``."""
+    stage = Stage(release(question))
+    return {"results": [_epoch_call(stage.admin, call) for call in given(question)["calls"]]}
+
+
+def _epoch_call(client: ZnodeClient, call: list[Any]) -> Any:
+    port = client.port
+    try:
+        match call:
+            case ["set", epoch, version]:
+                return ["OK", client.set_controller_epoch(epoch, version)]
+            case ["create", epoch]:
+                port.create(paths.CONTROLLER_EPOCH, str(epoch))
+                return "OK"
+            case ["get"]:
+                office = client.controller_epoch()
+                return "NONODE" if office is None else office.epoch
+            case _:
+                raise ValueError(f"no call of the controller epoch: {call}")
+    except ZooKeeperError as error:
+        return _NAMES[type(error)]
+
+
+def delete_recursive(question: Question) -> dict[str, Any]:
+    """Deleting a path with what is below it, fenced by the controller's epoch."""
+    stage = Stage(release(question))
+    stage.admin.make_path(paths.CONTROLLER_EPOCH, "1")
+    stage.admin.make_path("/existing/child")
+    wanted = {
+        "missing path": "/missing",
+        "existing": "/existing",
+        "path without leading slash": "existing",
+    }
+    versions = {"ok version": 0, "bad version": 1}
+
+    def ask(path: str, version: str) -> Any:
+        try:
+            return stage.admin.fenced_delete_below(wanted[path], versions[version])
+        except ControllerMoved:
+            return "ControllerMovedException"
+        except ValueError:
+            return "IllegalArgumentException"
+
+    return {"results": [ask(*call) for call in given(question)["calls"]]}
+
+
+def update_states(question: Question) -> dict[str, Any]:
+    """Conditional writes of several states at once."""
+    asked = given(question)
+    stage = Stage(release(question))
+    stage.admin.make_path(paths.CONTROLLER_EPOCH, "1")
+    for name, version in asked["znodes"].items():
+        state = LeaderIsrAndControllerEpoch(1, 0, (1,), 1, version)
+        stage.put_state(TopicPartition.of(name), state)
+    writes = {
+        TopicPartition.of(name): LeaderIsrAndControllerEpoch(1, 1, (1,), 1, version)
+        for name, version in asked["expectedVersions"].items()
+    }
+    try:
+        updated = stage.admin.update_states(writes, _epoch_version(asked))
+    except ControllerMoved:
+        return {"exception": "ControllerMovedException"}
+    return {
+        "updated": {str(one): state.zk_version for one, state in updated.done.items()},
+        "retry": [str(one) for one in updated.retry],
+        "failed": {str(one): _NAMES[type(error)] for one, error in updated.failed.items()},
+    }
+
+
+def _epoch_version(asked: dict[str, Any]) -> int:
+    """The znode is at version 0; "actual+1" is one too many."""
+    return int(asked.get("controllerEpochZkVersion") == "actual+1")
+
+
+def create_sequential(question: Question) -> dict[str, Any]:
+    """Sequential znodes, one after the other."""
+    asked, stage = given(question), Stage(release(question))
+    prefix = asked["prefix"]
+    stage.admin.make_path(prefix.rpartition("/")[0])
+    made = [stage.admin.port.create(prefix, sequential=True) for _ in range(asked["times"])]
+    return {"paths": [one.path for one in made]}
+
+
+def propagate_isr(question: Question) -> dict[str, Any]:
+    """The notifications of leaders whose ISRs changed."""
+    stage = Stage(release(question))
+    made = _propagated(stage, given(question)["sets"])
+    return {"paths": made, "data": [stage.admin.port.get(path).data for path in made]}
+
+
+def _propagated(stage: Stage, sets: list[list[str]]) -> list[str]:
+    return [stage.admin.propagate_isr_changes(map(TopicPartition.of, names)) for names in sets]
+
+
+def read_notifications(question: Question) -> dict[str, Any]:
+    """The notifications as a controller reads them."""
+    stage = Stage(release(question))
+    _propagated(stage, given(question)["sets"])
+    found = stage.admin.isr_changes()
+    return {
+        "sequenceNumbers": [sequence_number(name) for name in found],
+        "partitions": [str(one) for partitions in found.values() for one in partitions],
+    }
+
+
+def config_change(question: Question) -> dict[str, Any]:
+    """The news of changed configs."""
+    stage = Stage(release(question))
+    entities = [entity.split("/", 1) for entity in given(question)["entities"]]
+    return {"paths": [stage.admin.notify_config_change(*entity) for entity in entities]}
+
+
+def create_preferred(question: Question) -> dict[str, Any]:
+    """The second request of a preferred election."""
+    stage = Stage(release(question))
+    stage.admin.make_path("/admin")
+    stage.admin.request_preferred_election([TopicPartition("t", 0)])
+    try:
+        stage.admin.request_preferred_election([TopicPartition("t", 0)])
+    except NodeExists:
+        return {"second": "NodeExistsException"}
+    return {"second": None}
+
+
+def delete_preferred(question: Question) -> dict[str, Any]:
+    """A controller removes the request of a preferred election."""
+    stage = Stage(release(question))
+    stage.admin.make_path(paths.CONTROLLER_EPOCH, "1")
+    stage.admin.make_path("/admin")
+    stage.admin.request_preferred_election([TopicPartition("t", 0)])
+    answer: dict[str, Any] = {"exception": None}
+    try:
+        stage.admin.delete_preferred_election(_epoch_version(given(question)))
+    except ControllerMoved:
+        answer["exception"] = "ControllerMovedException"
+    return answer | {"znodeStays": stage.admin.preferred_election() is not None}
+
+
+def register_broker(question: Question) -> dict[str, Any]:
+    """A broker registers where its znode is there already."""
+    owners = given(question)["existingOwner"]
+    return {"results": [_registered(release(question), owner) for owner in owners]}
+
+
+def _registered(under: Release, owner: str) -> str:
+    stage = Stage(under)
+    mine, earlier = EmbeddedSession(stage.zookeeper), EmbeddedSession(stage.zookeeper)
+    holder = {"my current session": mine, "my previous session": earlier}.get(owner)
+    info = BrokerInfo(("PLAINTEXT://h:9092",), 1)
+    session = holder or EmbeddedSession(stage.zookeeper)
+    there = ZnodeClient(session, under).register_broker(0, info)
+    try:
+        epoch = ZnodeClient(mine, under).register_broker(0, info, earlier.session)
+    except NodeExists:
+        return "NodeExistsException"
+    return "ok" if epoch == there else "deleted then created"
+
+
+def encode(question: Question) -> dict[str, Any]:
+    """The text of a znode, told by what is to be in it."""
+    what = given(question)["encode"]
+    return {"json": _encoded(what, release(question))}
+
+
+def _encoded(what: Any, under: Release) -> str:
+    if isinstance(what, list):
+        version = 2 if under.since("0.10.1") else 1
+        return encode_config_change(what[0], what[1], version)
+    if "leader" in what:
+        return encode_state(
+            LeaderIsrAndControllerEpoch(
+                what["leader"], what["leaderEpoch"], tuple(what["isr"]), what["controllerEpoch"]
+            )
+        )
+    if "endpoints" in what:
+        info = BrokerInfo(
+            tuple(what["endpoints"]), what["timestamp"], what.get("jmx", -1), what.get("rack")
+        )
+        return encode_broker(info, what.get("version", 4))
+    return encode_config(what)
+
+
+def encode_reassign(question: Question) -> dict[str, Any]:
+    """The text of ``/admin/reassign_partitions``."""
+    targets = given(question)["map"]
+    return {
+        "json": encode_reassignment({TopicPartition.of(one): ids for one, ids in targets.items()})
+    }
+
+
+ANSWERS: dict[tuple[str, str], Answer] = under(
+    "zk_store",
+    epochCalls=epoch_calls,
+    deleteRecursive=delete_recursive,
+    updateLeaderAndIsr=update_states,
+    createSequential=create_sequential,
+    propagateIsr=propagate_isr,
+    readNotifications=read_notifications,
+    configChange=config_change,
+    createPreferredElection=create_preferred,
+    deletePreferredElection=delete_preferred,
+    registerBroker=register_broker,
+    encode=encode,
+    encodeReassign=encode_reassign,
+)
