@@ -45,6 +45,7 @@ COMMANDS: dict[str, Entry] = {
     "lessons": Entry("conformance.cli.lessons", "lessons", "Check what the lessons tell."),
     "explain": Entry("conformance.cli.explain", "explain", "Show a run as a page or a picture."),
     "play": Entry("conformance.cli.play", "play", "Play the model in the browser."),
+    "vectors": Entry("conformance.cli.vectors", "vectors", "Answer cases of Kafka's behaviour."),
     "test": Entry("conformance.cli.test", "test", "Run the project's own gates and tests."),
 }
 

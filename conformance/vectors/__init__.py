@@ -1,0 +1,1 @@
+"""Input → expected cases of Kafka's behaviour, answered by the model and by the implementation."""

@@ -1,0 +1,215 @@
+"""Files of cases: read, checked against the schema, each case with its operation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance.vectors.releases import NoRange, release_of
+
+Input = Mapping[str, Any]
+
+
+class BadFile(ValueError):
+    """A file that is none of the known ones, or does not follow the schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case. ``file`` is the stem of the file's name; ``release`` the one it is asked under."""
+
+    file: str
+    number: int
+    name: str
+    source: str
+    versions: str
+    release: str
+    operation: str
+    input: Input
+    expected: Any
+
+    @property
+    def question(self) -> dict[str, Any]:
+        """What a side gets to see: everything but what is expected of it."""
+        return {"input": self.input, "release": self.release, "versions": self.versions}
+
+
+def _by_op(*operations: str) -> Callable[[Input], str | None]:
+    return lambda given: given["op"] if given.get("op") in operations else None
+
+
+def _shape(*rules: tuple[str, set[str]]) -> Callable[[Input], str | None]:
+    """The first operation all of whose names the input has."""
+    return lambda given: next((name for name, keys in rules if keys <= set(given)), None)
+
+
+def _either(*ways: Callable[[Input], str | None]) -> Callable[[Input], str | None]:
+    return lambda given: next((found for way in ways if (found := way(given))), None)
+
+
+def _zk_calls(given: Input) -> str | None:
+    if "calls" not in given:
+        return None
+    first = given["calls"][0][0]
+    return "epochCalls" if first in ("set", "create", "get") else "deleteRecursive"
+
+
+FILES: dict[str, Callable[[Input], str | None]] = {
+    "assignment": _by_op("assign", "rackAlternatedList", "assignProperties", "addPartitions"),
+    "checkpoint_files": _shape(
+        ("checkpoint", {"fileContent"}),
+        ("checkpoint", {"file", "fetch"}),
+        ("checkpoint", {"writes"}),
+    ),
+    "controller_context": _by_op("target", "reassignTo", "assignmentOf", "imbalance"),
+    "controller_flow": _either(
+        _by_op("imbalance", "isrPropagation", "registerController"),
+        _shape(
+            ("moved", {"trigger", "externalEpochBump"}),
+            ("bounce", {"restartFast"}),
+            ("restarts", {"brokers", "steps"}),
+            ("reassign", {"from", "to", "live"}),
+            ("leaders", {"assignment", "steps"}),
+            ("creation", {"assignment", "live"}),
+        ),
+    ),
+    "election": _shape(("elect", {"strategy", "assignment", "isr", "live"})),
+    "leader_epoch_cache": _shape(("epochCache", {"ops"})),
+    "partition_replication": _either(
+        _by_op("outOfSync", "hw", "checkCurrentLeaderEpoch", "produce"),
+        _shape(
+            ("oldFormat", {"becomeLeaderEpoch", "log"}),
+            ("assignmentState", {"adding", "removing", "isr"}),
+            ("leader", {"self", "isr", "replicas"}),
+            ("makeFollower", {"steps"}),
+            ("underReplicated", {"replicas", "isr"}),
+        ),
+    ),
+    "partition_state_machine": _by_op("transition", "effects", "offlineCount", "initialState"),
+    "reassignment": _by_op(
+        "moveMap",
+        "statesToString",
+        "moveStatesToString",
+        "list",
+        "findStates",
+        "parseExecute",
+        "parseGenerate",
+        "execute",
+        "generate",
+        "throttledReplicas",
+        "reassignTrace",
+        "reassignTraceKip455",
+        "guard",
+        "apiValidate",
+    ),
+    "replica_manager": _by_op(
+        "stopReplica", "leaderAndIsr", "brokerEpoch", "fetcherId", "fetchVisibility"
+    ),
+    "replica_state_machine": _by_op("transition", "effects", "startup"),
+    "request_batch": _either(_by_op("versions"), _shape(("batch", {"calls"}))),
+    "request_sequences": _shape(
+        ("sequence", {"event"}), ("emptyPartitions", {"partitionsArgument"})
+    ),
+    "topic_admin": _by_op(
+        "validateName",
+        "validChar",
+        "collision",
+        "collisionChars",
+        "parseReplicaAssignment",
+        "alter",
+        "create",
+        "delete",
+        "list",
+        "describe",
+        "validateAssignment",
+    ),
+    "topic_deletion": _either(
+        _by_op(
+            "resumeDecision",
+            "completionZkOrder",
+            "deleteZnodeForMissingTopic",
+            "deleteDisabled",
+            "deleteTwice",
+            "delete",
+            "addPartitionsDuringDelete",
+        ),
+        _shape(("scenario", {"brokers", "topics", "steps"})),
+    ),
+    "truncation": _by_op(
+        "offsetTruncationState",
+        "offsetTruncationStateOld",
+        "scenario",
+        "leaderFetchValidation",
+        "loops",
+        "fetchState",
+        "epochFetches",
+    ),
+    "zk_store": _either(
+        _by_op(
+            "updateLeaderAndIsr",
+            "createSequential",
+            "propagateIsr",
+            "readNotifications",
+            "configChange",
+            "createPreferredElection",
+            "deletePreferredElection",
+            "registerBroker",
+            "encode",
+            "encodeReassign",
+        ),
+        _zk_calls,
+    ),
+}
+"""By file, how the operation of a case is told from its input."""  # fmt: skip
+
+_FIELDS = ("source", "case", "versions", "input", "expected")
+
+
+def read_cases(path: Path) -> list[Case]:
+    """The cases of a file. BadFile says what is wrong, with the number of the case."""
+    if path.stem not in FILES or path.suffix != ".json":
+        raise BadFile(f"{path} is no file of vectors; there are {', '.join(FILES)} (.json)")
+    try:
+        loaded = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadFile(f"{path} cannot be read: {error.strerror}") from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise BadFile(f"{path} is no JSON: {error}") from error
+    if not isinstance(loaded, list):
+        raise BadFile(f"{path} holds no list; a file of vectors is a JSON array of cases")
+    return [_case(path, number, entry) for number, entry in enumerate(loaded)]
+
+
+def _case(path: Path, number: int, entry: Any) -> Case:
+    where = f"{path}, case {number}"
+    if not isinstance(entry, dict):
+        raise BadFile(f"{where}: is no object; a case has {', '.join(_FIELDS)}")
+    missing = [name for name in _FIELDS if name not in entry]
+    if missing:
+        raise BadFile(f"{where}: lacks {', '.join(missing)}; a case has {', '.join(_FIELDS)}")
+    given = entry["input"]
+    try:
+        operation = FILES[path.stem](given) if isinstance(given, dict) else None
+        release = release_of(str(entry["versions"]))
+    except NoRange as error:
+        raise BadFile(f"{where}: {error}") from error
+    except (KeyError, IndexError, TypeError) as error:
+        raise BadFile(f"{where}: its input follows no known schema ({error!r})") from error
+    if operation is None:
+        said = given.get("op") if isinstance(given, dict) else given
+        told = f"op {said!r}" if said is not None else f"an input of {', '.join(sorted(given))}"
+        raise BadFile(f"{where}: {told} is no operation of {path.stem}")
+    return Case(
+        path.stem,
+        number,
+        str(entry["case"]),
+        str(entry["source"]),
+        str(entry["versions"]),
+        release,
+        operation,
+        given,
+        entry["expected"],
+    )

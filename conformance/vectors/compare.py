@@ -1,0 +1,103 @@
+"""Whether an answer is what a case expects.
+
+An expected object names what was observed, not everything there is: an answer may say more. Where
+the names are data (partitions, brokers, topics), or there are none, the object must be the same.
+What is for readers is not compared; "messageContains" and "messageStartsWith" look for a text in
+the message.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.vectors.cases import Case
+from conformance.vectors.releases import bounds
+from impl.releases import Release
+
+FOR_READERS = frozenset({"note", "why", "events"})
+"""Names whose values are prose that explains an expectation."""
+
+SAME_KEYS = frozenset(
+    {
+        "added", "assignment", "entries", "failed", "follower", "leader", "logDirs",
+        "partitions", "readAfter", "read", "updated",
+    }
+)  # fmt: skip
+"""Names of objects whose keys are data: nothing may be missing, and nothing be there besides."""
+
+NAMED_BY_DATA = SAME_KEYS | {"replicas"}
+"""Names of objects of which an empty one says that there is nothing."""
+
+ANYTHING = frozenset({"(first)", "depends on election"})
+"""Values that a case leaves open."""
+
+REST = "..."
+"""In a list: any number of values."""
+
+_MISSING = object()
+_ALTERNATIVE = re.compile(r"(?P<name>\w+) \((?P<versions>[^)]*\d[^)]*)\)")
+_QUOTED = re.compile(r"'[^']*'")
+
+
+def agrees(expected: Any, got: Any, case: Case, name: str = "") -> bool:
+    """The answer is what a case expects; ``name`` is the field that both stand in."""
+    if isinstance(expected, str) and expected in ANYTHING:
+        return True
+    if isinstance(expected, dict):
+        return isinstance(got, Mapping) and _object_agrees(expected, got, case, name)
+    if isinstance(expected, list):
+        return isinstance(got, list | tuple) and _list_agrees(expected, list(got), case, name)
+    if name == "error" and isinstance(expected, str) and isinstance(got, str):
+        return error_name(expected, case.release) == got.split(" ")[0]
+    if name in ("json", "data") and isinstance(expected, str) and isinstance(got, str):
+        return bool(json.loads(expected) == json.loads(got))
+    return type(expected) is type(got) and bool(expected == got)
+
+
+def error_name(expected: str, release: str) -> str:
+    """The name of the expected error; of several ("A (<=0.11) / B (1.0+)") the release's own."""
+    for part in expected.split(" / "):
+        found = _ALTERNATIVE.fullmatch(part)
+        if found is None:
+            break
+        first, last = bounds(found["versions"])
+        if first <= Release.of(release).parts <= last:
+            return found["name"]
+    return expected.split(" ")[0]
+
+
+def _object_agrees(expected: dict[str, Any], got: Mapping[str, Any], case: Case, name: str) -> bool:
+    wanted = {key: value for key, value in expected.items() if key not in FOR_READERS}
+    if not expected and name in NAMED_BY_DATA:
+        return not got
+    if name in SAME_KEYS and set(wanted) != set(got):
+        return False
+    return all(_field_agrees(key, value, got, case) for key, value in wanted.items())
+
+
+def _field_agrees(key: str, value: Any, got: Mapping[str, Any], case: Case) -> bool:
+    if key in ("messageContains", "messageStartsWith"):
+        message = str(got.get("message", ""))
+        if "topic" not in case.input:  # the case does not say what the topic is called
+            value, message = _QUOTED.sub("''", value), _QUOTED.sub("''", message)
+        return message.startswith(value) if key.endswith("StartsWith") else value in message
+    if key.endswith("Set") and key not in got:
+        members = got.get(key.removesuffix("Set"), _MISSING)
+        return isinstance(members, list | tuple) and sorted(members) == sorted(value)
+    return key in got and agrees(value, got[key], case, key)
+
+
+def _list_agrees(expected: list[Any], got: list[Any], case: Case, name: str) -> bool:
+    if REST in expected:
+        cut = expected.index(REST)
+        head, tail = expected[:cut], expected[cut + 1 :]
+        if len(got) < len(head) + len(tail):
+            return False
+        ends = got[: len(head)] + (got[-len(tail) :] if tail else [])
+        return _list_agrees(head + tail, ends, case, name)
+    return len(expected) == len(got) and all(
+        agrees(one, other, case, name) for one, other in zip(expected, got, strict=True)
+    )

@@ -1,0 +1,141 @@
+"""Cases put to one side or to both, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from conformance.vectors.cases import Case
+from conformance.vectors.compare import agrees
+from conformance.vectors.not_applicable import NOT_APPLICABLE, NOT_COMPARED
+from specs.verdict import Verdict
+
+Answers = Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Any]]
+SIDES = ("model", "impl")
+
+
+class Outcome(Enum):
+    """What became of a case on one side."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_APPLICABLE = "not applicable"
+    UNANSWERED = "unanswered"
+
+    @property
+    def checked(self) -> bool:
+        """It was answered, rightly or not."""
+        return self in (Outcome.PASSED, Outcome.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One case on one side; ``got`` is the answer, or the defect that there was instead of one."""
+
+    case: Case
+    outcome: Outcome
+    got: Any = None
+
+
+@dataclass(slots=True)
+class Row:
+    """One file on one side."""
+
+    file: str
+    on: str
+    judged: list[Judged] = field(default_factory=list)
+
+    def count(self, outcome: Outcome) -> int:
+        """How many cases came to this."""
+        return sum(one.outcome is outcome for one in self.judged)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Broken by one failure; unknown with a case unanswered; not checked without a check."""
+        if self.count(Outcome.FAILED):
+            return Verdict.BROKEN
+        if self.count(Outcome.UNANSWERED):
+            return Verdict.UNKNOWN
+        return Verdict.HOLDS if self.count(Outcome.PASSED) else Verdict.NOT_CHECKED
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A case on which model and implementation came to different outcomes."""
+
+    case: Case
+    model: Judged
+    impl: Judged
+
+
+def answers_of(side: str) -> Answers:
+    """Who answers for a side."""
+    if side == "model":
+        from conformance.vectors import model_side
+
+        return model_side.ANSWERS
+    from impl import vectors
+
+    return vectors.ANSWERS
+
+
+def judge(file: str, cases: Sequence[Case], side: str, answers: Answers) -> Row:
+    """Put a file's cases to a side."""
+    declared = NOT_APPLICABLE[side]
+    silent = NOT_COMPARED[side]
+    return Row(file, side, [_judged(case, answers, declared, silent) for case in cases])
+
+
+def _judged(
+    case: Case,
+    answers: Answers,
+    declared: Mapping[tuple[str, str], str],
+    silent: frozenset[str],
+) -> Judged:
+    key = (case.file, case.operation)
+    if key not in answers:
+        why = declared.get(key)
+        return Judged(case, Outcome.UNANSWERED if why is None else Outcome.NOT_APPLICABLE, why)
+    try:
+        got = answers[key](case.question)
+    except Exception as defect:
+        # A case that makes an answer stumble has failed; the run goes on to the other cases.
+        return Judged(case, Outcome.FAILED, f"{type(defect).__name__}: {defect}")
+    expected = case.expected
+    if isinstance(expected, dict):
+        expected = {name: value for name, value in expected.items() if name not in silent}
+    passed = bool(expected) and agrees(expected, got, case)
+    return Judged(case, Outcome.PASSED if passed else Outcome.FAILED, got)
+
+
+def disagreements(model: Row, impl: Row) -> list[Disagreement]:
+    """The cases that both checked, and that only one of them got right."""
+    return [
+        Disagreement(one.case, one, other)
+        for one, other in zip(model.judged, impl.judged, strict=True)
+        if one.outcome.checked and other.outcome.checked and one.outcome is not other.outcome
+    ]
+
+
+def overall(rows: Sequence[Row]) -> Verdict:
+    """The verdict of a run: nothing checked at all is never green."""
+    verdicts = [row.verdict for row in rows]
+    for verdict in (Verdict.BROKEN, Verdict.UNKNOWN):
+        if verdict in verdicts:
+            return verdict
+    return Verdict.HOLDS if Verdict.HOLDS in verdicts else Verdict.NOT_CHECKED
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can say it."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, set | frozenset):
+        return sorted(plain(one) for one in value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)

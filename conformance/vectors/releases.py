@@ -1,0 +1,69 @@
+"""Under which release a case is asked: the newest supported one among its ``versions``.
+
+``versions`` is prose with a range at its head: "2.0+", "0.10-1.0", "<=2.2", "0.9-2.x ZK ISR",
+"2.3+ (2.0-2.2 without …)". What follows a bracket or a semicolon is for readers.
+"""
+
+from __future__ import annotations
+
+import re
+
+from impl.releases import PRESETS, Release
+
+_NUMBER = r"\d+\.[\dx]+(?:\.\d+)?"
+_UNTIL = re.compile(rf"<=\s*({_NUMBER})")
+_BETWEEN = re.compile(rf"({_NUMBER})\s*-\s*({_NUMBER})")
+_SINCE = re.compile(rf"({_NUMBER})\s*\+")
+_EXACT = re.compile(rf"({_NUMBER})")
+_NEVER = (10**6,)
+
+
+class NoRange(ValueError):
+    """The text names no range of releases."""
+
+
+def bounds(versions: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """First and last release of a range, both inclusive; a last line includes its last patch."""
+    head = re.split(r"[(;]", versions)[0]
+    if found := _UNTIL.search(head):
+        return (0,), _last(found[1])
+    if found := _BETWEEN.search(head):
+        return _first(found[1]), _last(found[2])
+    if found := _SINCE.search(head):
+        return _first(found[1]), _NEVER
+    if found := _EXACT.search(head):
+        return _first(found[1]), _last(found[1])
+    raise NoRange(f'versions are such as "2.0+", "0.10-1.0" or "<=2.2", not {versions!r}')
+
+
+def release_of(versions: str) -> str:
+    """The newest supported release in the range.
+
+    Where none is (0.10.0 alone, 2.8 and later), the bound of the range that is nearest to them:
+    what depends on the release alone, as texts do, can still be answered.
+    """
+    first, last = bounds(versions)
+    inside = [name for name in PRESETS if first <= Release.of(name).parts <= last]
+    if inside:
+        return inside[-1]
+    newest = Release.of(PRESETS[-1]).parts
+    bound = first if first > newest else tuple(part for part in last if part != _OPEN)
+    return ".".join(map(str, bound))
+
+
+def spans(versions: str, release: str) -> bool:
+    """The range begins before a release and reaches it."""
+    first, last = bounds(versions)
+    return first < Release.of(release).parts <= last
+
+
+_OPEN = 10**6
+
+
+def _first(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.replace("x", "0").split("."))
+
+
+def _last(text: str) -> tuple[int, ...]:
+    parts = [_OPEN if part == "x" else int(part) for part in text.split(".")]
+    return tuple(parts) if len(parts) > 2 else (*parts, _OPEN)

@@ -1,0 +1,77 @@
+"""The implementation answers the public cases as Kafka does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.vectors.cases import FILES, read_cases
+from conformance.vectors.judge import Outcome, answers_of, judge
+from conformance.vectors.not_applicable import NOT_APPLICABLE
+from impl.releases import PRESETS
+from impl.vectors import ANSWERS
+
+VECTORS = Path(__file__).parents[4] / "shared" / "kafka" / "vectors"
+needs_cases = pytest.mark.skipif(
+    not VECTORS.is_dir(), reason="shared/kafka/vectors is not beside the repository"
+)
+
+
+@needs_cases
+@pytest.mark.parametrize("file", sorted(FILES))
+def test_every_case_is_answered_as_kafka_does(file: str):
+    path = VECTORS / f"{file}.json"
+
+    row = judge(path.name, read_cases(path), "impl", answers_of("impl"))
+
+    wrong = [
+        (one.case.number, one.case.name, one.case.expected, one.got)
+        for one in row.judged
+        if one.outcome in (Outcome.FAILED, Outcome.UNANSWERED)
+    ]
+    assert wrong == []
+    assert row.count(Outcome.PASSED)
+
+
+@needs_cases
+def test_at_least_460_of_the_cases_apply():
+    rows = [
+        judge(path.name, read_cases(path), "impl", answers_of("impl"))
+        for path in sorted(VECTORS.glob("*.json"))
+    ]
+
+    assert sum(row.count(Outcome.PASSED) for row in rows) >= 460
+
+
+@needs_cases
+def test_answers_do_not_depend_on_who_asked_before():
+    cases = [case for path in sorted(VECTORS.glob("*.json")) for case in read_cases(path)]
+    answered = [case for case in cases if (case.file, case.operation) in ANSWERS]
+
+    first = [ANSWERS[case.file, case.operation](case.question) for case in answered]
+    second = [ANSWERS[case.file, case.operation](case.question) for case in reversed(answered)]
+
+    assert first == second[::-1]
+
+
+@needs_cases
+def test_no_answer_stumbles_under_any_release_that_its_case_does_not_name():
+    cases = [case for path in sorted(VECTORS.glob("*.json")) for case in read_cases(path)]
+
+    answered = [case for case in cases if (case.file, case.operation) in ANSWERS]
+
+    for case in answered:
+        for release in PRESETS:
+            ANSWERS[case.file, case.operation]({**case.question, "release": release})
+
+
+def test_what_is_answered_is_not_declared_to_be_unanswered():
+    assert not set(NOT_APPLICABLE["impl"]) & set(ANSWERS)
+
+
+def test_declared_operations_belong_to_known_files_and_say_why():
+    for side in ("impl", "model"):
+        for (file, _), why in NOT_APPLICABLE[side].items():
+            assert file in FILES
+            assert len(why) > 20
