@@ -119,7 +119,9 @@ class Lesson:
         return "".join([*pieces, self.text[end:]])
 
     def _question(self, block: Block) -> Question:
-        asked, *lines = [line for line in block.text.splitlines() if line.strip()] or [""]
+        lines = [line for line in block.text.splitlines() if line.strip()]
+        first = next((n for n, line in enumerate(lines) if line[:2] in ("+ ", "- ")), len(lines))
+        asked, lines = " ".join(lines[:first]), lines[first:]
         marks = [line[:2] for line in lines]
         if not asked or marks.count("+ ") != 1 or set(marks) - {"+ ", "- "} or len(lines) < 2:
             raise LessonError(
@@ -132,7 +134,8 @@ class Lesson:
         try:
             return parse(block.text, f"{self.path}")
         except StoryError as error:
-            raise LessonError(str(error)) from error
+            line = block.line + error.line - 1
+            raise LessonError(f"{self.path}:{line}: {error.what}") from error
 
 
 def read_lesson(path: Path) -> Lesson:
