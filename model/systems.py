@@ -9,9 +9,10 @@ from model.language import ProtocolError, System
 from model.language.errors import unknown_name
 from model.replication import SYSTEM as REPLICATION
 from model.replication.history import SYSTEM as HISTORY
+from model.topics import SYSTEM as TOPICS
 
 SYSTEMS: dict[str, System] = {
-    system.name: system for system in (CLASSIC, ELECTION, REPLICATION, HISTORY, CLUSTER)
+    system.name: system for system in (CLASSIC, ELECTION, REPLICATION, HISTORY, CLUSTER, TOPICS)
 }
 
 

@@ -150,6 +150,44 @@ SWITCHES: dict[str, Switch] = {
             "a crash takes no record from the log: what replicas have, they keep",
             "an assumption (KIP-101, KIP-966)",
         ),
+        Switch(
+            "delete_topic_enable", (False, True),
+            "a topic may be deleted at all", "default true since 1.0 (KAFKA-5384)",
+        ),
+        Switch(
+            "deletion_resumed", (False, True),
+            "a new controller goes on with the deletions that it finds requested",
+            "KAFKA-1681 (0.8.2)",
+        ),
+        Switch(
+            "leaderless_replicas_stop", (False, True),
+            "a replica goes offline even where its partition has no state",
+            "KAFKA-6650 (2.0)",
+        ),
+        Switch(
+            "additions_undone", (False, True),
+            "partitions added to a topic that is being deleted are taken out of its node again",
+            "KAFKA-6612 (2.0)",
+        ),
+        Switch(
+            "partitions_leave_first", (False, True),
+            "the partitions of a topic leave their state machine when its deletion starts, not "
+            "when it ends", "KAFKA-6753 (2.1)",
+        ),
+        Switch(
+            "offline_becomes_ineligible", (False, True),
+            "a replica that is offline already may become ineligible for deletion",
+            "KAFKA-8237 (2.3)",
+        ),
+        Switch(
+            "topics_have_ids", (False, True),
+            "a broker refuses a LeaderAndIsr for a directory of another topic of that name",
+            "KIP-516 (2.8)",
+        ),
+        Switch(
+            "dead_replicas_stay", (False, True),
+            "no replica is reassigned away from a broker that is dead", "an assumption (KIP-516)",
+        ),
     )
 }  # fmt: skip
 
@@ -161,12 +199,14 @@ _FIXED_BEFORE: dict[str, object] = {
     "isr_write_read_back": True,
     "checkpoint_complete": True,
     "metadata_first": True,
+    "deletion_resumed": True,
 }
 """Before 0.10, the first preset."""
 
 _LEFT_OUT: dict[str, object] = {
     "epoch_taken_with_role": True, "isr_adopted_when_written": True, "isr_write_locks": True,
     "log_survives_crash": True, "isr_takes_the_living": True,
+    "dead_replicas_stay": True,
 }  # fmt: skip
 """Faults that no preset has, and designs of 2.7 that would need care of their own."""
 
@@ -178,21 +218,27 @@ _0_10: dict[str, object] = {
     # Up to 1.0 the last member is kept only while unclean election is off, as it is from 0.11.
     "unclean_leader_election": True, "isr_keeps_last_member": False,
     "announcement": "all_partitions", "bounces_seen": False, "dead_replicas_taken_offline": False,
+    "delete_topic_enable": False, "leaderless_replicas_stop": False, "additions_undone": False,
+    "partitions_leave_first": False, "offline_becomes_ineligible": False,
+    "topics_have_ids": False,
 }  # fmt: skip
 _0_11: dict[str, object] = {
     **_0_10, "truncation": "kip_101",
     "unclean_leader_election": False, "isr_keeps_last_member": True,
 }  # fmt: skip
+_1_1: dict[str, object] = {**_0_11, "delete_topic_enable": True}
 _2_0: dict[str, object] = {
-    **_0_11, "truncation": "kip_279", "truncates_again": "missed_epoch",
+    **_1_1, "truncation": "kip_279", "truncates_again": "missed_epoch",
     "epoch_recorded": "on_election", "isr_join_needs_epoch_start": True,
+    "leaderless_replicas_stop": True, "additions_undone": True,
 }  # fmt: skip
 _2_1: dict[str, object] = {
     **_2_0, "zk_writes_fenced": True, "truncates_again": "every_epoch", "fetch_fencing": True,
+    "partitions_leave_first": True,
 }  # fmt: skip
 _2_3: dict[str, object] = {
     **_2_1, "broker_epoch": True, "announcement": "live_brokers", "bounces_seen": True,
-    "dead_replicas_taken_offline": True,
+    "dead_replicas_taken_offline": True, "offline_becomes_ineligible": True,
 }  # fmt: skip
 _2_4: dict[str, object] = {**_2_3}
 _2_7: dict[str, object] = {**_2_4}
@@ -200,7 +246,7 @@ _2_7: dict[str, object] = {**_2_4}
 RELEASES: dict[str, tuple[str, dict[str, object]]] = {
     "0.10": ("followers truncate to the high watermark", _0_10),
     "0.11": ("leader epochs in the log (KIP-101)", _0_11),
-    "1.1": ("asynchronous controller", _0_11),
+    "1.1": ("asynchronous controller", _1_1),
     "2.0": ("truncation that survives fast elections (KIP-279)", _2_0),
     "2.1": ("fenced fetches (KIP-320) and fenced controller writes", _2_1),
     "2.3": ("the default: the last release with the twelve-step reassignment", _2_3),

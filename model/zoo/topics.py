@@ -2,27 +2,44 @@
 
 from model.zoo.entry import Entry, Expression
 
-_TOPICS = "needs topics: their creation and deletion"
-
 ENTRIES = (
     Entry(
         40, "KAFKA-1681", "a deletion is not taken up by the next controller",
         ("KAFKA-1558",), "0.8.2.0",
         "The request stays, and nobody goes on with it.",
-        "no_wedge", "deletion_not_resumed", excuse=_TOPICS,
+        "no_wedge", "deletion_not_resumed",
+        Expression(
+            "topics", "2.3", "no_wedge", {"crashes": 0}, {"deletion_resumed": False}, quick=True,
+        ),
+        remark="One controller is enough, if the request is there before it comes to office.",
     ),
     Entry(
         41, "KIP-516", "a topic that was deleted lives on under its successor's name",
         (), "2.8 and later (topic ids)",
         "A broker that was away brings the old log; epochs and offsets fit, and nothing is cut.",
-        "no_resurrection", "topic_by_name", excuse=_TOPICS,
-        remark="A limit of every release of the presets: topics are known by name only.",
+        "no_resurrection", "topic_by_name",
+        Expression(
+            "topics", "2.8", "no_resurrection", {"moves": 1},
+            {"topics_have_ids": False, "dead_replicas_stay": False}, quick=True,
+        ),
+        remark="A limit of every release up to 2.7: topics are known by name only, and it shows "
+        "where replicas are reassigned away from dead brokers. No leader need fail: the broker "
+        "that was away may lead the new topic from its start.",
     ),
     Entry(
         42, "KAFKA-6612", "partitions are added to a topic that is being deleted",
         (), "2.0.0",
-        "The new partitions come to life after the old ones are gone: half a topic.",
-        "no_resurrection", "add_parts_while_deleting", excuse=_TOPICS,
+        "The controller skips them, and ZooKeeper keeps them: what is there and what the "
+        "controller knows are two topics.",
+        "zookeeper_is_known", "add_parts_while_deleting",
+        Expression(
+            "topics", "2.3", "zookeeper_is_known",
+            {"partitions": 2, "controllers": 1, "crashes": 0, "expiries": 0},
+            {"additions_undone": False}, quick=True,
+        ),
+        remark="No release brought them to life: up to 1.1 they were skipped, and the next "
+        "controller found partitions without a state, which it could not take offline "
+        "(KAFKA-6650): then the deletion never ends.",
     ),
     Entry(
         43, "KAFKA-1387", "a broker finds its own old node, and takes it for another's",

@@ -85,8 +85,9 @@ class Places:
     def record(self, name: str, indices: tuple[Term, ...], scope: Scope) -> str | None:
         """The text that reads a record at an index; None for one that cannot be named alone."""
         for part in self.parts_of(name):
-            if indices and f"{name}.{part}" in self._fields:
-                return self.read(f"{name}.{part}", indices, scope)[0].removesuffix(f".{part}")
+            leaf = self._fields.get(f"{name}.{part}")
+            if indices and leaf is not None and _keys_of(leaf) == len(indices):
+                return self.read(leaf.name, indices, scope)[0].removesuffix(f".{part}")
         return None
 
     def sort(self, name: str) -> Sort:
@@ -116,3 +117,8 @@ class Places:
         text, _, _ = self.read(name, tuple(indices), scope)
         base, dot, last = text.rpartition(".")
         return (base, part, self.parts_of(parent)) if dot and last == part else None
+
+
+def _keys_of(leaf: Field) -> int:
+    """How many indices lead to a field: those of a set's elements are within it."""
+    return len(leaf.dims) if leaf.set_from is None else leaf.set_from

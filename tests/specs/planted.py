@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from model.language import RecordedSystem
 from model.systems import SYSTEMS
+from tests.topics.planted import TOPICS
 
 
 @dataclass(frozen=True)
@@ -257,3 +258,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ),
 }
 """(system, claim) -> its bugs. A claim without one could not fail, for all that anybody knows."""
+
+BUGS.update(
+    {("topics", claim): tuple(Bug(**one) for one in bugs) for claim, bugs in TOPICS.items()}
+)

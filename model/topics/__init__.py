@@ -1,0 +1,146 @@
+"""One topic under ZooKeeper: created, enlarged, deleted, and created again under its name.
+
+What is abstracted: a partition's leader epoch and zkVersion (`replication` has them);
+UpdateMetadata, and /config/topics/T, which comes and goes with the topic; logs, of which only is
+kept whether they are the topic's own. All that a batch writes is one step; between two batches a
+controller may die. A request is about all partitions of a broker at once.
+"""
+
+from dataclasses import replace
+
+from model.language import ALL, Bound, System
+from model.protocol.office import (
+    broker_becomes_controller,
+    broker_finds_it_moved,
+    broker_learns_it_won,
+    controller_node_is_deleted,
+    controller_resigns,
+    reply_is_lost,
+    winner_takes_itself_for_another,
+)
+from model.protocol.zookeeper import session_expires
+from model.topics.admin import admin_adds_partition, admin_creates_topic, admin_deletes_topic
+from model.topics.broker import (
+    broker_cannot_delete,
+    broker_obeys_leader_and_isr,
+    broker_refuses_older_controller,
+    broker_stops_replicas,
+    leader_expands_isr,
+)
+from model.topics.changes import (
+    controller_elects_for_failed,
+    controller_elects_for_started,
+    controller_sees_failure,
+    controller_sees_start,
+    controller_takes_replicas_offline,
+)
+from model.topics.claims import CLAIMS
+from model.topics.completion import (
+    deletion_is_complete,
+    partition_node_is_removed,
+    request_is_removed,
+    topic_node_is_removed,
+)
+from model.topics.creation import (
+    controller_creates_states,
+    controller_enlists_replicas,
+    controller_makes_partitions,
+    controller_makes_replicas,
+    controller_sees_no_other_partition,
+    controller_sees_no_other_topic,
+    controller_sees_partitions,
+    controller_sees_topic,
+    controller_sees_topic_gone,
+    controller_skips_addition,
+    controller_undoes_addition,
+)
+from model.topics.deletion import (
+    controller_deletes_replicas,
+    controller_drops_request,
+    controller_hears_deletion,
+    controller_queues_deletion,
+    controller_sees_no_request,
+    controller_stops_replicas,
+    deletion_is_retried,
+    deletion_starts,
+    deletion_waits,
+)
+from model.topics.elections import controller_write_is_fenced
+from model.topics.failover import (
+    controller_reads_context,
+    partition_state_machine_starts,
+    replica_state_machine_starts,
+)
+from model.topics.lifecycle import (
+    broker_crashes,
+    broker_reconnects,
+    broker_starts,
+    dead_replica_is_reassigned,
+)
+from model.topics.progress import PROGRESS
+from model.topics.requests import request_is_lost
+from model.topics.state import STATE
+from model.versions import SWITCHES, presets
+
+
+def initial(new):
+    """Every broker runs and is registered; there is no controller, and no topic."""
+    new.zk.registered = ALL
+    new.up            = ALL
+
+
+_SWITCHES = (
+    "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "delete_topic_enable",
+    "deletion_resumed", "leaderless_replicas_stop", "additions_undone", "partitions_leave_first",
+    "offline_becomes_ineligible", "dead_replicas_taken_offline", "topics_have_ids",
+    "dead_replicas_stay")
+
+_RELEASES = presets(_SWITCHES)
+_NEWEST = list(_RELEASES.values())[-1]
+
+SYSTEM = System(
+    name="topics",
+    about="one topic by its name: creation, added partitions, deletion, and creation again",
+    state=STATE,
+    initial=initial,
+    transitions=(
+        admin_creates_topic, admin_adds_partition, admin_deletes_topic,
+        broker_crashes, session_expires, broker_starts, broker_reconnects,
+        broker_becomes_controller, reply_is_lost, broker_learns_it_won, broker_finds_it_moved,
+        winner_takes_itself_for_another, controller_resigns, controller_node_is_deleted,
+        controller_write_is_fenced,
+        controller_reads_context, replica_state_machine_starts, partition_state_machine_starts,
+        controller_sees_topic, controller_sees_topic_gone, controller_sees_no_other_topic,
+        controller_sees_partitions, controller_undoes_addition, controller_skips_addition,
+        controller_sees_no_other_partition,
+        controller_makes_partitions, controller_makes_replicas, controller_creates_states,
+        controller_enlists_replicas,
+        controller_sees_failure, controller_elects_for_failed, controller_takes_replicas_offline,
+        controller_sees_start, controller_elects_for_started,
+        controller_queues_deletion, controller_drops_request, controller_sees_no_request,
+        deletion_starts, controller_stops_replicas, controller_deletes_replicas,
+        controller_hears_deletion, deletion_waits, deletion_is_retried,
+        deletion_is_complete, partition_node_is_removed, topic_node_is_removed,
+        request_is_removed,
+        broker_obeys_leader_and_isr, broker_refuses_older_controller, broker_stops_replicas,
+        broker_cannot_delete, leader_expands_isr, request_is_lost,
+        dead_replica_is_reassigned),
+    claims=(*CLAIMS, *PROGRESS),
+    versions={
+        **_RELEASES,
+        "2.8": replace(
+            _NEWEST, name="2.8", switches={**_NEWEST.switches, "topics_have_ids": True},
+            about="topics have ids, and brokers compare them (KIP-516)")},
+    default_version="2.3",
+    bounds={
+        "brokers": Bound(2, 1, "brokers, of which any may have a replica"),
+        "partitions": Bound(1, 1, "partitions of the topic"),
+        "controllers": Bound(2, 1, "greatest controller epoch"),
+        "crashes": Bound(1, 0, "processes that crash, in all"),
+        "expiries": Bound(1, 0, "sessions that expire and /controller deletions, in all"),
+        "losses": Bound(0, 0, "answers to a registration that are lost, in all"),
+        "moves": Bound(0, 0, "replicas moved off a dead broker, in all"),
+        "failures": Bound(0, 0, "requests to delete that a disk fails, in all"),
+    },
+    switches={name: SWITCHES[name].about for name in _SWITCHES},
+)

@@ -1,0 +1,144 @@
+"""A broker's side: it leads or follows, stops, deletes; and what is in its directories.
+
+A directory is found by its name. What lies in it from an earlier topic of that name is taken for
+the topic's own: epochs and offsets begin anew with each topic, so that nothing tells them apart.
+
+Source: kafka.server.ReplicaManager.becomeLeaderOrFollower, stopReplicas
+"""
+
+from model.language import (
+    all_of,
+    any_of,
+    implies,
+    lam,
+    not_,
+    require,
+    some,
+    transition,
+    version,
+    when,
+)
+from model.protocol.state import BROKERS
+from model.topics.requests import is_order, is_stop
+from model.topics.state import CONTROLLERS, PARTITIONS
+
+
+def require_process(now, broker):
+    require(now.up.has(broker),                     "the broker's process runs")
+
+
+def accepts(now, broker, request):
+    """The partitions of a request that are not refused for another topic's directory."""
+    if not version.topics_have_ids:
+        return lambda p: request.order[p] != "none"
+    mine = now.replica[broker]
+    return lambda p: all_of(                        # INCONSISTENT_TOPIC_ID, KIP-516
+        request.order[p] != "none",
+        implies(mine[p].directory == "current", not_(request.outdated[p])),
+        implies(mine[p].directory == "stale", request.outdated[p]))
+
+
+@transition(broker=BROKERS, controller=CONTROLLERS)
+def broker_obeys_leader_and_isr(now, new, broker, controller):
+    """A broker leads, follows, or only opens the log where nobody leads. A directory is made where
+    there is none."""
+    request = now.request[controller][broker]
+    require_process(now, broker)
+    require(is_order(request),                      "a LeaderAndIsr is under way to it")
+    require(controller >= now.seen[broker],         "it has seen no newer controller")
+
+    is_accepted = accepts(now, broker, request)
+
+    def replica(p):
+        mine, order, accepted = now.replica[broker][p], request.order[p], is_accepted(p)
+        empty = all_of(accepted, mine.directory == "none")
+        return mine.but(
+            role=when(all_of(accepted, order == "lead"), "leader",
+                      when(all_of(accepted, order == "follow"), "follower", mine.role)),
+            directory=when(all_of(empty, request.outdated[p]), "stale",
+                           when(empty, "current", mine.directory)))
+
+    new.replica[broker] = lam(PARTITIONS, replica)
+    new.seen[broker]    = controller
+    new.risen           = any_of(now.risen, some(PARTITIONS, lambda p: all_of(
+        is_accepted(p), request.order[p] == "lead",
+        not_(request.outdated[p]), now.replica[broker][p].directory == "stale")))
+    new.request[controller][broker] = request.but(
+        order=lam(PARTITIONS, lambda p: "none"), outdated=lam(PARTITIONS, lambda p: False))
+
+
+@transition(broker=BROKERS, controller=CONTROLLERS)
+def broker_refuses_older_controller(now, new, broker, controller):
+    """STALE_CONTROLLER_EPOCH: a request of a controller older than one that the broker knows."""
+    request = now.request[controller][broker]
+    require_process(now, broker)
+    require(any_of(is_order(request), is_stop(request)),
+                                                    "a request is under way to it")
+    require(controller < now.seen[broker],          "it has seen a newer controller")
+
+    new.request[controller][broker] = request.but(
+        order=lam(PARTITIONS, lambda p: "none"), outdated=lam(PARTITIONS, lambda p: False),
+        stop=lam(PARTITIONS, lambda p: "none"))
+
+
+def require_stop(now, broker, controller):
+    request = now.request[controller][broker]
+    require_process(now, broker)
+    require(is_stop(request),                       "a StopReplica is under way to it")
+    require(not_(is_order(request)),                "nothing was sent to it before that")
+    require(controller >= now.seen[broker],         "it has seen no newer controller")
+
+
+@transition(broker=BROKERS, controller=CONTROLLERS)
+def broker_stops_replicas(now, new, broker, controller):
+    """A broker stops fetching; with delete the directory goes too, and the answer says so.
+
+    Kafka: its name changes at once, and it is removed a minute later
+    """
+    request = now.request[controller][broker]
+    require_stop(now, broker, controller)
+
+    new.replica[broker] = lam(PARTITIONS, lambda p: now.replica[broker][p].but(
+        role=when(any_of(request.stop[p] == "stop", request.stop[p] == "delete"),
+                  "none", now.replica[broker][p].role),
+        directory=when(request.stop[p] == "delete", "none", now.replica[broker][p].directory)))
+    new.seen[broker] = controller
+    new.request[controller][broker].stop = lam(PARTITIONS, lambda p: when(
+        request.stop[p] == "delete", "deleted",
+        when(request.stop[p] == "stop", "none", request.stop[p])))
+
+
+@transition(broker=BROKERS, controller=CONTROLLERS)
+def broker_cannot_delete(now, new, broker, controller):
+    """KAFKA_STORAGE_ERROR: a directory cannot be renamed; the replica is gone, its data is not."""
+    request = now.request[controller][broker]
+    require_stop(now, broker, controller)
+    require(some(PARTITIONS, lambda p: request.stop[p] == "delete"),
+                                                    "the request is to delete")
+
+    new.replica[broker] = lam(PARTITIONS, lambda p: now.replica[broker][p].but(
+        role=when(any_of(request.stop[p] == "stop", request.stop[p] == "delete"),
+                  "none", now.replica[broker][p].role)))
+    new.seen[broker] = controller
+    new.request[controller][broker].stop = lam(PARTITIONS, lambda p: when(
+        request.stop[p] == "delete", "failed",
+        when(request.stop[p] == "stop", "none", request.stop[p])))
+    new.disk_failed = True
+    new.spent.failures = now.spent.failures + 1
+
+
+@transition(leader=BROKERS, replica=BROKERS, partition=PARTITIONS)
+def leader_expands_isr(now, new, leader, replica, partition):
+    """A follower has caught up: the leader takes it into the ISR, if it still is the leader.
+
+    Why:   that the state names it stands for the zkVersion that the write checks: in
+           `replication` it is that.
+    """
+    state = now.zk.state[partition]
+    require(now.replica[leader][partition].role == "leader",    "the broker believes it leads")
+    require(now.zk.registered.has(leader),                      "it has a ZooKeeper session")
+    require(state.leader == leader,                             "the state names it")
+    require(now.replica[replica][partition].role == "follower", "the replica follows")
+    require(not_(state.isr.has(replica)),                       "it is not in the ISR")
+
+    new.zk.state[partition].isr = state.isr.including(replica)

@@ -1,0 +1,147 @@
+"""Brokers fail and start, as the controller sees it by its watch of /brokers/ids.
+
+That watch needs no notification of its own: the controller compares what it knows with what is
+registered, and sees a difference or not, however often the watch fired. One broker is one event.
+
+Source: KafkaController.BrokerChange, onBrokerFailure, onReplicasBecomeOffline, onBrokerStartup
+"""
+
+from model.language import (
+    BLANK,
+    all_of,
+    any_of,
+    lam,
+    not_,
+    require,
+    some,
+    transition,
+    version,
+    when,
+)
+from model.protocol.state import BROKERS
+from model.topics.elections import elect, require_fence, require_task, task
+from model.topics.replicas import (
+    is_assigned,
+    is_live_replica,
+    leaders_without,
+    may_go_online,
+    moved_to,
+    named,
+    out_of_office,
+    states_without,
+)
+from model.topics.requests import send_orders
+from model.topics.state import PARTITIONS
+from model.topics.tables import PARTITION_TABLE, moved
+from model.topics.zookeeper import has_partition, in_list
+
+
+def hosts(cache, broker):
+    """The broker is in some replica list that the controller knows."""
+    return some(PARTITIONS, lambda p: in_list(cache.known[p], broker))
+
+
+@transition(broker=BROKERS, failed=BROKERS)
+def controller_sees_failure(now, new, broker, failed):
+    """A broker is not registered any more, or anew: what it was sent is dropped, its partitions go
+    offline. The replicas of a topic that is being deleted become ineligible instead, and with them
+    the topic.
+
+    Why:   with KIP-380 a broker that is back before the controller looked is seen by its epoch; up
+           to 2.1 it looks as if nothing had happened.
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "waits",              "it is not in the middle of another event")
+    require(cache.live.has(failed),                 "the broker lives, as far as it knows")
+    registered = now.zk.registered.has(failed)
+    if version.broker_epoch:
+        registered = cache.reached.has(failed)
+    require(not_(registered),                       "its registration is gone")
+
+    def leads(p):
+        others = cache.live.without(failed)
+        return some(BROKERS, lambda b: all_of(cache.leader[p] == b, others.has(b)))
+
+    hit = all_of(cache.queued, hosts(cache, failed))
+    new.cache[broker] = cache.but(
+        task=when(hit, "resumes", task(
+            cache, all_of(has_partition(cache.known, 0), not_(cache.queued)),
+            "elects_for_failed", "waits")),
+        live=cache.live.without(failed), reached=cache.reached.without(failed),
+        gone=when(all_of(has_partition(cache.known, 0), not_(cache.queued)), failed, None),
+        partition=lam(PARTITIONS, lambda p: moved(
+            PARTITION_TABLE, cache.partition[p], "OfflinePartition",
+            all_of(not_(cache.queued), cache.led[p], not_(leads(p))))),
+        replica=moved_to(now, broker, "ReplicaDeletionIneligible", lambda p, b: all_of(
+            hit, b == failed, is_assigned(now, broker, p, b))),
+        ineligible=any_of(cache.ineligible, hit))
+    new.request[now.belief[broker]][failed] = BLANK
+
+
+@transition(broker=BROKERS)
+def controller_elects_for_failed(now, new, broker):
+    """Partitions whose leader failed get another, where a live member of the ISR is left."""
+    require_task(now, broker, "elects_for_failed",  "a broker failed")
+    require_fence(now, broker)
+
+    elect(now, new, broker, "takes_offline")
+
+
+@transition(broker=BROKERS)
+def controller_takes_replicas_offline(now, new, broker):
+    """The failed broker's replicas go offline and out of the ISR; the other live replicas are told,
+    whether that changed anything or not."""
+    cache = now.cache[broker]
+    require_task(now, broker, "takes_offline",      "its partitions were given to others")
+    require_fence(now, broker)
+
+    gone = out_of_office(now, broker, lambda p, b: all_of(
+        cache.gone == b, is_assigned(now, broker, p, b)))
+    new.zk.state      = states_without(now, broker, gone)
+    new.cache[broker] = cache.but(
+        task="waits", gone=None,
+        replica=moved_to(now, broker, "OfflineReplica", gone),
+        leader=leaders_without(now, broker, gone))
+    send_orders(now, new, now.belief[broker],
+                to=lambda p, b: all_of(
+                    cache.led[p], some(BROKERS, lambda g: gone(p, g)), cache.gone != b,
+                    is_live_replica(now, broker, p, b)),
+                leader=lambda p: named(now, p, gone))
+
+
+@transition(broker=BROKERS, started=BROKERS)
+def controller_sees_start(now, new, broker, started):
+    """A broker registered: it is told of every replica that it hosts, of a topic that is being
+    deleted as well, and that deletion may go on.
+
+    Kafka: onBrokerStartup, TopicDeletionManager.resumeDeletionForTopics
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "waits",              "it is not in the middle of another event")
+    require(now.zk.registered.has(started),         "the broker is registered")
+    require(not_(cache.live.has(started)),          "it is dead, as far as the controller knows")
+
+    def told(p, b):
+        return all_of(b == started, is_assigned(now, broker, p, b),
+                      may_go_online(now, broker, p, b))
+
+    hit = all_of(cache.queued, hosts(cache, started))
+    new.cache[broker] = cache.but(
+        task=when(hit, "resumes", task(
+            cache, all_of(has_partition(cache.known, 0), not_(cache.queued)),
+            "elects_for_started", "waits")),
+        live=cache.live.including(started), reached=cache.reached.including(started),
+        replica=moved_to(now, broker, "OnlineReplica", told),
+        ineligible=all_of(cache.ineligible, not_(hit)))
+    send_orders(now, new, now.belief[broker],
+                to=lambda p, b: all_of(told(p, b), cache.led[p]),
+                leader=lambda p: cache.leader[p])
+
+
+@transition(broker=BROKERS)
+def controller_elects_for_started(now, new, broker):
+    """Partitions that wait for a leader get one, if the broker that started may lead them."""
+    require_task(now, broker, "elects_for_started", "a broker started")
+    require_fence(now, broker)
+
+    elect(now, new, broker, "waits")

@@ -1,0 +1,67 @@
+"""The last of a deletion: memory, states, the topic's node, the request. Each can be the last that
+this controller did; the next finds what is left, and does the rest.
+
+Source: TopicDeletionManager.completeDeleteTopic, KafkaZkClient.deleteTopicZNode
+"""
+
+from model.language import BLANK, any_of, lam, not_, require, some, transition, version
+from model.protocol.state import BROKERS
+from model.topics.deletion import all_deleted, partitions_gone, require_resumed
+from model.topics.elections import require_fence, require_task
+from model.topics.replicas import moved_to
+from model.topics.state import PARTITIONS
+from model.topics.zookeeper import fire, topic_exists
+
+
+@transition(broker=BROKERS)
+def deletion_is_complete(now, new, broker):
+    """Every replica is deleted: the controller stops watching the topic, and forgets it.
+
+    Why:   the watch goes first, or it would fire for a successor that is created meanwhile.
+    """
+    cache = now.cache[broker]
+    require_resumed(now, broker)
+    require(all_deleted(cache),                     "every replica is deleted")
+
+    new.cache[broker] = cache.but(
+        task="unregisters", told=cache.told.but(partitions=False),
+        known=lam(PARTITIONS, lambda p: BLANK), led=lam(PARTITIONS, lambda p: False),
+        leader=lam(PARTITIONS, lambda p: None),
+        replica=moved_to(now, broker, "NonExistentReplica", lambda p, b: not_(
+            cache.replica[p][b] == "NonExistentReplica")))
+    if not version.partitions_leave_first:          # KAFKA-6753
+        new.cache[broker].partition = partitions_gone(cache)
+
+
+@transition(broker=BROKERS, partition=PARTITIONS)
+def partition_node_is_removed(now, new, broker, partition):
+    """Of a node with children each is removed by itself: a topic may be left half deleted."""
+    require_task(now, broker, "unregisters",        "the deletion is complete")
+    require(now.zk.state[partition].exists,         "the partition has a state")
+    require_fence(now, broker)
+
+    new.zk.state[partition] = BLANK
+
+
+@transition(broker=BROKERS)
+def topic_node_is_removed(now, new, broker):
+    """/brokers/topics/T goes when its children are gone; the name is free, the request stands."""
+    require_task(now, broker, "unregisters",        "the deletion is complete")
+    require(not_(some(PARTITIONS, lambda p: now.zk.state[p].exists)),
+                                                    "no partition has a state")
+    require_fence(now, broker)
+
+    new.zk.assignment = lam(PARTITIONS, lambda p: BLANK)
+    new.deleted_once = any_of(now.deleted_once, topic_exists(now))
+    fire(now, new, "topics", "partitions", writer=broker, task="removes_request")
+
+
+@transition(broker=BROKERS)
+def request_is_removed(now, new, broker):
+    """/admin/delete_topics/T goes last, so that a deletion that was cut short is taken up."""
+    require_task(now, broker, "removes_request",    "the topic's node was removed")
+    require_fence(now, broker)
+
+    new.zk.requested = False
+    fire(now, new, "deletions", writer=broker,
+         task="waits", queued=False, started=False, ineligible=False)

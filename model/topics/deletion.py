@@ -1,0 +1,226 @@
+"""The topic deletion manager: when a deletion starts, waits, is tried again, and is complete.
+
+Source: kafka.controller.TopicDeletionManager (2.4), KafkaController.TopicDeletion
+"""
+
+from model.language import (
+    all_of,
+    any_of,
+    lam,
+    not_,
+    require,
+    some,
+    transition,
+    version,
+    when,
+)
+from model.protocol.state import BROKERS
+from model.topics.creation import require_told
+from model.topics.elections import require_fence, require_task
+from model.topics.replicas import (
+    any_in,
+    deletion_may_start,
+    deletion_may_succeed,
+    is_dead_replica,
+    is_ineligible,
+    is_live_replica,
+    leaders_without,
+    may_be_ineligible,
+    moved_to,
+    out_of_office,
+    states_without,
+)
+from model.topics.requests import is_answer, send_stops
+from model.topics.state import PARTITIONS
+from model.topics.tables import PARTITION_TABLE, moved
+from model.topics.zookeeper import all_replicas, has_partition, some_replica
+
+
+def all_deleted(cache):
+    """Every replica is deleted; of a topic without partitions that is so as well."""
+    return all_replicas(
+        cache.known, lambda p, b: cache.replica[p][b] == "ReplicaDeletionSuccessful")
+
+
+@transition(only=lambda v: v.delete_topic_enable, broker=BROKERS)
+def controller_queues_deletion(now, new, broker):
+    """A deletion of a topic that the controller knows was requested."""
+    cache = now.cache[broker]
+    require_told(now, broker, "deletions",          "its watch of /admin/delete_topics fired")
+    require(now.zk.requested,                       "a deletion is requested")
+    require(has_partition(cache.known, 0),          "it knows the topic")
+
+    new.cache[broker] = cache.but(
+        task="resumes", queued=True, told=cache.told.but(deletions=False))
+
+
+@transition(broker=BROKERS)
+def controller_drops_request(now, new, broker):
+    """A request for a topic that the controller does not know, or any where deletion is disabled,
+    is removed: its topic stays, and nobody is told but in the log.
+
+    Kafka: TopicDeletion; delete.topic.enable (default false up to 0.11)
+    """
+    cache = now.cache[broker]
+    require_told(now, broker, "deletions",          "its watch of /admin/delete_topics fired")
+    require(now.zk.requested,                       "a deletion is requested")
+    if version.delete_topic_enable:
+        require(not_(has_partition(cache.known, 0)),  "it does not know the topic")
+    require_fence(now, broker)
+
+    new.zk.requested = False
+    new.cache[broker].told.deletions = False
+
+
+@transition(broker=BROKERS)
+def controller_sees_no_request(now, new, broker):
+    """The watch fired for a request that is gone again."""
+    require_told(now, broker, "deletions",          "its watch of /admin/delete_topics fired")
+    require(not_(now.zk.requested),                 "no deletion is requested")
+
+    new.cache[broker].told.deletions = False
+
+
+def require_resumed(now, broker):
+    require_task(now, broker, "resumes",            "it looks whether a deletion can go on")
+
+
+@transition(broker=BROKERS)
+def deletion_is_retried(now, new, broker):
+    """No deletion of a replica is under way and some failed: those go offline, to be tried again.
+
+    Kafka: retryDeletionForIneligibleReplicas
+    """
+    cache = now.cache[broker]
+    require_resumed(now, broker)
+    require(not_(all_deleted(cache)),               "some replica is not deleted yet")
+    require(not_(any_in(cache, "ReplicaDeletionStarted")),
+                                                    "no replica's deletion is under way")
+    require(any_in(cache, "ReplicaDeletionIneligible"),
+                                                    "a replica could not be deleted")
+    require_fence(now, broker)
+
+    stop_replicas(now, new, broker, "resumes",
+                  lambda p, b: is_ineligible(now, broker, p, b))
+
+
+def stop_replicas(now, new, broker, then, chosen):
+    """Replicas go offline, each with a StopReplica where the broker lives, and out of the ISR.
+
+    The topic is queued, so nobody is told of its ISR; the states in ZooKeeper shrink all the same.
+    """
+    cache, gone = now.cache[broker], out_of_office(now, broker, chosen)
+    new.zk.state      = states_without(now, broker, gone)
+    new.cache[broker] = cache.but(
+        task=then,
+        replica=moved_to(now, broker, "OfflineReplica", gone),
+        leader=leaders_without(now, broker, gone))
+    send_stops(now, new, now.belief[broker],
+               to=lambda p, b: all_of(gone(p, b), cache.live.has(b)), kind="stop")
+
+
+@transition(broker=BROKERS)
+def deletion_starts(now, new, broker):
+    """The partitions leave their state machine, and everybody is told that the topic goes. The
+    replicas of dead brokers make the topic ineligible.
+
+    Kafka: onTopicDeletion; UpdateMetadata with leader -2
+    """
+    cache = now.cache[broker]
+    require_resumed(now, broker)
+    require(not_(all_deleted(cache)),               "some replica is not deleted yet")
+    require(not_(any_in(cache, "ReplicaDeletionStarted", "ReplicaDeletionIneligible")),
+                                                    "no replica's deletion is under way or failed")
+    require(not_(cache.ineligible),                 "the topic is eligible")
+
+    def dead(p, b):
+        return is_dead_replica(now, broker, p, b)
+
+    new.cache[broker] = cache.but(
+        task="stops", started=True,
+        replica=moved_to(now, broker, "ReplicaDeletionIneligible", dead),
+        ineligible=some_replica(cache.known, dead))
+    if version.partitions_leave_first:              # KAFKA-6753
+        new.cache[broker].partition = partitions_gone(cache)
+
+
+def partitions_gone(cache):
+    """The partitions after two batches: to Offline, and to NonExistent."""
+    def gone(p):
+        offline = moved(PARTITION_TABLE, cache.partition[p], "OfflinePartition",
+                        has_partition(cache.known, p))
+        return moved(PARTITION_TABLE, offline, "NonExistentPartition",
+                     has_partition(cache.known, p))
+
+    return lam(PARTITIONS, gone)
+
+
+@transition(broker=BROKERS)
+def deletion_waits(now, new, broker):
+    """A deletion of a replica is under way, or the topic is ineligible: there is nothing to do."""
+    cache = now.cache[broker]
+    require_resumed(now, broker)
+    require(not_(all_deleted(cache)),               "some replica is not deleted yet")
+    require(any_of(
+        any_in(cache, "ReplicaDeletionStarted"),
+        all_of(cache.ineligible, not_(any_in(cache, "ReplicaDeletionIneligible")))),
+                                                    "it must wait for an answer or a broker")
+
+    new.cache[broker].task = "waits"
+
+
+def is_to_be_deleted(now, broker, partition, replica):
+    """A replica on a live broker that is not deleted yet."""
+    return all_of(
+        is_live_replica(now, broker, partition, replica),
+        now.cache[broker].replica[partition][replica] != "ReplicaDeletionSuccessful")
+
+
+@transition(broker=BROKERS)
+def controller_stops_replicas(now, new, broker):
+    """The live replicas go offline: StopReplica, still without delete."""
+    require_task(now, broker, "stops",              "the deletion has started")
+    require_fence(now, broker)
+
+    stop_replicas(now, new, broker, "deletes", lambda p, b: is_to_be_deleted(now, broker, p, b))
+
+
+@transition(broker=BROKERS)
+def controller_deletes_replicas(now, new, broker):
+    """What went offline and lives is deleted: StopReplica with delete, to be answered."""
+    cache = now.cache[broker]
+    require_task(now, broker, "deletes",            "the live replicas were stopped")
+
+    def starts(p, b):
+        return all_of(is_to_be_deleted(now, broker, p, b), deletion_may_start(now, broker, p, b))
+
+    new.cache[broker] = cache.but(
+        task="waits", replica=moved_to(now, broker, "ReplicaDeletionStarted", starts))
+    send_stops(now, new, now.belief[broker], to=starts, kind="delete")
+
+
+@transition(broker=BROKERS, replica=BROKERS)
+def controller_hears_deletion(now, new, broker, replica):
+    """The answer to a StopReplica arrives: what is deleted is done, what failed waits until a
+    broker starts.
+
+    Kafka: TopicDeletionStopReplicaResponseReceived
+    """
+    cache, answer = now.cache[broker], now.request[now.belief[broker]][replica]
+    require_task(now, broker, "waits",              "it is not in the middle of another event")
+    require(is_answer(answer),                      "the broker answered")
+
+    def heard(p, b):
+        state = cache.replica[p][b]
+        deleted = all_of(answer.stop[p] == "deleted", deletion_may_succeed(now, broker, p, b))
+        failed  = all_of(answer.stop[p] == "failed", may_be_ineligible(now, broker, p, b))
+        return when(b != replica, state, when(deleted, "ReplicaDeletionSuccessful", when(
+            failed, "ReplicaDeletionIneligible", state)))
+
+    new.cache[broker] = cache.but(
+        task="resumes",
+        replica=lam(PARTITIONS, lambda p: lam(BROKERS, lambda b: heard(p, b))),
+        ineligible=any_of(cache.ineligible, some(
+            PARTITIONS, lambda p: answer.stop[p] == "failed")))
+    new.request[now.belief[broker]][replica].stop = lam(PARTITIONS, lambda p: when(
+        any_of(answer.stop[p] == "deleted", answer.stop[p] == "failed"), "none", answer.stop[p]))

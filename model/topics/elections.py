@@ -1,0 +1,160 @@
+"""The partition state machine's way to Online: a first state is created, or a leader elected.
+
+Reading a state and the conditional write of it are one step: a conflict makes Kafka read again,
+so that only a pair that fits has an effect (`replication` has the two apart, and their conflict).
+
+Source: kafka.controller.ZkPartitionStateMachine.doHandleStateChanges (2.4)
+"""
+
+from model.language import (
+    BLANK,
+    all_of,
+    any_of,
+    lam,
+    literal,
+    not_,
+    require,
+    some,
+    transition,
+    version,
+    when,
+)
+from model.protocol.office import fence_is_passed, is_fenced, require_office
+from model.protocol.state import BROKERS
+from model.topics.requests import send_orders
+from model.topics.state import PARTITIONS, PLACES
+from model.topics.tables import PARTITION_TABLE, moved
+from model.topics.zookeeper import has_partition, in_list
+
+WRITING = ("starts_replicas", "starts_partitions", "elects_new", "elects_for_failed",
+           "takes_offline", "elects_for_started", "resumes", "stops", "unregisters",
+           "removes_request")
+"""The tasks that write into ZooKeeper."""
+
+
+def require_task(now, broker, task, what):
+    require_office(now, broker)
+    require(now.cache[broker].task == task,         what)
+
+
+def task(cache, condition, yes, no):
+    """One task if the condition holds, another if it does not."""
+    return when(condition, yes, when(not_(condition), no, cache.task))
+
+
+def require_fence(now, broker):
+    if version.zk_writes_fenced:
+        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
+
+
+def state_writer(now, broker):
+    """How a controller writes a partition's state: may it, and what becomes of it.
+
+    Up to 2.0 nothing but the controller epoch in the state keeps an older controller off it.
+    """
+    fenced = version.zk_writes_fenced
+
+    def may_write(p):
+        exists = has_partition(now.zk.assignment, 0)
+        return exists if fenced else all_of(
+            exists, not_(now.zk.state[p].epoch > now.belief[broker]))
+
+    def written(p, **parts):
+        state = now.zk.state[p]
+        return state.but(**parts) if fenced else state.but(epoch=now.belief[broker], **parts)
+
+    return may_write, written
+
+
+def is_new(now, broker, partition):
+    return now.cache[broker].partition[partition] == "NewPartition"
+
+
+def may_lead(now, broker, partition, replica):
+    """A live replica may lead a new partition; any other only as a member of the ISR."""
+    cache = now.cache[broker]
+    return all_of(cache.live.has(replica), in_list(cache.known[partition], replica), any_of(
+        is_new(now, broker, partition), now.zk.state[partition].isr.has(replica)))
+
+
+def candidate_at(now, broker, partition, place):
+    """The replica at a place of the list may lead."""
+    return some(BROKERS, lambda b: all_of(
+        now.cache[broker].known[partition][place] == b, may_lead(now, broker, partition, b)))
+
+
+def next_leader(now, broker, partition):
+    """The first in the list who may lead, or none."""
+    known = now.cache[broker].known[partition]
+    first, second, third = (literal(PLACES, at) for at in range(3))     # no list is longer
+    return when(candidate_at(now, broker, partition, first), known[first], when(
+        candidate_at(now, broker, partition, second), known[second], when(
+            candidate_at(now, broker, partition, third), known[third], None)))
+
+
+def can_be_led(now, broker, partition):
+    """Somebody may lead it, and ZooKeeper has a state of it if, and only if, it is not new."""
+    return all_of(
+        not_(now.cache[broker].queued),
+        some(BROKERS, lambda b: may_lead(now, broker, partition, b)),
+        now.zk.state[partition].exists == not_(is_new(now, broker, partition)))
+
+
+def waits_for_leader(now, broker, partition):
+    return all_of(
+        any_of(is_new(now, broker, partition),
+               now.cache[broker].partition[partition] == "OfflinePartition"),
+        can_be_led(now, broker, partition))
+
+
+def elect(now, new, broker, then, only_new=False):
+    """New and offline partitions get a leader: the first in their lists who may.
+
+    For a new one that is whoever lives, and those who live are the ISR; for another who lives and
+    is in the ISR, of which those who live stay. Without such a one the partition stays as it is.
+    """
+    cache = now.cache[broker]
+    may_write, written = state_writer(now, broker)
+
+    def gets_leader(p):
+        chosen = waits_for_leader(now, broker, p)
+        if only_new:
+            chosen = all_of(is_new(now, broker, p), can_be_led(now, broker, p))
+        return all_of(chosen, may_write(p))
+
+    def leader(p):
+        return next_leader(now, broker, p)
+
+    def state(p):
+        was = now.zk.state[p]
+        isr = when(is_new(now, broker, p), cache.live, was.isr).such_that(
+            lambda b: may_lead(now, broker, p, b))
+        return when(gets_leader(p), written(p, exists=True, leader=leader(p), isr=isr), was)
+
+    new.zk.state      = lam(PARTITIONS, state)
+    new.cache[broker] = cache.but(
+        task=then,
+        led=lam(PARTITIONS, lambda p: any_of(cache.led[p], gets_leader(p))),
+        leader=lam(PARTITIONS, lambda p: when(gets_leader(p), leader(p), cache.leader[p])),
+        partition=lam(PARTITIONS, lambda p: moved(
+            PARTITION_TABLE, cache.partition[p], "OnlinePartition", gets_leader(p))))
+    send_orders(now, new, now.belief[broker],
+                to=lambda p, b: all_of(gets_leader(p), in_list(cache.known[p], b),
+                                       cache.live.has(b)),
+                leader=leader)
+
+
+@transition(only=is_fenced, broker=BROKERS)
+def controller_write_is_fenced(now, new, broker):
+    """Whatever a deposed controller is about to write fails at the check of /controller_epoch, and
+    it resigns in the middle of what it does.
+
+    Kafka: ControllerMovedException, KAFKA-6082
+    """
+    require_office(now, broker)
+    require(any_of(*(now.cache[broker].task == task for task in WRITING)),
+                                                    "it is about to write")
+    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+
+    new.belief[broker] = 0
+    new.cache[broker]  = BLANK

@@ -1,0 +1,121 @@
+"""A new controller builds its context from ZooKeeper, then starts its state machines.
+
+Source: KafkaController.onControllerFailover (2.4), ReplicaStateMachine.startup
+"""
+
+from model.language import all_of, lam, not_, require, some, transition, version, when
+from model.protocol.office import require_office
+from model.protocol.state import BROKERS
+from model.topics.elections import elect, require_fence, require_task, task
+from model.topics.replicas import (
+    is_ineligible,
+    leaders_without,
+    may_go_offline,
+    moved_to,
+    named,
+    states_without,
+)
+from model.topics.requests import send_orders
+from model.topics.state import PARTITIONS
+from model.topics.zookeeper import has_partition, in_list, some_replica
+
+
+@transition(broker=BROKERS)
+def controller_reads_context(now, new, broker):
+    """All watches are set, then everything is read: brokers, replica lists, states, requests.
+
+    Why:   nothing but ZooKeeper knows what the predecessor did; what was only in its memory is
+           done again.
+    Kafka: KafkaController.initializeControllerContext, fetchTopicDeletionsInProgress
+    """
+    zk = now.zk
+    require_office(now, broker)
+    require(now.cache[broker].task == "reads_zookeeper",   "it has not read ZooKeeper yet")
+
+    def partition(p):
+        live = some(BROKERS, lambda b: all_of(zk.state[p].leader == b, zk.registered.has(b)))
+        blank = now.cache[broker].partition[p]
+        return when(not_(has_partition(zk.assignment, p)), blank, when(
+            not_(zk.state[p].exists), "NewPartition", when(
+                live, "OnlinePartition", when(not_(live), "OfflinePartition", blank))))
+
+    def replica(p, b):
+        blank, live = now.cache[broker].replica[p][b], zk.registered.has(b)
+        return when(not_(in_list(zk.assignment[p], b)), blank, when(
+            live, "OnlineReplica", when(not_(live), "ReplicaDeletionIneligible", blank)))
+
+    new.cache[broker] = {
+        "task": "starts_replicas", "live": zk.registered, "reached": zk.registered,
+        "known": zk.assignment,
+        "led": lam(PARTITIONS, lambda p: zk.state[p].exists),
+        "leader": lam(PARTITIONS, lambda p: zk.state[p].leader),
+        "partition": lam(PARTITIONS, partition),
+        "replica": lam(PARTITIONS, lambda p: lam(BROKERS, lambda b: replica(p, b))),
+        **deletion_found(zk)}
+
+
+def deletion_found(zk):
+    """A request is queued, or, where deletion is disabled, left to be removed as any other is."""
+    if not version.delete_topic_enable:
+        return {"told": {"deletions": zk.requested}}
+    some_dead = some_replica(zk.assignment, lambda p, b: not_(zk.registered.has(b)))
+    return {"queued": zk.requested, "ineligible": all_of(zk.requested, some_dead)}
+
+
+def is_found_dead(now, broker, partition, replica):
+    """The replica was on no live broker when the context was read, and may go offline."""
+    return all_of(is_ineligible(now, broker, partition, replica),
+                  may_go_offline(now, broker, partition, replica))
+
+
+def leader_told(now, broker, partition):
+    """Of a topic to be deleted nobody is told what its ISR becomes."""
+    return when(
+        now.cache[broker].queued, now.cache[broker].leader[partition],
+        named(now, partition, lambda p, b: is_found_dead(now, broker, p, b)))
+
+
+@transition(broker=BROKERS)
+def replica_state_machine_starts(now, new, broker):
+    """LeaderAndIsr for everything that lives; from 2.3 the replicas of dead brokers go offline,
+    and out of the ISR.
+
+    Kafka: ReplicaStateMachine.startup, KAFKA-8237
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "starts_replicas",    "it has read ZooKeeper")
+    require_fence(now, broker)
+
+    def leader(p):
+        return cache.leader[p]
+
+    if version.dead_replicas_taken_offline:
+        def gone(p, b):
+            return is_found_dead(now, broker, p, b)
+
+        def leader(p):
+            return leader_told(now, broker, p)
+
+        new.zk.state              = states_without(now, broker, gone)
+        new.cache[broker].replica = moved_to(now, broker, "OfflineReplica", gone)
+        new.cache[broker].leader  = leaders_without(now, broker, gone)
+    new.cache[broker].task = "starts_partitions"
+    send_orders(now, new, now.belief[broker],
+                to=lambda p, b: all_of(cache.replica[p][b] == "OnlineReplica", cache.led[p]),
+                leader=leader)
+
+
+@transition(broker=BROKERS)
+def partition_state_machine_starts(now, new, broker):
+    """Partitions without a live leader get one; then a deletion that was queued goes on.
+
+    Kafka: PartitionStateMachine.startup, triggerOnlinePartitionStateChange; tryTopicDeletion
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "starts_partitions",  "its replica state machine has started")
+    require_fence(now, broker)
+
+    then = "waits"
+    if version.deletion_resumed:                    # KAFKA-1681
+        then = task(cache, cache.queued, "resumes", "waits")
+    elect(now, new, broker, then)

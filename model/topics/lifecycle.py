@@ -1,0 +1,97 @@
+"""Processes crash and start, sessions end and begin; and a replica is moved off a dead broker."""
+
+from model.language import (
+    BLANK,
+    all_of,
+    every,
+    implies,
+    lam,
+    not_,
+    require,
+    some,
+    transition,
+    version,
+    when,
+)
+from model.protocol.office import leave_office
+from model.protocol.state import BROKERS
+from model.topics.elections import require_fence, require_task
+from model.topics.state import CONTROLLERS, PARTITIONS, PLACES
+from model.topics.zookeeper import has_partition, in_list
+
+
+def drop_requests(now, new, broker):
+    """What was sent to an earlier registration is refused by the next (KIP-380): it is dropped."""
+    new.request = lam(CONTROLLERS, lambda c: lam(BROKERS, lambda b: when(
+        b == broker, BLANK, now.request[c][b])))
+
+
+@transition(broker=BROKERS)
+def broker_crashes(now, new, broker):
+    """A process dies with all it had in memory; its directories and its session stay."""
+    require(now.up.has(broker),                     "its process runs")
+
+    new.up = now.up.without(broker)
+    new.seen[broker] = 0
+    new.replica[broker] = lam(PARTITIONS, lambda p: now.replica[broker][p].but(role="none"))
+    new.spent.crashes = now.spent.crashes + 1
+    leave_office(new, broker)
+    if version.broker_epoch:
+        drop_requests(now, new, broker)
+
+
+@transition(broker=BROKERS)
+def broker_starts(now, new, broker):
+    """A process starts, and registers under a new session."""
+    require(not_(now.up.has(broker)),               "its process does not run")
+    require(not_(now.zk.registered.has(broker)),    "its old session has expired")
+
+    new.up = now.up.including(broker)
+    new.zk.registered = now.zk.registered.including(broker)
+
+
+@transition(broker=BROKERS)
+def broker_reconnects(now, new, broker):
+    """A live process whose session expired opens another, registers anew, and is controller no
+    more; what it hosts stays as it is."""
+    require(now.up.has(broker),                     "its process runs")
+    require(not_(now.zk.registered.has(broker)),    "its session has expired")
+
+    new.zk.registered = now.zk.registered.including(broker)
+    leave_office(new, broker)
+    if version.broker_epoch:
+        drop_requests(now, new, broker)
+
+
+@transition(only=lambda v: not v.dead_replicas_stay, broker=BROKERS, replica=BROKERS)
+def dead_replica_is_reassigned(now, new, broker, replica):
+    """The controller moves a topic's replicas off a broker that is away, which is not told.
+
+    `reassignment` has its steps; here it is what becomes of it: the lists without the broker.
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "waits",              "it is not in the middle of another event")
+    require(not_(cache.queued),                     "the topic is not queued for deletion")
+    require(not_(cache.live.has(replica)),          "the broker is dead, as far as it knows")
+    require(some(PARTITIONS, lambda p: in_list(cache.known[p], replica)),
+                                                    "it is in some replica list")
+    require(every(PARTITIONS, lambda p: implies(has_partition(cache.known, p), all_of(
+        cache.led[p], some(BROKERS, lambda b: all_of(
+            b != replica, in_list(cache.known[p], b), cache.leader[p] == b))))),
+                                                    "each partition is led by another")
+    require_fence(now, broker)
+
+    def shorter(lists, p, k):
+        before = some(PLACES, lambda at: all_of(at <= k, lists[p][at] == replica))
+        return when(before, lists[p][k + 1], lists[p][k])
+
+    new.zk.assignment = lam(PARTITIONS, lambda p: lam(PLACES, lambda k: shorter(
+        now.zk.assignment, p, k)))
+    new.zk.state = lam(PARTITIONS, lambda p: now.zk.state[p].but(
+        isr=now.zk.state[p].isr.without(replica)))
+    new.cache[broker].known = lam(PARTITIONS, lambda p: lam(PLACES, lambda k: shorter(
+        cache.known, p, k)))
+    new.cache[broker].replica = lam(PARTITIONS, lambda p: lam(BROKERS, lambda b: when(
+        b == replica, "NonExistentReplica", cache.replica[p][b])))
+    new.left_behind = True
+    new.spent.moves = now.spent.moves + 1

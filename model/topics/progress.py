@@ -1,0 +1,58 @@
+"""What happens in the end, with all brokers alive: a topic is created, a topic is deleted.
+
+A disk that fails to delete is left out: such a deletion waits until a broker starts, or until the
+next controller does.
+"""
+
+from model.language import all_of, any_of, eventually, every, implies, is_none, not_
+from model.protocol.state import BROKERS
+from model.topics.state import PARTITIONS
+from model.topics.zookeeper import has_partition
+
+OFFICE_STEPS = (
+    "broker_becomes_controller", "broker_learns_it_won", "broker_finds_it_moved",
+    "controller_resigns", "controller_write_is_fenced")
+FAILOVER_STEPS = (
+    "controller_reads_context", "replica_state_machine_starts", "partition_state_machine_starts")
+CREATION_STEPS = (
+    "controller_sees_topic", "controller_sees_topic_gone", "controller_sees_no_other_topic",
+    "controller_sees_partitions", "controller_undoes_addition", "controller_skips_addition",
+    "controller_sees_no_other_partition", "controller_makes_partitions",
+    "controller_makes_replicas", "controller_creates_states", "controller_enlists_replicas")
+CHANGE_STEPS = (
+    "controller_sees_failure", "controller_elects_for_failed", "controller_takes_replicas_offline",
+    "controller_sees_start", "controller_elects_for_started")
+DELETION_STEPS = (
+    "controller_queues_deletion", "controller_drops_request", "controller_sees_no_request",
+    "deletion_is_retried", "deletion_starts", "deletion_waits", "controller_stops_replicas",
+    "controller_deletes_replicas", "controller_hears_deletion", "deletion_is_complete",
+    "partition_node_is_removed", "topic_node_is_removed", "request_is_removed")
+BROKER_STEPS = (
+    "broker_obeys_leader_and_isr", "broker_refuses_older_controller", "broker_stops_replicas")
+
+FAIR = (*OFFICE_STEPS, *FAILOVER_STEPS, *CREATION_STEPS, *CHANGE_STEPS, *DELETION_STEPS,
+        *BROKER_STEPS)
+"""What controllers and brokers do of themselves; no fault, and nothing that people do."""
+
+
+def all_are_well(now):
+    return all_of(
+        every(BROKERS, lambda b: all_of(now.up.has(b), now.zk.registered.has(b))),
+        not_(now.disk_failed))
+
+
+@eventually("with all brokers alive a deletion that was requested comes to an end", fair=FAIR)
+def no_wedge(now):
+    return implies(all_are_well(now), not_(now.zk.requested))
+
+
+@eventually("with all brokers alive each partition of a topic that is to stay gets a leader",
+            fair=FAIR)
+def topics_get_leaders(now):
+    return any_of(
+        not_(all_are_well(now)), now.zk.requested,
+        every(PARTITIONS, lambda p: implies(
+            has_partition(now.zk.assignment, p), not_(is_none(now.zk.state[p].leader)))))
+
+
+PROGRESS = (no_wedge, topics_get_leaders)

@@ -1,0 +1,126 @@
+"""The replica state machine's batches: to Online with a LeaderAndIsr, to Offline out of the ISR.
+
+Source: kafka.controller.ZkReplicaStateMachine.doHandleStateChanges, removeReplicasFromIsr (2.4)
+"""
+
+from model.language import all_of, any_of, every, implies, lam, not_, some, version, when
+from model.protocol.state import BROKERS
+from model.topics.elections import state_writer
+from model.topics.state import PARTITIONS
+from model.topics.tables import may_become, replica_table
+from model.topics.zookeeper import in_list
+
+
+def is_assigned(now, broker, partition, replica):
+    """The replica is in the list that the controller knows."""
+    return in_list(now.cache[broker].known[partition], replica)
+
+
+def is_live_replica(now, broker, partition, replica):
+    return all_of(is_assigned(now, broker, partition, replica), now.cache[broker].live.has(replica))
+
+
+def is_dead_replica(now, broker, partition, replica):
+    return all_of(is_assigned(now, broker, partition, replica),
+                  not_(now.cache[broker].live.has(replica)))
+
+
+def is_ineligible(now, broker, partition, replica):
+    return now.cache[broker].replica[partition][replica] == "ReplicaDeletionIneligible"
+
+
+def becomes(now, broker, partition, replica, target):
+    return may_become(replica_table(), now.cache[broker].replica[partition][replica], target)
+
+
+def may_be_new(now, broker, partition, replica):
+    return becomes(now, broker, partition, replica, "NewReplica")
+
+
+def may_go_online(now, broker, partition, replica):
+    return becomes(now, broker, partition, replica, "OnlineReplica")
+
+
+def may_go_offline(now, broker, partition, replica):
+    """The table has it; up to 1.1 only where the partition has a state, too."""
+    tabled = becomes(now, broker, partition, replica, "OfflineReplica")
+    if version.leaderless_replicas_stop:                        # KAFKA-6650
+        return tabled
+    return all_of(tabled, now.cache[broker].led[partition])
+
+
+def deletion_may_start(now, broker, partition, replica):
+    return becomes(now, broker, partition, replica, "ReplicaDeletionStarted")
+
+
+def deletion_may_succeed(now, broker, partition, replica):
+    return becomes(now, broker, partition, replica, "ReplicaDeletionSuccessful")
+
+
+def may_be_ineligible(now, broker, partition, replica):
+    return becomes(now, broker, partition, replica, "ReplicaDeletionIneligible")
+
+
+def may_leave(now, broker, partition, replica):
+    return becomes(now, broker, partition, replica, "NonExistentReplica")
+
+
+MAY = {
+    "NewReplica": may_be_new, "OnlineReplica": may_go_online, "OfflineReplica": may_go_offline,
+    "ReplicaDeletionStarted": deletion_may_start,
+    "ReplicaDeletionSuccessful": deletion_may_succeed,
+    "ReplicaDeletionIneligible": may_be_ineligible, "NonExistentReplica": may_leave,
+}
+
+
+def moved_to(now, broker, target, chosen):
+    """All replica states after a batch to the target of those that `chosen(p, b)` says."""
+    may, states = MAY[target], now.cache[broker].replica
+    return lam(PARTITIONS, lambda p: lam(BROKERS, lambda b: when(
+        all_of(chosen(p, b), may(now, broker, p, b)), target, states[p][b])))
+
+
+def out_of_office(now, broker, chosen):
+    """Who of the chosen goes offline, and so out of the ISR."""
+    return lambda p, b: all_of(chosen(p, b), may_go_offline(now, broker, p, b))
+
+
+def named(now, p, goes):
+    """Whom the state names as leader after the replicas that go have gone, or none."""
+    leader = now.zk.state[p].leader
+    return when(some(BROKERS, lambda b: all_of(leader == b, goes(p, b))), None, leader)
+
+
+def states_without(now, broker, goes):
+    """The partitions' states after the replicas that go are taken out of the ISR.
+
+    The last member of an ISR is kept; if all go, it is the one that led.
+    """
+    may_write, written = state_writer(now, broker)
+
+    def state(p):
+        was = now.zk.state[p]
+        touched = some(BROKERS, lambda b: all_of(was.isr.has(b), goes(p, b)))
+        all_go  = every(BROKERS, lambda b: implies(was.isr.has(b), goes(p, b)))
+        no_leader = not_(some(BROKERS, lambda b: was.leader == b))
+        isr = was.isr.such_that(lambda b: when(
+            all_go, any_of(no_leader, was.leader == b), not_(goes(p, b))))
+        return when(
+            all_of(touched, was.exists, may_write(p)),
+            written(p, leader=named(now, p, goes), isr=isr), was)
+
+    return lam(PARTITIONS, state)
+
+
+def leaders_without(now, broker, goes):
+    """What the controller then knows of the leaders."""
+    cache = now.cache[broker]
+    return lam(PARTITIONS, lambda p: when(
+        all_of(cache.led[p], some(BROKERS, lambda b: goes(p, b))),
+        named(now, p, goes), cache.leader[p]))
+
+
+def any_in(cache, *states):
+    """Some replica is in one of these states."""
+    return some(PARTITIONS, lambda p: some(BROKERS, lambda b: any_of(
+        *(cache.replica[p][b] == state for state in states))))

@@ -1,0 +1,77 @@
+"""What a controller sends: LeaderAndIsr and StopReplica, on one connection to each broker.
+
+Of several LeaderAndIsr about a partition that wait for one broker only the newest is kept: no step
+of a broker depends on one that is overtaken by the next on the same connection.
+
+Source: kafka.controller.ControllerBrokerRequestBatch, RequestSendThread
+"""
+
+from model.language import (
+    BLANK,
+    all_of,
+    any_of,
+    every,
+    is_none,
+    lam,
+    not_,
+    require,
+    some,
+    transition,
+    when,
+)
+from model.protocol.state import BROKERS
+from model.topics.state import CONTROLLERS, PARTITIONS
+
+
+def send_orders(now, new, sender, to, leader):
+    """LeaderAndIsr of a controller epoch about each partition p to each broker b of `to(p, b)`;
+    `leader(p)` is whom it names."""
+    def order(b, p):
+        was = now.request[sender][b].order[p]
+        return when(not_(to(p, b)), was, when(
+            is_none(leader(p)), "leaderless", when(
+                leader(p) == b, "lead", when(leader(p) != b, "follow", was))))
+
+    new.request[sender] = lam(BROKERS, lambda b: now.request[sender][b].but(
+        order=lam(PARTITIONS, lambda p: order(b, p)),
+        outdated=lam(PARTITIONS, lambda p: all_of(
+            now.request[sender][b].outdated[p], not_(to(p, b))))))
+
+
+def send_stops(now, new, sender, to, kind):
+    """StopReplica of a controller epoch about each partition p to each broker b of `to(p, b)`."""
+    new.request[sender] = lam(BROKERS, lambda b: now.request[sender][b].but(
+        stop=lam(PARTITIONS, lambda p: when(to(p, b), kind, now.request[sender][b].stop[p]))))
+
+
+def is_order(request):
+    """A LeaderAndIsr is under way, about some partition."""
+    return some(PARTITIONS, lambda p: request.order[p] != "none")
+
+
+def is_stop(request):
+    """A StopReplica is under way, about some partition."""
+    return some(PARTITIONS, lambda p: any_of(
+        request.stop[p] == "stop", request.stop[p] == "delete"))
+
+
+def is_answer(request):
+    """An answer to a StopReplica with delete is on its way back."""
+    return some(PARTITIONS, lambda p: any_of(
+        request.stop[p] == "deleted", request.stop[p] == "failed"))
+
+
+@transition(controller=CONTROLLERS, broker=BROKERS)
+def request_is_lost(now, new, controller, broker):
+    """A controller that left office took what it had not sent with it, and hears no answer.
+
+    Why:   one in office repeats a request until it is answered, or the broker is gone.
+    Kafka: ControllerChannelManager.shutdown
+    """
+    request = now.request[controller][broker]
+    require(any_of(is_order(request), is_stop(request), is_answer(request)),
+                                                "something is under way to the broker")
+    require(every(BROKERS, lambda b: now.belief[b] != controller),
+                                                "the sender is not in office any more")
+
+    new.request[controller][broker] = BLANK

@@ -1,0 +1,74 @@
+"""One topic by its name: its znodes, what controllers know of it, requests, brokers' directories.
+
+Nothing here counts how often the topic was created: a directory is of the topic as it is now, or
+*stale*, of a topic of that name that was deleted. Creation makes stale what it finds.
+"""
+
+from model.language import BOOL, Bounded, Names, Numbers, Record, SetOf, budget, ghost, per
+from model.protocol.state import BROKERS, CONTROLLER_EPOCHS, OFFICE, OFFICE_NODES
+
+PARTITIONS  = Numbers("partition", 0, Bounded("partitions", -1))
+COUNTS      = Numbers("partition count", 1, Bounded("partitions"))
+PLACES      = Numbers("place", 0, Bounded("brokers", -1))           # in a replica list
+CONTROLLERS = Numbers("controller", 1, Bounded("controllers"))      # epochs that a controller had
+
+PARTITION_STATES = Names("partition state", (
+    "NonExistentPartition", "NewPartition", "OnlinePartition", "OfflinePartition"))
+REPLICA_STATES = Names("replica state", (
+    "NonExistentReplica", "NewReplica", "OnlineReplica", "OfflineReplica",
+    "ReplicaDeletionStarted", "ReplicaDeletionSuccessful", "ReplicaDeletionIneligible"))
+
+# What a controller's one event thread does next; each but the first two ends in `waits`
+TASKS = Names("task", (
+    "reads_zookeeper", "waits",
+    "starts_replicas", "starts_partitions",                             # failover
+    "makes_partitions", "makes_replicas", "elects_new", "enlists",      # creation
+    "elects_for_failed", "takes_offline", "elects_for_started",         # a broker fails, or starts
+    "resumes", "stops", "deletes",                                      # deletion
+    "unregisters", "removes_request"))
+
+ROLES       = Names("role", ("none", "leader", "follower"))
+DIRECTORIES = Names("directory", ("none", "current", "stale"))
+ORDERS      = Names("order", ("none", "lead", "follow", "leaderless"))      # in a LeaderAndIsr
+STOPS       = Names("stop", ("none", "stop", "delete", "deleted", "failed"))  # StopReplica, answer
+
+REPLICA_LISTS = per(PARTITIONS, per(PLACES, BROKERS.or_none))     # the preferred leader first
+
+STATE = Record(
+    zk=Record(
+        **OFFICE_NODES,
+        assignment=REPLICA_LISTS,               # /brokers/topics/T: exists if partition 0 is in it
+        state=per(PARTITIONS, Record(           # /brokers/topics/T/partitions/P/state
+            exists=BOOL, leader=BROKERS.or_none, isr=SetOf(BROKERS),
+            epoch=CONTROLLER_EPOCHS)),          # only where no fence makes it redundant
+        requested=BOOL),                        # /admin/delete_topics/T
+    up=SetOf(BROKERS),                          # processes that run
+    **OFFICE,
+    # A controller's memory: its context, its two state machines, its topic deletion manager
+    cache=per(BROKERS, Record(
+        task=TASKS,
+        told=Record(topics=BOOL, partitions=BOOL, deletions=BOOL),  # watches that fired
+        live=SetOf(BROKERS),                    # the brokers that it knows of,
+        reached=SetOf(BROKERS),                 # and those of them that it has a connection to
+        gone=BROKERS.or_none,                   # the broker whose failure it is handling
+        known=REPLICA_LISTS,                    # the replica lists that it has read
+        led=per(PARTITIONS, BOOL),              # has the partition a state, as far as it knows?
+        leader=per(PARTITIONS, BROKERS.or_none),
+        partition=per(PARTITIONS, PARTITION_STATES),
+        replica=per(PARTITIONS, per(BROKERS, REPLICA_STATES)),
+        queued=BOOL, started=BOOL, ineligible=BOOL)),               # the topic's deletion
+    # What is under way from each controller to each broker, in the order of one connection: first
+    # a LeaderAndIsr, of which only the newest is kept, then a StopReplica, then its answer
+    request=per(CONTROLLERS, per(BROKERS, Record(
+        order=per(PARTITIONS, ORDERS), outdated=per(PARTITIONS, BOOL),
+        stop=per(PARTITIONS, STOPS)))),
+    seen=per(BROKERS, CONTROLLER_EPOCHS),       # the highest controller epoch that a broker knows
+    replica=per(BROKERS, per(PARTITIONS, Record(role=ROLES, directory=DIRECTORIES))),
+    # Faults so far, counted only where a bound limits them
+    spent=Record(crashes=budget("crashes"), expiries=budget("expiries"), losses=budget("losses"),
+                 moves=budget("moves"), failures=budget("failures")),
+    deleted_once=ghost(BOOL),                   # a topic of this name was deleted
+    risen=ghost(BOOL),                          # a broker was made leader over a stale directory
+    left_behind=ghost(BOOL),                    # a replica was moved off a broker that was away
+    disk_failed=ghost(BOOL),                    # a broker could not delete a directory
+)

@@ -1,0 +1,66 @@
+"""What several actors say about the topic's znodes: replica lists, and watches that fire once.
+
+A change sets a notification for each controller that watches; changes before it is taken collapse
+into one, and the controller reads anew what is there then.
+"""
+
+from model.language import all_of, any_of, every, implies, is_none, lam, not_, some, when
+from model.protocol.state import BROKERS
+from model.topics.state import PARTITIONS, PLACES
+
+
+def in_list(replicas, broker):
+    """The broker is one of a list of replicas."""
+    return some(PLACES, lambda place: replicas[place] == broker)
+
+
+def has_partition(lists, partition):
+    """The partition is in an assignment: it has a first replica."""
+    return not_(is_none(lists[partition][0]))
+
+
+def topic_exists(now):
+    """/brokers/topics/T is there."""
+    return has_partition(now.zk.assignment, 0)
+
+
+def same_lists(one, other):
+    return every(PARTITIONS, lambda p: every(PLACES, lambda k: one[p][k] == other[p][k]))
+
+
+def watches(now, broker):
+    """The broker acts as a controller, and the session that its watches belong to is alive."""
+    return all_of(now.cache[broker].task != "reads_zookeeper", now.zk.registered.has(broker))
+
+
+def fire(now, new, *nodes, writer=None, **changes):
+    """The watches on these nodes fire: topics, partitions or deletions.
+
+    A controller that is the writer also changes its own memory, by `changes`.
+    """
+    def cache(broker):
+        told = now.cache[broker].told.but(**{
+            node: any_of(getattr(now.cache[broker].told, node), tells(now, broker, node))
+            for node in nodes})
+        after = now.cache[broker].but(told=told)
+        return after if writer is None else when(broker == writer, after.but(**changes), after)
+
+    new.cache = lam(BROKERS, cache)
+
+
+def tells(now, broker, node):
+    """A controller registers for a topic's own node only once it knows the topic."""
+    knows = has_partition(now.cache[broker].known, 0)
+    return all_of(watches(now, broker), knows) if node == "partitions" else watches(now, broker)
+
+
+def all_replicas(lists, rule):
+    """The rule holds of every replica in an assignment: of its partition, and of its broker."""
+    return every(PARTITIONS, lambda p: every(BROKERS, lambda b: implies(
+        in_list(lists[p], b), rule(p, b))))
+
+
+def some_replica(lists, rule):
+    """The rule holds of a replica in an assignment."""
+    return some(PARTITIONS, lambda p: some(BROKERS, lambda b: all_of(
+        in_list(lists[p], b), rule(p, b))))

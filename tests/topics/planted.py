@@ -1,0 +1,60 @@
+"""For every claim of `topics` a bug that breaks it; see tests/specs/planted.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+ONE_CONTROLLER = {"controllers": 1, "crashes": 0, "expiries": 0}
+TWO_PARTITIONS = {**ONE_CONTROLLER, "partitions": 2}
+UNDELETED = ("deletion_is_complete", "every replica is deleted")
+
+TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
+    "no_resurrection": (
+        {"depth": 33, "without": ("dead_replicas_stay",), "bounds": {"moves": 1}},
+        {"depth": 26, "dropped": (UNDELETED,), "bounds": ONE_CONTROLLER},
+    ),
+    "resurrection_takes_a_move": (
+        {"depth": 26, "dropped": (UNDELETED,), "bounds": ONE_CONTROLLER},
+    ),
+    "deleted_is_gone": ({"depth": 13, "dropped": (UNDELETED,), "bounds": ONE_CONTROLLER},),
+    "only_the_requested_is_deleted": (
+        {"depth": 22, "without": ("zk_writes_fenced",), "bounds": {"crashes": 0}},
+    ),
+    "machines_keep_to_tables": (
+        {
+            "depth": 6,
+            "dropped": (("controller_reads_context", "it has not read ZooKeeper yet"),),
+            "bounds": ONE_CONTROLLER,
+        },
+    ),
+    "deleted_topics_get_no_orders": (
+        {
+            "depth": 12,
+            "dropped": (
+                ("controller_sees_start", "it is dead, as far as the controller knows"),
+                ("controller_sees_start", "it is not in the middle of another event"),
+            ),
+            "bounds": {"crashes": 0},
+        },
+    ),
+    "zookeeper_is_known": (
+        {"depth": 13, "without": ("additions_undone",), "bounds": TWO_PARTITIONS},
+    ),
+    "no_wedge": (
+        {"depth": 8, "without": ("deletion_resumed",), "bounds": ONE_CONTROLLER},
+        {"depth": 11, "unfair": ("broker_stops_replicas",), "bounds": ONE_CONTROLLER},
+    ),
+    "topics_get_leaders": (
+        {"depth": 10, "unfair": ("controller_creates_states",), "bounds": ONE_CONTROLLER},
+    ),
+    "a_successor_is_served": ({"depth": None, "missing": ("topic_node_is_removed",)},),
+    "a_deletion_is_complete": ({"depth": None, "missing": ("deletion_is_complete",)},),
+    "a_replica_is_ineligible": ({"depth": None, "bounds": {"expiries": 0}},),
+    "a_broker_returns_into_a_deletion": (
+        {"depth": None, "missing": ("broker_starts", "broker_reconnects")},
+    ),
+    "a_controller_rests": ({"depth": None, "missing": ("broker_learns_it_won",)},),
+    "a_topic_is_led": ({"depth": None, "missing": ("broker_obeys_leader_and_isr",)},),
+    "a_zombie_deletes": ({"depth": None, "bounds": {"controllers": 1}},),
+}
+"""Claim -> what each `Bug` is made of."""

@@ -1,0 +1,98 @@
+"""The system `topics` explored: the counts, both engines, with symmetry and without, coverage."""
+
+from __future__ import annotations
+
+import pytest
+
+from model.topics import SYSTEM
+from specs.exploration import Exploration
+from specs.explorer import explore, find
+from specs.verdict import Verdict
+
+SMALL = {"crashes": 0, "expiries": 0, "controllers": 1, "partitions": 2}
+"""One controller for ever, and partitions that are added."""
+
+SAFETY = [claim.name for claim in SYSTEM.claims if claim.kind != "eventually"]
+PROMISES = [claim.name for claim in SYSTEM.claims if claim.kind in ("always", "always_step")]
+
+
+@pytest.fixture(scope="module")
+def default() -> Exploration:
+    """The default bounds, explored whole, every claim about states and steps judged."""
+    return explore(SYSTEM.recorded(), SYSTEM.limits({}), SAFETY, symmetry=True)
+
+
+def test_the_default_bounds_are_explored_whole_and_every_claim_about_them_holds(default):
+    assert (default.distinct, default.depth, default.complete) == (1_036_737, 83, True)
+    assert {name: default.claims[name].verdict for name in SAFETY} == dict.fromkeys(
+        SAFETY, Verdict.HOLDS
+    )
+
+
+def test_whoever_is_asked_for_something_does_it_in_the_end():
+    found = explore(SYSTEM.recorded(), SYSTEM.limits({}), ["no_wedge", "topics_get_leaders"])
+
+    assert (found.distinct, found.complete) == (1_976_012, True)
+    assert found.claims["no_wedge"].verdict is Verdict.HOLDS
+    assert found.claims["topics_get_leaders"].verdict is Verdict.HOLDS
+
+
+def test_both_engines_find_the_same_states():
+    native, python = (
+        explore(SYSTEM.recorded(), SYSTEM.limits(SMALL), PROMISES, engine=engine).as_json()
+        for engine in ("native", "python")
+    )
+
+    for key in ("distinct", "generated", "depth", "pruned", "claims"):
+        assert native[key] == python[key]
+    assert native["distinct"] == 11_797
+
+
+def test_with_symmetry_brokers_are_told_apart_by_what_they_do_only():
+    orbits = explore(SYSTEM.recorded(), SYSTEM.limits(SMALL), ["no_resurrection"], symmetry=True)
+
+    assert (orbits.distinct, orbits.complete) == (5_899, True)
+
+
+def test_every_transition_is_taken_within_these_bounds_or_a_few_small_ones(default):
+    taken = {name for name, times in default.fired.items() if times}
+    small = {"controllers": 1, "crashes": 0, "expiries": 0}
+    for bounds in (SMALL, {**small, "failures": 1}, {**small, "controllers": 2, "expiries": 1,
+                                                     "losses": 1}):  # fmt: skip
+        found = explore(
+            SYSTEM.recorded(), SYSTEM.limits(bounds), ["no_resurrection"], 20_000, symmetry=True
+        )
+        taken |= {name for name, times in found.fired.items() if times}
+
+    assert sorted({step.transition.name for step in SYSTEM.recorded().steps} - taken) == []
+
+
+# -- limits and history ----------------------------------------------------------------------
+
+
+def broken(version: str, claim: str, without: dict[str, object], **bounds: int) -> int | None:
+    """Steps of the shortest run that breaks a claim, or None where it holds."""
+    recorded = SYSTEM.recorded(version, without)
+    symmetry = recorded.claim(claim)[0].kind != "eventually"
+    found, run = find(recorded, SYSTEM.limits(bounds), claim, symmetry=symmetry)
+    assert run is not None or found.claims[claim].verdict is Verdict.HOLDS
+    return None if run is None else len(run.steps)
+
+
+MOVING: dict[str, object] = {"dead_replicas_stay": False}
+"""Replicas may be reassigned away from brokers that are dead."""
+
+
+def test_a_deleted_topic_comes_back_where_replicas_are_moved_off_dead_brokers():
+    assert broken("2.3", "no_resurrection", MOVING, moves=1) == 32
+    assert broken("2.3", "resurrection_takes_a_move", MOVING, moves=1) is None
+
+
+def test_with_topic_ids_it_does_not():
+    assert broken("2.8", "no_resurrection", MOVING, moves=1) is None
+
+
+def test_without_the_fence_a_deposed_controller_deletes_the_successor():
+    unfenced: dict[str, object] = {"zk_writes_fenced": False}
+
+    assert broken("2.3", "only_the_requested_is_deleted", unfenced, crashes=0) == 21
