@@ -20,6 +20,7 @@ from conformance.web.lessons import (
 )
 
 LESSONS = lessons()
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def commands(lesson: Lesson) -> list[tuple[str, int]]:
@@ -62,7 +63,13 @@ def test_the_commands_of_a_lesson_are_commands(lesson: Lesson):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-def test_the_commands_of_a_lesson_end_as_it_says(lesson: Lesson):
+def test_the_commands_of_a_lesson_end_as_it_says(
+    lesson: Lesson, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("specs", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+
     for command, code in commands(lesson):
         result = CliRunner().invoke(main, shlex.split(command)[1:])
 
