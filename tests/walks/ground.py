@@ -12,6 +12,7 @@ from model.language import RecordedSystem, System
 from model.language.grounding import Grounded
 from model.language.python_code import PythonCode
 from model.language.schema import SetOf
+from model.language.terms import FALSE
 from model.systems import SYSTEMS
 
 LARGEST = 300_000
@@ -53,7 +54,8 @@ def well_beyond(recorded: RecordedSystem) -> dict[str, int]:
 class Ground:
     """The generated code of one system within wide bounds, and what every walk over it fired.
 
-    `rare` are states that a rare step led to, and the way there.
+    `rare` are states that a rare step led to, or where a transition that never fired was nearer
+    to its turn than ever, and the way there.
     """
 
     def __init__(self, recorded: RecordedSystem, bounds: Mapping[str, int] | None = None) -> None:
@@ -73,6 +75,11 @@ class Ground:
         self._counts = [0] * len(self.grounded.instances)
         self._refused = bytearray(len(self.grounded.reasons))
         self.rare: list[tuple[Any, tuple[int, ...]]] = []
+        self._nearest: Counter[str] = Counter()
+        self._hopeless = {
+            one.number for one in self.grounded.instances
+            if any(condition is FALSE for condition, _ in one.requires)
+        }  # fmt: skip
         self._sound: set[Any] = set()
 
     def successors(self, state: Any) -> list[tuple[int, Any]]:
@@ -95,6 +102,17 @@ class Ground:
                 return name
         self._sound.add(state)
         return None
+
+    def comes_near(self, state: Any) -> bool:
+        """Does more of what a transition requires hold here than anywhere before it ever fired?"""
+        nearer = False
+        for instance in self.grounded.instances:
+            name = self.names[instance.number]
+            if not self.fired[name] and instance.number not in self._hopeless:
+                held = self.code.first_refusal(instance, state)
+                if held is not None and held > self._nearest[name]:
+                    self._nearest[name], nearer = held, True
+        return nearer
 
     @property
     def never_fired(self) -> list[str]:

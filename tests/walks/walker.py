@@ -93,7 +93,7 @@ class Walk:
         broken = self.ground.broken_by(self.state, after)
         self.state = after
         self._judge(broken)
-        if self.fired[name] <= RARE:
+        if self.fired[name] <= RARE or self.ground.comes_near(after):
             self.ground.rare.append((after, tuple(self.path)))
         return True
 
