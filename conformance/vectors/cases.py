@@ -165,6 +165,9 @@ FILES: dict[str, Callable[[Input], str | None]] = {
 }
 """By file, how the operation of a case is told from its input."""  # fmt: skip
 
+UNKNOWN = "unknown: "
+"""What the operation of a case begins with that follows no known schema."""
+
 _FIELDS = ("source", "case", "versions", "input", "expected")
 
 
@@ -180,7 +183,11 @@ def read_cases(path: Path) -> list[Case]:
         raise BadFile(f"{path} is no JSON: {error}") from error
     if not isinstance(loaded, list):
         raise BadFile(f"{path} holds no list; a file of vectors is a JSON array of cases")
-    return [_case(path, number, entry) for number, entry in enumerate(loaded)]
+    cases = [_case(path, number, entry) for number, entry in enumerate(loaded)]
+    if cases and all(case.operation.startswith(UNKNOWN) for case in cases):
+        told = cases[0].operation.removeprefix(UNKNOWN)
+        raise BadFile(f"{path}: {told} is no operation of {path.stem}, and no case has another")
+    return cases
 
 
 def _case(path: Path, number: int, entry: Any) -> Case:
@@ -199,9 +206,10 @@ def _case(path: Path, number: int, entry: Any) -> Case:
     except (KeyError, IndexError, TypeError) as error:
         raise BadFile(f"{where}: its input follows no known schema ({error!r})") from error
     if operation is None:
-        said = given.get("op") if isinstance(given, dict) else given
+        # One that nobody knows stays unanswered: the others of the file are judged all the same.
+        said = given.get("op") if isinstance(given, dict) else str(given)
         told = f"op {said!r}" if said is not None else f"an input of {', '.join(sorted(given))}"
-        raise BadFile(f"{where}: {told} is no operation of {path.stem}")
+        operation = f"{UNKNOWN}{told}"
     return Case(
         path.stem,
         number,

@@ -48,6 +48,8 @@ def agrees(expected: Any, got: Any, case: Case, name: str = "") -> bool:
         return True
     if isinstance(expected, dict):
         return isinstance(got, Mapping) and _object_agrees(expected, got, case, name)
+    if isinstance(expected, list) and isinstance(got, Mapping):
+        got = list(got)  # names alone are expected
     if isinstance(expected, list):
         return isinstance(got, list | tuple) and _list_agrees(expected, list(got), case, name)
     if name == "error" and isinstance(expected, str) and isinstance(got, str):

@@ -38,7 +38,7 @@ def find_states(
 
 def verify_lines(states: Mapping[TopicPartition, MoveState], release: Release) -> list[str]:
     """``--verify``, partitions in order."""
-    lines = ["Status of partition reassignment:"]
+    lines = ["Status of partition reassignment:" + ("" if release.since("2.6") else " ")]
     for one, state in sorted(states.items()):
         lines.append(_verify_line(one, state, release))
     return lines

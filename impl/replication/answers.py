@@ -30,7 +30,11 @@ def broker_epoch_error(asked: int, current: int, release: Release) -> str:
         return NONE
     if asked < current:
         return "STALE_BROKER_EPOCH"
-    raise ValueError(f"a request cannot know broker epoch {asked} before the broker ({current})")
+    raise EpochFromTheFuture(f"broker epoch {asked} is not known yet, the latest is {current}")
+
+
+class EpochFromTheFuture(Exception):
+    """``IllegalStateException``: a request names a broker epoch that the broker never had."""
 
 
 def controller_epoch_error(asked: int, known: int) -> str:

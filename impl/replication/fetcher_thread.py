@@ -97,6 +97,10 @@ class UnrequestedPartition(Exception):
     """``IllegalStateException``: an answer about a partition that was not asked about."""
 
 
+class CannotAppend(Exception):
+    """The log cannot be written: its partition fails, the others go on (2.3)."""
+
+
 class CannotTruncate(Exception):
     """The log cannot be cut: its partition fails, the others go on."""
 
@@ -146,6 +150,10 @@ class FetcherThread(Generic[Key]):
         """Cut a partition's log."""
         self.logs[key].truncate_to(offset)
         self.truncations += 1
+
+    def append(self, key: Key, batch: Batch) -> None:
+        """Append what was fetched to a partition's log."""
+        self.logs[key].append(batch)
 
     def do_work(self) -> None:
         """One round."""
@@ -242,7 +250,11 @@ class FetcherThread(Generic[Key]):
     def _append(self, key: Key, state: FetchState, reply: FetchReply) -> None:
         log = self.logs[key]
         if reply.batch is not None:
-            log.append(reply.batch)
+            try:
+                self.append(key, reply.batch)
+            except CannotAppend:
+                self._fail(key)
+                return
         log.high_watermark = min(reply.high_watermark, log.end)
         if log.start < reply.log_start <= log.high_watermark:
             log.start = reply.log_start

@@ -47,7 +47,7 @@ def batch(question: Question) -> dict[str, Any]:
         round_.send_requests(asked["controllerEpoch"])
     except BatchNotSent:
         return {"error": "IllegalStateException"}
-    return _shown(asked, sent, release(question))
+    return _shown(sent)
 
 
 def _context(asked: dict[str, Any]) -> ClusterContext:
@@ -80,17 +80,15 @@ def _call(round_: RequestBatch, context: ClusterContext, call: dict[str, Any]) -
             round_.begin()
 
 
-def _shown(
-    asked: dict[str, Any], sent: list[tuple[int, Request]], under: Release
-) -> dict[str, Any]:
+def _shown(sent: list[tuple[int, Request]]) -> dict[str, Any]:
     answer: dict[str, Any] = {"recipients": {}}
     for broker, request in sent:
         to = answer["recipients"].setdefault(kind_of(request), [])
         to += [broker] if broker not in to else []
-        answer.setdefault(f"broker{broker}", []).append(_request(request, under))
+        answer.setdefault(f"broker{broker}", []).append(_request(request))
         answer.setdefault(f"orderToBroker{broker}", []).append(kind_of(request))
         if isinstance(request, UpdateMetadata):
-            answer["partitions"] = _request(request, under)["partitions"]
+            answer["partitions"] = _request(request)["partitions"]
             answer["liveBrokers"] = list(request.live_brokers)
     answer["deletionEventPartitions"] = sorted(
         str(one)
@@ -101,7 +99,7 @@ def _shown(
     return answer
 
 
-def _request(request: Request, under: Release) -> dict[str, Any]:
+def _request(request: Request) -> dict[str, Any]:
     shown: dict[str, Any] = {"type": kind_of(request), "version": request.version}
     match request:
         case LeaderAndIsr():
@@ -112,20 +110,13 @@ def _request(request: Request, under: Release) -> dict[str, Any]:
             shown["partitions"] = {str(one): _leads(entry.state) for one, entry in entries}
             shown["liveBrokers"] = list(request.live_brokers)
         case StopReplica():
-            shown["partitions"] = _stops(request, under)
-            if not under.since("2.6"):
-                shown["deletePartitions"] = any(s.delete for s in request.partitions.values())
+            stops = request.partitions.items()
+            shown["partitions"] = {
+                str(one): {"delete": stop.delete, "leaderEpoch": stop.leader_epoch}
+                for one, stop in stops
+            }
+            shown["deletePartitions"] = any(stop.delete for _, stop in stops)
     return shown
-
-
-def _stops(request: StopReplica, under: Release) -> Any:
-    """With an epoch each since 2.6; before, a flag for all of them."""
-    if under.since("2.6"):
-        return {
-            str(one): {"delete": stop.delete, "leaderEpoch": stop.leader_epoch}
-            for one, stop in request.partitions.items()
-        }
-    return [str(one) for one in request.partitions]
 
 
 def _leads(state: LeaderIsrAndControllerEpoch) -> dict[str, Any]:

@@ -224,13 +224,17 @@ def _one_of_several_fails(question: Question) -> dict[str, Any]:
     logs = {key: log_of({"log": [[0, 0, 1], [1, 2, 1]], "hw": 1}) for key in keys}
     leader = PlayedLeader({key: log_of({"log": [[0, 0, 1]], "hw": 1}) for key in keys}, 4)
     fetcher = PlayedFetcher(leader, logs, release(question), _on_fetch(question))
-    fetcher.failing = frozenset({f"t-{asked['failing']}"})
+    failing = frozenset({f"t-{asked['failing']}"})
+    if asked["phase"] == "truncate":
+        fetcher.failing = failing
+    else:
+        fetcher.failing_appends = failing
     fetcher.add(dict.fromkeys(keys, (2, 4)))
     fetcher.do_work()
     failed = sorted(int(key.rpartition("-")[2]) for key in fetcher.failed)
     others = {fetcher.states[key].phase.value for key in keys if key not in fetcher.failed}
     fetcher.add(dict.fromkeys(sorted(fetcher.failed), (2, 5)))
-    again = {fetcher.states[key].phase.value for key in sorted(fetcher.failing)}
+    again = {fetcher.states[key].phase.value for key in sorted(failing)}
     return {"failed": failed, "other": "/".join(others), "reAddState": "/".join(again)}
 
 

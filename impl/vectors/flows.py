@@ -1,4 +1,4 @@
-"""Answers about a controller at work (controller_flow.json, request_sequences.json)."""
+"""Answers about a controller at work (controller_flow.json)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 from impl.controller.core import ControllerConfig
 from impl.controller.event_controller import EventController
 from impl.controller.imbalance import is_imbalanced
-from impl.controller.requests import UpdateMetadata, kind_of
 from impl.replication.answers import propagates_isr_changes
 from impl.vectors.questions import Answer, Question, given, release
-from impl.vectors.stage import NOW_MS, Sent, Stage, kinds_to
-from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.vectors.stage import NOW_MS, Stage
+from impl.znodes import TopicPartition, paths
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import OpOutcome
@@ -60,7 +59,8 @@ def register_controller(question: Question) -> dict[str, Any]:
     session = _Interrupted(stage.zookeeper)
     client, admin = ZnodeClient(session, release(question)), stage.admin
     read = asked.get("readEpoch", asked["epochZnode"])
-    _put_epoch(admin, read)
+    if read is not None:
+        _put_epoch(admin, read)
 
     def others_move() -> None:
         session.before = None
@@ -152,6 +152,7 @@ class Life:
     def __init__(self, question: Question, assignment: list[int], config: ControllerConfig) -> None:
         self.stage = Stage(release(question))
         self.assignment = assignment
+        self.remaining: list[int] = []  # what a broker that shut down still leads, each time
         keeper = max(assignment) + 1
         brokers = sorted({*assignment, *([keeper] if len(assignment) == 1 else [])})
         for broker in brokers:
@@ -162,7 +163,7 @@ class Life:
         self.stage.run(self.controller)
 
     def do(self, step: str) -> None:
-        """ "stop N", "start N", or an election of preferred replicas."""
+        """Stop N, start N, shut down N, an election of preferred replicas, or a rebalancing."""
         word, _, rest = step.partition(" ")
         if word == "stop":
             self.stage.stop_broker(int(rest))
@@ -171,6 +172,12 @@ class Life:
             self.stage.start_broker(int(rest))
             self.stage.run(self.controller)
             self._joins(int(rest))
+        elif "auto" in step:
+            self.controller.rebalance()
+            self.stage.run(self.controller)
+        elif "shutdown" in step.lower():
+            self.remaining.append(len(self.controller.brokers.shut_down(int(rest.split()[-1]))))
+            self.stage.run(self.controller)
         elif "elect" in step:
             self.stage.admin.make_path("/admin")
             self.stage.admin.request_preferred_election([PARTITION])
@@ -192,14 +199,16 @@ def leaders(question: Question) -> dict[str, Any]:
     asked = given(question)
     config = ControllerConfig(unclean_leader_election=asked.get("unclean", False))
     life = Life(question, asked["assignment"], config)
-    epochs = []
+    seen = []
     for step in asked["steps"]:
         life.do(step)
-        state = life.stage.state(PARTITION)
-        epochs.append(-1 if state is None else state.leader_epoch)
+        seen.append(_observed(life.stage))
     requested = life.stage.admin.preferred_election()
     return _observed(life.stage) | {
-        "leaderEpochs": epochs,
+        "leaderEpochs": [one["leaderEpoch"] for one in seen],
+        "leaders": [one["leader"] for one in seen],
+        "isrs": [one["isr"] for one in seen],
+        "partitionsRemaining": life.remaining,
         "electionZnode": None if requested is None else "present",
     }
 
@@ -317,71 +326,6 @@ def bounce(question: Question) -> dict[str, Any]:
     }
 
 
-# Requests, in their order
-
-
-def sequence(question: Question) -> dict[str, Any]:
-    """What every broker is sent when one starts."""
-    asked, stage = given(question), Stage(release(question))
-    chief, came = asked["controller"], int(asked["event"].rsplit(" ", 1)[1])
-    others = [broker for broker in asked["brokers"] if broker != came]
-    for broker in others or [chief]:
-        stage.start_broker(broker)
-    stage.create_topic("t", {0: asked["brokers"]})
-    if came == chief:
-        stage.put_state(PARTITION, LeaderIsrAndControllerEpoch(chief, 0, (chief,), 0))
-        stage.controller(chief)
-        sent = stage.take_sent()
-    else:
-        controller = stage.controller(chief)
-        if asked.get("hasOfflinePartitionsElectable"):
-            # A partition whose only in-sync replica is the broker that is about to come.
-            stage.create_topic("u", {0: [came]})
-            stage.run(controller)
-        stage.take_sent()
-        stage.start_broker(came)
-        stage.run(controller)
-        sent = stage.take_sent()
-    named = _with_lists(sent) if release(question).since("2.2") else None
-    return {
-        f"toBroker{broker}": named(broker) if named else kinds_to(broker, sent)
-        for broker in asked["brokers"]
-    }
-
-
-def _with_lists(sent: list[Sent]) -> Callable[[int], list[str]]:
-    """Names of requests; of the first UpdateMetadata to a broker also how much it tells."""
-
-    def names(broker: int) -> list[str]:
-        shown, first = [], True
-        for to, request in sent:
-            if to != broker:
-                continue
-            name = kind_of(request)
-            if isinstance(request, UpdateMetadata) and first:
-                name += "(all partitions)" if request.partitions else "(no partitions)"
-                first = False
-            shown.append(name)
-        return shown
-
-    return names
-
-
-def empty_partitions(question: Question) -> dict[str, Any]:
-    """What UpdateMetadata without partitions carries."""
-    asked, stage = given(question), Stage(release(question))
-    core = stage.core(0, 1, ControllerConfig())
-    core.context.broker_epochs = {0: 1}
-    for number in range(2):
-        partition = TopicPartition("t", number)
-        core.context.assign(partition, (0,))
-        core.context.leadership[partition] = LeaderIsrAndControllerEpoch(0, 0, (0,), 1)
-    core.update_metadata([0], map(TopicPartition.of, asked["partitionsArgument"]))
-    ((_, request),) = stage.sent
-    meanings = {0: "no partitions", 2: "all partitions"}
-    return {"meaning": meanings.get(len(request.partitions))}
-
-
 ANSWERS: dict[tuple[str, str], Answer] = {
     ("controller_flow", "imbalance"): imbalance,
     ("controller_flow", "isrPropagation"): isr_propagation,
@@ -392,6 +336,4 @@ ANSWERS: dict[tuple[str, str], Answer] = {
     ("controller_flow", "restarts"): restarts,
     ("controller_flow", "moved"): moved,
     ("controller_flow", "bounce"): bounce,
-    ("request_sequences", "sequence"): sequence,
-    ("request_sequences", "emptyPartitions"): empty_partitions,
 }

@@ -92,18 +92,17 @@ def leader(question: Question) -> dict[str, Any]:
     life = LeaderLife(question)
     initial, seen = life.observe(), []
     asked_before_failure = 0
-    hw_after_step_6 = None
+    marks = {}
     for step in given(question).get("steps", ()):
         asked_before_failure = len(life.partition.requests)
         life.do(step)
         seen.append(life.observe())
-        if len(seen) == 6:
-            hw_after_step_6 = life.partition.hw
+        marks[f"hwAfterStep{len(seen)}"] = life.partition.hw
     return life.observe() | {
         "initial": initial,
         "afterStep": seen,
         "isrRequestsQueuedAfterFailure": len(life.partition.requests) - asked_before_failure,
-        "hwAfterStep6": hw_after_step_6,
+        **marks,
         "listOffsetResults": life.offsets,
     }
 

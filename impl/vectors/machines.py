@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from impl.controller.cluster_context import Replica
@@ -24,9 +25,10 @@ from impl.vectors.stage import (
 )
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.zookeeper.errors import NoNode, ZooKeeperError
+from impl.zookeeper.port import OpOutcome
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
-from impl.zookeeper.znode import Znode
+from impl.zookeeper.znode import Op, Znode
 
 _FAR = 1000  # the id of a live broker that has nothing to do with the case
 
@@ -96,12 +98,19 @@ class _Faulty(EmbeddedSession):
     def __init__(self, zookeeper: ZooKeeper, path: str, error: ZooKeeperError | None) -> None:
         super().__init__(zookeeper)
         self.path, self.error = path, error
+        self.refuses_writes = False
 
     def get(self, path: str, watch: bool = False) -> Znode:
         """As ZooKeeper does, but for that znode."""
         if path == self.path and self.error is not None:
             raise self.error
         return super().get(path, watch)
+
+    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+        """As ZooKeeper does, but for a write of that znode."""
+        if self.refuses_writes and any(op.path == self.path for op in ops):
+            raise ZooKeeperError("the write failed")
+        return super().multi(ops)
 
 
 _READ_RESULTS = {"exception": ZooKeeperError("the read failed"), "NONODE": NoNode("no such znode")}
@@ -116,7 +125,9 @@ def partition_effects(question: Question) -> dict[str, Any]:
     core = stage.core(asked["self"], asked["controllerEpoch"], config)
     error = _READ_RESULTS.get(asked.get("zkReadResult", ""))
     path = paths.state(*partition)
-    core.client.port = _Faulty(stage.zookeeper, path, error)
+    port = _Faulty(stage.zookeeper, path, error)
+    port.refuses_writes = "exception" in (asked.get("zkCreateResult"), asked.get("zkSetResult"))
+    core.client.port = port
     _set_up(core, stage, asked, partition)
     core.context.put_partition_state(partition, PartitionState(asked["state"]))
     if asked.get("zkCreateResult") == "NODEEXISTS":
@@ -144,6 +155,8 @@ def _set_up(
     core.context.broker_epochs = dict.fromkeys(live, 1)
     core.context.shutting_down = set(asked.get("shuttingDown", ()))
     core.context.assign(partition, asked["assignment"])
+    if asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion"):
+        core.context.queued_for_deletion.add(partition.topic)
     stage.create_topic(partition.topic, {partition.partition: asked["assignment"]})
     if "zkState" in asked:
         state = state_of(asked["zkState"], core.context.epoch)

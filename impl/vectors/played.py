@@ -9,6 +9,7 @@ from impl.releases import Release
 from impl.replication.batch_log import Batch, BatchLog
 from impl.replication.fetcher_thread import (
     Answer,
+    CannotAppend,
     CannotTruncate,
     EpochQuestion,
     EpochReply,
@@ -102,6 +103,7 @@ class PlayedFetcher(FetcherThread[str]):
 
     epochs: dict[str, int | None] | None = None
     failing: frozenset[str] = frozenset()
+    failing_appends: frozenset[str] = frozenset()
     before_truncating: Callable[[], None] | None = None
 
     def latest_epoch(self, key: str) -> int | None:
@@ -117,6 +119,12 @@ class PlayedFetcher(FetcherThread[str]):
             happens, self.before_truncating = self.before_truncating, None
             happens()
         super().maybe_truncate()
+
+    def append(self, key: str, batch: Batch) -> None:
+        """As the fetcher does, or not at all."""
+        if key in self.failing_appends:
+            raise CannotAppend(key)
+        super().append(key, batch)
 
     def truncate(self, key: str, offset: int) -> None:
         """As the fetcher does, or not at all."""

@@ -276,8 +276,13 @@ def guard(question: Question) -> dict[str, Any]:
     asked = given(question)
     if "entriesLeft" in asked:
         return _entries_left(question, asked["entriesLeft"])
-    live = asked.get("live", sorted({*asked["current"], *asked["target"]}))
-    move = Move(question, asked["current"], asked["target"], live)
+    current = asked.get("current", [1])
+    live = asked.get("live", sorted({*current, *asked["target"]}))
+    move = Move(question, current, asked["target"], live)
+    if not asked.get("exists", True):
+        move.controller.core.context.forget_topic(PARTITION.topic)
+    if asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion"):
+        move.controller.core.context.queued_for_deletion.add(PARTITION.topic)
     before = move.look()["leaderEpoch"]
     noted: list[bool] = []
     begin = move.controller.reassigner.begin
@@ -316,7 +321,10 @@ def api_validate(question: Question) -> dict[str, Any]:
     core = stage.core(0, 1, ControllerConfig())
     target = asked.get("target", [1])
     current = asked.get("current", [1, 2])
-    core.context.broker_epochs = dict.fromkeys(asked.get("live", [*current, *map(abs, target)]), 1)
+    everybody = {*current, *map(abs, target or ())}
+    core.context.broker_epochs = dict.fromkeys(asked.get("live", everybody), 1)
+    if asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion"):
+        core.context.queued_for_deletion.add(PARTITION.topic)
     if asked.get("exists", True):
         core.context.assign(PARTITION, current)
     return {"error": Reassigner(core).validate(PARTITION, target)}

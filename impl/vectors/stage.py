@@ -132,6 +132,7 @@ def shown_state(state: LeaderIsrAndControllerEpoch) -> dict[str, Any]:
         "leader": state.leader,
         "isr": list(state.isr),
         "leaderEpoch": state.leader_epoch,
+        "controllerEpoch": state.controller_epoch,
         "zkVersion": state.zk_version,
     }
 

@@ -10,13 +10,18 @@ from impl.vectors.stage import Stage
 from impl.znodes import (
     BrokerInfo,
     LeaderIsrAndControllerEpoch,
+    ReplicaAssignment,
     TopicPartition,
+    TopicZnode,
     encode_broker,
     encode_config,
     encode_config_change,
+    encode_controller,
     encode_reassignment,
     encode_state,
+    encode_topic,
     paths,
+    topic_version,
 )
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
@@ -211,7 +216,23 @@ def _encoded(what: Any, under: Release) -> str:
             tuple(what["endpoints"]), what["timestamp"], what.get("jmx", -1), what.get("rack")
         )
         return encode_broker(info, what.get("version", 4))
+    if "partitions" in what:
+        return _encoded_topic(what, under)
+    if "brokerId" in what and "timestamp" in what:
+        return encode_controller(what["brokerId"], what["timestamp"])
     return encode_config(what)
+
+
+def _encoded_topic(what: dict[str, Any], under: Release) -> str:
+    adding, removing = what.get("adding", {}), what.get("removing", {})
+    partitions = {
+        int(number): ReplicaAssignment(
+            tuple(replicas), tuple(adding.get(number, ())), tuple(removing.get(number, ()))
+        )
+        for number, replicas in what["partitions"].items()
+    }
+    version = what.get("version", topic_version(under))
+    return encode_topic(TopicZnode(partitions, what.get("topicId")), version)
 
 
 def encode_reassign(question: Question) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from impl.admin import placement, topic_lines, topic_names
 from impl.admin.errors import AdminError, TopicExists
 from impl.admin.topic_lines import PartitionLine
 from impl.vectors.questions import Answer, Question, by_number, given, or_refusal, release
+from impl.znodes import paths
 
 
 def _is_valid(name: str) -> bool:
@@ -87,10 +88,14 @@ def create(question: Question) -> dict[str, Any]:
 def delete(question: Question) -> dict[str, Any]:
     """``--delete``."""
     asked = given(question)
-    marked = asked.get("alreadyMarked", False)
-    return or_refusal(
-        lambda: {"lines": topic_lines.delete(asked["topic"], marked, release(question))}
-    )
+    topic, marked = asked["topic"], asked.get("alreadyMarked", False)
+
+    def ask() -> dict[str, Any]:
+        if not asked.get("exists", True):
+            raise topic_lines.missing(topic, paths.topic(topic), release(question))
+        return {"lines": topic_lines.delete(topic, marked, release(question))}
+
+    return or_refusal(ask)
 
 
 def list_topics(question: Question) -> dict[str, Any]:
@@ -120,7 +125,7 @@ def describe(question: Question) -> dict[str, Any]:
             partitions,
             asked.get("configs", {}),
             release(question),
-            asked.get("markedForDeletion", False),
+            asked.get("markedForDeletion", asked.get("marked", False)),
             asked.get("topicId"),
         )
     }

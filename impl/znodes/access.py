@@ -80,6 +80,15 @@ class ZnodeAccess:
             )
         return outcome
 
+    def fenced_outcome(self, op: Op, epoch_version: int | None) -> ZooKeeperError | OpOutcome:
+        """As ``fenced``, and an error of the whole request is its outcome; None: no fence."""
+        try:
+            if epoch_version is None:
+                return self.again(lambda: self.port.multi([op]))[0]
+            return self.fenced(op, epoch_version)
+        except ZooKeeperError as error:
+            return error
+
     def fenced_or_raise(self, op: Op, epoch_version: int) -> OpOutcome:
         """As ``fenced``, and the write's own error is raised."""
         outcome = self.fenced(op, epoch_version)

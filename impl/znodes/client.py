@@ -88,9 +88,9 @@ class ZnodeClient(OfficeZnodes):
         outcome: dict[TopicPartition, ZooKeeperError | None] = {}
         for partition, state in states.items():
             for parent in (paths.partitions(partition.topic), paths.partition(*partition)):
-                self.fenced(Create(parent, ""), epoch_version)  # one that exists is fine
+                self.fenced_outcome(Create(parent, ""), epoch_version)  # one that exists is fine
             create = Create(paths.state(*partition), encode_state(state))
-            made = self.fenced(create, epoch_version)
+            made = self.fenced_outcome(create, epoch_version)
             outcome[partition] = made if isinstance(made, ZooKeeperError) else None
         return outcome
 
@@ -106,10 +106,7 @@ class ZnodeClient(OfficeZnodes):
         result = Updated({}, [], {})
         for partition, state in states.items():
             op = SetData(paths.state(*partition), encode_state(state), state.zk_version)
-            if epoch_version is None:
-                outcome = self.again(lambda op=op: self.port.multi([op])[0])  # type: ignore[misc]
-            else:
-                outcome = self.fenced(op, epoch_version)
+            outcome = self.fenced_outcome(op, epoch_version)
             if isinstance(outcome, int):
                 result.done[partition] = state.with_zk_version(outcome)
             elif isinstance(outcome, BadVersion):

@@ -141,6 +141,16 @@ def test_what_nobody_answers_is_unknown_and_named(tmp_path: Path, monkeypatch: p
     assert "nobody answers elect" in result.stdout
 
 
+def test_one_unknown_operation_leaves_the_others_of_its_file_judged(tmp_path: Path):
+    guessed = {**PARSED, "input": {"op": "guess"}}
+
+    result = run(write(tmp_path, "topic_admin", PARSED, guessed), "--json", "-")
+
+    (row,) = json.loads(result.stdout)["files"]
+    assert result.exit_code == 2
+    assert (row["passed"], row["failed"], row["unanswered"]) == (1, 0, 1)
+
+
 def test_an_answer_that_stumbles_has_failed_and_the_others_are_asked(tmp_path: Path):
     stumbles = {**ELECTED, "input": {**ELECTED["input"], "strategy": "Lottery"}}
 
@@ -168,12 +178,12 @@ def test_an_answer_that_stumbles_has_failed_and_the_others_are_asked(tmp_path: P
         (
             "truncation.json",
             '[{"source":"","case":"","versions":"2.0+","input":{"op":"guess"},"expected":{}}]',
-            "case 0: op 'guess' is no operation of truncation",
+            "op 'guess' is no operation of truncation, and no case has another",
         ),
         (
             "election.json",
             '[{"source":"","case":"","versions":"2.0+","input":{"isr":[]},"expected":{}}]',
-            "case 0: an input of isr is no operation of election",
+            "an input of isr is no operation of election, and no case has another",
         ),
         (
             "zk_store.json",
