@@ -15,7 +15,8 @@ HISTORY = {"m2_is_lost", "two_fast_elections_diverge", "first_try_at_kip_320", "
            "two_controllers_are_obeyed", "winner_takes_itself_for_another",
            "older_leader_epoch_is_obeyed", "role_fails_half_way", "checkpoint_forgets",
            "zombie_fetcher_is_counted", "same_leader_is_not_asked", "epoch_is_not_recorded",
-           "isr_becomes_empty", "last_replica_standing", "unclean_election_loses"}  # fmt: skip
+           "isr_becomes_empty", "last_replica_standing", "unclean_election_loses",
+           "deleted_topic_comes_back", "added_while_deleting"}  # fmt: skip
 """Stories of what went wrong; each has a claim that breaks."""
 
 
