@@ -236,7 +236,8 @@ class Segment:
         if not self.size:
             self.created_ms, self.first_timestamp = now_ms, None
         self.bytes_since_index = 0
-        self.load_max_timestamp()
+        if self.offset_of_max >= offset:  # else the greatest so far is still there
+            self.load_max_timestamp()
         return cut
 
     def cut_bytes(self, size: int) -> None:

@@ -108,6 +108,7 @@ class Run:
         self.serial = 0
         self.epoch = 0
         self.doing = "start"
+        self.lost_power = False
         self.manager = self.make()
 
     def make(self) -> LogManager:
@@ -132,7 +133,11 @@ class Run:
                     self.operate()
             except Killed:
                 self.tally.killed[self.doing] += 1
-            self.disk.crash(self.power)
+            # Where power fails, processes die as well: what a recovery found in the page cache of
+            # a dead process is not durable by that.
+            power = self.power and self.chance.random() < 0.6
+            self.lost_power |= power
+            self.disk.crash(power)
             self.manager = self.make()
 
     def operate(self) -> None:
@@ -263,6 +268,7 @@ class Run:
                 self._check(name, log, found)
             self.tally.below_end += log.log_end < self.before[name].end
             self._adopt(name, log, found)
+        self.lost_power = False
 
     def _check(self, name: tuple[str, int], log: Log, found: dict[int, Kept]) -> None:
         before, after = self.before[name], self.after[name]
@@ -270,7 +276,7 @@ class Run:
         if after != before and not after.records:
             least = 0  # all was to go, from the end on: any beginning is a state on the way
         else:
-            least = min(after.end, before.safe if self.power else before.end)
+            least = min(after.end, before.safe if self.lost_power else before.end)
         if not least <= log.log_end <= most:
             raise Wrong(f"{name}: ends at {log.log_end}, not within {least} and {most}")
         for offset, kept in found.items():

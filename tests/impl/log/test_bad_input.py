@@ -58,6 +58,27 @@ def test_only_what_lies_above_the_recovery_point_is_scanned():
     assert (whole.scanned_bytes, last.scanned_bytes) == (12 * 73, 2 * 73)
 
 
+def test_a_sound_batch_with_offsets_that_were_there_already_is_cut():
+    disk, clock = stopped(clean=False)
+    overwrite(disk, f"{FIRST}.log", 2 * 73, batch(b"xx", base=1, epoch=0))
+
+    log, told = opened(disk, clock, CONFIG)
+
+    assert values(log) == [b"00", b"01"]
+    assert told.notes[0].startswith(
+        f"{FIRST}.log: byte 146: a batch from offset 1 on, after offset 1"
+    )
+
+
+def test_epochs_below_the_log_start_are_forgotten_on_loading():
+    disk, clock = stopped()
+
+    log, _ = opened(disk, clock, CONFIG, clean=True, log_start=6)
+
+    assert (log.log_start, log.epochs.entries) == (6, [(1, 6), (2, 8)])
+    assert values(log)[0] == b"06"
+
+
 def test_epochs_above_0_are_taken_from_the_records_if_the_file_is_gone():
     disk, clock = stopped(clean=False)
     disk.remove("/d/t-0/leader-epoch-checkpoint")

@@ -59,6 +59,7 @@ PLANTED = {
     "records beyond a gap that are kept": (loading, "has_gap_before", lambda log, base: False),
     "a truncation that no checkpoint hears of": (LogDirectory, "_adopt", adopted_alone),
     "a recovery that believes every checksum": (segment_recovery, "check", header_at),
+    "a recovery that syncs nothing": (Segment, "sync", lambda segment: None),
     "files whose sync does nothing": (MemoryFile, "sync", lambda file: None),
     "epochs that only memory holds": (
         leader_epoch_file.LeaderEpochFile, "write", lambda file: None,

@@ -120,6 +120,7 @@ def test_a_failed_write_leaves_no_torn_batch_behind(monkeypatch):
         log.append_as_leader(batch(b"lost"), 0)
     monkeypatch.undo()
 
+    assert file.size() == log.size
     log.append_as_leader(batch(b"next"), 0)
     assert values(log) == [b"kept", b"next"]
 
@@ -172,6 +173,16 @@ def test_a_segment_rolls_when_an_index_is_full():
     assert max(len(segment.index) for segment in log.segments) == 1
     assert max(len(segment.time_index) for segment in log.segments) == 1
     assert len(log.segments) == 4
+
+
+def test_a_segment_of_records_without_time_rolls_when_its_offset_index_is_full():
+    log, _, _ = fresh(LogConfig(index_interval_bytes=0, segment_index_bytes=24))
+
+    for _ in range(8):
+        log.append_as_leader(encode_batch([StoredRecord(0, -1, None, b"v")]), 0)
+
+    assert [len(segment.index) for segment in log.segments] == [3, 3]
+    assert [len(segment.time_index) for segment in log.segments] == [0, 0]
 
 
 def test_a_segment_rolls_when_an_offset_is_too_far_from_its_base():
