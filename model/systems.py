@@ -7,12 +7,14 @@ from model.cluster import SYSTEM as CLUSTER
 from model.election import SYSTEM as ELECTION
 from model.language import ProtocolError, System
 from model.language.errors import unknown_name
+from model.reassignment import SYSTEM as REASSIGNMENT
 from model.replication import SYSTEM as REPLICATION
 from model.replication.history import SYSTEM as HISTORY
 from model.topics import SYSTEM as TOPICS
 
 SYSTEMS: dict[str, System] = {
-    system.name: system for system in (CLASSIC, ELECTION, REPLICATION, HISTORY, CLUSTER, TOPICS)
+    system.name: system
+    for system in (CLASSIC, ELECTION, REPLICATION, HISTORY, REASSIGNMENT, CLUSTER, TOPICS)
 }
 
 

@@ -151,6 +151,34 @@ SWITCHES: dict[str, Switch] = {
             "an assumption (KIP-101, KIP-966)",
         ),
         Switch(
+            "leader_knows_replicas", (False, True),
+            "LeaderAndIsr lists the replicas, and a leader takes nobody else into the ISR",
+            "KAFKA-1097 (0.8.1)",
+        ),
+        Switch(
+            "leader_drops_strangers", (False, True),
+            "a leader can drop an ISR member that is not among its replicas", "KAFKA-9672 (3.0)",
+        ),
+        Switch(
+            "moves_forgotten_on_resign", (False, True),
+            "a controller that resigns forgets which partitions are being reassigned",
+            "KAFKA-5310 (0.11)",
+        ),
+        Switch(
+            "requests_loaded_whole", (False, True),
+            "every entry of a reassignment request is in memory before the first is worked on",
+            "KAFKA-6193 (1.1)",
+        ),
+        Switch(
+            "waits_for_dead_targets", (False, True),
+            "a reassignment to a dead broker is begun, and waits for it", "KAFKA-4214 (0.10.1)",
+        ),
+        Switch(
+            "epoch_noted_when_raised", (False, True),
+            "a controller that raises the leader epoch for a reassignment tells clients the new one",
+            "KAFKA-9212 (2.3.2, 2.4)",
+        ),
+        Switch(
             "delete_topic_enable", (False, True),
             "a topic may be deleted at all", "default true since 1.0 (KAFKA-5384)",
         ),
@@ -198,6 +226,7 @@ _FIXED_BEFORE: dict[str, object] = {
     "isr_write_conditional": True,
     "isr_write_read_back": True,
     "checkpoint_complete": True,
+    "leader_knows_replicas": True,
     "metadata_first": True,
     "deletion_resumed": True,
 }
@@ -205,7 +234,8 @@ _FIXED_BEFORE: dict[str, object] = {
 
 _LEFT_OUT: dict[str, object] = {
     "epoch_taken_with_role": True, "isr_adopted_when_written": True, "isr_write_locks": True,
-    "log_survives_crash": True, "isr_takes_the_living": True,
+    "log_survives_crash": True, "leader_drops_strangers": True, "epoch_noted_when_raised": True,
+    "isr_takes_the_living": True,
     "dead_replicas_stay": True,
 }  # fmt: skip
 """Faults that no preset has, and designs of 2.7 that would need care of their own."""
@@ -217,6 +247,8 @@ _0_10: dict[str, object] = {
     "late_answers_ignored": True, "isr_join_needs_epoch_start": False,
     # Up to 1.0 the last member is kept only while unclean election is off, as it is from 0.11.
     "unclean_leader_election": True, "isr_keeps_last_member": False,
+    "moves_forgotten_on_resign": False, "requests_loaded_whole": False,
+    "waits_for_dead_targets": True,
     "announcement": "all_partitions", "bounces_seen": False, "dead_replicas_taken_offline": False,
     "delete_topic_enable": False, "leaderless_replicas_stop": False, "additions_undone": False,
     "partitions_leave_first": False, "offline_becomes_ineligible": False,
@@ -225,8 +257,9 @@ _0_10: dict[str, object] = {
 _0_11: dict[str, object] = {
     **_0_10, "truncation": "kip_101",
     "unclean_leader_election": False, "isr_keeps_last_member": True,
+    "moves_forgotten_on_resign": True,
 }  # fmt: skip
-_1_1: dict[str, object] = {**_0_11, "delete_topic_enable": True}
+_1_1: dict[str, object] = {**_0_11, "requests_loaded_whole": True, "delete_topic_enable": True}
 _2_0: dict[str, object] = {
     **_1_1, "truncation": "kip_279", "truncates_again": "missed_epoch",
     "epoch_recorded": "on_election", "isr_join_needs_epoch_start": True,

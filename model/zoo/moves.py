@@ -2,8 +2,6 @@
 
 from model.zoo.entry import Entry, Expression
 
-_REASSIGNMENT = "needs reassignment"
-
 _ONE_TERM = {"expiries": 1, "controllers": 1, "versions": 2}
 
 ENTRIES = (
@@ -12,38 +10,73 @@ ENTRIES = (
         ("KAFKA-1170",), "0.8.1",
         "The leader does not know the assignment, and takes it back on its next fetch; then it is "
         "deleted while in the ISR.",
-        "isr_holds_committed", "lai_no_assignment", excuse=_REASSIGNMENT,
+        "isr_holds_committed", "lai_no_assignment",
+        Expression(
+            "reassignment", "2.0", "isr_holds_committed",
+            {"replicas": 2, "faults": 0, "crashes": 0}, {"leader_knows_replicas": False},
+            quick=True,
+        ),
+        remark="On 2.0, for KIP-320 would refuse the fetch: the old replica is told of no epoch "
+        "later than that of step 7. Two brokers are enough when the leader stays.",
     ),
     Entry(
         33, "KAFKA-9672", "an ISR member outside the assignment can never be dropped",
         (), "3.0.0",
         "The leader ignores ids that it does not know as replicas, and its ISR is stuck.",
-        "no_wedge", "isr_not_subset_ar", excuse=_REASSIGNMENT,
+        "laggards_can_be_dropped", "isr_not_subset_ar",
+        Expression(
+            "reassignment", "2.3", "laggards_can_be_dropped",
+            {"replicas": 2, "faults": 0, "crashes": 0}, {"leader_drops_strangers": False},
+            quick=True,
+        ),
+        remark="Releases up to 2.3 made a replica of every id in the ISR; those from 2.4 on have "
+        "the bug, and no preset does.",
     ),
     Entry(
         34, "KAFKA-5310", "a reassignment of an earlier term runs again",
         (), "0.11.0.0",
         "What was being reassigned survives the resignation, and is taken up when the broker is "
         "controller again.",
-        "single_writer", "keep_ctx_on_resign", excuse=_REASSIGNMENT,
+        "moves_are_asked_for", "keep_ctx_on_resign",
+        Expression(
+            "reassignment", "2.3", "moves_are_asked_for", {"faults": 2, "crashes": 0},
+            {"moves_forgotten_on_resign": False}, quick=True,
+        ),
+        remark="Shorter than the sheet has it: the broker that worked on the request comes to "
+        "office again, and nobody else in between.",
     ),
     Entry(
         35, "KAFKA-6193", "the request is removed when the first of several is done",
         (), "1.1.0",
         "The set in memory was not loaded whole; the rest is forgotten at the next failover.",
-        "no_wedge", "drop_reassign_znode_early", excuse=_REASSIGNMENT + ", of two partitions",
+        "other_request_is_kept", "drop_reassign_znode_early",
+        Expression(
+            "reassignment", "2.3", "other_request_is_kept", {"crashes": 0},
+            {"requests_loaded_whole": False}, quick=True,
+        ),
+        remark="The other partition is its entry in the request. It is enough that the first "
+        "entry is dropped: six steps, and no failover.",
     ),
     Entry(
         36, "KAFKA-4214", "a reassignment is given up because a target is down",
         (), "0.10.1.0",
         "Controller and new replica restart together; the assignment stays between old and new.",
-        "no_wedge", "abort_reassign_if_dead", excuse=_REASSIGNMENT,
+        "assignment_is_whole", "abort_reassign_if_dead",
+        Expression(
+            "reassignment", "2.3", "assignment_is_whole", {"crashes": 0},
+            {"waits_for_dead_targets": False}, quick=True,
+        ),
     ),
     Entry(
         37, "KAFKA-9212", "the controller does not note the epoch that it wrote",
         (), "2.4.0",
         "ZooKeeper and LeaderAndIsr have the new leader epoch, UpdateMetadata the old one.",
-        "converges", "ctx_epoch_not_bumped", excuse=_REASSIGNMENT + " and UpdateMetadata",
+        "clients_know_the_epoch", "ctx_epoch_not_bumped",
+        Expression(
+            "reassignment", "2.3", "clients_know_the_epoch", {"faults": 0, "crashes": 0},
+            {"epoch_noted_when_raised": False}, quick=True,
+        ),
+        remark="No failover and no fault: every move had it.",
     ),
     Entry(
         38, "KAFKA-4443", "LeaderAndIsr arrives before anybody told who is alive",

@@ -24,6 +24,8 @@ STEPS = {
     "KAFKA-708": 9, "KAFKA-9307": 8, "KAFKA-13407": 3, "KIP-966": 9, "unclean-election": 11,
     "KAFKA-4443": 13, "KIP-380-c": 14, "KAFKA-14140": 20, "KAFKA-2729": 22, "KAFKA-3143": 20,
     "KAFKA-1681": 7, "KIP-516": 32, "KAFKA-6612": 12,
+    "KAFKA-1097": 19, "KAFKA-9672": 11, "KAFKA-5310": 12, "KAFKA-6193": 6, "KAFKA-4214": 12,
+    "KAFKA-9212": 10,
     "KIP-279": 22, "KAFKA-7415": 23, "KAFKA-7128": 17, "KAFKA-7786": 13, "KIP-380": 17,
 }  # fmt: skip
 """Entry -> steps of its shortest run."""

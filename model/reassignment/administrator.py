@@ -1,0 +1,117 @@
+"""What an administrator does: creates the topic, asks for moves, withdraws them, deletes the topic.
+
+Source: ReassignPartitionsCommand.executeAssignment (2.3)
+"""
+
+from model.language import (
+    BLANK,
+    all_of,
+    lam,
+    not_,
+    require,
+    transition,
+    when,
+)
+from model.protocol.state import BROKERS
+from model.reassignment.lists import (
+    is_empty,
+    listed,
+    members,
+    require_list,
+    written,
+)
+
+
+@transition(first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)
+def topic_is_created(now, new, first, second, third):
+    """The partition begins with a leader that all of its replicas follow, in epoch 0.
+
+    How it came so is the affair of `topics`.
+    """
+    require(is_empty(now.zk.assignment),            "there is no such topic")
+    require(now.zk.epoch == 0,                      "no controller was there before")
+    require_list(first, second, third)
+
+    places = written(first, second, third)
+    replicas = members(places)
+    new.zk.assignment = places
+    new.zk.leader     = first
+    new.zk.isr        = replicas
+    new.origin        = places
+    follower = now.replica[first].but(role="follower", leader=first, epoch=0)
+    leader = follower.but(role="leader", isr=replicas, replicas=replicas, caught_up=replicas)
+    new.replica = lam(BROKERS, lambda b: when(
+        b == first, leader, when(listed(places, b), follower, now.replica[b])))
+
+
+def require_no_request(now):
+    require(not_(is_empty(now.zk.assignment)),      "there is a topic")
+    require(all_of(is_empty(now.zk.requested), now.zk.other == "none"),
+                                                    "no other request is there")
+
+
+def ask(now, new, places):
+    new.zk.requested = places
+    new.origin       = now.zk.assignment
+    new.wanted       = places
+    new.spent.moves  = now.spent.moves + 1
+
+
+@transition(first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)
+def administrator_asks_for_move(now, new, first, second, third):
+    """/admin/reassign_partitions is created, with the list that the partition is to have.
+
+    Refused where one is there: "There is an existing assignment running."
+    """
+    require_no_request(now)
+    require_list(first, second, third)
+
+    ask(now, new, written(first, second, third))
+
+
+@transition(first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)
+def administrator_asks_for_two_moves(now, new, first, second, third):
+    """The request has an entry for another partition too."""
+    require_no_request(now)
+    require_list(first, second, third)
+
+    ask(now, new, written(first, second, third))
+    new.zk.other      = "moving"
+    new.other_is_open = True
+    new.spent.expiries = now.spent.expiries + 1
+
+
+@transition()
+def administrator_asks_for_unknown_partition(now, new):
+    """The request names a partition that does not exist."""
+    require_no_request(now)
+
+    new.zk.other     = "unknown"
+    new.spent.expiries = now.spent.expiries + 1
+
+
+@transition()
+def administrator_withdraws_request(now, new):
+    """The request is deleted by hand: up to 2.3 there is no other way to cancel.
+
+    It stops nothing that a controller has in memory; /controller has to be deleted as well.
+    """
+    require(not_(is_empty(now.zk.requested)),       "a move is asked for")
+
+    new.zk.requested      = BLANK
+    new.zk.other          = "none"
+    new.wanted            = BLANK
+    new.other_is_open     = False
+    new.withdrawn         = True
+    new.withdrawn_in      = now.zk.epoch
+    new.spent.expiries = now.spent.expiries + 1
+
+
+@transition()
+def administrator_deletes_topic(now, new):
+    """/admin/delete_topics gets the topic, and the deletion waits, for a dead broker or a move."""
+    require(not_(is_empty(now.zk.assignment)),      "there is a topic")
+    require(not_(now.zk.deleting),                  "it is not to be deleted yet")
+
+    new.zk.deleting     = True
+    new.spent.expiries = now.spent.expiries + 1

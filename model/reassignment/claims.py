@@ -1,0 +1,194 @@
+"""What a reassignment promises, and its limits, each with its condition.
+
+Kafka looks at the ISR once, at step 4, and takes the old replicas for dispensable from then on. A
+target that is dropped between step 4 and step 9 is the gap: the last copy may be deleted. So what
+is said of copies here is said for moves in which no target slipped like that; and that it happens
+is a claim too.
+"""
+
+from model.language import (
+    all_of,
+    always,
+    always_step,
+    any_of,
+    every,
+    how_many,
+    implies,
+    not_,
+    some,
+    sometimes,
+)
+from model.protocol.state import BROKERS
+from model.reassignment.lists import is_empty, is_same, listed
+from model.reassignment.state import RECORDS
+from model.reassignment.writing import is_at
+
+
+def is_safe(now, broker):
+    """The broker has every committed record."""
+    return now.committed.is_subset_of(now.log[broker])
+
+
+def is_excused(now):
+    """The three limits. A target slipped out of the ISR while the old replicas were leaving. Or the
+    answer to a leader's ISR write was lost, and another's write came before it could read back. Or
+    a controller was deposed before it had read the cluster, and then did."""
+    return any_of(now.slipped, now.overtaken, now.read_late)
+
+
+def is_open(now):
+    """A move was asked for, and its request is still there."""
+    return not_(is_empty(now.zk.requested))
+
+
+@always("every member of the registered ISR has every committed record, but for "
+        "the three limits",
+        companion="a_move_is_done")
+def isr_holds_committed(now):
+    return any_of(is_excused(now), every(BROKERS, lambda b: implies(
+        now.zk.isr.has(b), is_safe(now, b))))
+
+
+@always("the registered leader has every committed record, but for the three limits",
+        companion="a_move_is_done")
+def no_message_loss(now):
+    return any_of(is_excused(now), every(BROKERS, lambda b: implies(
+        now.zk.leader == b, is_safe(now, b))))
+
+
+@always("all of the original replicas or all of the target's have every committed record, but for "
+        "those that were dropped from the ISR as slow or dead",
+        companion="a_move_is_done")
+def copies_are_kept(now):
+    def are_safe(places):
+        return every(BROKERS, lambda b: implies(
+            all_of(listed(places, b), not_(now.dropped.has(b))), is_safe(now, b)))
+    return any_of(is_excused(now), are_safe(now.origin), are_safe(now.wanted))
+
+
+@always("the registered leader, if there is one, is in the registered ISR",
+        companion="the_leader_is_moved")
+def clean_election(now):
+    return every(BROKERS, lambda b: implies(now.zk.leader == b, now.zk.isr.has(b)))
+
+
+@always("the registered ISR has replicas of the registered assignment only, but for "
+        "the three limits",
+        companion="a_move_is_done")
+def isr_is_assigned(now):
+    return any_of(is_excused(now), every(BROKERS, lambda b: implies(
+        now.zk.isr.has(b), listed(now.zk.assignment, b))))
+
+
+@always("a request leaves ZooKeeper only when its move is done, or it was refused, unless somebody "
+        "withdrew one",
+        companion="a_move_is_done")
+def request_goes_only_when_done(now):
+    return any_of(
+        now.withdrawn, is_open(now), is_empty(now.wanted), is_same(now.zk.assignment, now.wanted))
+
+
+@always("the entry of another partition stays in the request until its move is done, unless "
+        "somebody withdrew a request",
+        companion="two_moves_are_asked_for")
+def other_request_is_kept(now):
+    return any_of(now.withdrawn, not_(now.other_is_open), now.zk.other == "moving")
+
+
+@always("without a request the assignment is a list that somebody asked for, in its order, unless "
+        "a request was withdrawn, or the topic is to be deleted",
+        companion="a_move_is_done")
+def assignment_is_whole(now):
+    return any_of(
+        now.withdrawn, now.zk.deleting, is_open(now), is_same(now.zk.assignment, now.origin),
+        is_same(now.zk.assignment, now.wanted))
+
+
+@always("a controller that came to office after a request was withdrawn does not work on it",
+        companion="a_request_is_withdrawn")
+def moves_are_asked_for(now):
+    return every(BROKERS, lambda b: any_of(
+        is_empty(now.cache[b].target), now.belief[b] <= now.withdrawn_in,
+        not_(now.withdrawn), now.belief[b] < now.zk.epoch,
+        is_same(now.cache[b].target, now.zk.requested)))
+
+
+@always("clients are told of every leader epoch that a leader is told of, unless a deposed "
+        "controller told the leader",
+        companion="the_leader_is_moved")
+def clients_know_the_epoch(now):
+    return any_of(now.read_late, every(BROKERS, lambda b: implies(
+        now.replica[b].role == "leader", now.replica[b].epoch <= now.metadata)))
+
+
+@always("a leader can drop from its ISR whoever lags behind, its replica or not",
+        companion="a_stranger_is_in_the_isr")
+def laggards_can_be_dropped(now):
+    return not_(now.stuck)
+
+
+@always_step("the registered leader epoch never goes back",
+             companion="the_leader_is_moved")
+def leader_epoch_never_falls(now, after):
+    return after.zk.leader_epoch >= now.zk.leader_epoch
+
+
+@sometimes("a move is done: the target is the assignment, it was not before, and no request is "
+           "there")
+def a_move_is_done(now):
+    return all_of(
+        not_(is_empty(now.wanted)), not_(is_open(now)), is_same(now.zk.assignment, now.wanted),
+        not_(is_same(now.wanted, now.origin)))
+
+
+@sometimes("the leader of the partition is none of its original replicas")
+def the_leader_is_moved(now):
+    return some(BROKERS, lambda b: all_of(
+        now.replica[b].role == "leader", not_(listed(now.origin, b)), now.zk.leader == b))
+
+
+@sometimes("a leader has somebody in its ISR who is none of its replicas, and lags behind")
+def a_stranger_is_in_the_isr(now):
+    return some(BROKERS, lambda leader: some(BROKERS, lambda b: all_of(
+        now.replica[leader].role == "leader", leader != b, now.replica[leader].isr.has(b),
+        not_(now.replica[leader].replicas.has(b)), not_(now.replica[leader].caught_up.has(b)))))
+
+
+@sometimes("a controller resumes a move that another one began")
+def a_move_changes_hands(now):
+    return some(BROKERS, lambda b: all_of(
+        now.belief[b] > 1, now.belief[b] == now.zk.epoch, is_at(now, b, "leaving"),
+        not_(is_empty(now.cache[b].target))))
+
+
+@sometimes("a request has an entry for another partition")
+def two_moves_are_asked_for(now):
+    return now.zk.other == "moving"
+
+
+@sometimes("a request is withdrawn while a controller works on it")
+def a_request_is_withdrawn(now):
+    return all_of(now.withdrawn, some(BROKERS, lambda b: not_(is_empty(now.cache[b].target))))
+
+
+@sometimes("a move is open, and fewer replicas have every committed record than its original list "
+           "has, or its target")
+def copies_are_fewer(now):
+    safe = how_many(BROKERS, lambda b: is_safe(now, b))
+    return all_of(
+        is_open(now), safe < how_many(BROKERS, lambda b: listed(now.origin, b)),
+        safe < how_many(BROKERS, lambda b: listed(now.wanted, b)))
+
+
+@sometimes("the last copy of a committed record is deleted by a move, in the gap")
+def the_last_copy_is_deleted(now):
+    return not_(every(RECORDS, lambda record: implies(
+        now.committed.has(record), some(BROKERS, lambda b: now.log[b].has(record)))))
+
+
+CLAIMS = (
+    isr_holds_committed, no_message_loss, copies_are_kept, clean_election, isr_is_assigned,
+    request_goes_only_when_done, other_request_is_kept, assignment_is_whole, moves_are_asked_for,
+    clients_know_the_epoch, laggards_can_be_dropped, leader_epoch_never_falls,
+    a_move_is_done, the_leader_is_moved, a_stranger_is_in_the_isr, a_move_changes_hands, two_moves_are_asked_for,
+    a_request_is_withdrawn, copies_are_fewer, the_last_copy_is_deleted)

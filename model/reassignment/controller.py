@@ -1,0 +1,319 @@
+"""The twelve steps of a reassignment, from the request to UpdateMetadata.
+
+OAR are the original replicas, RAR the target. Between two steps a controller may die; the next
+one begins again with what ZooKeeper says. Step 4 looks at the ISR once, and nobody looks again:
+a target that its leader drops between that and step 9 is left as it is.
+
+Source: KafkaController.onPartitionReassignment (2.3)
+"""
+
+from model.language import (
+    BLANK,
+    all_of,
+    any_of,
+    lam,
+    not_,
+    require,
+    some,
+    transition,
+    version,
+    when,
+)
+from model.protocol.state import BROKERS
+from model.reassignment.lists import (
+    all_within,
+    is_empty,
+    is_first,
+    joined,
+    listed,
+    members,
+    those,
+)
+from model.reassignment.state import NOBODY
+from model.reassignment.writing import (
+    read_state,
+    register,
+    require_current,
+    require_fence,
+    require_task,
+    require_unheard,
+    send,
+    tell,
+    write_state,
+)
+
+
+def both(cache):
+    """Every replica of the old and the new list."""
+    return those(lambda b: any_of(listed(cache.assignment, b), listed(cache.target, b)))
+
+
+@transition(broker=BROKERS)
+def controller_assigns_both(now, new, broker):
+    """Step 1: the topic's znode and the controller's memory get RAR and OAR together.
+
+    The write names no version: it is sent again when its answer is lost, and changes nothing.
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "assigning",          "a move begins")
+    require_fence(now, broker)
+
+    union = joined(cache.target, cache.assignment)
+    new.zk.assignment = union
+    new.cache[broker] = cache.but(task="bumping", assignment=union)
+
+
+@transition(broker=BROKERS)
+def controller_bumps_epoch(now, new, broker):
+    """Steps 2 and 3: a new leader epoch, the same leader and ISR; LeaderAndIsr to old and new.
+
+    Then it waits. Step 3 sends RAR - OAR the same again, in a batch of its own, and is refused as
+    an epoch that the brokers know: it is not told apart here.
+    Kafka: KafkaController.updateLeaderEpochAndSendRequest, startNewReplicasForReassignedPartition
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "bumping",            "the epoch is to be raised")
+    require_current(now, broker)
+
+    write_state(
+        now, new, broker, cache.leader, cache.isr, to=both(cache), replicas=both(cache),
+        told=told_epoch(now, broker), task="idle", other=others(now, broker))
+
+
+def others(now, broker):
+    """Before 1.1 (KAFKA-6193) an entry came into memory when it had its turn."""
+    return now.cache[broker].other if version.requests_loaded_whole else now.zk.other
+
+
+def told_epoch(now, broker):
+    """The epoch that UpdateMetadata carries: what is in the controller's memory by then."""
+    if version.epoch_noted_when_raised:             # else KAFKA-9212
+        return now.zk.leader_epoch + 1
+    return now.cache[broker].epoch
+
+
+@transition(broker=BROKERS)
+def controller_raise_is_unheard(now, new, broker):
+    """The epoch is raised in ZooKeeper (steps 2, 7), and the answer is lost: it is raised twice."""
+    cache = now.cache[broker]
+    require_unheard(now, broker, "bumping", "leading")
+    require(any_of(cache.task == "bumping", stays(now, broker)),
+                                                    "the leader stays")
+
+    register(now, new, cache.leader, cache.isr)
+    new.spent.expiries = now.spent.expiries + 1
+
+
+@transition(broker=BROKERS)
+def controller_sees_targets_in_sync(now, new, broker):
+    """Step 4: the watch on the state fires, and RAR is within the ISR that the controller reads."""
+    cache = now.cache[broker]
+    require_task(now, broker, "idle",               "it waits for events")
+    require(not_(is_empty(cache.target)),           "the partition is to move")
+    require(all_within(cache.target, now.zk.isr),   "every target is in the registered ISR")
+
+    new.cache[broker] = cache.but(task="adopting", **read_state(now))
+
+
+@transition(broker=BROKERS)
+def controller_adopts_target(now, new, broker):
+    """Steps 5 and 6: LeaderAndIsr to RAR; in memory, and there only, RAR is the assignment."""
+    cache = now.cache[broker]
+    require_task(now, broker, "adopting",           "every target was in the ISR")
+
+    send(now, new, broker, cache.epoch, members(cache.target).within(cache.reached), {
+        "leader": cache.leader, "isr": cache.isr, "version": cache.version,
+        "replicas": members(cache.assignment)})
+    old = those(lambda b: all_of(listed(cache.assignment, b), not_(listed(cache.target, b))))
+    new.cache[broker] = cache.but(task="leading", assignment=cache.target, old=old, leaving=old)
+
+
+def stays(now, broker):
+    """The leader is a target and alive."""
+    cache = now.cache[broker]
+    return some(BROKERS, lambda b: all_of(
+        cache.leader == b, listed(cache.target, b), cache.live.has(b)))
+
+
+def is_chosen(cache, leader):
+    """The Reassign strategy: the first of RAR that is alive and in the ISR."""
+    return is_first(cache.target, leader, lambda b: all_of(cache.live.has(b), cache.isr.has(b)))
+
+
+@transition(broker=BROKERS)
+def controller_keeps_leader(now, new, broker):
+    """Step 7, the leader is a target: a new epoch, and LeaderAndIsr with RAR to RAR and OAR."""
+    cache = now.cache[broker]
+    require_task(now, broker, "leading",            "the leader is to be a target")
+    require(stays(now, broker),                     "the leader is a target, and alive")
+    require_current(now, broker)
+
+    write_state(
+        now, new, broker, cache.leader, cache.isr,
+        to=those(lambda b: any_of(listed(cache.target, b), cache.old.has(b))),
+        replicas=members(cache.target), told=told_epoch(now, broker), task="leaving")
+
+
+@transition(broker=BROKERS, leader=BROKERS)
+def controller_moves_leader(now, new, broker, leader):
+    """Step 7, the leader is no target: the first of RAR that is alive and in the ISR leads.
+
+    Kafka: leaderForReassign; the ISR stays as it is, LeaderAndIsr goes to RAR
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "leading",            "the leader is to be a target")
+    require(not_(stays(now, broker)),               "the leader is no target, or dead")
+    require(is_chosen(cache, leader),
+                                                    "the first live target of the ISR is chosen")
+    require_current(now, broker)
+
+    write_state(
+        now, new, broker, leader, cache.isr, to=members(cache.target),
+        replicas=members(cache.target), task="leaving")
+
+
+@transition(broker=BROKERS, leader=BROKERS)
+def controller_move_is_unheard(now, new, broker, leader):
+    """The new leader is written and the answer lost: the controller will elect it once more."""
+    cache = now.cache[broker]
+    require_unheard(now, broker, "leading")
+    require(not_(stays(now, broker)),               "the leader is no target, or dead")
+    require(is_chosen(cache, leader),               "the first live target of the ISR is chosen")
+
+    register(now, new, leader, cache.isr)
+    new.spent.expiries = now.spent.expiries + 1
+
+
+@transition(broker=BROKERS)
+def controller_finds_no_target_to_lead(now, new, broker):
+    """Step 7 fails: no target is alive and in the ISR any more. It is logged, and step 8 follows.
+
+    Kafka: a StateChangeFailedException ends in the state change log, not the procedure
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "leading",            "the leader is to be a target")
+    require(not_(stays(now, broker)),               "the leader is no target, or dead")
+    require(not_(some(BROKERS, lambda b: is_chosen(cache, b))),
+                                                    "no target is alive and in the ISR")
+    require_current(now, broker)
+
+    new.cache[broker] = cache.but(task="leaving")
+
+
+def require_leaver(now, broker, replica):
+    require_task(now, broker, "leaving",            "the old replicas are to go offline")
+    require(now.cache[broker].leaving.has(replica), "the replica is one of them")
+
+
+@transition(broker=BROKERS, replica=BROKERS)
+def controller_takes_old_replica_offline(now, new, broker, replica):
+    """Step 8: StopReplica to an old replica, and it is taken out of the ISR under a new epoch.
+
+    The last member of an ISR is kept, and a leader that goes leaves none behind.
+    Kafka: ZkReplicaStateMachine.removeReplicasFromIsr
+    """
+    cache = now.cache[broker]
+    require_leaver(now, broker, replica)
+    require(cache.isr.has(replica),                 "it is in the ISR that the controller read")
+    require_current(now, broker)
+
+    leader, isr = without(cache, replica)
+    write_state(
+        now, new, broker, leader, isr, to=members(cache.assignment),
+        replicas=members(cache.assignment), leaving=cache.leaving.without(replica))
+    stop(now, new, broker, only(replica), "stop", now.zk.leader_epoch + 1)
+
+
+def only(replica):
+    return those(lambda b: b == replica)
+
+
+def without(cache, replica):
+    """The leader and the ISR without a replica."""
+    isr = cache.isr.without(replica)
+    return (when(cache.leader == replica, None, cache.leader),
+            when(cache.isr.is_only(replica), cache.isr, isr))
+
+
+@transition(broker=BROKERS, replica=BROKERS)
+def controller_removal_is_unheard(now, new, broker, replica):
+    """The smaller ISR is written and the answer lost: the next look finds the replica gone."""
+    cache = now.cache[broker]
+    require_unheard(now, broker, "leaving")
+    require(cache.leaving.has(replica),             "the replica is to go offline")
+    require(cache.isr.has(replica),                 "it is in the ISR that the controller read")
+
+    register(now, new, *without(cache, replica))
+    new.spent.expiries = now.spent.expiries + 1
+
+
+@transition(broker=BROKERS, replica=BROKERS)
+def controller_passes_over_old_replica(now, new, broker, replica):
+    """Step 8, and the replica is not in the ISR: StopReplica is sent and nothing written."""
+    cache = now.cache[broker]
+    require_leaver(now, broker, replica)
+    require(not_(now.zk.isr.has(replica)),          "it is not in the registered ISR")
+
+    # the LeaderAndIsr to the others has an epoch that they know: they refuse it
+    stop(now, new, broker, only(replica), "stop", now.zk.leader_epoch)
+    new.cache[broker] = cache.but(
+        leaving=cache.leaving.without(replica), **read_state(now))
+
+
+def stop(now, new, broker, whom, how, epoch):
+    """Puts StopReplica in flight, after all that was sent of this epoch and before it."""
+    reached, mine = now.cache[broker].reached, now.belief[broker]
+    new.stop[mine] = lam(BROKERS, lambda b: when(
+        all_of(whom.has(b), reached.has(b)),
+        now.stop[mine][b].but(what=how, epoch=epoch),
+        now.stop[mine][b]))
+
+
+@transition(broker=BROKERS)
+def controller_deletes_old_replicas(now, new, broker):
+    """Step 9: StopReplica with delete to OAR - RAR, whose success nobody waits for."""
+    cache = now.cache[broker]
+    require_task(now, broker, "leaving",            "the old replicas are to go offline")
+    require(cache.leaving.is_empty(),               "all of them have gone")
+
+    stop(now, new, broker, cache.old, "delete", cache.epoch)
+    new.cache[broker] = cache.but(task="settling", old=NOBODY)
+
+
+@transition(broker=BROKERS)
+def controller_settles_assignment(now, new, broker):
+    """Step 10: the topic's znode gets RAR. Unconditional, like step 1."""
+    cache = now.cache[broker]
+    require_task(now, broker, "settling",           "the old replicas are deleted")
+    require_fence(now, broker)
+
+    new.zk.assignment = cache.target
+    new.cache[broker] = cache.but(task="closing")
+
+
+@transition(broker=BROKERS)
+def controller_closes_request(now, new, broker):
+    """Step 11: the entry leaves /admin/reassign_partitions; the znode goes with the last one.
+
+    What is left is written from memory, not from what the znode says.
+    Kafka: KafkaController.removePartitionsFromReassignedPartitions
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "closing",            "the target is the assignment")
+    require_fence(now, broker)
+
+    new.zk.requested  = BLANK
+    new.zk.other      = cache.other
+    new.cache[broker] = cache.but(task="telling", target=BLANK)
+    if not version.moves_forgotten_on_resign:
+        new.kept[broker] = BLANK
+
+
+@transition(broker=BROKERS)
+def controller_tells_of_move(now, new, broker):
+    """Step 12: UpdateMetadata to every broker."""
+    require_task(now, broker, "telling",            "the move is done")
+
+    tell(now, new, broker, now.cache[broker].epoch)
+    new.cache[broker] = now.cache[broker].but(task="idle")
+

@@ -1,0 +1,56 @@
+"""Processes: a crash forgets all but the log; a start registers anew."""
+
+from model.language import BLANK, lam, not_, require, transition, version, when
+from model.protocol.office import leave_office
+from model.protocol.state import BROKERS, LEADER_EPOCHS
+from model.reassignment.state import CONTROLLERS
+
+
+def discard_requests(now, new, broker):
+    """Requests made for an older registration are dead (KIP-380); before, whoever has the id
+    obeyed them."""
+    if not version.broker_epoch:
+        return
+    new.request = lam(LEADER_EPOCHS, lambda epoch: lam(CONTROLLERS, lambda controller: when(
+        now.request[epoch][controller].to.is_only(broker),
+        now.request[epoch][controller].but(to=[], leader=None, isr=[], version=0, replicas=[]),
+        now.request[epoch][controller].but(
+            to=now.request[epoch][controller].to.without(broker)))))
+    new.stop = lam(CONTROLLERS, lambda controller: lam(BROKERS, lambda b: when(
+        b == broker, now.stop[controller][b].but(what="none", epoch=0), now.stop[controller][b])))
+
+
+@transition(broker=BROKERS)
+def broker_crashes(now, new, broker):
+    """A process dies: its memory is gone, and its log stays. Its session lasts until it expires."""
+    require(now.up.has(broker),                     "the process runs")
+
+    new.spent.crashes   = now.spent.crashes + 1
+    new.up              = now.up.without(broker)
+    leave_office(new, broker)
+    new.replica[broker] = BLANK
+    if not version.moves_forgotten_on_resign:
+        new.kept[broker] = BLANK
+    discard_requests(now, new, broker)
+
+
+@transition(broker=BROKERS)
+def broker_starts(now, new, broker):
+    """A process starts and registers; nobody has told it what it hosts."""
+    require(not_(now.up.has(broker)),               "the process does not run")
+    require(not_(now.zk.registered.has(broker)),    "the old registration is gone")
+
+    new.up            = now.up.including(broker)
+    new.zk.registered = now.zk.registered.including(broker)
+    discard_requests(now, new, broker)
+
+
+@transition(broker=BROKERS)
+def broker_reconnects(now, new, broker):
+    """A live process whose session expired opens a new one, leaves office and registers again."""
+    require(now.up.has(broker),                     "the process runs")
+    require(not_(now.zk.registered.has(broker)),    "its session has expired")
+
+    leave_office(new, broker)
+    new.zk.registered = now.zk.registered.including(broker)
+    discard_requests(now, new, broker)

@@ -1,0 +1,100 @@
+"""Lists of replicas, as the place of each broker: what is in them, and how they are joined.
+
+`those` makes a set of a rule, for the requests and for what a controller keeps.
+"""
+
+from model.language import (
+    ALL,
+    all_of,
+    any_of,
+    every,
+    how_many,
+    implies,
+    is_none,
+    lam,
+    limit,
+    not_,
+    require,
+    some,
+    when,
+)
+from model.language.scalars import scalar
+from model.language.sets import as_set
+from model.language.values import coerce
+from model.protocol.state import BROKERS
+from model.reassignment.state import LIST, PLACES
+
+
+def those(rule):
+    """The brokers that meet a rule, as a set."""
+    return as_set((BROKERS,), ALL).such_that(rule)
+
+
+def as_list(place):
+    """A list by a rule: the place of each broker."""
+    return coerce(LIST, lam(BROKERS, place))
+
+
+def listed(places, broker):
+    return not_(is_none(places[broker]))
+
+
+def members(places):
+    return those(lambda broker: listed(places, broker))
+
+
+def is_empty(places):
+    return every(BROKERS, lambda broker: is_none(places[broker]))
+
+
+def is_same(one, other):
+    """The same replicas in the same order."""
+    return every(BROKERS, lambda broker: one[broker] == other[broker])
+
+
+def all_within(places, brokers):
+    """Every replica of the list is in the set."""
+    return every(BROKERS, lambda broker: implies(listed(places, broker), brokers.has(broker)))
+
+
+def joined(first, second):
+    """The first list, and after it those of the second that it lacks, in their order."""
+    def place(broker):
+        before = how_many(BROKERS, lambda other: any_of(
+            listed(first, other),
+            all_of(listed(second, other), second[other] < second[broker])))
+        return when(
+            listed(first, broker), first[broker], when(listed(second, broker), before, None))
+    return as_list(place)
+
+
+def is_first(places, broker, rule):
+    """The broker is the first of the list that meets a rule."""
+    return all_of(
+        listed(places, broker), rule(broker),
+        not_(some(BROKERS, lambda other: all_of(
+            listed(places, other), places[other] < places[broker], rule(other)))))
+
+
+def written(first, second, third):
+    """The list of one to three replicas that a step names."""
+    def place(number):
+        return scalar(number, PLACES.or_none)
+    def is_it(broker, named):
+        return all_of(not_(is_none(named)), broker == named)
+    return as_list(lambda broker: when(
+        broker == first, place(0), when(is_it(broker, second), place(1), when(
+            is_it(broker, third), place(2), place(None)))))
+
+
+def require_list(first, second, third):
+    """A list that an administrator may write: no gap, nobody twice, no longer than the bound."""
+    require(first != second,                        "the second replica is another")
+    require(not_(all_of(not_(is_none(third)), is_none(second))),
+                                                    "there is no third replica without a second")
+    require(all_of(first != third, implies(not_(is_none(third)), second != third)),
+                                                    "the third replica is another")
+    require(implies(not_(is_none(second)), limit("replicas") >= 2),
+                                                    "the list may have two replicas")
+    require(implies(not_(is_none(third)), limit("replicas") >= 3),
+                                                    "the list may have three replicas")

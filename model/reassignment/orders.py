@@ -1,0 +1,192 @@
+"""How a broker takes LeaderAndIsr and StopReplica: it leads, follows, stops, deletes, or refuses.
+
+What one controller sends to one broker arrives in order; controllers have a connection each.
+
+Source: ReplicaManager.becomeLeaderOrFollower, stopReplicas, Partition.makeLeader (2.3)
+"""
+
+from model.language import (
+    BLANK,
+    all_of,
+    any_of,
+    below,
+    every,
+    implies,
+    is_none,
+    not_,
+    require,
+    transition,
+    version,
+    when,
+)
+from model.protocol.state import BROKERS, LEADER_EPOCHS
+from model.reassignment.committed import committed_by
+from model.reassignment.state import CONTROLLERS
+
+
+def is_next(now, broker, epoch, controller):
+    """Nothing older of the same controller is in flight to the broker."""
+    return all_of(
+        every(below(LEADER_EPOCHS, epoch), lambda older: not_(
+            now.request[older][controller].to.has(broker))),
+        any_of(now.stop[controller][broker].what == "none",
+               now.stop[controller][broker].epoch >= epoch))
+
+
+def require_order(now, broker, epoch, controller):
+    require(now.request[epoch][controller].to.has(broker),      "the request is in flight")
+    require(now.up.has(broker),                                 "the process runs")
+    require(not_(now.replica[broker].unheard),                  "no write of it is unanswered")
+    require(is_next(now, broker, epoch, controller),            "it is the next of its connection")
+
+
+def require_newer(now, broker, epoch, controller):
+    require_order(now, broker, epoch, controller)
+    require(controller >= now.replica[broker].controller_epoch,
+                                               "the broker has seen no newer controller")
+    require(epoch > now.replica[broker].epoch, "the leader epoch is newer than the broker's")
+
+
+def require_assigned(now, broker, epoch, controller):
+    if version.leader_knows_replicas:                           # KAFKA-1097
+        require(now.request[epoch][controller].replicas.has(broker),
+                                               "the request lists the broker as a replica")
+
+
+def consume(now, new, broker, epoch, controller):
+    """The request has arrived; nothing is kept of it when it was the last of its kind."""
+    request = now.request[epoch][controller]
+    nothing_left = request.to.is_only(broker)
+    new.request[epoch][controller] = when(
+        nothing_left, request.but(to=[], leader=None, isr=[], version=0, replicas=[]),
+        request.but(to=request.to.without(broker)))
+
+
+@transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
+def broker_becomes_leader(now, new, broker, epoch, controller):
+    """A broker leads: ISR, version and replicas are those of the request.
+
+    What it knows of its followers' logs it keeps if it led before, and forgets otherwise.
+    """
+    request, mine = now.request[epoch][controller], now.replica[broker]
+    require_newer(now, broker, epoch, controller)
+    require_assigned(now, broker, epoch, controller)
+    require(request.leader == broker,          "the request names the broker the leader")
+
+    caught_up = when(mine.role == "leader", mine.caught_up, [])
+    consume(now, new, broker, epoch, controller)
+    new.replica[broker] = mine.but(
+        role="leader", leader=broker, epoch=epoch, isr=request.isr, zk_version=request.version,
+        controller_epoch=controller, replicas=request.replicas, caught_up=caught_up)
+    new.committed = committed_by(now, broker, request.isr, caught_up, now.log[broker])
+
+
+@transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
+def broker_becomes_follower(now, new, broker, epoch, controller):
+    """A broker follows; a new replica begins with an empty log."""
+    request = now.request[epoch][controller]
+    require_newer(now, broker, epoch, controller)
+    require_assigned(now, broker, epoch, controller)
+    require(not_(is_none(request.leader)),     "the request names a leader")
+    require(request.leader != broker,          "the request names another broker the leader")
+
+    consume(now, new, broker, epoch, controller)
+    new.replica[broker] = now.replica[broker].but(
+        role="follower", leader=request.leader, epoch=epoch, isr=[], zk_version=0,
+        controller_epoch=controller, replicas=[], caught_up=[])
+
+
+@transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
+def leaderless_request_is_ignored(now, new, broker, epoch, controller):
+    """A request without a leader moves nothing: "cannot become follower"."""
+    require_newer(now, broker, epoch, controller)
+    require_assigned(now, broker, epoch, controller)
+    require(is_none(now.request[epoch][controller].leader),       "the request names no leader")
+
+    consume(now, new, broker, epoch, controller)
+    new.replica[broker].controller_epoch = controller
+
+
+@transition(only=lambda v: v.leader_knows_replicas,
+            broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
+def request_to_no_replica_is_refused(now, new, broker, epoch, controller):
+    """UNKNOWN_TOPIC_OR_PARTITION: step 7 tells the old replicas too, and does not list them."""
+    require_newer(now, broker, epoch, controller)
+    require(not_(now.request[epoch][controller].replicas.has(broker)),
+                                               "the request does not list the broker")
+
+    consume(now, new, broker, epoch, controller)
+    new.replica[broker].controller_epoch = controller
+
+
+@transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
+def older_controller_is_refused(now, new, broker, epoch, controller):
+    """STALE_CONTROLLER_EPOCH: the broker has seen a newer controller."""
+    require_order(now, broker, epoch, controller)
+    require(controller < now.replica[broker].controller_epoch,
+                                               "the broker has seen a newer controller")
+
+    consume(now, new, broker, epoch, controller)
+
+
+@transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
+def older_epoch_is_refused(now, new, broker, epoch, controller):
+    """The controller is current, and the broker knows this leader epoch or a newer one."""
+    require_order(now, broker, epoch, controller)
+    require(controller >= now.replica[broker].controller_epoch,
+                                               "the broker has seen no newer controller")
+    require(not_(epoch > now.replica[broker].epoch),
+                                               "the broker knows this leader epoch or a newer one")
+
+    consume(now, new, broker, epoch, controller)
+    new.replica[broker].controller_epoch = controller
+
+
+def require_stop(now, broker, controller):
+    sent = now.stop[controller][broker]
+    require(now.up.has(broker),                "the process runs")
+    require(not_(now.replica[broker].unheard), "no write of it is unanswered")
+    require(every(LEADER_EPOCHS, lambda e: implies(
+        e <= sent.epoch, not_(now.request[e][controller].to.has(broker)))),
+                                               "what was sent before it has arrived")
+
+
+@transition(broker=BROKERS, controller=CONTROLLERS)
+def broker_stops_replica(now, new, broker, controller):
+    """StopReplica: a follower fetches no more; a leader goes on, with nobody to follow it."""
+    mine = now.replica[broker]
+    require(now.stop[controller][broker].what == "stop", "StopReplica is in flight")
+    require_stop(now, broker, controller)
+    require(controller >= mine.controller_epoch, "the broker has seen no newer controller")
+
+    new.stop[controller][broker] = BLANK
+    stopped = mine.but(role="stopped", controller_epoch=controller)
+    new.replica[broker] = when(
+        mine.role == "follower", stopped, mine.but(controller_epoch=controller))
+
+
+@transition(broker=BROKERS, controller=CONTROLLERS)
+def broker_deletes_replica(now, new, broker, controller):
+    """StopReplica with delete: the partition is not hosted any more, and its log is gone.
+
+    Up to 2.5 it has no leader epoch: whatever the broker was told meanwhile, it deletes.
+    """
+    require(now.stop[controller][broker].what == "delete", "StopReplica with delete is in flight")
+    require_stop(now, broker, controller)
+    require(controller >= now.replica[broker].controller_epoch,
+                                               "the broker has seen no newer controller")
+
+    new.stop[controller][broker] = BLANK
+    new.replica[broker] = {"controller_epoch": controller}
+    new.log[broker] = BLANK
+
+
+@transition(broker=BROKERS, controller=CONTROLLERS)
+def stop_of_older_controller_is_refused(now, new, broker, controller):
+    """STALE_CONTROLLER_EPOCH: the StopReplica of a controller that is not in office any more."""
+    require(now.stop[controller][broker].what != "none", "StopReplica is in flight")
+    require_stop(now, broker, controller)
+    require(controller < now.replica[broker].controller_epoch,
+                                               "the broker has seen a newer controller")
+
+    new.stop[controller][broker] = BLANK

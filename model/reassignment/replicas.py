@@ -1,0 +1,224 @@
+"""The data, and the leader's hand on the ISR: appends, fetches, conditional writes.
+
+A fetch and its answer are one step, and bring everything that the leader has. `replication` has
+the same in its true steps.
+
+Source: Partition.maybeShrinkIsr, maybeExpandIsr, updateFollowerLogReadResults (2.3)
+"""
+
+from model.language import all_of, any_of, not_, require, some, transition, version
+from model.protocol.state import BROKERS
+from model.reassignment.committed import committed_by
+from model.reassignment.lists import listed
+from model.reassignment.writing import is_at
+
+
+@transition(leader=BROKERS)
+def leader_appends(now, new, leader):
+    """A producer's record is appended by whoever believes it leads; no follower has it yet."""
+    mine = now.replica[leader]
+    require(mine.role == "leader",                         "the broker believes it leads")
+    require(not_(mine.unheard),                            "no write of it is unanswered")
+
+    log = now.log[leader].including(now.next_record)
+    new.log[leader] = log
+    new.next_record = now.next_record + 1
+    new.replica[leader].caught_up = []
+    new.committed = committed_by(now, leader, mine.isr, [], log)
+
+
+def require_fetch(now, leader, follower):
+    mine, theirs = now.replica[leader], now.replica[follower]
+    require(theirs.role == "follower",                     "the replica follows")
+    require(theirs.leader == leader,                       "it follows this leader")
+    if version.fetch_fencing:                              # KIP-320
+        require(theirs.epoch == mine.epoch,                "both are in the same epoch")
+    if version.leader_knows_replicas:                      # KAFKA-1097
+        require(mine.replicas.has(follower),               "the leader knows it as a replica")
+
+
+@transition(leader=BROKERS, follower=BROKERS)
+def follower_catches_up(now, new, leader, follower):
+    """A follower cuts what its leader has not, and fetches what it lacks; the leader notes it.
+
+    A leader that does not know the follower as a replica answers with nothing.
+    """
+    mine = now.replica[leader]
+    require(mine.role == "leader",                         "the broker believes it leads")
+    require(not_(mine.unheard),                            "no write of the leader is unanswered")
+    require_fetch(now, leader, follower)
+    require(any_of(not_(mine.caught_up.has(follower)), now.log[follower] != now.log[leader]),
+                                                           "it lacks records, or credit for them")
+
+    caught_up = mine.caught_up.including(follower)
+    new.log[follower] = now.log[leader]
+    new.replica[leader].caught_up = caught_up
+    new.committed = committed_by(now, leader, mine.isr, caught_up, now.log[leader])
+
+
+def require_office(now, leader):
+    require(now.replica[leader].role == "leader",          "the broker believes it leads")
+    require(now.zk.registered.has(leader),                 "it has a ZooKeeper session")
+    require(not_(now.replica[leader].unheard),             "no write of it is unanswered")
+
+
+def register_isr(now, new, leader, isr):
+    """No new leader epoch: only the version moves."""
+    new.zk.leader       = leader
+    new.zk.leader_epoch = now.replica[leader].epoch
+    new.zk.isr          = isr
+    new.zk.version      = now.zk.version + 1
+
+
+def adopt(now, new, leader, isr, state_version):
+    """What is written counts from here on, for the high watermark too."""
+    mine = now.replica[leader]
+    new.replica[leader] = mine.but(isr=isr, zk_version=state_version, unheard=False)
+    new.committed = committed_by(now, leader, isr, mine.caught_up, now.log[leader])
+
+
+def require_laggard(now, leader, replica):
+    mine = now.replica[leader]
+    require_office(now, leader)
+    require(leader != replica,                             "a leader never drops itself")
+    require(mine.isr.has(replica),                         "the replica is in the leader's ISR")
+    require(not_(mine.caught_up.has(replica)),             "it is not known to be caught up")
+
+
+def require_current(now, leader):
+    require(now.replica[leader].zk_version == now.zk.version, "the cached version is current")
+
+
+def is_target_of_one_who_leaves(now, replica):
+    """Somebody moves the partition to the replica, and takes the old replicas for dispensable."""
+    return some(BROKERS, lambda b: all_of(
+        listed(now.cache[b].target, replica),
+        is_at(now, b, "adopting", "leading", "leaving", "deleting")))
+
+
+def note_drop(now, new, replica):
+    new.dropped       = now.dropped.including(replica)
+    new.slipped       = any_of(now.slipped, is_target_of_one_who_leaves(now, replica))
+
+
+def require_known(now, leader, replica):
+    if not version.leader_drops_strangers:
+        require(now.replica[leader].replicas.has(replica), "the leader knows it as a replica")
+
+
+@transition(only=lambda v: not v.leader_drops_strangers, leader=BROKERS, replica=BROKERS)
+def leader_fails_over_stranger(now, new, leader, replica):
+    """The laggard is none of the replicas that the leader knows: the expiration of its ISR throws,
+    and drops nobody, this time and every other time.
+
+    Kafka: KAFKA-9672, Partition.getOutOfSyncReplicas (2.4 to 2.8)
+    """
+    require_laggard(now, leader, replica)
+    require(not_(now.replica[leader].replicas.has(replica)),
+                                                           "the leader does not know it")
+
+    new.stuck = True
+
+
+@transition(leader=BROKERS, replica=BROKERS)
+def leader_shrinks_isr(now, new, leader, replica):
+    """A leader drops a laggard by a conditional write to ZooKeeper."""
+    require_laggard(now, leader, replica)
+    require_known(now, leader, replica)
+    require_current(now, leader)
+
+    isr = now.replica[leader].isr.without(replica)
+    register_isr(now, new, leader, isr)
+    adopt(now, new, leader, isr, now.zk.version + 1)
+    note_drop(now, new, replica)
+    new.spent.expiries = now.spent.expiries + 1
+
+
+@transition(leader=BROKERS, replica=BROKERS)
+def leader_shrink_is_unheard(now, new, leader, replica):
+    """The smaller ISR is written, and the answer lost: until it reads back it has the larger."""
+    require_laggard(now, leader, replica)
+    require_known(now, leader, replica)
+    require_current(now, leader)
+
+    register_isr(now, new, leader, now.replica[leader].isr.without(replica))
+    new.replica[leader].unheard = True
+    new.spent.expiries = now.spent.expiries + 1
+    note_drop(now, new, replica)
+
+
+@transition(leader=BROKERS, replica=BROKERS)
+def leader_shrink_is_refused(now, new, leader, replica):
+    """ "Cached zkVersion not equal to that in zookeeper": nothing changes."""
+    require_laggard(now, leader, replica)
+    require_known(now, leader, replica)
+    require(now.replica[leader].zk_version != now.zk.version,
+                                                           "the cached version is out of date")
+
+
+def require_returner(now, leader, replica):
+    mine = now.replica[leader]
+    require_office(now, leader)
+    require(not_(mine.isr.has(replica)),                   "the replica is not in the leader's ISR")
+    require_fetch(now, leader, replica)
+    require(now.log[leader].is_subset_of(now.log[replica]), "it has all of the leader's records")
+
+
+@transition(leader=BROKERS, replica=BROKERS)
+def leader_expands_isr(now, new, leader, replica):
+    """A replica that has caught up fetches again, and its leader takes it into the ISR."""
+    require_returner(now, leader, replica)
+    require_current(now, leader)
+
+    isr = now.replica[leader].isr.including(replica)
+    register_isr(now, new, leader, isr)
+    adopt(now, new, leader, isr, now.zk.version + 1)
+    new.dropped = now.dropped.without(replica)
+
+
+@transition(leader=BROKERS, replica=BROKERS)
+def leader_expand_is_unheard(now, new, leader, replica):
+    """The larger ISR is written, and the answer lost: until it reads back it has the smaller."""
+    require_returner(now, leader, replica)
+    require_current(now, leader)
+
+    register_isr(now, new, leader, now.replica[leader].isr.including(replica))
+    new.replica[leader].unheard = True
+    new.spent.expiries = now.spent.expiries + 1
+    new.dropped = now.dropped.without(replica)
+
+
+@transition(leader=BROKERS, replica=BROKERS)
+def leader_expand_is_refused(now, new, leader, replica):
+    """ "Cached zkVersion not equal to that in zookeeper": nothing changes."""
+    require_returner(now, leader, replica)
+    require(now.replica[leader].zk_version != now.zk.version,
+                                                           "the cached version is out of date")
+
+
+def require_unheard(now, leader):
+    require(now.replica[leader].role == "leader",          "the broker believes it leads")
+    require(now.replica[leader].unheard,                   "its write was not answered")
+    require(now.zk.registered.has(leader),                 "it has a ZooKeeper session")
+
+
+@transition(leader=BROKERS)
+def leader_reads_its_write_back(now, new, leader):
+    """Sent again, the write is refused; the leader reads what is there, and finds it its own.
+
+    Kafka: KAFKA-1382, ReplicationUtils.checkLeaderAndIsrZkData
+    """
+    require_unheard(now, leader)
+    require(now.zk.version == now.replica[leader].zk_version + 1, "what is there is what it wrote")
+
+    adopt(now, new, leader, now.zk.isr, now.zk.version)
+
+
+@transition(leader=BROKERS)
+def leader_reads_another_write_back(now, new, leader):
+    """What it reads is another's by now: it goes on with what it had, and with its old version."""
+    require_unheard(now, leader)
+    require(now.zk.version != now.replica[leader].zk_version + 1, "what is there is another's")
+
+    new.replica[leader].unheard = False
+    new.overtaken = True

@@ -1,0 +1,151 @@
+"""How a controller writes: fenced by its epoch, conditional on the version; and what it sends then.
+
+A write of the partition's state has a new leader epoch. Refusals and lost replies are steps of
+their own, the same for every write: what a controller is about to write, its task says.
+
+Source: KafkaZkClient.updateLeaderAndIsr, ControllerBrokerRequestBatch (2.3)
+"""
+
+from model.language import (
+    BLANK,
+    all_of,
+    any_of,
+    not_,
+    require,
+    transition,
+    version,
+    when,
+)
+from model.language.scalars import scalar
+from model.protocol.office import fence_is_passed, is_fenced, require_office
+from model.protocol.state import BROKERS
+from model.reassignment.lists import is_empty, is_same, those
+from model.reassignment.state import TASKS
+
+
+def task(name):
+    """A task as a value to choose: `when(..., task("electing"), task("idle"))`."""
+    return scalar(name, TASKS)
+
+
+def is_at(now, broker, *tasks):
+    return any_of(*(now.cache[broker].task == one for one in tasks))
+
+
+def is_conditional(now, broker):
+    """What it is about to write is the partition's state."""
+    return is_at(now, broker, "bumping", "leading", "leaving", "electing", "removing")
+
+
+def is_unconditional(now, broker):
+    """What it is about to write is the topic or the request: no version is compared."""
+    return any_of(
+        is_at(now, broker, "assigning", "settling", "closing"),
+        all_of(is_at(now, broker, "idle"),
+               any_of(drops_request(now, broker), now.zk.other != "none")))
+
+
+def drops_request(now, broker):
+    """The request is one that it removes without a move."""
+    cache = now.cache[broker]
+    return all_of(
+        not_(is_empty(now.zk.requested)), is_empty(cache.target),
+        any_of(now.zk.deleting, is_same(now.zk.requested, cache.assignment)))
+
+
+def require_task(now, broker, name, about):
+    require_office(now, broker)
+    require(now.cache[broker].task == name,         about)
+
+
+def require_fence(now, broker):
+    if version.zk_writes_fenced:                    # KAFKA-6082
+        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
+
+
+def require_current(now, broker):
+    require_fence(now, broker)
+    require(now.cache[broker].version == now.zk.version,  "the version that it read is current")
+
+
+def read_state(now, **more):
+    """What a controller finds in the partition's znode, to keep."""
+    zk = now.zk
+    return {"leader": zk.leader, "isr": zk.isr, "version": zk.version, "epoch": zk.leader_epoch,
+            **more}
+
+
+def register(now, new, leader, isr):
+    """The partition's state under the next leader epoch; the znode's version grows by one."""
+    new.zk.leader       = leader
+    new.zk.leader_epoch = now.zk.leader_epoch + 1
+    new.zk.isr          = isr
+    new.zk.version      = now.zk.version + 1
+
+
+def write_state(now, new, broker, leader, isr, to, replicas, told=None, **more):
+    """Registers a state, keeps what was written, sends LeaderAndIsr and UpdateMetadata."""
+    epoch, version_after = now.zk.leader_epoch + 1, now.zk.version + 1
+    register(now, new, leader, isr)
+    send(now, new, broker, epoch, to.within(now.cache[broker].reached), {
+        "leader": leader, "isr": isr, "version": version_after, "replicas": replicas})
+    told = epoch if told is None else told
+    new.cache[broker] = now.cache[broker].but(
+        leader=leader, isr=isr, version=version_after, epoch=told, **more)
+    tell(now, new, broker, told)
+
+
+def send(now, new, broker, epoch, to, state):
+    """Puts LeaderAndIsr of a leader epoch in flight to more brokers.
+
+    All that a controller sends of one leader epoch says the same to those who do not know that
+    epoch yet: until its leader does, nobody else can write the state.
+    """
+    mine, was = now.belief[broker], now.request[epoch][now.belief[broker]]
+    added = those(lambda b: any_of(was.to.has(b), to.has(b)))
+    nothing = to.is_empty()
+    new.request[epoch][mine] = was.but(to=added, **{
+        part: when(nothing, getattr(was, part), value) for part, value in state.items()})
+
+
+def tell(now, new, broker, epoch):
+    """UpdateMetadata reaches every broker at once; from a deposed controller it is refused."""
+    new.metadata = when(fence_is_passed(now, broker), epoch, now.metadata)
+
+
+@transition(broker=BROKERS)
+def controller_write_conflicts(now, new, broker):
+    """The state changed since the controller read it: it reads again, and then tries again.
+
+    Kafka: BADVERSION, the retry in ZkPartitionStateMachine and ZkReplicaStateMachine (2.3)
+    """
+    require_office(now, broker)
+    require(is_conditional(now, broker),            "it is about to write the partition's state")
+    require_fence(now, broker)
+    require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
+
+    new.cache[broker] = now.cache[broker].but(**read_state(now))
+
+
+@transition(only=is_fenced, broker=BROKERS)
+def controller_write_is_fenced(now, new, broker):
+    """A deposed controller's write fails at the check of /controller_epoch, and it resigns.
+
+    Kafka: ControllerMovedException, KAFKA-6082
+    """
+    require_office(now, broker)
+    require(any_of(is_conditional(now, broker), is_unconditional(now, broker)),
+                                                    "it is about to write to ZooKeeper")
+    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+
+    new.belief[broker] = 0
+    new.cache[broker]  = BLANK
+
+
+def require_unheard(now, broker, *names):
+    """ZooKeeper executes a write, and the answer is lost: the client sends it again, which finds
+    another version, and the controller takes its own write for another's."""
+    require_office(now, broker)
+    require(is_at(now, broker, *names),             "it is about to write the partition's state")
+    require_current(now, broker)
+
