@@ -175,7 +175,7 @@ SWITCHES: dict[str, Switch] = {
         ),
         Switch(
             "epoch_noted_when_raised", (False, True),
-            "a controller that raises the leader epoch for a reassignment tells clients the new one",
+            "clients are told of the leader epoch that a reassignment raises, not of the one before",
             "KAFKA-9212 (2.3.2, 2.4)",
         ),
         Switch(

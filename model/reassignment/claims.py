@@ -190,5 +190,6 @@ CLAIMS = (
     isr_holds_committed, no_message_loss, copies_are_kept, clean_election, isr_is_assigned,
     request_goes_only_when_done, other_request_is_kept, assignment_is_whole, moves_are_asked_for,
     clients_know_the_epoch, laggards_can_be_dropped, leader_epoch_never_falls,
-    a_move_is_done, the_leader_is_moved, a_stranger_is_in_the_isr, a_move_changes_hands, two_moves_are_asked_for,
+    a_move_is_done, the_leader_is_moved, a_stranger_is_in_the_isr, a_move_changes_hands,
+    two_moves_are_asked_for,
     a_request_is_withdrawn, copies_are_fewer, the_last_copy_is_deleted)
