@@ -63,6 +63,7 @@ from model.reassignment.orders import (
     request_to_no_replica_is_refused,
     stop_of_older_controller_is_refused,
 )
+from model.reassignment.progress import PROGRESS
 from model.reassignment.replicas import (
     follower_catches_up,
     leader_appends,
@@ -135,7 +136,7 @@ SYSTEM = System(
         leader_fails_over_stranger,
         leader_expands_isr, leader_expand_is_unheard, leader_expand_is_refused,
         leader_reads_its_write_back, leader_reads_another_write_back),
-    claims=CLAIMS,
+    claims=(*CLAIMS, *PROGRESS),
     versions=presets(_SWITCHES),
     default_version="2.3",
     bounds={

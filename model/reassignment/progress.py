@@ -1,0 +1,51 @@
+"""What comes of a move in the end, if nobody is kept from what he can do.
+
+Fair are the steps of controllers, leaders and followers, and requests that arrive; faults need not
+happen, and administrators and producers need not do anything.
+"""
+
+from model.language import all_of, any_of, eventually, every, implies, not_, some
+from model.protocol.state import BROKERS
+from model.reassignment.claims import is_excused, is_open
+from model.reassignment.lists import listed
+
+WORK = (
+    "broker_becomes_controller", "broker_learns_it_won", "broker_finds_it_moved",
+    "controller_resigns", "controller_reads_cluster", "controller_notices_death",
+    "controller_notices_start", "controller_elects_leader", "controller_finds_nobody_to_lead",
+    "controller_removes_dead_replica",
+    "controller_begins_move", "controller_begins_with_targets_in_sync",
+    "controller_drops_what_is_so_already", "controller_drops_move_of_deleted_topic",
+    "controller_drops_move_to_dead_broker", "controller_assigns_both", "controller_bumps_epoch",
+    "controller_sees_targets_in_sync", "controller_adopts_target", "controller_keeps_leader",
+    "controller_moves_leader", "controller_finds_no_target_to_lead",
+    "controller_takes_old_replica_offline", "controller_passes_over_old_replica",
+    "controller_deletes_old_replicas", "controller_settles_assignment",
+    "controller_closes_request", "controller_tells_of_move", "controller_write_conflicts",
+    "controller_write_is_fenced",
+    "broker_becomes_leader", "broker_becomes_follower", "leaderless_request_is_ignored",
+    "request_to_no_replica_is_refused", "older_controller_is_refused", "older_epoch_is_refused",
+    "broker_stops_replica", "broker_deletes_replica", "stop_of_older_controller_is_refused",
+    "follower_catches_up", "leader_expands_isr",
+    "leader_reads_its_write_back", "leader_reads_another_write_back",
+    "broker_starts", "broker_reconnects")
+"""All that goes on by itself."""
+
+
+def is_well(now, broker):
+    return all_of(now.up.has(broker), now.zk.registered.has(broker))
+
+
+@eventually("a move whose targets live is done or refused, after a failover too, as long as a "
+            "member of the ISR lives and none of the three limits was met",
+            fair=WORK)
+def moves_finish(now):
+    return any_of(
+        not_(is_open(now)), is_excused(now),
+        some(BROKERS, lambda b: all_of(listed(now.zk.requested, b), not_(is_well(now, b)))),
+        # a dead broker whose session has not ended is taken for alive
+        some(BROKERS, lambda b: all_of(now.zk.registered.has(b), not_(now.up.has(b)))),
+        every(BROKERS, lambda b: implies(now.zk.isr.has(b), not_(is_well(now, b)))))
+
+
+PROGRESS = (moves_finish,)
