@@ -1,0 +1,363 @@
+"""The controller of a cluster on an embedded ZooKeeper: office, batches, moves, deletions."""
+
+from __future__ import annotations
+
+import pytest
+
+from impl.controller.broker_events import BrokerNotAvailable
+from impl.controller.cluster_context import ClusterContext, Replica
+from impl.controller.core import ControllerConfig
+from impl.controller.event_controller import EventController
+from impl.controller.imbalance import candidates
+from impl.controller.request_batch import RequestBatch
+from impl.controller.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata, kind_of
+from impl.controller.states import PartitionState, ReplicaState
+from impl.releases import PRESETS, Release
+from impl.vectors.stage import NOW_MS, Stage, kinds_to
+from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
+from impl.znodes.access import ControllerMoved
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper import EmbeddedSession, Loss
+
+T0 = TopicPartition("t", 0)
+R23 = Release.of("2.3")
+
+
+def a_cluster(
+    release: str = "2.3",
+    brokers: tuple[int, ...] = (1, 2, 3),
+    config: ControllerConfig | None = None,
+) -> tuple[Stage, EventController]:
+    stage = Stage(Release.of(release))
+    for broker in brokers:
+        stage.start_broker(broker)
+    stage.admin.make_path("/admin")
+    controller = stage.controller(brokers[0], config)
+    stage.run(controller)
+    stage.take_sent()
+    return stage, controller
+
+
+def a_topic(stage: Stage, controller: EventController, *replicas: int) -> None:
+    stage.create_topic("t", {0: replicas})
+    stage.run(controller)
+    stage.take_sent()
+
+
+# Office
+
+
+def test_a_broker_that_finds_its_own_id_under_another_epoch_is_not_elected():
+    stage = Stage(R23)
+    session = EmbeddedSession(stage.zookeeper)
+    client = ZnodeClient(session, R23)
+    client.register_controller(1, NOW_MS)
+    office = client.controller_epoch()
+    assert office is not None
+    client.set_controller_epoch(9, office.epoch_version)
+
+    with pytest.raises(ControllerMoved, match="broker 1 was elected"):
+        client.register_controller(1, NOW_MS)
+
+
+@pytest.mark.parametrize("release", PRESETS)
+def test_the_first_controller_has_epoch_1_and_the_next_one_2(release: str):
+    under = Release.of(release)
+    stage = Stage(under)
+    first, second = EmbeddedSession(stage.zookeeper), EmbeddedSession(stage.zookeeper)
+
+    one = ZnodeClient(first, under).register_controller(1, NOW_MS)
+    with pytest.raises(ControllerMoved):
+        ZnodeClient(second, under).register_controller(2, NOW_MS)
+    first.close()
+    two = ZnodeClient(second, under).register_controller(2, NOW_MS)
+
+    assert (one.epoch, two.epoch) == (1, 2)
+
+
+def test_a_lost_reply_to_the_registration_is_found_out():
+    stage = Stage(R23)
+    session = EmbeddedSession(stage.zookeeper)
+    client = ZnodeClient(session, R23)
+    client.create_controller_epoch(0)
+    asked = session.multi
+
+    def losing(ops):  # the first transaction's answer is lost
+        session.multi = asked  # type: ignore[method-assign]
+        session.lose(Loss.REPLY)
+        return asked(ops)
+
+    session.multi = losing  # type: ignore[method-assign]
+
+    assert client.register_controller(1, NOW_MS).epoch == 1
+
+
+def test_a_deposed_controller_resigns_at_its_first_write_and_sends_nothing():
+    stage, controller = a_cluster()
+    a_topic(stage, controller, 1, 2)
+    office = stage.admin.controller_epoch()
+    assert office is not None
+    stage.admin.set_controller_epoch(office.epoch + 1, office.epoch_version)
+
+    stage.stop_broker(2)
+    stage.run(controller)
+
+    assert not controller.active
+    assert controller.core.context.epoch == 0
+    assert all(not isinstance(request, LeaderAndIsr) for _, request in stage.take_sent())
+
+
+def test_a_broker_stands_for_office_when_the_controller_is_gone():
+    stage, first = a_cluster()
+    a_topic(stage, first, 2, 3)
+    second = EventController(2, stage.sessions[2], R23, stage.send)
+    assert not second.elect(NOW_MS)
+
+    stage.stop_broker(1)
+    stage.run(second)
+
+    assert second.active
+    assert second.core.context.epoch == 2
+    assert second.core.context.live == {2, 3}
+    assert second.core.context.partition_state(T0) is PartitionState.ONLINE
+
+
+# Brokers
+
+
+def test_a_leaders_death_elects_the_next_and_the_isr_shrinks_in_the_same_write():
+    stage, controller = a_cluster()
+    a_topic(stage, controller, 2, 3)
+
+    stage.stop_broker(2)
+    stage.run(controller)
+
+    state = stage.state(T0)
+    assert state is not None
+    assert (state.leader, state.isr, state.leader_epoch) == (3, (3,), 1)
+    assert kinds_to(2, stage.sent) == []
+
+
+def test_a_sole_replicas_death_leaves_the_partition_without_a_leader_and_its_return_heals_it():
+    stage, controller = a_cluster()
+    a_topic(stage, controller, 2)
+
+    stage.stop_broker(2)
+    stage.run(controller)
+    without = stage.state(T0)
+    offline = controller.core.context.offline_partitions
+    stage.start_broker(2)
+    stage.run(controller)
+    healed = stage.state(T0)
+
+    assert without is not None
+    assert healed is not None
+    assert (without.leader, without.isr, without.leader_epoch) == (-1, (2,), 1)
+    assert (healed.leader, healed.isr, healed.leader_epoch) == (2, (2,), 2)
+    assert (offline, controller.core.context.offline_partitions) == (1, 0)
+
+
+def test_a_controlled_shutdown_moves_leaders_and_reports_what_is_left():
+    stage, controller = a_cluster()
+    a_topic(stage, controller, 2, 3)
+    stage.create_topic("u", {0: (2,)})
+    stage.run(controller)
+
+    left = controller.brokers.shut_down(2)
+    state = stage.state(T0)
+    again = controller.brokers.shut_down(3)
+
+    assert left == []
+    assert state is not None
+    assert (state.leader, state.isr) == (3, (3,))
+    assert again == [T0]
+    with pytest.raises(BrokerNotAvailable):
+        controller.brokers.shut_down(9)
+
+
+def test_a_rebalance_gives_leadership_back_unless_something_is_being_moved():
+    stage, controller = a_cluster()
+    a_topic(stage, controller, 2, 3)
+    stage.stop_broker(2)
+    stage.run(controller)
+    stage.start_broker(2)
+    stage.run(controller)
+    stage.leader_writes_isr(T0, (3, 2))
+    controller.core.read_states([T0])
+
+    waits = candidates(controller.core.context, 10, [T0])
+    controller.rebalance()
+
+    state = stage.state(T0)
+    assert waits == {}
+    assert state is not None
+    assert state.leader == 2
+
+
+def test_an_isr_change_is_read_told_to_all_and_removed():
+    stage, controller = a_cluster()
+    a_topic(stage, controller, 2, 3)
+    stage.leader_writes_isr(T0, (2,))
+    stage.admin.propagate_isr_changes([T0, TopicPartition("unknown", 0)])
+
+    stage.run(controller)
+
+    assert controller.core.context.leadership[T0].isr == (2,)
+    assert stage.admin.isr_changes() == {}
+    told = {broker for broker, request in stage.sent if isinstance(request, UpdateMetadata)}
+    assert told == {1, 2, 3}
+
+
+# Topics
+
+
+def test_partitions_that_are_added_come_into_being_and_lists_that_shrink_change_nothing():
+    stage, controller = a_cluster()
+    a_topic(stage, controller, 2, 3)
+    grown = Stage(R23)
+    grown.create_topic("t", {0: (2, 3), 1: (3, 1)})
+    stage.admin.port.set_data(paths.topic("t"), grown.admin.port.get(paths.topic("t")).data)
+    stage.run(controller)
+    added = stage.state(TopicPartition("t", 1))
+    stage.admin.port.set_data(paths.topic("t"), '{"version":1,"partitions":{"0":[2,3]}}')
+    stage.run(controller)
+
+    assert added is not None
+    assert added.leader == 3
+    assert TopicPartition("t", 1) in controller.core.context.partitions()
+
+
+def test_a_deletion_with_a_dead_broker_waits_for_its_return_and_then_completes():
+    stage, controller = a_cluster(config=ControllerConfig(delete_topics=True))
+    a_topic(stage, controller, 2, 3)
+    stage.stop_broker(3)
+    stage.run(controller)
+
+    stage.admin.request_deletion("t")
+    stage.run(controller)
+    controller.core.deletion.replicas_deleted([Replica(T0, 2)])
+    waiting = stage.admin.topics()
+    stage.start_broker(3)
+    stage.run(controller)
+    context = controller.core.context
+    tried_again = context.replica_state(Replica(T0, 3))
+    controller.core.deletion.replicas_deleted([Replica(T0, 3)])
+
+    assert waiting == ["t"]
+    assert tried_again is ReplicaState.DELETION_STARTED
+    assert stage.admin.topics() == []
+    assert stage.admin.deletions() == []
+    assert context.partitions() == []
+
+
+@pytest.mark.parametrize("release", ["2.3", "2.4"])
+def test_a_reassignment_survives_its_controllers_end(release: str):
+    stage, first = a_cluster(release)
+    a_topic(stage, first, 1, 2)
+    text = '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[2,3]}]}'
+    stage.admin.port.create(paths.REASSIGN_PARTITIONS, text)
+    stage.run(first)
+    stage.stop_broker(1)
+    second = stage.controller(2)
+    stage.run(second)
+
+    stage.leader_writes_isr(T0, (2, 3))
+    stage.run(second)
+
+    topic, state = stage.admin.topic("t"), stage.state(T0)
+    assert topic is not None
+    assert state is not None
+    assert topic.partitions[0] == ReplicaAssignment((2, 3))
+    assert (state.leader, set(state.isr)) == (2, {2, 3})
+    assert stage.admin.reassignments() == {}
+
+
+def test_a_running_reassignment_can_be_turned_and_cancelled_since_2_4():
+    stage, controller = a_cluster("2.4", (1, 2, 3, 4))
+    a_topic(stage, controller, 1, 2)
+    steps = controller.reassigner
+    there = controller.core.context.assignment(T0).reassign_to((1, 3))
+    steps.reassign_recorded(T0, there)
+
+    turned = controller.core.context.assignment(T0).reassign_to((1, 4))
+    steps.reassign_recorded(T0, turned)
+    stopped = {
+        broker
+        for broker, request in stage.take_sent()
+        if isinstance(request, StopReplica) and any(s.delete for s in request.partitions.values())
+    }
+    steps.reassign_recorded(T0, controller.core.context.assignment(T0).reassign_to((1, 2)))
+
+    topic = stage.admin.topic("t")
+    assert stopped == {3}
+    assert topic is not None
+    assert topic.partitions[0] == ReplicaAssignment((1, 2))
+    assert steps.in_progress() == set()
+
+
+# Batches
+
+
+def sent_by(release: str) -> tuple[ClusterContext, RequestBatch, list[tuple[int, Request]]]:
+    context, sent = ClusterContext(), list[tuple[int, Request]]()
+    context.broker_epochs = {1: 7, 2: 8}
+    context.assign(T0, (1, 2))
+    context.leadership[T0] = LeaderIsrAndControllerEpoch(1, 3, (1, 2), 1)
+    batch = RequestBatch(1, context, Release.of(release), lambda b, r: sent.append((b, r)))
+    return context, batch, sent
+
+
+def test_what_was_new_once_stays_new_in_a_batch():
+    context, batch, sent = sent_by("2.3")
+
+    batch.add_leader_and_isr([2], T0, context.leadership[T0], (1, 2), is_new=True)
+    batch.add_leader_and_isr([2], T0, context.leadership[T0], (1, 2), is_new=False)
+    batch.send_requests(1)
+
+    order = next(request for _, request in sent if isinstance(request, LeaderAndIsr))
+    assert order.partitions[T0].is_new
+    assert order.broker_epoch == 8
+    assert order.live_leaders == (1,)
+
+
+@pytest.mark.parametrize(("release", "recipients"), [("2.1", [3]), ("2.3", [])])
+def test_since_2_2_nothing_is_sent_to_who_is_gone(release: str, recipients: list[int]):
+    context, batch, sent = sent_by(release)
+
+    batch.add_leader_and_isr([3], T0, context.leadership[T0], (1, 2), is_new=False)
+    batch.send_requests(1)
+
+    assert [broker for broker, request in sent if kind_of(request) == "LeaderAndIsr"] == recipients
+
+
+@pytest.mark.parametrize(
+    ("release", "shape"),
+    [
+        ("0.11", [[False, False], [True]]),
+        ("1.1", [[], [True], [False], [False]]),
+        ("2.3", [[True], [False, False]]),
+        ("2.7", [[True, False, False]]),
+    ],
+)
+def test_stop_replica_took_many_shapes(release: str, shape: list[list[bool]]):
+    _, batch, sent = sent_by(release)
+    for number, delete in enumerate((True, False, False)):
+        batch.add_stop_replica([2], TopicPartition("t", number), delete)
+
+    batch.send_requests(1)
+
+    requests = [request for _, request in sent if isinstance(request, StopReplica)]
+    assert [[s.delete for s in one.partitions.values()] for one in requests] == shape
+
+
+def test_metadata_names_offline_replicas_and_who_lives():
+    context, batch, sent = sent_by("2.3")
+    context.broker_epochs.pop(2)
+
+    batch.add_update_metadata([1], [T0])
+    batch.send_requests(1)
+
+    ((_, request),) = sent
+    assert isinstance(request, UpdateMetadata)
+    assert request.partitions[T0].offline_replicas == (2,)
+    assert request.live_brokers == (1,)

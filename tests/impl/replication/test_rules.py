@@ -1,0 +1,118 @@
+"""Replication's rules beyond the cases drawn from Kafka's own tests."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from impl.releases import Release
+from impl.replication import answers
+from impl.replication.batch_log import Batch, BatchLog
+from impl.replication.leader_partition import LeaderPartition, high_watermark, keeps_fetching
+from impl.replication.truncation import EpochEnd, divergence, follower_truncation
+
+R23, R27 = Release.of("2.3"), Release.of("2.7")
+
+
+def test_a_replica_that_was_caught_up_lately_is_waited_for_though_it_left_the_isr():
+    waits = high_watermark(10, [0, 1], {1: (10, 0), 2: (8, 95_000)}, 100_000, 30_000, 5)
+    forgets = high_watermark(10, [0, 1], {1: (10, 0), 2: (8, 69_999)}, 100_000, 30_000, 5)
+
+    assert (waits, forgets) == (8, 10)
+
+
+def test_up_to_2_6_an_isr_change_counts_at_once_and_since_2_7_when_it_is_agreed():
+    changed = []
+    for release in (R23, R27):
+        partition = LeaderPartition(1, (1, 2), 10_000, release, log_end=4)
+        partition.make_leader(0, (1,), 0)
+        partition.follower_fetched(2, 4, 5)
+        changed.append((partition.isr, partition.maximal_isr, len(partition.requests)))
+
+    assert changed == [((1, 2), (1, 2), 0), ((1,), (1, 2), 1)]
+
+
+def test_a_follower_joins_at_the_start_of_the_leaders_epoch_and_not_before_since_2_0():
+    joined = []
+    for name in ("1.1", "2.0"):
+        partition = LeaderPartition(1, (1, 2, 3), 10_000, Release.of(name), log_end=6)
+        partition.hw = 2
+        partition.make_leader(1, (1, 3), 0)
+        partition.follower_fetched(2, 4, 5)
+        joined.append(2 in partition.isr)
+
+    assert joined == [True, False]
+
+
+def test_since_2_1_a_silent_follower_that_has_everything_stays_in_the_isr():
+    left = []
+    for name in ("2.0", "2.1"):
+        partition = LeaderPartition(1, (1, 2), 10_000, Release.of(name), log_end=3)
+        partition.make_leader(0, (1, 2), 0)
+        partition.follower_fetched(2, 3, 1)
+        partition.maybe_shrink(20_000)
+        left.append(partition.isr)
+
+    assert left == [(1,), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("release", "kept"),
+    [("1.1", [True, True, True]), ("2.0", [True, True, False]), ("2.3", [True, False, False])],
+)
+def test_when_a_fetcher_may_go_on_as_it_is(release: str, kept: list[bool]):
+    assert [keeps_fetching(3, epoch, Release.of(release)) for epoch in (3, 4, 5)] == kept
+
+
+@given(st.text(max_size=8), st.integers(0, 100), st.integers(1, 9))
+def test_a_fetchers_number_is_always_one_of_them(topic: str, partition: int, fetchers: int):
+    assert 0 <= answers.fetcher_id(topic, partition, fetchers) < fetchers
+
+
+def test_javas_hash_wraps_around_and_its_least_number_has_fetcher_0():
+    assert answers.java_hash("__consumer_offsets") == -970371369
+    assert answers.java_hash("polygenelubricants") == -(2**31)
+    assert answers.fetcher_id("", -(2**31), 3) == 0
+
+
+EPOCHS = st.lists(st.integers(0, 4), min_size=0, max_size=8).map(sorted)
+
+
+def a_log(epochs: list[int]) -> BatchLog:
+    return BatchLog(tuple(Batch(offset, epoch, 1) for offset, epoch in enumerate(epochs)))
+
+
+def some_of(*epochs: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.sampled_from(epochs), max_size=5).map(sorted)
+
+
+@given(EPOCHS, some_of(6, 8, 10), some_of(5, 7, 9))
+def test_cutting_until_the_leader_agrees_leaves_what_both_have(
+    common: list[int], led: list[int], followed: list[int]
+):
+    leader, follower = a_log([*common, *led]), a_log([*common, *followed])
+    leader.epochs.assign(11, leader.end)  # as it does when it is elected
+    for _ in range(12):
+        latest = follower.latest_epoch()
+        if latest is None:
+            break
+        reply = EpochEnd(*leader.end_offset_for(latest))
+        cut = follower_truncation(reply, follower.end, 0, latest, follower.end_offset_for, R23)
+        follower.truncate_to(cut.offset)
+        if cut.done:
+            break
+
+    kept = [batch.epoch for batch in follower.batches]
+    assert kept == common
+
+
+@given(EPOCHS, EPOCHS)
+def test_a_log_that_is_a_prefix_of_the_leaders_does_not_diverge(first: list[int], more: list[int]):
+    newest = first[-1] if first else 0
+    leader = a_log([*first, *(newest + epoch for epoch in more)])
+    follower = a_log(first)
+    latest = follower.latest_epoch()
+
+    if latest is not None:
+        assert divergence(latest, follower.end, leader.start, leader.end_offset_for) is None
