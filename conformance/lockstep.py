@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from conformance.mapping import (
+    AS_RELEASED,
     ROWS,
     STEPS_OF,
     UNOBSERVED,
@@ -64,7 +65,7 @@ class Partner:
     _kept: dict[tuple[tuple[str, int], ...], Partner] = {}
 
     def __init__(self, bounds: Mapping[str, int]) -> None:
-        self.recorded: RecordedSystem = system("replication").recorded()
+        self.recorded: RecordedSystem = system("replication").recorded(None, AS_RELEASED)
         # No budget of faults is among these bounds: the walk's own weights keep faults rare.
         self.grounded = Grounded(self.recorded, bounds, [])
         self.code = PythonCode(self.grounded)

@@ -117,6 +117,13 @@ ROWS: dict[str, Row] = {
         _row("leader_shrink_is_refused", "leader replica", "leader_shrink_is_refused"),
         _row("leader_expands_isr", "leader replica", "leader_expands_isr"),
         _row("leader_expand_is_refused", "leader replica", "leader_expand_is_refused"),
+        _row("leader_learns_isr_is_written", "leader", "leader_learns_isr_is_written"),
+        _row("isr_answer_is_lost", "leader", "isr_answer_is_lost"),
+        _row(
+            "leader_reads_isr_back", "leader",
+            "leader_finds_isr_written", "leader_learns_isr_is_refused",
+        ),
+        _row("leader_gives_up_isr_write", "leader", "leader_gives_up_isr_write"),
     )
 }  # fmt: skip
 """Implementation step -> its row."""
@@ -127,12 +134,17 @@ for _each in ROWS.values():
     for _transition in _each.transitions:
         STEPS_OF.setdefault(_transition, []).append(_each)
 
+AS_RELEASED: dict[str, object] = {"lost_isr_answer_blocks": False}
+"""What the claims of `replication` assume and no release that the implementation is written from
+does: the partner in lock-step and in replay is the model without it."""
+
 UNOBSERVED: dict[str, str] = {
     "elected": "history: the implementation keeps it only inside the requests in flight",
     "committed.end": "ghost",
     "committed.at.id": "ghost",
     "committed.at.epoch": "ghost",
     "committed_twice": "ghost",
+    "gave_up": "ghost",
     "spent.crashes": "a budget of the explorer",
     "spent.expiries": "a budget of the explorer",
     "spent.losses": "a budget of the explorer",
@@ -145,6 +157,7 @@ Facts = dict[tuple[str, tuple[int, ...]], int]
 _SLOTS = {
     "idle": 0, "asked_epoch": 1, "answered_epoch": 2, "asked_records": 3, "answered_records": 4,
 }  # fmt: skip
+_APPLIED, _REFUSED = 1, 2
 _ROLES = {"none": 0, "leader": 1, "follower": 2}
 
 
@@ -216,6 +229,11 @@ def _broker(facts: _Facts, broker: int, seen: Mapping[str, Any]) -> None:
     if seen["role"] == "leader":  # what a former leader still remembers means nothing
         for other, end in seen["known_end"].items():
             facts.put("known_end", (broker, int(other)), end, blank=-1)
+    if (write := seen["isr_write"]) is not None:
+        facts.put("isr_write.state", at, _REFUSED if write["version"] is None else _APPLIED)
+        facts.members("isr_write.isr", at, write["isr"])
+        facts.put("isr_write.state_epoch", at, write["controller_epoch"])
+        facts.put("isr_write.version", at, write["version"] or 0)
     facts.put("log.end", at, len(seen["log"]))
     for offset, (record, epoch) in enumerate(seen["log"]):
         facts.put("log.at.id", (broker, offset), record)

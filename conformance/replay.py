@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conformance.mapping import ROWS, UNOBSERVED, Facts, Row, abstract, model_arguments
+from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, abstract, model_arguments
 from impl import Trace, TraceError, read_trace
 from model.language import RecordedSystem
 from model.language.evaluate import Evaluator, SparseState
@@ -81,7 +81,9 @@ def judge(trace: Trace, name: str = "") -> TraceReport:
 class _Replay:
     def __init__(self, trace: Trace, name: str) -> None:
         self.trace, self.name = trace, name
-        self.recorded: RecordedSystem = system(trace.header.system).recorded(trace.header.version)
+        self.recorded: RecordedSystem = system(trace.header.system).recorded(
+            trace.header.version, AS_RELEASED
+        )
         self.twin = Evaluator(self.recorded, {"brokers": trace.header.brokers})
         self.steps = {step.transition.name: step for step in self.recorded.steps}
         self.state: SparseState = self.twin.initial()

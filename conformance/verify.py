@@ -114,6 +114,13 @@ FINDINGS: tuple[Finding, ...] = (
     Finding("single_writer", "election", "2.3", {}, ("zk_writes_fenced",)),
     Finding("single_master", "election", "2.3", {}, ("broker_epoch",)),
     Finding("no_message_loss", "replication", "0.10", {"crashes": 1}),
+    Finding(
+        "no_message_loss",
+        "replication",
+        "2.3",
+        {"versions": 4, "losses": 1, "expiries": 0},
+        ("lost_isr_answer_blocks",),
+    ),
 )
 
 DEEP_EXPLORATIONS: tuple[Exploring, ...] = (

@@ -108,6 +108,11 @@ SWITCHES: dict[str, Switch] = {
             "to 2.6; KAFKA-12686 (3.0)",
         ),
         Switch(
+            "lost_isr_answer_blocks", (False, True),
+            "a leader that cannot tell whether its larger ISR was written counts on that one",
+            "an assumption up to 2.6; KIP-497 (2.7)",
+        ),
+        Switch(
             "isr_keeps_last_member", (False, True),
             "the controller never takes the last member out of the ISR",
             "KAFKA-708 (0.8); whatever unclean election is, since 1.1",
@@ -234,6 +239,7 @@ _FIXED_BEFORE: dict[str, object] = {
 
 _LEFT_OUT: dict[str, object] = {
     "epoch_taken_with_role": True, "isr_adopted_when_written": True, "isr_write_locks": True,
+    "lost_isr_answer_blocks": True,
     "log_survives_crash": True, "leader_drops_strangers": True, "epoch_noted_when_raised": True,
     "isr_takes_the_living": True,
     "dead_replicas_stay": True,

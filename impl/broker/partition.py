@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
 from impl.log import ReplicaLog
@@ -22,8 +23,28 @@ class Role(Enum):
     FOLLOWER = "follower"
 
 
+@dataclass(frozen=True, slots=True)
+class IsrWrite:
+    """A leader's write of the ISR that ZooKeeper has answered, and the leader has not heard.
+
+    ``version`` is the zkVersion that the write got, None if it was refused.
+    """
+
+    state: PartitionState
+    version: int | None
+
+
 SavedPartition = tuple[
-    Role, int, int, tuple[int, ...], int, int, int, tuple[tuple[int, int], ...], bool
+    Role,
+    int,
+    int,
+    tuple[int, ...],
+    int,
+    int,
+    int,
+    tuple[tuple[int, int], ...],
+    bool,
+    IsrWrite | None,
 ]
 
 
@@ -47,6 +68,16 @@ class Partition:
         self.epoch_start = NONE_YET
         self.known_end: dict[int, int] = dict.fromkeys(self.others, UNKNOWN_END)
         self.truncating = False
+        self.isr_write: IsrWrite | None = None
+
+    @property
+    def locked(self) -> bool:
+        """``leaderIsrUpdateLock`` is held: an ISR write waits for its answer, and all else for it.
+
+        Appends, fetches, epoch questions and the high watermark read under it; makeLeader and
+        makeFollower write under it.
+        """
+        return self.isr_write is not None
 
     @property
     def leads(self) -> bool:
@@ -112,9 +143,10 @@ class Partition:
         return PartitionState(self.broker, self.leader_epoch, isr, controller_epoch)
 
     def adopt_isr(self, isr: tuple[int, ...], version: int) -> None:
-        """The conditional write went through."""
+        """The conditional write went through, and the leader has heard of it."""
         self.isr = isr
         self.zk_version = version
+        self.isr_write = None
 
     # Plain data
 
@@ -130,6 +162,7 @@ class Partition:
             self.hw,
             tuple(self.known_end.items()),
             self.truncating,
+            self.isr_write,
         )
 
     def load(self, saved: SavedPartition) -> None:
@@ -144,5 +177,6 @@ class Partition:
             self.hw,
             known_end,
             self.truncating,
+            self.isr_write,
         ) = saved
         self.known_end = dict(known_end)

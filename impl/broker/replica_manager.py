@@ -8,7 +8,7 @@ their own (``broker_epoch_is_stale``, ``controller_epoch_is_stale``, ``leader_ep
 from __future__ import annotations
 
 from impl.broker.fetcher import ReplicaFetcher
-from impl.broker.partition import Partition, SavedPartition
+from impl.broker.partition import IsrWrite, Partition, SavedPartition
 from impl.journal import Journal
 from impl.log import ReplicaLog
 from impl.requests import (
@@ -19,7 +19,7 @@ from impl.requests import (
     Errors,
     LeaderAndIsrRequest,
 )
-from impl.zookeeper import NO_LEADER, BadVersion, KafkaZkClient
+from impl.zookeeper import NO_LEADER, BadVersion, KafkaZkClient, PartitionState
 
 SavedReplicaManager = tuple[SavedPartition, int]
 
@@ -57,6 +57,21 @@ class ReplicaManager:
     def leader_epoch_is_old(self, request: LeaderAndIsrRequest) -> bool:
         """The request tells nothing newer than what was applied: an equal epoch is old too."""
         return request.state.leader_epoch <= self.partition.leader_epoch
+
+    def waits_for_isr_lock(self, request: LeaderAndIsrRequest, broker_epoch: int) -> bool:
+        """The request would change the partition, whose lock an ISR write holds (to 2.6).
+
+        Epochs are checked before the lock is asked for, so a refusal does not wait.
+        """
+        if not self.partition.locked:
+            return False
+        refused = (
+            self.broker_epoch_is_stale(request, broker_epoch)
+            or self.controller_epoch_is_stale(request)
+            or request.state.leader_epoch <= self.partition.leader_epoch
+            or request.state.leader == NO_LEADER
+        )
+        return not refused
 
     def become_leader_or_follower(self, request: LeaderAndIsrRequest, broker_epoch: int) -> Errors:
         """Apply a LeaderAndIsr request, or refuse it with Kafka's code (semantics f.2).
@@ -125,8 +140,8 @@ class ReplicaManager:
 
     # The ISR
 
-    def shrink_isr(self, replica: int) -> bool:
-        """Remove a lagging replica by a conditional write; False if the version had moved on."""
+    def shrink_isr(self, replica: int) -> None:
+        """Have ZooKeeper remove a lagging replica by a conditional write; its answer is to come."""
         partition = self.partition
         self.journal.isr_shrinks(
             self.broker,
@@ -136,24 +151,58 @@ class ReplicaManager:
             partition.hw,
             partition.log.end,
         )
-        return self._write_isr(tuple(member for member in partition.isr if member != replica))
+        self._write_isr(tuple(member for member in partition.isr if member != replica))
 
-    def expand_isr(self, replica: int) -> bool:
-        """Add a replica that caught up by a conditional write; False if the version moved on."""
+    def expand_isr(self, replica: int) -> None:
+        """Have ZooKeeper add a replica that caught up, likewise."""
         self.journal.isr_expands(self.broker, self.partition.isr, replica)
-        return self._write_isr((*self.partition.isr, replica))
+        self._write_isr((*self.partition.isr, replica))
 
-    def _write_isr(self, isr: tuple[int, ...]) -> bool:
+    def _write_isr(self, isr: tuple[int, ...]) -> None:
         partition = self.partition
         state = partition.state_with(isr, self.controller_epoch)
+        partition.isr_write = IsrWrite(state, self._written(state))
+
+    def _written(self, state: PartitionState) -> int | None:
         try:
-            version = self.client.write_state(state, partition.zk_version)
+            return self.client.write_state(state, self.partition.zk_version)
         except BadVersion:
-            self.journal.isr_update_skipped(self.broker, partition.zk_version)
-            return False
-        partition.adopt_isr(isr, version)
-        self.journal.isr_updated(self.broker, isr, version)
-        return True
+            return None
+
+    def hear_isr_is_written(self) -> None:
+        """The answer to the ISR write arrives: it is done, under this version."""
+        write = self.partition.isr_write
+        assert write is not None
+        assert write.version is not None
+        self._adopt(write.state, write.version)
+
+    def send_isr_write_again(self) -> None:
+        """The connection broke before the answer came: the client sends the write once more.
+
+        The version that it names is no longer registered, if only because of the first attempt.
+        """
+        write = self.partition.isr_write
+        assert write is not None
+        self.partition.isr_write = IsrWrite(write.state, self._written(write.state))
+
+    def read_isr_back(self) -> None:
+        """The write was refused: is what is registered one's own write (KAFKA-1382)?"""
+        write = self.partition.isr_write
+        assert write is not None
+        registered, version = self.client.partition_state()
+        if registered == write.state:
+            self._adopt(registered, version)
+        else:
+            self.partition.isr_write = None
+            self.journal.isr_update_skipped(self.broker, self.partition.zk_version)
+
+    def give_up_isr_write(self) -> None:
+        """The session is gone: the request fails, and ISR and version stay as they were."""
+        self.partition.isr_write = None
+
+    def _adopt(self, state: PartitionState, version: int) -> None:
+        self.partition.adopt_isr(state.isr, version)
+        self.journal.isr_updated(self.broker, state.isr, version)
 
     # Plain data
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.world.cluster import Cluster
-from impl.world.steps import PROCESS_IS_UP, StepKind, each_leader_and_isr
+from impl.world.steps import ISR_IS_UNLOCKED, PROCESS_IS_UP, StepKind, each_leader_and_isr
 
 IN_FLIGHT = "such a LeaderAndIsr request is in flight"
 
@@ -13,13 +13,21 @@ def _arrives_refusal(
 ) -> str | None:
     if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
         return IN_FLIGHT
-    return None if world.brokers[broker].up else PROCESS_IS_UP
+    server = world.brokers[broker]
+    if not server.up:
+        return PROCESS_IS_UP
+    request = world.network.leader_and_isr[broker, leader_epoch, controller_epoch]
+    waits = server.replicas.waits_for_isr_lock(request, server.broker_epoch)
+    return ISR_IS_UNLOCKED if waits else None
 
 
 def leader_and_isr_arrives(
     world: Cluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> None:
-    """The target applies the request or refuses it; it is gone either way."""
+    """The target applies the request or refuses it; it is gone either way.
+
+    One that would be applied waits until an ISR write of the partition is answered.
+    """
     request = world.network.take((broker, leader_epoch, controller_epoch))
     server = world.brokers[broker]
     server.replicas.become_leader_or_follower(request, server.broker_epoch)

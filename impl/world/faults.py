@@ -51,6 +51,9 @@ USUAL_WEIGHTS: dict[str, int] = {
     "leader_answers_fetch": LIKELY,
     "follower_appends": LIKELY,
     "leader_advances_hw": LIKELY,
+    "leader_learns_isr_is_written": LIKELY,
+    "leader_reads_isr_back": USUAL,
+    "leader_gives_up_isr_write": USUAL // 2,
     "leader_shrink_is_refused": SELDOM,
     "leader_expands_isr": LIKELY,
     "leader_expand_is_refused": SELDOM,
@@ -81,7 +84,12 @@ def weight(world: World, step: Step, faults: FaultProfile) -> int:
             return faults.crashes
         case "session_expires":
             return faults.sessions if broker.up else USUAL
-        case "controller_reply_is_lost" | "leader_and_isr_is_lost" | "fetch_is_lost":
+        case (
+            "controller_reply_is_lost"
+            | "isr_answer_is_lost"
+            | "leader_and_isr_is_lost"
+            | "fetch_is_lost"
+        ):
             return faults.losses
         case "controller_reads_epoch":
             return LIKELY if controller.read is None else RARE

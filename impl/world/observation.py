@@ -8,6 +8,7 @@ The shape (broker ids are int keys; epochs, offsets, versions are -1 while there
     brokers:   {id: {up, session_alive, believes (epoch or None), seen_controller_epoch,
                role ("none" | "leader" | "follower"), leader, leader_epoch, isr (sorted),
                zk_version, epoch_start, known_end {other: offset or -1}, truncating,
+               isr_write {isr (sorted), controller_epoch, version (None: refused)} or None,
                log [[record id, epoch], ...], epoch_cache [[epoch, start], ...], hw, checkpoint,
                controller {epoch_version, read [epoch, version] or None,
                            reply ("elected" | "failed" | "lost" or None),
@@ -28,6 +29,7 @@ from __future__ import annotations
 from typing import Any
 
 from impl.broker import Broker
+from impl.broker.partition import IsrWrite
 from impl.controller import CachedPartition
 from impl.requests import (
     AnsweredEpoch,
@@ -108,6 +110,7 @@ def _broker(broker: Broker) -> Observation:
         "epoch_start": partition.epoch_start,
         "known_end": dict(partition.known_end),
         "truncating": partition.truncating,
+        "isr_write": None if partition.isr_write is None else _isr_write(partition.isr_write),
         "log": [list(record) for record in broker.log.records],
         "epoch_cache": [list(entry) for entry in broker.log.epochs.entries],
         "hw": partition.hw,
@@ -119,6 +122,14 @@ def _broker(broker: Broker) -> Observation:
             "won": controller.won,
             "cached": None if controller.cached is None else _cached(controller.cached),
         },
+    }
+
+
+def _isr_write(write: IsrWrite) -> Observation:
+    return {
+        "isr": sorted(write.state.isr),
+        "controller_epoch": write.state.controller_epoch,
+        "version": write.version,
     }
 
 
@@ -165,7 +176,7 @@ def _slot(slot: Fetch | None) -> Observation:
             }
 
 
-LEAVES = ("cached", "known_end", "broker_epochs")
+LEAVES = ("cached", "isr_write", "known_end", "broker_epochs")
 """Dictionaries that are leaves by themselves, because their keys come and go (or are few)."""
 
 

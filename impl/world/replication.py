@@ -1,4 +1,4 @@
-"""Steps of replication: appends, epoch questions, fetches, the high watermark and the ISR."""
+"""Steps of replication: appends, epoch questions, fetches, the high watermark."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from impl.broker.partition import Role
 from impl.requests import AnsweredEpoch, AnsweredRecords, AskedEpoch, AskedRecords, Errors
 from impl.world.cluster import Cluster
 from impl.world.steps import (
+    ISR_IS_UNLOCKED,
     LEADS,
     PROCESS_IS_UP,
-    SESSION_IS_ALIVE,
-    VERSION_IS_CURRENT,
-    VERSION_IS_OLD,
     StepKind,
     each_broker,
     each_pair,
@@ -21,7 +19,18 @@ IDLE = "the connection to the leader is idle"
 
 
 def _leads_refusal(world: Cluster, broker: int) -> str | None:
-    return None if world.brokers[broker].replicas.partition.leads else LEADS
+    partition = world.brokers[broker].replicas.partition
+    if not partition.leads:
+        return LEADS
+    return ISR_IS_UNLOCKED if partition.locked else None
+
+
+def _answers_refusal(world: Cluster, leader: int) -> str | None:
+    """A process answers nothing while it is down, nor about a partition that is locked."""
+    server = world.brokers[leader]
+    if not server.up:
+        return PROCESS_IS_UP
+    return ISR_IS_UNLOCKED if server.replicas.partition.locked else None
 
 
 def leader_appends(world: Cluster, broker: int) -> None:
@@ -70,7 +79,7 @@ def follower_asks_records(world: Cluster, broker: int) -> None:
 def _answers_epoch_refusal(world: Cluster, leader: int, follower: int) -> str | None:
     if not isinstance(world.network.fetch[follower, leader], AskedEpoch):
         return "the follower has asked for the end of an epoch"
-    return None if world.brokers[leader].up else PROCESS_IS_UP
+    return _answers_refusal(world, leader)
 
 
 def leader_answers_epoch(world: Cluster, leader: int, follower: int) -> None:
@@ -84,7 +93,7 @@ def leader_answers_epoch(world: Cluster, leader: int, follower: int) -> None:
 def _answers_fetch_refusal(world: Cluster, leader: int, follower: int) -> str | None:
     if not isinstance(world.network.fetch[follower, leader], AskedRecords):
         return "the follower has asked for records"
-    return None if world.brokers[leader].up else PROCESS_IS_UP
+    return _answers_refusal(world, leader)
 
 
 def leader_answers_fetch(world: Cluster, leader: int, follower: int) -> None:
@@ -142,11 +151,10 @@ def fetch_is_lost(world: Cluster, follower: int, leader: int) -> None:
 
 def _advances_refusal(world: Cluster, broker: int) -> str | None:
     partition = world.brokers[broker].replicas.partition
-    if not partition.leads:
-        return LEADS
-    if partition.high_watermark_candidate() <= partition.hw:
+    refused = _leads_refusal(world, broker)
+    if refused is None and partition.high_watermark_candidate() <= partition.hw:
         return "every ISR member is known to reach beyond the high watermark"
-    return None
+    return refused
 
 
 def leader_advances_hw(world: Cluster, broker: int) -> None:
@@ -154,73 +162,9 @@ def leader_advances_hw(world: Cluster, broker: int) -> None:
     world.brokers[broker].replicas.partition.advance_high_watermark()
 
 
-def _lagging_refusal(world: Cluster, leader: int, replica: int) -> str | None:
-    server = world.brokers[leader]
-    partition = server.replicas.partition
-    if not partition.leads:
-        return LEADS
-    if not server.session_alive:
-        return SESSION_IS_ALIVE
-    if replica not in partition.isr:
-        return "the replica is in the leader's ISR"
-    if not partition.lags(replica):
-        return "the replica is not known to reach the leader's log end"
-    return None
-
-
-def _joining_refusal(world: Cluster, leader: int, replica: int) -> str | None:
-    server = world.brokers[leader]
-    partition = server.replicas.partition
-    if not partition.leads:
-        return LEADS
-    if not server.session_alive:
-        return SESSION_IS_ALIVE
-    if replica in partition.isr:
-        return "the replica is not in the leader's ISR"
-    if not partition.may_join(replica):
-        return "the replica reaches the high watermark and the start of the leader's epoch"
-    return None
-
-
-def version_is_current(world: Cluster, leader: int) -> bool:
-    """The race that a conditional write is about: who wrote the state last?"""
-    return world.client.partition_version() == world.brokers[leader].replicas.partition.zk_version
-
-
-def _shrinks_refusal(world: Cluster, leader: int, replica: int) -> str | None:
-    refused = _lagging_refusal(world, leader, replica)
-    return refused or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
-
-
-def _shrink_is_refused_refusal(world: Cluster, leader: int, replica: int) -> str | None:
-    refused = _lagging_refusal(world, leader, replica)
-    return refused or (VERSION_IS_OLD if version_is_current(world, leader) else None)
-
-
-def shrinks(world: Cluster, leader: int, replica: int) -> None:
-    """Drop a lagging follower by a conditional write; a stale version is refused."""
-    world.brokers[leader].replicas.shrink_isr(replica)
-
-
-def _expands_refusal(world: Cluster, leader: int, replica: int) -> str | None:
-    refused = _joining_refusal(world, leader, replica)
-    return refused or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
-
-
-def _expand_is_refused_refusal(world: Cluster, leader: int, replica: int) -> str | None:
-    refused = _joining_refusal(world, leader, replica)
-    return refused or (VERSION_IS_OLD if version_is_current(world, leader) else None)
-
-
-def expands(world: Cluster, leader: int, replica: int) -> None:
-    """Take in a follower that caught up, likewise."""
-    world.brokers[leader].replicas.expand_isr(replica)
-
-
 BROKER = ("broker",)
 TO_FOLLOWER = ("leader", "follower")
 TO_LEADER = ("follower", "leader")
-MEMBER = ("leader", "replica")
 
 KINDS = (
     StepKind("leader_appends", BROKER, each_broker, _leads_refusal, leader_appends),
@@ -238,8 +182,4 @@ KINDS = (
     StepKind("follower_appends", TO_LEADER, each_pair, _appends_refusal, follower_appends),
     StepKind("fetch_is_lost", TO_LEADER, each_pair, _fetch_is_lost_refusal, fetch_is_lost),
     StepKind("leader_advances_hw", BROKER, each_broker, _advances_refusal, leader_advances_hw),
-    StepKind("leader_shrinks_isr", MEMBER, each_pair, _shrinks_refusal, shrinks),
-    StepKind("leader_shrink_is_refused", MEMBER, each_pair, _shrink_is_refused_refusal, shrinks),
-    StepKind("leader_expands_isr", MEMBER, each_pair, _expands_refusal, expands),
-    StepKind("leader_expand_is_refused", MEMBER, each_pair, _expand_is_refused_refusal, expands),
 )

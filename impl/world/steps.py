@@ -76,5 +76,6 @@ def each_leader_and_isr(world: Cluster) -> Iterable[tuple[int, ...]]:
 PROCESS_IS_UP = "the broker's process is up"
 SESSION_IS_ALIVE = "the broker's ZooKeeper session is alive"
 LEADS = "the broker believes that it leads"
+ISR_IS_UNLOCKED = "no ISR write of the broker waits for its answer"
 VERSION_IS_CURRENT = "the leader's cached zkVersion is the registered one"
 VERSION_IS_OLD = "the leader's cached zkVersion is not the registered one"

@@ -1,8 +1,8 @@
 """One partition's replication under ZooKeeper, with every message in flight a step of its own.
 
 What is abstracted in this first version: UpdateMetadata (every broker knows who is alive), clocks
-(any replica not known to be caught up may be shrunk), one record a fetch, no loss of disk, and the
-ISR write of a leader is one step with its reply. `election` has the controller's own election.
+(any replica not known to be caught up may be shrunk), one record a fetch, and no loss of disk.
+`election` has the controller's own election.
 """
 
 from model.language import ALL, Bound, System
@@ -40,10 +40,14 @@ from model.replication.fetching import (
 )
 from model.replication.health import HEALTH
 from model.replication.isr import (
+    isr_answer_is_lost,
     leader_expand_is_refused,
     leader_expands_isr,
+    leader_finds_isr_written,
+    leader_gives_up_isr_write,
+    leader_learns_isr_is_refused,
+    leader_learns_isr_is_written,
     leader_shrink_is_refused,
-    leader_shrink_is_unheard,
     leader_shrinks_isr,
 )
 from model.replication.lifecycle import (
@@ -84,7 +88,8 @@ _SWITCHES = (
     "zk_writes_fenced", "broker_epoch", "truncation", "truncates_again", "epoch_recorded",
     "fetch_fencing", "late_answers_ignored", "isr_join_needs_epoch_start",
     "unclean_leader_election", "isr_write_conditional", "isr_write_read_back",
-    "isr_adopted_when_written", "isr_keeps_last_member", "leader_epoch_checked",
+    "isr_adopted_when_written", "isr_write_locks",
+    "lost_isr_answer_blocks", "isr_keeps_last_member", "leader_epoch_checked",
     "epoch_taken_with_role", "checkpoint_complete", "winner_finds_itself", "log_survives_crash")
 
 SYSTEM = System(
@@ -108,8 +113,10 @@ SYSTEM = System(
         follower_truncates, epoch_answer_is_ignored,
         leader_appends, follower_asks_records, leader_answers_fetch, leader_refuses_fetch,
         follower_appends, fetch_answer_is_ignored, fetch_is_lost, leader_advances_hw,
-        leader_shrinks_isr, leader_shrink_is_unheard, leader_shrink_is_refused,
-        leader_expands_isr, leader_expand_is_refused),
+        leader_shrinks_isr, leader_shrink_is_refused,
+        leader_expands_isr, leader_expand_is_refused,
+        leader_learns_isr_is_written, isr_answer_is_lost, leader_finds_isr_written,
+        leader_learns_isr_is_refused, leader_gives_up_isr_write),
     claims=(*CLAIMS, *HEALTH),
     versions=presets(_SWITCHES),
     default_version="2.3",

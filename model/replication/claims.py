@@ -19,6 +19,7 @@ from model.language import (
     when,
 )
 from model.protocol.state import BROKERS
+from model.replication.isr_lock import is_unlocked
 from model.replication.state import OFFSETS
 
 
@@ -89,17 +90,20 @@ def leaders_hw_never_falls(now, after):
         after.replica[b].hw >= now.replica[b].hw))
 
 
-@eventually("a follower whose leader leads in the follower's own epoch has cut its log where it "
-            "must, and has every record of the leader",
+@eventually("a follower whose leader leads in the follower's own epoch, and waits for no answer to "
+            "an ISR write, has cut its log where it must, and has every record of the leader",
             fair=("follower_asks_epoch", "leader_answers_epoch", "leader_refuses_epoch",
                   "follower_truncates", "epoch_answer_is_ignored",
                   "follower_asks_records", "leader_answers_fetch", "leader_refuses_fetch",
-                  "follower_appends", "fetch_answer_is_ignored"))
+                  "follower_appends", "fetch_answer_is_ignored",
+                  "leader_learns_isr_is_written", "leader_learns_isr_is_refused",
+                  "leader_finds_isr_written", "leader_gives_up_isr_write"))
 def followers_catch_up(now):
     return every(BROKERS, lambda follower: every(BROKERS, lambda leader: implies(
         all_of(now.replica[follower].role == "follower", now.replica[follower].leader == leader,
                now.replica[leader].role == "leader",
-               now.replica[leader].epoch == now.replica[follower].epoch),
+               now.replica[leader].epoch == now.replica[follower].epoch,
+               is_unlocked(now, leader)),
         all_of(not_(now.replica[follower].truncating),
                now.log[follower].end == now.log[leader].end))))
 

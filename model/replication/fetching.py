@@ -19,6 +19,7 @@ from model.language import (
     when,
 )
 from model.protocol.state import BROKERS
+from model.replication.isr_lock import is_unlocked
 from model.replication.state import ENDS, OFFSETS
 from model.replication.truncation import leads_as_asked, still_follows
 
@@ -28,6 +29,9 @@ def leader_appends(now, new, broker):
     """A producer's record is appended by a broker that believes it leads."""
     mine, log = now.replica[broker], now.log[broker]
     require(mine.role == "leader",                         "the broker believes it leads")
+    if version.isr_write_locks:
+        # redundant because a record more changes no ISR: it waits as Kafka's does.
+        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
 
     new.log[broker]  = log.append(id=now.next_record, epoch=mine.epoch)
     if version.epoch_recorded == "on_append":              # up to 1.1, KAFKA-7415
@@ -66,6 +70,9 @@ def leader_answers_fetch(now, new, leader, follower):
     slot, log = now.fetch[follower][leader], now.log[leader]
     require(now.up.has(leader),                           "the leader's process runs")
     require(slot.state == "asks_records",                  "the follower asked for records")
+    if version.isr_write_locks:
+        # redundant because to know an end earlier moves nothing: it waits as Kafka's does.
+        require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
     require(leads_as_asked(now, follower, leader),        "it leads in the epoch of the request")
     require(slot.offset <= log.end,                       "the offset is not beyond its log")
 
@@ -84,6 +91,9 @@ def leader_refuses_fetch(now, new, leader, follower):
     require(now.up.has(leader),                           "the process that is asked runs")
     require(now.fetch[follower][leader].state == "asks_records",
                                                           "the follower asked for records")
+    if version.isr_write_locks:
+        # redundant because a refusal is the same later: it waits as Kafka's does.
+        require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
     require(not_(can_serve(now, follower, leader)),       "it cannot serve the request")
 
     new.fetch[follower][leader] = BLANK
@@ -138,6 +148,16 @@ def known_end(now, leader, replica):
     return when(replica == leader, now.log[leader].end, now.known_end[leader][replica])
 
 
+def counts(now, leader, member):
+    """The leader commits nothing that this member is not known to have."""
+    isr, write = now.replica[leader].isr, now.isr_write[leader]
+    if not version.isr_adopted_when_written:               # KIP-497: the ISR that it asked for
+        return when(write.state == "none", isr, write.isr).has(member)
+    if not version.isr_write_locks:                        # 2.7: the ISR with either outcome
+        return any_of(isr.has(member), write.isr.has(member))
+    return isr.has(member)
+
+
 @transition(broker=BROKERS)
 def leader_advances_hw(now, new, broker):
     """The high watermark moves to the least log end of the leader's own ISR.
@@ -147,10 +167,12 @@ def leader_advances_hw(now, new, broker):
     """
     mine, log = now.replica[broker], now.log[broker]
     slowest = least(below(ENDS, log.end + 1), lambda end: some(BROKERS, lambda member: all_of(
-        mine.isr.has(member), known_end(now, broker, member) == end)), otherwise=0)
+        counts(now, broker, member), known_end(now, broker, member) == end)), otherwise=0)
     require(mine.role == "leader",                         "the broker believes it leads")
+    if all((version.isr_write_locks, version.isr_adopted_when_written)):
+        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
     require(every(BROKERS, lambda member: implies(
-        mine.isr.has(member), known_end(now, broker, member) >= 0)),
+        counts(now, broker, member), known_end(now, broker, member) >= 0)),
                                                           "it knows the end of every ISR member")
     require(slowest > mine.hw,                            "every ISR member is beyond the HW")
 

@@ -38,13 +38,16 @@ def fetches_from(now, follower, leader):
         now.replica[follower].epoch == now.replica[leader].epoch)
 
 
-@always("whoever leads in the registered leader epoch knows the registered ISR and zkVersion, so "
-        "that its next write is not refused",
-        companion="a_leader_is_elected")
+@always("whoever leads in the registered leader epoch knows the registered ISR and zkVersion, or "
+        "is still to hear of its own write, or gave that up when its session ended",
+        companion="an_isr_write_is_unheard")
 def leader_is_current(now):
     return every(BROKERS, lambda b: implies(
         all_of(now.replica[b].role == "leader", now.replica[b].epoch == now.zk.leader_epoch),
-        all_of(now.replica[b].zk_version == now.zk.version, now.replica[b].isr == now.zk.isr)))
+        any_of(
+            all_of(now.replica[b].zk_version == now.zk.version, now.replica[b].isr == now.zk.isr),
+            now.isr_write[b].state != "none",
+            now.gave_up.has(b))))
 
 
 @always("the registered ISR has a member, so that somebody can be elected",
@@ -71,6 +74,11 @@ def checkpoint_survives_start(now):
         now.replica[b].checkpoint >= now.replica[b].hw))
 
 
+@sometimes("a leader's ISR write was applied, and the leader has not heard of it")
+def an_isr_write_is_unheard(now):
+    return some(BROKERS, lambda b: now.isr_write[b].state == "applied")
+
+
 @sometimes("a high watermark above zero is checkpointed")
 def a_high_watermark_is_checkpointed(now):
     return some(BROKERS, lambda b: now.replica[b].checkpoint > 0)
@@ -78,4 +86,4 @@ def a_high_watermark_is_checkpointed(now):
 
 HEALTH = (
     fetchers_match_their_leader, leader_is_current, isr_is_never_empty, controller_is_in_office,
-    checkpoint_survives_start, a_high_watermark_is_checkpointed)
+    checkpoint_survives_start, an_isr_write_is_unheard, a_high_watermark_is_checkpointed)

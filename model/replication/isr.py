@@ -1,11 +1,26 @@
-"""The leader's own hand on the ISR: conditional writes by its cached zkVersion.
+"""The leader's own hand on the ISR: conditional writes by its cached zkVersion, and their answers.
 
-Source: Partition.maybeShrinkIsr, maybeExpandIsr, ReplicationUtils.updateLeaderAndIsr (2.3).
+ZooKeeper executes a write, or refuses it, before the leader hears of it. Between the two its
+process may crash, its session may end, and the controller may write the state; what else the
+leader has to do for the partition waits (`isr_lock`). After a crash nobody asks for the answer.
+
+A write whose answer is lost is sent again, and refused: the version has moved. So after a refusal
+the leader reads the state back, to see whether the refused write is its own (KAFKA-1382). A session
+that is gone does not stop an answer that is under way; but nothing can be read back then, and the
+write is given up (ZooKeeperClientExpiredException), unless the broker has a new session by then.
+
+If by then another has written, the leader cannot tell whether its own write was done before. Up to
+2.6 it goes on with the ISR that it had: a replica that was taken back may have been elected, and
+the leader commits without it. `lost_isr_answer_blocks` is what the claims assume instead.
+
+Source: Partition.maybeShrinkIsr, maybeExpandIsr, ReplicationUtils.updateLeaderAndIsr,
+checkLeaderAndIsrZkData, KafkaZkClient.conditionalUpdatePath, retryRequestsUntilConnected (2.3).
 """
 
-from model.language import not_, require, transition, version
+from model.language import BLANK, all_of, not_, require, transition, version, when
 from model.protocol.state import BROKERS
 from model.replication.fetching import known_end
+from model.replication.isr_lock import is_unlocked
 
 
 def is_conditional(v):
@@ -19,26 +34,7 @@ def is_read_back(v):
 def require_office(now, leader):
     require(now.replica[leader].role == "leader",          "the broker believes it leads")
     require(now.zk.registered.has(leader),                "it has a ZooKeeper session")
-
-
-def register_isr(now, new, leader, isr):
-    """No new leader epoch: only the version moves."""
-    new.zk = now.zk.but(
-        leader=leader, leader_epoch=now.replica[leader].epoch, isr=isr,
-        state_epoch=now.replica[leader].controller_epoch, version=now.zk.version + 1)
-
-
-def write_isr(now, new, leader, isr):
-    """The leader adopts what it wrote, and the version after it, at once."""
-    register_isr(now, new, leader, isr)
-    new.replica[leader].isr        = isr
-    new.replica[leader].zk_version = now.zk.version + 1
-
-
-def require_current(now, leader):
-    """The write names the version that the leader cached (KAFKA-428); before, any would do."""
-    if version.isr_write_conditional:
-        require(now.replica[leader].zk_version == now.zk.version, "the cached version is current")
+    require(is_unlocked(now, leader),                     "no ISR write of it waits for an answer")
 
 
 def require_laggard(now, leader, replica):
@@ -47,51 +43,6 @@ def require_laggard(now, leader, replica):
     require(mine.isr.has(replica),                        "the replica is in the leader's ISR")
     require(known_end(now, leader, replica) != now.log[leader].end,
                                                      "the replica is not known to be caught up")
-
-
-@transition(leader=BROKERS, replica=BROKERS)
-def leader_shrinks_isr(now, new, leader, replica):
-    """A leader drops a lagging replica by a conditional write to ZooKeeper.
-
-    Why:     the write is fenced by the version that the leader cached, so a deposed leader loses.
-    Refused: leader_shrink_is_refused
-    """
-    mine = now.replica[leader]
-    require_office(now, leader)
-    require_laggard(now, leader, replica)
-    require_current(now, leader)
-
-    write_isr(now, new, leader, mine.isr.without(replica))
-
-
-@transition(only=lambda v: not is_read_back(v), leader=BROKERS, replica=BROKERS)
-def leader_shrink_is_unheard(now, new, leader, replica):
-    """The write succeeds and its answer is lost; the retry is refused, and the leader gives up.
-
-    Why:   up to 0.8.1 nobody read the state back to see that the refused write is one's own.
-    Kafka: KAFKA-1382, ReplicationUtils.checkLeaderAndIsrZkData since
-    """
-    require_office(now, leader)
-    require_laggard(now, leader, replica)
-    require_current(now, leader)
-
-    register_isr(now, new, leader, now.replica[leader].isr.without(replica))
-    new.spent.losses = now.spent.losses + 1
-
-
-@transition(only=is_conditional, leader=BROKERS, replica=BROKERS)
-def leader_shrink_is_refused(now, new, leader, replica):
-    """A deposed leader's write is refused: "Cached zkVersion not equal to that in zookeeper".
-
-    It does not notice that it is deposed, and its ISR and HW stay as they are.
-    """
-    require_office(now, leader)
-    require_laggard(now, leader, replica)
-    require(now.replica[leader].zk_version != now.zk.version,
-                                                          "the cached version is out of date")
-
-    if not version.isr_adopted_when_written:               # KIP-497: it counts on the smaller ISR
-        new.replica[leader].isr = now.replica[leader].isr.without(replica)
 
 
 def require_returner(now, leader, replica):
@@ -103,24 +54,167 @@ def require_returner(now, leader, replica):
                                                           "it has reached the leader's epoch start")
 
 
+def require_current(now, leader):
+    """The write names the version that the leader cached (KAFKA-428); before, any would do."""
+    if version.isr_write_conditional:
+        require(now.replica[leader].zk_version == now.zk.version, "the cached version is current")
+
+
+def write_isr(now, new, leader, isr):
+    """ZooKeeper executes the write: no new leader epoch, only the version moves."""
+    mine, version_after = now.replica[leader], now.zk.version + 1
+    new.zk = now.zk.but(
+        leader=leader, leader_epoch=mine.epoch, isr=isr, state_epoch=mine.controller_epoch,
+        version=version_after)
+    new.isr_write[leader] = {
+        "state": "applied", "isr": isr, "state_epoch": mine.controller_epoch,
+        "version": version_after}
+
+
+def refuse_isr(now, new, leader, isr):
+    """ZooKeeper refuses the write: nothing changes but that an answer is under way."""
+    new.isr_write[leader] = {
+        "state": "refused", "isr": isr, "state_epoch": now.replica[leader].controller_epoch,
+        "version": 0}
+
+
+@transition(leader=BROKERS, replica=BROKERS)
+def leader_shrinks_isr(now, new, leader, replica):
+    """ZooKeeper drops a lagging replica from the ISR for a leader, which has yet to hear of it.
+
+    Why:     the write is fenced by the version that the leader cached, so a deposed leader loses.
+    Refused: leader_shrink_is_refused
+    """
+    require_office(now, leader)
+    require_laggard(now, leader, replica)
+    require_current(now, leader)
+
+    write_isr(now, new, leader, now.replica[leader].isr.without(replica))
+
+
+@transition(only=is_conditional, leader=BROKERS, replica=BROKERS)
+def leader_shrink_is_refused(now, new, leader, replica):
+    """The version that a leader names is no more: ZooKeeper refuses to drop the replica."""
+    require_office(now, leader)
+    require_laggard(now, leader, replica)
+    require(now.replica[leader].zk_version != now.zk.version,
+                                                          "the cached version is out of date")
+
+    refuse_isr(now, new, leader, now.replica[leader].isr.without(replica))
+
+
 @transition(leader=BROKERS, replica=BROKERS)
 def leader_expands_isr(now, new, leader, replica):
-    """A leader takes back a replica that has reached its high watermark and its epoch's start.
+    """ZooKeeper takes back into the ISR a replica that the leader saw reach its high watermark and
+    its epoch's start.
 
     Refused: leader_expand_is_refused
     """
-    mine = now.replica[leader]
     require_office(now, leader)
     require_returner(now, leader, replica)
     require_current(now, leader)
 
-    write_isr(now, new, leader, mine.isr.including(replica))
+    write_isr(now, new, leader, now.replica[leader].isr.including(replica))
 
 
 @transition(only=is_conditional, leader=BROKERS, replica=BROKERS)
 def leader_expand_is_refused(now, new, leader, replica):
-    """A deposed leader's write is refused; nothing changes."""
+    """The version that a leader names is no more: ZooKeeper refuses to take the replica back."""
     require_office(now, leader)
     require_returner(now, leader, replica)
     require(now.replica[leader].zk_version != now.zk.version,
                                                           "the cached version is out of date")
+
+    refuse_isr(now, new, leader, now.replica[leader].isr.including(replica))
+
+
+@transition(only=is_conditional, leader=BROKERS)
+def isr_answer_is_lost(now, new, leader):
+    """The connection breaks after ZooKeeper executed the write: the client sends it again, and by
+    its own first attempt the version has moved."""
+    require(now.isr_write[leader].state == "applied",      "its write was applied")
+
+    new.isr_write[leader].state   = "refused"
+    new.isr_write[leader].version = 0
+    new.spent.losses = now.spent.losses + 1
+
+
+def learn(now, new, leader, state_version):
+    """The leader adopts what it wrote, and the version that it is registered under."""
+    mine, isr = now.replica[leader], now.isr_write[leader].isr
+    if version.isr_write_locks:                            # else it may lead no more
+        new.replica[leader].isr    = isr
+    else:
+        new.replica[leader].isr    = when(mine.role == "leader", isr, mine.isr)
+    new.replica[leader].zk_version = state_version
+    new.isr_write[leader]          = BLANK
+
+
+@transition(leader=BROKERS)
+def leader_learns_isr_is_written(now, new, leader):
+    """The answer arrives: the leader adopts the ISR, and the version after its write.
+
+    Why: it may be late. A leader that is deposed already counts on the ISR that was registered.
+    """
+    require(now.isr_write[leader].state == "applied",      "its write was applied")
+
+    learn(now, new, leader, now.isr_write[leader].version)
+
+
+def is_its_own(now, leader):
+    """checkLeaderAndIsrZkData: what is registered is what the leader meant to write."""
+    write, zk = now.isr_write[leader], now.zk
+    return all_of(
+        zk.leader == leader, zk.leader_epoch == now.replica[leader].epoch, zk.isr == write.isr,
+        zk.state_epoch == write.state_epoch)
+
+
+@transition(only=is_read_back, leader=BROKERS)
+def leader_finds_isr_written(now, new, leader):
+    """The write was refused; the leader reads the state back and finds what it wrote: success.
+
+    Kafka: KAFKA-1382, ReplicationUtils.checkLeaderAndIsrZkData
+    """
+    require(now.isr_write[leader].state == "refused",      "its write was refused")
+    require(now.zk.registered.has(leader),                "it has a ZooKeeper session")
+    require(is_its_own(now, leader),                      "what is registered is what it wrote")
+
+    learn(now, new, leader, now.zk.version)
+    new.gave_up = now.gave_up.without(leader)
+
+
+def go_on(now, new, leader):
+    """The leader goes on as if the write had not been: but it was, if only its answer was lost."""
+    mine, write = now.replica[leader], now.isr_write[leader]
+    if version.lost_isr_answer_blocks:                     # KIP-497: the larger of the two ISRs
+        new.replica[leader].isr = when(mine.isr.is_subset_of(write.isr), write.isr, mine.isr)
+    new.isr_write[leader]       = BLANK
+
+
+@transition(only=is_conditional, leader=BROKERS)
+def leader_learns_isr_is_refused(now, new, leader):
+    """Another wrote the state: "Cached zkVersion not equal to that in zookeeper", nothing changes.
+
+    A deposed leader does not notice by this that it is deposed.
+    """
+    require(now.isr_write[leader].state == "refused",      "its write was refused")
+    if version.isr_write_read_back:
+        require(now.zk.registered.has(leader),            "it has a ZooKeeper session")
+        require(not_(is_its_own(now, leader)),            "what is registered is another's")
+
+    go_on(now, new, leader)
+
+
+@transition(only=is_read_back, leader=BROKERS)
+def leader_gives_up_isr_write(now, new, leader):
+    """The session ended before the write could be read back: the leader keeps ISR and version.
+
+    Why:   if the write was its own, the leader's version is out of date until it is told of a new
+           epoch, or tries the same change again and finds it done.
+    Kafka: ZooKeeperClientExpiredException out of KafkaZkClient.retryRequestsUntilConnected
+    """
+    require(now.isr_write[leader].state == "refused",      "its write was refused")
+    require(not_(now.zk.registered.has(leader)),          "its session has expired")
+
+    go_on(now, new, leader)
+    new.gave_up           = now.gave_up.including(leader)

@@ -62,6 +62,8 @@ def fall(now, new, broker, mine):
         role="none", leader=None, epoch=None, isr=[], zk_version=0, controller_epoch=0,
         epoch_start=0, truncating=False, hw=0)
     new.known_end[broker] = lam(BROKERS, lambda other: None)
+    new.isr_write[broker] = BLANK
+    new.gave_up = now.gave_up.without(broker)
     discard_requests(now, new, broker)
     new.fetch = lam(BROKERS, lambda follower: lam(BROKERS, lambda leader: when(
         any_of(follower == broker, all_of(leader == broker, is_asked(now.fetch[follower][leader]))),

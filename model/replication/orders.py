@@ -16,6 +16,7 @@ from model.language import (
     when,
 )
 from model.protocol.state import BROKERS
+from model.replication.isr_lock import is_unlocked
 from model.replication.state import CONTROLLERS, ELECTED
 
 
@@ -39,6 +40,8 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
     require_arrival(now, broker, epoch, controller)
     require_newer(now, broker, epoch, controller)
     require(now.elected[epoch] == broker,      "the request names the broker the leader")
+    if version.isr_write_locks:
+        require(is_unlocked(now, broker),      "no ISR write of it waits for an answer")
 
     end = now.log[broker].end
     new.request[epoch][controller][broker] = BLANK
@@ -48,6 +51,7 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
         controller_epoch=controller, epoch_start=end, truncating=False,
         latest_epoch=epoch if on_election else mine.latest_epoch)
     new.known_end[broker] = lam(BROKERS, lambda other: None)
+    new.gave_up = now.gave_up.without(broker)
 
 
 @transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
@@ -62,6 +66,8 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
     require_newer(now, broker, epoch, controller)
     require(not_(is_none(now.elected[epoch])), "the request names a leader")
     require(now.elected[epoch] != broker,      "the request names another broker the leader")
+    if version.isr_write_locks:
+        require(is_unlocked(now, broker),      "no ISR write of it waits for an answer")
 
     new.request[epoch][controller][broker] = BLANK
     follower = mine.but(
@@ -80,6 +86,7 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
     new.replica[broker]   = follower
     new.log[broker]       = cut
     new.known_end[broker] = lam(BROKERS, lambda other: None)
+    new.gave_up           = now.gave_up.without(broker)
     if not version.late_answers_ignored:                     # its fetcher starts anew
         slot = now.fetch[broker][now.elected[epoch]]
         new.fetch[broker][now.elected[epoch]] = when(slot.state == "given_up", BLANK, slot)
@@ -113,6 +120,8 @@ def broker_fails_half_way(now, new, broker, epoch, controller):
     require_newer(now, broker, epoch, controller)
     require(not_(is_none(now.elected[epoch])), "the request names a leader")
     require(now.elected[epoch] != broker,      "the request names another broker the leader")
+    if version.isr_write_locks:
+        require(is_unlocked(now, broker),      "no ISR write of it waits for an answer")
 
     new.request[epoch][controller][broker] = BLANK
     new.replica[broker] = now.replica[broker].but(

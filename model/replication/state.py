@@ -32,6 +32,7 @@ ROLES = Names("role", ("none", "leader", "follower"))
 FETCH = Names("fetch", (
     "idle", "asks_epoch", "epoch_is_answered", "asks_records", "records_are_answered",
     "given_up"))                                # only before KAFKA-7786
+ISR_WRITES = Names("isr write", ("none", "applied", "refused"))
 
 STATE = Record(
     zk=Record(
@@ -58,6 +59,10 @@ STATE = Record(
         latest_epoch=LEADER_EPOCHS.or_none,     # the last entry of its epoch cache
         truncating=BOOL, hw=ENDS, checkpoint=ENDS)),
     known_end=per(BROKERS, per(BROKERS, ENDS.or_none)),   # what a leader knows of the others' ends
+    # A leader's ISR write that ZooKeeper has answered and the leader has not heard of: what it
+    # wrote, and under which version that is registered
+    isr_write=per(BROKERS, Record(
+        state=ISR_WRITES, isr=SetOf(BROKERS), state_epoch=CONTROLLER_EPOCHS, version=ZK_VERSIONS)),
     log=per(BROKERS, Log(OFFSETS, ENDS, Record(id=RECORDS, epoch=LEADER_EPOCHS))),
     # One fetcher request at a time from each follower to each leader, with its answer
     fetch=per(BROKERS, per(BROKERS, Record(
@@ -71,4 +76,5 @@ STATE = Record(
     # What was committed: raised above by a leader's high watermark, at any time
     committed=ghost(Record(end=ENDS, at=per(OFFSETS, Record(id=RECORDS, epoch=LEADER_EPOCHS)))),
     committed_twice=ghost(BOOL),                # two records were committed at one offset
+    gave_up=ghost(SetOf(BROKERS)),              # leaders whose session ended before the answer came
 )

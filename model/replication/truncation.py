@@ -18,6 +18,7 @@ from model.language import (
     when,
 )
 from model.protocol.state import BROKERS
+from model.replication.isr_lock import is_unlocked
 from model.replication.orders import epoch_at
 from model.replication.state import OFFSETS
 
@@ -67,6 +68,9 @@ def leader_answers_epoch(now, new, leader, follower):
     slot, mine, log = now.fetch[follower][leader], now.replica[leader], now.log[leader]
     require(now.up.has(leader),                           "the leader's process runs")
     require(slot.state == "asks_epoch",                    "the follower asked for an epoch's end")
+    if version.isr_write_locks:
+        # redundant because the answer is the same later: it waits as Kafka's does.
+        require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
     require(leads_as_asked(now, follower, leader),        "it leads in the epoch of the request")
 
     asked, cut = slot.last_epoch, end_of_epoch(log, slot.last_epoch)
@@ -86,6 +90,9 @@ def leader_refuses_epoch(now, new, leader, follower):
     slot = now.fetch[follower][leader]
     require(now.up.has(leader),                           "the process that is asked runs")
     require(slot.state == "asks_epoch",                    "the follower asked for an epoch's end")
+    if version.isr_write_locks:
+        # redundant because a refusal is the same later: it waits as Kafka's does.
+        require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
     require(not_(leads_as_asked(now, follower, leader)),  "it does not lead in the request's epoch")
 
     after = BLANK

@@ -15,6 +15,8 @@ ENTRIES = (
             "replication", "2.3", "leader_is_current", {"losses": 1},
             {"isr_write_read_back": False}, quick=True,
         ),
+        remark="The fix has a gap: a write whose session ends before it can be read back is given "
+        "up, and the leader is as stuck as before until it tries the same change again.",
     ),
     Entry(
         24, "KAFKA-2729", "'Cached zkVersion not equal', for ever",
@@ -57,7 +59,13 @@ ENTRIES = (
         "A LeaderAndIsr clears the change that is under way; the older answer then overwrites the "
         "newer ISR.",
         "leader_is_current", "clear_pending_isr_early",
-        excuse="needs AlterIsr (KIP-497): the leader's write and its answer are one step here",
+        Expression(
+            "replication", "2.3", "leader_is_current", {"versions": 3},
+            {"isr_write_locks": False}, quick=True,
+        ),
+        remark="Up to 2.6 the write holds a lock, and a LeaderAndIsr waits for it: without that, "
+        "the answer of the older write is taken over what the LeaderAndIsr said. AlterIsr itself "
+        "(KIP-497), where the controller writes, is not in any system.",
     ),
     Entry(
         28, "KAFKA-13091", "nobody looks at the high watermark after a shrink",

@@ -34,11 +34,13 @@ controller_elects_leader(broker=3, leader=2)
     request[2][1][3].version: 0 → 2
 zombies_overlap: so it is — two brokers believe they lead, under different epochs
 
-# Broker 1 goes on. Its session is gone; it opens a new one, and is none the wiser.
+# Broker 1 goes on. Its session is gone; it opens a new one, and is none the wiser. It reads the
+# state back, to see whether the refused write is its own, and finds another's.
 quietly broker_reconnects broker=1
 quietly leader_appends broker=1
 refused leader_shrinks_isr leader=1 replica=3
 leader_shrink_is_refused leader=1 replica=3
+leader_learns_isr_is_refused leader=1
 show replica[1].role
 show replica[1].epoch
 show zk.leader_epoch
@@ -46,7 +48,13 @@ show zk.leader_epoch
 refused leader_shrinks_isr(leader=1, replica=3)
     the cached version is current — false (replica[1].zk_version 1, zk.version 2)
 leader_shrink_is_refused(leader=1, replica=3)
-    nothing changes
+    isr_write[1].state: none → refused
+    isr_write[1].isr: {} → {1,2}
+    isr_write[1].state_epoch: 0 → 1
+leader_learns_isr_is_refused(leader=1)
+    isr_write[1].state: refused → none
+    isr_write[1].isr: {1,2} → {}
+    isr_write[1].state_epoch: 1 → 0
 replica[1].role: leader
 replica[1].epoch: 1
 zk.leader_epoch: 2

@@ -12,6 +12,7 @@ quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly leader_appends broker=1
 quietly leader_shrinks_isr leader=1 replica=3
+quietly leader_learns_isr_is_written leader=1
 quietly follower_asks_records broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
@@ -61,7 +62,9 @@ check no_message_loss
 leader_expands_isr(leader=2, replica=3)
     zk.isr: {1,2} → {1,2,3}
     zk.version: 3 → 4
-    replica[2].isr: {1,2} → {1,2,3}
-    replica[2].zk_version: 3 → 4
+    isr_write[2].state: none → applied
+    isr_write[2].isr: {} → {1,2,3}
+    isr_write[2].state_epoch: 0 → 1
+    isr_write[2].version: 0 → 4
 isr_holds_committed: holds
 no_message_loss: holds

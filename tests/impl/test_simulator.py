@@ -40,7 +40,9 @@ def test_another_seed_gives_another_run() -> None:
 
 
 def test_every_step_is_taken_in_a_campaign() -> None:
-    campaign = run_campaign(range(8), steps=600)
+    # In the run of seed 14 a session ends before an ISR write is read back, in that of 35 a deposed
+    # leader would take a replica back: the rarest of all.
+    campaign = run_campaign((14, 35, *range(6)), steps=600)
 
     assert campaign.never_taken == ()
     assert set(campaign.taken) == set(KINDS)

@@ -45,6 +45,11 @@ def fetch(world: World, follower: int, leader: int) -> None:
     )
 
 
+def shrink(world: World, leader: int, replica: int) -> None:
+    """The leader drops a replica, and hears that it is done."""
+    take(world, f"leader_shrinks_isr {leader} {replica}", f"leader_learns_isr_is_written {leader}")
+
+
 def replace_session(world: World, broker: int) -> None:
     take(world, f"session_expires {broker}", f"broker_reconnects {broker}")
 
@@ -166,7 +171,9 @@ def test_requests_die_with_the_registration_they_were_for() -> None:
 
 def test_the_last_isr_member_is_kept_and_leads_no_more() -> None:
     world = with_leader(2)
-    take(world, "leader_appends 2", "leader_shrinks_isr 2 1", "leader_shrinks_isr 2 3")
+    take(world, "leader_appends 2")
+    shrink(world, 2, 1)
+    shrink(world, 2, 3)
     take(world, "broker_crashes 2", "session_expires 2", "controller_reads_partition 1")
 
     take(world, "controller_removes_replica 1 2")
@@ -201,9 +208,97 @@ def test_a_deposed_leader_cannot_shrink_the_isr_and_does_not_notice() -> None:
 
     with pytest.raises(StepNotPossible, match="cached zkVersion is the registered one — false"):
         take(world, "leader_shrinks_isr 1 3")
-    take(world, "leader_shrink_is_refused 1 3")
+    take(world, "leader_shrink_is_refused 1 3", "leader_reads_isr_back 1")
 
     assert world.snapshot() == before
+
+
+def test_a_leader_counts_on_a_smaller_isr_only_when_it_hears_of_it() -> None:
+    world = with_leader(1)
+    take(world, "leader_appends 1", "leader_shrinks_isr 1 2")
+
+    registered = world.observe()["zookeeper"]["state"]
+    unheard = world.observe()["brokers"][1]
+    take(world, "leader_learns_isr_is_written 1")
+    heard = world.observe()["brokers"][1]
+
+    assert (registered["isr"], registered["version"]) == ([1, 3], 2)
+    assert (unheard["isr"], unheard["zk_version"]) == ([1, 2, 3], 1)
+    assert (heard["isr"], heard["zk_version"], heard["isr_write"]) == ([1, 3], 2, None)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "leader_appends 1",
+        "leader_advances_hw 1",
+        "leader_answers_fetch 1 3",
+        "leader_answers_epoch 1 2",
+        "leader_shrinks_isr 1 3",
+        "leader_and_isr_arrives 1 2 1",
+    ],
+)
+def test_all_else_about_a_partition_waits_until_its_isr_write_is_answered(step: str) -> None:
+    world = with_leader(1)
+    take(world, "leader_appends 1", "follower_asks_records 3")
+    fetch(world, 2, 1)
+    take(world, "controller_reads_partition 1", "controller_elects_leader 1 1")
+    take(world, "leader_and_isr_arrives 2 2 1", "follower_asks_epoch 2")
+    take(world, "leader_shrink_is_refused 1 3")
+
+    with pytest.raises(StepNotPossible, match="no ISR write of the broker waits for its answer"):
+        take(world, step)
+
+
+def test_a_request_that_is_refused_for_its_epoch_does_not_wait_for_the_lock() -> None:
+    world = with_leader(1)
+    take(world, "controller_informs 1 1", "leader_appends 1", "leader_shrinks_isr 1 2")
+
+    take(world, "leader_and_isr_arrives 1 1 1")
+
+    assert world.observe()["network"]["leader_and_isr"] == []
+
+
+def test_a_leader_whose_answer_is_lost_finds_its_own_write() -> None:
+    """KAFKA-1382: the write that is sent again is refused, and what is registered is the first."""
+    world = with_leader(1)
+    take(world, "leader_appends 1", "leader_shrinks_isr 1 2")
+
+    take(world, "isr_answer_is_lost 1", "leader_reads_isr_back 1")
+
+    seen = world.observe()["brokers"][1]
+    assert (seen["isr"], seen["zk_version"]) == ([1, 3], 2)
+
+
+def test_a_write_is_given_up_with_its_session_and_found_at_the_next_attempt() -> None:
+    world = with_leader(1)
+    take(world, "leader_appends 1", "leader_shrinks_isr 1 2", "isr_answer_is_lost 1")
+    take(world, "session_expires 1", "leader_gives_up_isr_write 1", "broker_reconnects 1")
+    stuck = world.observe()["brokers"][1]
+
+    take(world, "leader_shrink_is_refused 1 2", "leader_reads_isr_back 1")
+
+    seen = world.observe()["brokers"][1]
+    assert (stuck["isr"], stuck["zk_version"], stuck["isr_write"]) == ([1, 2, 3], 1, None)
+    assert (seen["isr"], seen["zk_version"]) == ([1, 3], 2)
+
+
+def test_nothing_is_read_back_without_a_session() -> None:
+    world = with_leader(1)
+    take(world, "leader_appends 1", "leader_shrinks_isr 1 2", "isr_answer_is_lost 1")
+    take(world, "session_expires 1")
+
+    with pytest.raises(StepNotPossible, match="ZooKeeper session is alive — false"):
+        take(world, "leader_reads_isr_back 1")
+
+
+def test_an_answer_that_is_under_way_outlives_the_session() -> None:
+    world = with_leader(1)
+    take(world, "leader_appends 1", "leader_shrinks_isr 1 2", "session_expires 1")
+
+    take(world, "leader_learns_isr_is_written 1")
+
+    assert world.observe()["brokers"][1]["isr"] == [1, 3]
 
 
 def test_a_follower_cuts_what_the_new_leader_never_had() -> None:
@@ -230,7 +325,8 @@ def test_an_answer_for_an_older_epoch_is_ignored() -> None:
 def test_a_replica_below_the_epochs_start_may_not_join() -> None:
     """KAFKA-7128: reaching the high watermark alone is not enough."""
     world = with_leader(1)
-    take(world, "leader_appends 1", "leader_shrinks_isr 1 3")
+    take(world, "leader_appends 1")
+    shrink(world, 1, 3)
     fetch(world, 2, 1)
     take(world, "controller_reads_partition 1", "controller_elects_leader 1 2")
     take(world, *(f"leader_and_isr_arrives {broker} 2 1" for broker in (1, 2, 3)))
@@ -252,7 +348,9 @@ def test_a_crash_cuts_connections_but_not_the_answers_on_their_way() -> None:
 
 def test_a_restart_finds_its_log_and_its_checkpoint_and_nothing_else() -> None:
     world = with_leader(1)
-    take(world, "leader_appends 1", "leader_shrinks_isr 1 2", "leader_shrinks_isr 1 3")
+    take(world, "leader_appends 1")
+    shrink(world, 1, 2)
+    shrink(world, 1, 3)
     take(world, "leader_advances_hw 1", "broker_checkpoints_hw 1")
 
     take(world, "broker_crashes 1", "session_expires 1", "broker_starts 1")
@@ -295,16 +393,20 @@ REASONS = {
     "follower_asks_epoch": 3,
     "follower_asks_records": 3,
     "follower_truncates": 1,
-    "leader_advances_hw": 2,
-    "leader_and_isr_arrives": 1,
+    "isr_answer_is_lost": 1,
+    "leader_advances_hw": 3,
+    "leader_and_isr_arrives": 2,
     "leader_and_isr_is_lost": 0,
     "leader_answers_epoch": 2,
-    "leader_answers_fetch": 2,
-    "leader_appends": 1,
-    "leader_expand_is_refused": 5,
-    "leader_expands_isr": 5,
-    "leader_shrink_is_refused": 5,
-    "leader_shrinks_isr": 5,
+    "leader_answers_fetch": 3,
+    "leader_appends": 2,
+    "leader_expand_is_refused": 6,
+    "leader_expands_isr": 6,
+    "leader_gives_up_isr_write": 2,
+    "leader_learns_isr_is_written": 1,
+    "leader_reads_isr_back": 1,
+    "leader_shrink_is_refused": 6,
+    "leader_shrinks_isr": 6,
     "session_expires": 1,
 }
 """How many conditions of each step can be the first that fails, where a candidate exists."""

@@ -23,7 +23,7 @@ def report(tmp_path: Path) -> str:
 
 
 def test_a_finding_is_told_with_the_lines_around_it(report: str):
-    finding = re.search(r"<small>(\S*planted/broker1/server\.log):15</small>", report)
+    finding = re.search(r"<small>(\S*planted/broker1/server\.log):32</small>", report)
 
     assert finding is not None
     assert re.search(r"<b> *15  \[", report)

@@ -146,6 +146,11 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(9, dropped=(UNKNOWN_ENDS,)),
         Bug(12, dropped=(OUT_OF_THE_ISR,)),
         Bug(19, version="0.10", bounds={"crashes": 1}),
+        Bug(
+            18,
+            without=("lost_isr_answer_blocks",),
+            bounds={"versions": 4, "losses": 1, "expiries": 0},
+        ),
     ),
     ("replication", "isr_holds_committed"): (
         Bug(8, dropped=(UNKNOWN_ENDS,)),
@@ -190,7 +195,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(4, without=("winner_finds_itself",), bounds={"losses": 1}),
     ),
     ("replication", "checkpoint_survives_start"): (
-        Bug(14, without=("checkpoint_complete",), bounds={"crashes": 1}),
+        Bug(15, without=("checkpoint_complete",), bounds={"crashes": 1}),
     ),
     ("replication", "an_isr_write_is_unheard"): (
         Bug(None, missing=("leader_shrinks_isr", "leader_expands_isr")),

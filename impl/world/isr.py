@@ -1,0 +1,168 @@
+"""Steps of a leader's ISR writes: ZooKeeper executes one, and its answer arrives or is lost.
+
+While a write waits for its answer the partition is locked, see `Partition.locked`.
+"""
+
+from __future__ import annotations
+
+from impl.broker.partition import IsrWrite
+from impl.world.cluster import Cluster
+from impl.world.steps import (
+    ISR_IS_UNLOCKED,
+    LEADS,
+    SESSION_IS_ALIVE,
+    VERSION_IS_CURRENT,
+    VERSION_IS_OLD,
+    StepKind,
+    each_broker,
+    each_pair,
+)
+
+
+def _writes_refusal(world: Cluster, leader: int) -> str | None:
+    server = world.brokers[leader]
+    if not server.replicas.partition.leads:
+        return LEADS
+    if not server.session_alive:
+        return SESSION_IS_ALIVE
+    return ISR_IS_UNLOCKED if server.replicas.partition.locked else None
+
+
+def _lagging_refusal(world: Cluster, leader: int, replica: int) -> str | None:
+    refused = _writes_refusal(world, leader)
+    partition = world.brokers[leader].replicas.partition
+    if refused is not None:
+        return refused
+    if replica not in partition.isr:
+        return "the replica is in the leader's ISR"
+    if not partition.lags(replica):
+        return "the replica is not known to reach the leader's log end"
+    return None
+
+
+def _joining_refusal(world: Cluster, leader: int, replica: int) -> str | None:
+    refused = _writes_refusal(world, leader)
+    partition = world.brokers[leader].replicas.partition
+    if refused is not None:
+        return refused
+    if replica in partition.isr:
+        return "the replica is not in the leader's ISR"
+    if not partition.may_join(replica):
+        return "the replica reaches the high watermark and the start of the leader's epoch"
+    return None
+
+
+def version_is_current(world: Cluster, leader: int) -> bool:
+    """The race that a conditional write is about: who wrote the state last?"""
+    return world.client.partition_version() == world.brokers[leader].replicas.partition.zk_version
+
+
+def _shrinks_refusal(world: Cluster, leader: int, replica: int) -> str | None:
+    refused = _lagging_refusal(world, leader, replica)
+    return refused or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
+
+
+def _shrink_is_refused_refusal(world: Cluster, leader: int, replica: int) -> str | None:
+    refused = _lagging_refusal(world, leader, replica)
+    return refused or (VERSION_IS_OLD if version_is_current(world, leader) else None)
+
+
+def shrinks(world: Cluster, leader: int, replica: int) -> None:
+    """Drop a lagging follower by a conditional write; a stale version is refused."""
+    world.brokers[leader].replicas.shrink_isr(replica)
+
+
+def _expands_refusal(world: Cluster, leader: int, replica: int) -> str | None:
+    refused = _joining_refusal(world, leader, replica)
+    return refused or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
+
+
+def _expand_is_refused_refusal(world: Cluster, leader: int, replica: int) -> str | None:
+    refused = _joining_refusal(world, leader, replica)
+    return refused or (VERSION_IS_OLD if version_is_current(world, leader) else None)
+
+
+def expands(world: Cluster, leader: int, replica: int) -> None:
+    """Take in a follower that caught up, likewise."""
+    world.brokers[leader].replicas.expand_isr(replica)
+
+
+# The answer
+
+
+def _write(world: Cluster, leader: int) -> IsrWrite | None:
+    return world.brokers[leader].replicas.partition.isr_write
+
+
+def _applied_refusal(world: Cluster, leader: int) -> str | None:
+    write = _write(world, leader)
+    if write is None or write.version is None:
+        return "an ISR write of the leader was applied, and it has not heard of it"
+    return None
+
+
+def leader_learns_isr_is_written(world: Cluster, leader: int) -> None:
+    """The answer arrives: the leader adopts the ISR and the version."""
+    world.brokers[leader].replicas.hear_isr_is_written()
+
+
+def isr_answer_is_lost(world: Cluster, leader: int) -> None:
+    """The connection broke: the client sends the write again, and that is refused."""
+    world.brokers[leader].replicas.send_isr_write_again()
+
+
+def _in_doubt_refusal(world: Cluster, leader: int) -> str | None:
+    write = _write(world, leader)
+    if write is None or write.version is not None:
+        return "an ISR write of the leader was refused"
+    return None
+
+
+def _reads_back_refusal(world: Cluster, leader: int) -> str | None:
+    refused = _in_doubt_refusal(world, leader)
+    return refused or (None if world.brokers[leader].session_alive else SESSION_IS_ALIVE)
+
+
+def leader_reads_isr_back(world: Cluster, leader: int) -> None:
+    """KAFKA-1382: was the refused write its own, done before?"""
+    world.brokers[leader].replicas.read_isr_back()
+
+
+def _gives_up_refusal(world: Cluster, leader: int) -> str | None:
+    refused = _in_doubt_refusal(world, leader)
+    alive = world.brokers[leader].session_alive
+    return refused or ("the broker's ZooKeeper session has expired" if alive else None)
+
+
+def leader_gives_up_isr_write(world: Cluster, leader: int) -> None:
+    """``ZooKeeperClientExpiredException``: the leader goes on with what it knew."""
+    world.brokers[leader].replicas.give_up_isr_write()
+
+
+LEADER = ("leader",)
+MEMBER = ("leader", "replica")
+
+KINDS = (
+    StepKind("leader_shrinks_isr", MEMBER, each_pair, _shrinks_refusal, shrinks),
+    StepKind("leader_shrink_is_refused", MEMBER, each_pair, _shrink_is_refused_refusal, shrinks),
+    StepKind("leader_expands_isr", MEMBER, each_pair, _expands_refusal, expands),
+    StepKind("leader_expand_is_refused", MEMBER, each_pair, _expand_is_refused_refusal, expands),
+    StepKind(
+        "leader_learns_isr_is_written",
+        LEADER,
+        each_broker,
+        _applied_refusal,
+        leader_learns_isr_is_written,
+    ),
+    StepKind("isr_answer_is_lost", LEADER, each_broker, _applied_refusal, isr_answer_is_lost),
+    StepKind(
+        "leader_reads_isr_back", LEADER, each_broker, _reads_back_refusal, leader_reads_isr_back
+    ),
+    StepKind(
+        "leader_gives_up_isr_write",
+        LEADER,
+        each_broker,
+        _gives_up_refusal,
+        leader_gives_up_isr_write,
+    ),
+)
