@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 ONE_CONTROLLER = {"controllers": 1, "crashes": 0, "expiries": 0}
+NO_CRASH = {"crashes": 0}
 TWO_PARTITIONS = {**ONE_CONTROLLER, "partitions": 2}
 UNDELETED = ("deletion_is_complete", "every replica is deleted")
 
@@ -16,12 +17,15 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
     "resurrection_takes_a_move": (
         {"depth": 26, "dropped": (UNDELETED,), "bounds": ONE_CONTROLLER},
     ),
-    "deleted_is_gone": ({"depth": 13, "dropped": (UNDELETED,), "bounds": ONE_CONTROLLER},),
+    "deleted_is_gone": (
+        {"plain": True, "depth": 13, "dropped": (UNDELETED,), "bounds": ONE_CONTROLLER},
+    ),
     "only_the_requested_is_deleted": (
-        {"depth": 22, "without": ("zk_writes_fenced",), "bounds": {"crashes": 0}},
+        {"depth": 22, "without": ("zk_writes_fenced",), "bounds": NO_CRASH},
     ),
     "machines_keep_to_tables": (
         {
+            "plain": True,
             "depth": 6,
             "dropped": (("controller_reads_context", "it has not read ZooKeeper yet"),),
             "bounds": ONE_CONTROLLER,
@@ -34,27 +38,45 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
                 ("controller_sees_start", "it is dead, as far as the controller knows"),
                 ("controller_sees_start", "it is not in the middle of another event"),
             ),
-            "bounds": {"crashes": 0},
+            "bounds": NO_CRASH,
         },
     ),
     "zookeeper_is_known": (
-        {"depth": 13, "without": ("additions_undone",), "bounds": TWO_PARTITIONS},
+        {"plain": True, "depth": 13, "without": ("additions_undone",), "bounds": TWO_PARTITIONS},
     ),
     "no_wedge": (
-        {"depth": 8, "without": ("deletion_resumed",), "bounds": ONE_CONTROLLER},
-        {"depth": 11, "unfair": ("broker_stops_replicas",), "bounds": ONE_CONTROLLER},
+        {"plain": True, "depth": 8, "without": ("deletion_resumed",), "bounds": ONE_CONTROLLER},
+        {
+            "plain": True,
+            "depth": 11,
+            "unfair": ("broker_stops_replicas",),
+            "bounds": ONE_CONTROLLER,
+        },
     ),
     "topics_get_leaders": (
-        {"depth": 10, "unfair": ("controller_creates_states",), "bounds": ONE_CONTROLLER},
+        {
+            "plain": True,
+            "depth": 10,
+            "unfair": ("controller_creates_states",),
+            "bounds": ONE_CONTROLLER,
+        },
     ),
-    "a_successor_is_served": ({"depth": None, "missing": ("topic_node_is_removed",)},),
-    "a_deletion_is_complete": ({"depth": None, "missing": ("deletion_is_complete",)},),
-    "a_replica_is_ineligible": ({"depth": None, "bounds": {"expiries": 0}},),
+    "a_successor_is_served": (
+        {"depth": None, "missing": ("topic_node_is_removed",), "bounds": ONE_CONTROLLER},
+    ),
+    "a_deletion_is_complete": (
+        {"depth": None, "missing": ("deletion_is_complete",), "bounds": ONE_CONTROLLER},
+    ),
+    "a_replica_is_ineligible": ({"depth": None, "bounds": ONE_CONTROLLER},),
     "a_broker_returns_into_a_deletion": (
-        {"depth": None, "missing": ("broker_starts", "broker_reconnects")},
+        {"depth": None, "missing": ("broker_starts", "broker_reconnects"), "bounds": NO_CRASH},
     ),
-    "a_controller_rests": ({"depth": None, "missing": ("broker_learns_it_won",)},),
-    "a_topic_is_led": ({"depth": None, "missing": ("broker_obeys_leader_and_isr",)},),
-    "a_zombie_deletes": ({"depth": None, "bounds": {"controllers": 1}},),
+    "a_controller_rests": (
+        {"depth": None, "missing": ("broker_learns_it_won",), "bounds": ONE_CONTROLLER},
+    ),
+    "a_topic_is_led": (
+        {"depth": None, "missing": ("broker_obeys_leader_and_isr",), "bounds": ONE_CONTROLLER},
+    ),
+    "a_zombie_deletes": ({"depth": None, "bounds": {**NO_CRASH, "controllers": 1}},),
 }
 """Claim -> what each `Bug` is made of."""
