@@ -9,6 +9,7 @@ quietly controller_reads_context broker=3
 quietly replica_state_machine_starts broker=3
 quietly partition_state_machine_starts broker=3
 refused admin_adds_partition partition=0 first=2 second=3 third=1
+refused admin_deletes_topic
 admin_creates_topic first=2 second=3 third=1 count=3
 refused admin_creates_topic first=2 second=3 third=1 count=3
 
@@ -30,6 +31,8 @@ check a_topic_is_led
 check zookeeper_is_known
 ----
 refused admin_adds_partition(partition=0, first=2, second=3, third=1)
+    the topic exists — false (zk[0][0].assignment none)
+refused admin_deletes_topic()
     the topic exists — false (zk[0][0].assignment none)
 admin_creates_topic(first=2, second=3, third=1, count=3)
     zk[0][0].assignment: none → 2

@@ -16,6 +16,9 @@ HISTORY = {"m2_is_lost", "two_fast_elections_diverge", "first_try_at_kip_320", "
            "older_leader_epoch_is_obeyed", "role_fails_half_way", "checkpoint_forgets",
            "zombie_fetcher_is_counted", "same_leader_is_not_asked", "epoch_is_not_recorded",
            "isr_becomes_empty", "last_replica_standing", "unclean_election_loses",
+           "reassign_replica_slips_back", "reassign_stranger_stays", "reassign_earlier_term",
+           "reassign_other_entry_is_lost", "reassign_dead_target",
+           "reassign_clients_know_the_old_epoch",
            "deleted_topic_comes_back", "added_while_deleting"}  # fmt: skip
 """Stories of what went wrong; each has a claim that breaks."""
 
