@@ -155,6 +155,8 @@ class Log:
             if base == self.active.base_offset:
                 return self.active
             self.active.become_inactive()
+            if base <= self.recovery_point:
+                self.active.sync()  # a flush will not come by here again
         segment = Segment(self.disk, self.directory, base, self.config, self.now_ms())
         segment.create()
         self.segments.append(segment)
@@ -338,9 +340,9 @@ class Log:
             segment.moved_to(directory)
 
     def close(self) -> None:
-        """Trim the indexes, and let go of all files; ``flush`` comes before in a clean stop."""
-        if self.segments:
-            self.active.become_inactive()
+        """Trim the indexes, durably, and let go of all files; ``flush`` comes before."""
+        self.active.become_inactive()
+        self.active.sync()
         self.release()
 
     def release(self) -> None:

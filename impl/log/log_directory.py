@@ -200,11 +200,8 @@ class LogDirectory:
     def close(self) -> None:
         """A clean stop: everything durable, checkpointed, and marked as such."""
         for log in [*self.logs.values(), *self.futures.values()]:
-            log.close()
             log.flush()
-            for segment in log.segments:
-                segment.sync()
-            log.release()
+            log.close()
         self.checkpoint()
         # No half-written marker: its name is all that it says.
         if not self.broken:

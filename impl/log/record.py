@@ -10,6 +10,9 @@ from impl.log.errors import CorruptRecord
 
 NO_TIMESTAMP = -1
 
+Header = tuple[str, bytes | None]
+"""Name and value of a header."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
@@ -19,7 +22,7 @@ class StoredRecord:
     timestamp: int
     key: bytes | None
     value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...] = ()
+    headers: tuple[Header, ...] = ()
 
 
 def encode_records(records: Iterable[StoredRecord], base_offset: int, base_timestamp: int) -> bytes:
@@ -60,24 +63,31 @@ def decode_records(
         key, at = _read_sized(data, at)
         value, at = _read_sized(data, at)
         header_count, at = decode(data, at)
-        headers = []
-        for _ in range(header_count):
-            name, at = _read_sized(data, at)
-            if name is None:
-                raise CorruptRecord(begin, "a header without a name")
-            content, at = _read_sized(data, at)
-            headers.append((name.decode(errors="replace"), content))
+        headers: tuple[Header, ...] = ()
+        if header_count:
+            headers, at = _read_headers(data, at, header_count)
         if at != end:
             raise CorruptRecord(begin, f"a record of {length} bytes that holds {length + at - end}")
         found.append(
             StoredRecord(
-                base_offset + offset_delta, base_timestamp + timestamp_delta, key, value,
-                tuple(headers),
+                base_offset + offset_delta, base_timestamp + timestamp_delta, key, value, headers
             )
         )  # fmt: skip
     if at != len(data):
         raise CorruptRecord(at, f"{len(data) - at} bytes after the last of {count} records")
     return found
+
+
+def _read_headers(data: bytes, at: int, count: int) -> tuple[tuple[Header, ...], int]:
+    headers: list[Header] = []
+    for _ in range(count):
+        begin = at
+        name, at = _read_sized(data, at)
+        if name is None:
+            raise CorruptRecord(begin, "a header without a name")
+        content, at = _read_sized(data, at)
+        headers.append((name.decode(errors="replace"), content))
+    return tuple(headers), at
 
 
 def _sized(data: bytes | None) -> bytes:

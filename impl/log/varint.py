@@ -30,6 +30,8 @@ def encode(number: int) -> bytes:
 
 def decode(data: Buffer, at: int) -> tuple[int, int]:
     """The number at that place, and the place after it. CorruptRecord if it does not end."""
+    if at < len(data) and (byte := data[at]) < 0x80:  # nearly all of them are one byte long
+        return byte >> 1 ^ -(byte & 1), at + 1
     zigzag = shift = 0
     for place in range(at, min(at + LONGEST, len(data))):
         byte = data[place]

@@ -364,6 +364,16 @@ def test_a_cut_within_a_batch_takes_the_batch_whole():
     assert log.epochs.entries == [(0, 0)]
 
 
+def test_a_cut_at_the_very_end_takes_the_epoch_of_a_leader_that_appended_nothing():
+    log, _, _ = fresh()
+    log.append_as_leader(batch(b"a"), 0)
+    log.epochs.assign(9, 1)
+
+    cut = log.truncate_to(1)
+
+    assert (cut, values(log), log.epochs.entries) == (False, [b"a"], [(0, 0)])
+
+
 def test_a_cut_below_the_first_segment_starts_the_log_anew_there():
     log, _, _ = four_segments()
     log.high_watermark = 4

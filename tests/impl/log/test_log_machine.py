@@ -187,8 +187,8 @@ class LogMachine(RuleBasedStateMachine):
     def restarted(self, unclean):
         start = self.log.log_start
         if not unclean:
-            self.log.close()
             self.log.flush()
+            self.log.close()
         self.disk.crash(power=False)
 
         self.log, told = opened(

@@ -69,6 +69,25 @@ def test_a_clean_stop_leaves_a_marker_and_a_start_takes_it_away():
     assert [told.clean for told in broker.manager.directories[0].recoveries] == [False]
 
 
+def test_a_clean_stop_needs_no_recovery_even_if_power_fails_right_after_it():
+    for seed in range(30):
+        broker = Broker()
+        broker.disk.chance.seed(seed)
+        log = broker.manager.create(T0)
+        for _ in range(5):
+            log.append_as_leader(batch(b"v"), 0)
+            log.flush()
+
+        broker.manager.stop()
+        broker.disk.crash(power=True)
+        again = broker.starts().log(T0)
+
+        assert again is not None
+        assert values(again) == [b"v"] * 5
+        [told] = broker.manager.directories[0].recoveries
+        assert (told.clean, told.scanned_bytes, told.notes) == (True, 0, [])
+
+
 def test_checkpoints_are_in_kafkas_formats():
     broker = Broker()
     for partition, records in ((T0, 5), (("a-b.c", 3), 1)):
