@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.vectors.cases import Case
 from conformance.vectors.compare import agrees
-from conformance.vectors.not_applicable import NOT_APPLICABLE, NOT_COMPARED
+from conformance.vectors.not_applicable import EXCEPTIONS, NOT_APPLICABLE, NOT_COMPARED, Except
 from specs.verdict import Verdict
 
 Answers = Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Any]]
@@ -84,20 +84,24 @@ def answers_of(side: str) -> Answers:
 def judge(file: str, cases: Sequence[Case], side: str, answers: Answers) -> Row:
     """Put a file's cases to a side."""
     declared = NOT_APPLICABLE[side]
-    silent = NOT_COMPARED[side]
-    return Row(file, side, [_judged(case, answers, declared, silent) for case in cases])
+    silent, apart = NOT_COMPARED[side], EXCEPTIONS[side]
+    return Row(file, side, [_judged(case, answers, declared, apart, silent) for case in cases])
 
 
 def _judged(
     case: Case,
     answers: Answers,
     declared: Mapping[tuple[str, str], str],
+    apart: Sequence[Except],
     silent: frozenset[str],
 ) -> Judged:
     key = (case.file, case.operation)
     if key not in answers:
         why = declared.get(key)
         return Judged(case, Outcome.UNANSWERED if why is None else Outcome.NOT_APPLICABLE, why)
+    for one in apart:
+        if (one.file, one.operation) == key and one.when(case.input):
+            return Judged(case, Outcome.NOT_APPLICABLE, one.why)
     try:
         got = answers[key](case.question)
     except Exception as defect:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from conformance.vectors import model_controller, model_followers
 from model.protocol import assignment
 from model.protocol.assignment import AssignmentRefused
 
@@ -129,6 +130,14 @@ ANSWERS: dict[tuple[str, str], Answer] = {
     ("assignment", "rackAlternatedList"): rack_alternated,
     ("assignment", "assignProperties"): properties,
     ("assignment", "addPartitions"): add_partitions,
+    ("election", "elect"): model_controller.elect,
+    ("partition_state_machine", "transition"): model_controller.partition_transition,
+    ("partition_state_machine", "effects"): model_controller.partition_effects,
+    ("replica_state_machine", "transition"): model_controller.replica_transition,
+    ("replica_state_machine", "effects"): model_controller.replica_effects,
+    ("leader_epoch_cache", "epochCache"): model_followers.epoch_cache,
+    ("truncation", "offsetTruncationState"): model_followers.truncation,
+    ("truncation", "offsetTruncationStateOld"): model_followers.old_truncation,
     ("topic_admin", "parseReplicaAssignment"): parse_replica_assignment,
     ("topic_admin", "validateAssignment"): validate_assignment,
 }

@@ -1,0 +1,240 @@
+"""The model's answers about its controller: state machines, elections, removals from the ISR.
+
+Single transitions of `cluster` (2.3, or the version asked) are put into the state that a question
+describes, with one partition. The model keeps an ISR as a set: the order in which an answer lists
+it is the question's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from conformance.vectors.model_stage import ModelStage, Place
+from model.topics import SYSTEM as TOPICS
+from model.topics.tables import (
+    PARTITION_TABLE,
+    REPLICA_TABLE,
+    REPLICA_TABLE_BEFORE,
+    Table,
+)
+
+Question = Mapping[str, Any]
+
+CONTROLLER = 1
+VERSION, EPOCH = 0, 1  # of the registered state; leader epochs are counted from the question's own
+BROKERS = 4
+BOUNDS = {
+    "brokers": BROKERS, "partitions": 1, "replicas": BROKERS, "versions": 1, "epoch": 2,
+    "controllers": 2, "queue": 3,
+}  # fmt: skip
+STEPS = (
+    "controller_elects_leader", "controller_finds_no_leader", "controller_tells_elections",
+    "controller_removes_replica", "controller_finds_it_removed", "controller_tells_removals",
+)  # fmt: skip
+
+
+def partition_transition(question: Question) -> dict[str, Any]:
+    """Whether a partition may go from one state to another."""
+    return _transition(question, PARTITION_TABLE)
+
+
+def replica_transition(question: Question) -> dict[str, Any]:
+    """Whether a replica may go from one state to another."""
+    switches = _switches(question["release"])
+    newer = switches["offline_becomes_ineligible"]
+    return _transition(question, REPLICA_TABLE if newer else REPLICA_TABLE_BEFORE)
+
+
+def _switches(release: str) -> Mapping[str, object]:
+    return TOPICS.version(release if release in TOPICS.versions else None).switches
+
+
+def _transition(question: Question, table: Table) -> dict[str, Any]:
+    before, target = question["input"]["from"], question["input"]["to"]
+    valid = before in table[target]
+    return {"valid": valid, "resultingState": target if valid else before}
+
+
+class Scene:
+    """One partition, its brokers under the model's ids, and a controller at work on it."""
+
+    def __init__(
+        self,
+        question: Question,
+        assignment: list[int],
+        isr: Iterable[int],
+        live: Iterable[int],
+        unclean: bool = False,
+    ) -> None:
+        self.assignment, self.isr, self.live = assignment, list(isr), list(live)
+        # The controller is broker 1; it lives, and may be one that the question does not name.
+        named = dict.fromkeys([*assignment, *self.isr, *self.live])
+        self.ids = {broker: number for number, broker in enumerate(named, CONTROLLER)}
+        self.names = {number: broker for broker, number in self.ids.items()}
+        release = question["release"]
+        self.stage = ModelStage.of(
+            "cluster", release, STEPS, BOUNDS, unclean_leader_election=unclean
+        )
+        self.cells: dict[Place, object] = {
+            ("up", (CONTROLLER,)): 1,
+            ("zk.controller", ()): CONTROLLER,
+            ("zk.epoch", ()): 1,
+            ("belief", (CONTROLLER,)): 1,
+            ("partition.version", (0,)): VERSION,
+            ("partition.context.version", (0, CONTROLLER)): VERSION,
+        }
+        for number in range(1, BROKERS + 1):
+            broker = self.names.get(number)
+            alive = broker in self.live
+            place = assignment.index(broker) if broker in assignment else 0
+            self.cells |= {
+                ("zk.registered", (number,)): alive or number == CONTROLLER,
+                ("cache.live", (CONTROLLER, number)): alive,
+                ("cache.reached", (CONTROLLER, number)): alive,
+                ("partition.replicas", (0, number)): broker in assignment,
+                ("partition.place", (0, number)): place,
+                ("partition.state.isr", (0, VERSION, number)): broker in self.isr,
+            }
+
+    def registered(self, leader: int | None, controller: int = 1) -> None:
+        """Who leads by the registered state, and the controller epoch that it was written in."""
+        known = self.ids.get(leader) if leader is not None else None
+        self.cells |= {
+            ("partition.state.leader", (0, VERSION)): known,
+            ("partition.state.epoch", (0, VERSION)): EPOCH,
+            ("partition.state.controller", (0, VERSION)): controller,
+        }
+
+    def at(self, stage: str, **context: object) -> Any:
+        """The state in which the event thread is at a stage, with this to do."""
+        for name, value in context.items():
+            self.cells["partition.context." + name, (0, CONTROLLER)] = value
+        self.cells["cache.stage", (CONTROLLER,)] = stage
+        return self.stage.state(self.cells)
+
+    def written(self, state: Any) -> dict[str, Any] | None:
+        """What was written after the registered state: None if nothing was."""
+        if state is None or self.stage.read(state, "partition.version", 0) == VERSION:
+            return None
+        leader = self.stage.read(state, "partition.state.leader", 0, VERSION + 1)
+        after = [
+            broker
+            for broker in dict.fromkeys([*self.isr, *self.assignment])
+            if self.stage.read(state, "partition.state.isr", 0, VERSION + 1, self.ids[broker])
+        ]
+        bumps = self.stage.read(state, "partition.state.epoch", 0, VERSION + 1) - EPOCH
+        return {"leader": self.names[leader] if leader else -1, "isr": after, "bumps": bumps}
+
+    def told(self, state: Any) -> list[int]:
+        """The brokers whose next request is a LeaderAndIsr about the partition."""
+        return [
+            broker
+            for broker in self.assignment
+            if broker in self.live
+            and self.stage.read(state, "cache.queue.end", CONTROLLER, self.ids[broker])
+            and self.stage.read(state, "cache.queue.at.kind", CONTROLLER, self.ids[broker], 0)
+            == "leader_and_isr"
+        ]
+
+    def elect(self, state: Any) -> Any:
+        """The state after the one election that is possible, None if nobody may lead."""
+        outcomes = [
+            after
+            for number in self.ids.values()
+            if (after := self.stage.step("controller_elects_leader", state, CONTROLLER, number))
+            is not None
+        ]
+        assert len(outcomes) <= 1, "an election has one outcome"
+        return outcomes[0] if outcomes else None
+
+
+def elect(question: Question) -> dict[str, Any]:
+    """An election by the Offline strategy."""
+    asked = question["input"]
+    scene = Scene(
+        question, asked["assignment"], asked["isr"], asked["live"], asked["uncleanEnabled"]
+    )
+    scene.registered(asked.get("leader"))
+    state = scene.at("electing", due=True)
+    after = scene.elect(state)
+    written = scene.written(after)
+    if written is None:
+        failed = scene.stage.step("controller_finds_no_leader", state, CONTROLLER) is not None
+        return {"leader": None, "uncleanElections": 0, "electionFailed": failed,
+                "stateUnchanged": failed}  # fmt: skip
+    told = scene.stage.step("controller_tells_elections", after, CONTROLLER)
+    return {
+        "leader": written["leader"],
+        "isr": written["isr"],
+        "uncleanElections": int(written["leader"] not in asked["isr"]),
+        "leaderEpoch": asked.get("leaderEpoch", 0) + written["bumps"],
+        "recipients": scene.told(told),
+    }
+
+
+def partition_effects(question: Question) -> dict[str, Any]:
+    """An offline partition comes online, or stays."""
+    asked = question["input"]
+    state, unclean = asked["zkState"], asked["strategy"] == "Offline(true)"
+    scene = Scene(question, asked["assignment"], state["isr"], asked["live"], unclean)
+    newer = state.get("controllerEpoch", asked["controllerEpoch"]) > asked["controllerEpoch"]
+    scene.registered(state["leader"], 2 if newer else 1)
+    after = scene.elect(scene.at("electing", due=True))
+    written = scene.written(after)
+    if written is None:
+        return {"state": "OfflinePartition", "leaderAndIsr": [], "zkSetState": None}
+    told = scene.stage.step("controller_tells_elections", after, CONTROLLER)
+    return {
+        "state": "OnlinePartition",
+        "zkSetState": _set_state(written, state),
+        "leaderAndIsr": _orders(scene.told(told), written, state, written_once=True),
+    }
+
+
+def replica_effects(question: Question) -> dict[str, Any]:
+    """A replica goes offline: the others live, and are told."""
+    asked = question["input"]
+    state, replica = asked["zkState"], asked["replica"]
+    others = [broker for broker in asked["assignment"] if broker != replica]
+    scene = Scene(question, asked["assignment"], state["isr"], others)
+    scene.registered(state["leader"])
+    number = scene.ids[replica]
+    scene.cells["partition.context.gone", (0, CONTROLLER, number)] = 1
+    before = scene.at("removing")
+    after = scene.stage.step("controller_removes_replica", before, CONTROLLER, number)
+    written = scene.written(after)
+    if after is None:
+        after = scene.stage.step("controller_finds_it_removed", before, CONTROLLER, number)
+    told = scene.stage.step("controller_tells_removals", after, CONTROLLER)
+    now = written or {**state, "bumps": 0}
+    return {
+        "state": "OfflineReplica",
+        "zkSetState": _set_state(written, state),
+        "leaderAndIsr": _orders(scene.told(told), now, state, written_once=written is not None),
+    }
+
+
+def _set_state(written: dict[str, Any] | None, state: Mapping[str, Any]) -> dict[str, Any] | None:
+    if written is None:
+        return None
+    return {
+        "leader": written["leader"],
+        "isr": written["isr"],
+        "leaderEpoch": state["leaderEpoch"] + written["bumps"],
+        "zkVersion": state["zkVersion"],
+    }
+
+
+def _orders(
+    told: list[int], now: Mapping[str, Any], state: Mapping[str, Any], written_once: bool
+) -> list[dict[str, Any]]:
+    order = {
+        "to": told,
+        "isNew": False,
+        "leader": now["leader"],
+        "isr": now["isr"],
+        "leaderEpoch": state["leaderEpoch"] + now["bumps"],
+        "zkVersion": state["zkVersion"] + written_once,
+    }
+    return [order] if told else []

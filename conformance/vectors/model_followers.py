@@ -1,0 +1,119 @@
+"""The model's answers about leader epochs: where one ends, and where a follower cuts its log.
+
+The transitions `leader_answers_epoch` and `follower_truncates` of `replication` are put into the
+state that a question describes. Offsets and epochs are ranks: the steps only compare them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.vectors.model_stage import ModelStage, Place, Ranks
+from impl.releases import Release
+
+Question = Mapping[str, Any]
+
+FOLLOWER, LEADER = 1, 2
+UNKNOWN = -1
+BOUNDS = {
+    "brokers": 2, "log": 5, "records": 5, "epoch": 6, "controllers": 1, "versions": 1,
+}  # fmt: skip
+STEP = "follower_truncates"
+ANSWER = "leader_answers_epoch"
+
+
+def truncation(question: Question) -> dict[str, Any]:
+    """Where a follower cuts its log after its leader's answer."""
+    asked = question["input"]
+    reply = asked["leaderReply"]
+    known = {int(epoch): tuple(end) for epoch, end in asked["followerEndOffsetFor"].items()}
+    return _cut(question, reply["epoch"], reply["endOffset"], known)
+
+
+def old_truncation(question: Question) -> dict[str, Any]:
+    """The same by the rules of KIP-101: what the answer says of epochs is not looked at."""
+    asked = question["input"]
+    latest, end = asked["followerLatestEpoch"], asked["leaderReplyEndOffset"]
+    known = {latest: (latest, asked["followerLeo"])}
+    return _cut(question, latest if end != UNKNOWN else UNKNOWN, end, known)
+
+
+def _cut(
+    question: Question, epoch: int, end: int, known: Mapping[int, tuple[int, ...]]
+) -> dict[str, Any]:
+    asked = question["input"]
+    log_end, latest = asked["followerLeo"], asked["followerLatestEpoch"]
+    mine = known.get(epoch, (latest, log_end))
+    offsets = Ranks([0, log_end, asked["followerHw"], mine[1], *([end] if end >= 0 else [])])
+    epochs = Ranks([latest, mine[0], *([epoch] if epoch >= 0 else [])], first=1)
+    release = question["release"]
+    stage = ModelStage.of("replication", release, (STEP,), BOUNDS)
+    cells: dict[Place, object] = {
+        ("replica.role", (FOLLOWER,)): "follower",
+        ("replica.leader", (FOLLOWER,)): LEADER,
+        ("replica.epoch", (FOLLOWER,)): epochs.last,
+        ("replica.latest_epoch", (FOLLOWER,)): epochs.of(latest),
+        ("replica.truncating", (FOLLOWER,)): True,
+        ("replica.hw", (FOLLOWER,)): offsets.of(asked["followerHw"]),
+        ("log.end", (FOLLOWER,)): offsets.of(log_end),
+        ("fetch.state", (FOLLOWER, LEADER)): "epoch_is_answered",
+        ("fetch.epoch", (FOLLOWER, LEADER)): epochs.last,
+        ("fetch.answer_epoch", (FOLLOWER, LEADER)): epochs.of(epoch) if epoch >= 0 else None,
+        ("fetch.answer_end", (FOLLOWER, LEADER)): offsets.of(end) if end >= 0 else None,
+    }
+    for rank in range(offsets.of(log_end)):
+        older = rank < offsets.of(mine[1])
+        cells["log.at.epoch", (FOLLOWER, rank)] = epochs.of(mine[0] if older else latest)
+    after = stage.step(STEP, stage.state(cells), FOLLOWER, LEADER)
+    cut = offsets.value(stage.read(after, "log.end", FOLLOWER))
+    return {"truncateTo": cut, "completed": not stage.read(after, "replica.truncating", FOLLOWER)}
+
+
+def epoch_cache(question: Question) -> dict[str, Any]:
+    """Where epochs end in a leader's log that grew as the operations say."""
+    begun: dict[int, int] = {}
+    end, results = 0, list[Any]()
+    bare = not Release.of(question["release"]).since("2.0")  # up to 1.1 an answer names no epoch
+    for op in question["input"]["ops"]:
+        match op["do"]:
+            case "assign":
+                begun.setdefault(op["epoch"], op["offset"])
+            case "leo":
+                end = op["value"]
+            case "latestEpoch":
+                results.append(max(begun, default=None))
+            case _:
+                found = _epoch_end(question["release"], op["epoch"], begun, end)
+                results.append(found[1] if bare else found)
+    return {"results": results}
+
+
+def _epoch_end(release: str, asked: int, begun: Mapping[int, int], end: int) -> list[int]:
+    if asked < 0:
+        return [UNKNOWN, UNKNOWN]  # a follower of the model does not ask without an epoch
+    log_end = max([end, *begun.values()])
+    offsets = Ranks([*begun.values(), log_end])
+    epochs = Ranks([asked, *begun], first=1)
+    latest = epochs.of(max(begun)) if begun else None
+    stage = ModelStage.of("replication", release, (ANSWER,), BOUNDS)
+    cells: dict[Place, object] = {
+        ("up", (LEADER,)): True,
+        ("replica.role", (LEADER,)): "leader",
+        ("replica.leader", (LEADER,)): LEADER,
+        ("replica.epoch", (LEADER,)): epochs.last,
+        ("replica.latest_epoch", (LEADER,)): latest,
+        ("log.end", (LEADER,)): offsets.of(log_end),
+        ("fetch.state", (FOLLOWER, LEADER)): "asks_epoch",
+        ("fetch.epoch", (FOLLOWER, LEADER)): epochs.last,
+        ("fetch.last_epoch", (FOLLOWER, LEADER)): epochs.of(asked),
+    }
+    starts = {offsets.of(start): epochs.of(epoch) for epoch, start in begun.items()}
+    for rank in range(offsets.of(log_end)):
+        cells["log.at.epoch", (LEADER, rank)] = max(e for s, e in starts.items() if s <= rank)
+    after = stage.step(ANSWER, stage.state(cells), LEADER, FOLLOWER)
+    epoch = stage.read(after, "fetch.answer_epoch", FOLLOWER, LEADER)
+    found = stage.read(after, "fetch.answer_end", FOLLOWER, LEADER)
+    if epoch is None or found is None:
+        return [UNKNOWN, UNKNOWN]
+    return [epochs.value(epoch), offsets.value(found)]

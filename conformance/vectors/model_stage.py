@@ -1,0 +1,116 @@
+"""A system of the model put into one state, so that a question may be asked of single transitions.
+
+Only the transitions that are asked are compiled. Offsets, epochs and ids of a question are larger
+than any bound: the protocol only compares them, so that `Ranks` may stand for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from model.language.grounding import Grounded
+from model.language.python_code import PythonCode
+from model.language.sorts import Names, Numbers
+from model.systems import system
+
+Place = tuple[str, tuple[int, ...]]
+"""A cell: the field's name and its indices."""
+
+
+class Ranks:
+    """Numbers in their order, each as its place among those that a question names."""
+
+    def __init__(self, values: Iterable[int], first: int = 0) -> None:
+        self.values = sorted(set(values))
+        self.first = first
+
+    def of(self, value: int) -> int:
+        """The rank of a number that was named."""
+        return self.values.index(value) + self.first
+
+    def value(self, rank: int) -> int:
+        """The number of a rank."""
+        return self.values[rank - self.first]
+
+    @property
+    def last(self) -> int:
+        """The greatest rank."""
+        return len(self.values) - 1 + self.first
+
+
+class ModelStage:
+    """One system under one version, with some of its transitions, within bounds."""
+
+    _kept: dict[tuple[object, ...], ModelStage] = {}
+
+    def __init__(
+        self,
+        name: str,
+        version: str,
+        transitions: tuple[str, ...],
+        bounds: Mapping[str, int],
+        changed: Mapping[str, object],
+    ) -> None:
+        whole = system(name)
+        asked = tuple(step for step in whole.transitions if step.name in transitions)
+        recorded = replace(whole, transitions=asked, claims=()).recorded(version, changed)
+        self.grounded = Grounded(recorded, bounds, [])
+        self.code = PythonCode(self.grounded)
+        self.cells = {(cell.field.name, cell.index): cell for cell in self.grounded.cells}
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        version: str,
+        transitions: Iterable[str],
+        bounds: Mapping[str, int],
+        **changed: object,
+    ) -> ModelStage:
+        """The stage for these, compiled at most once a process."""
+        steps = tuple(sorted(transitions))
+        key = (name, version, steps, *sorted(bounds.items()), *sorted(changed.items()))
+        if key not in cls._kept:
+            cls._kept[key] = cls(name, version, steps, bounds, changed)
+        return cls._kept[key]
+
+    def state(self, values: Mapping[Place, object]) -> Any:
+        """The initial state with some cells changed; a value may be a name, or None."""
+        codes = list(self.code.decode(self.code.initial))
+        for place, value in values.items():
+            cell = self.cells[place]
+            codes[cell.number] = _coded(cell.field.sort, value)
+        return self.code.encode(codes)
+
+    def read(self, state: Any, name: str, *index: int) -> Any:
+        """A cell as plain data: None, a name, or a number."""
+        cell = self.cells[name, index]
+        code = self.code.decode(state)[cell.number]
+        sort = cell.field.sort
+        if isinstance(sort, Names):
+            return sort.values[code]
+        if isinstance(sort, Numbers) and sort.none_allowed and code == sort.none_code:
+            return None
+        return code
+
+    def step(self, transition: str, state: Any, *arguments: int) -> Any:
+        """The state after a transition, None if it is not possible.
+
+        ``arguments`` are the first ones; of the others, such as the one partition, the first value
+        is taken.
+        """
+        for one in self.grounded.instances:
+            named = one.step.transition.name == transition
+            if named and tuple(one.arguments)[: len(arguments)] == arguments:
+                return self.code.attempt(one, state)
+        raise KeyError(f"{transition}{arguments} is beyond the bounds")
+
+
+def _coded(sort: Any, value: object) -> int:
+    if isinstance(sort, Names):
+        return sort.values.index(str(value))
+    if value is None:
+        return int(sort.none_code) if isinstance(sort, Numbers) else 0
+    return int(value)  # type: ignore[call-overload,no-any-return]

@@ -1,0 +1,79 @@
+"""The model answers what it can of Kafka's cases, and agrees with the implementation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.vectors import model_followers, model_side
+from conformance.vectors.cases import Case, read_cases
+from conformance.vectors.judge import Outcome, Row, answers_of, disagreements, judge
+from conformance.vectors.model_stage import ModelStage, Ranks
+from conformance.vectors.not_applicable import EXCEPTIONS, NOT_APPLICABLE
+
+VECTORS = Path(__file__).parents[3] / "shared" / "kafka" / "vectors"
+pytestmark = pytest.mark.skipif(
+    not VECTORS.is_dir(), reason="shared/kafka/vectors is not beside the repository"
+)
+
+
+def rows(side: str) -> list[Row]:
+    return [
+        judge(path.name, read_cases(path), side, answers_of(side))
+        for path in sorted(VECTORS.glob("*.json"))
+    ]
+
+
+def cases(file: str, operation: str) -> list[Case]:
+    found = read_cases(VECTORS / f"{file}.json")
+    return [case for case in found if case.operation == operation]
+
+
+def test_what_the_model_answers_is_right_and_the_implementation_says_the_same():
+    model, impl = rows("model"), rows("impl")
+
+    wrong = [
+        (one.case.file, one.case.number, one.got)
+        for row in model
+        for one in row.judged
+        if one.outcome in (Outcome.FAILED, Outcome.UNANSWERED)
+    ]
+    assert wrong == []
+    assert [disagreements(*pair) for pair in zip(model, impl, strict=True)] == [[]] * len(model)
+    assert sum(row.count(Outcome.PASSED) for row in model) >= 125
+
+
+def test_the_rules_of_another_release_do_not_pass():
+    """KIP-101 knows no second round: what is asked of 2.7 shows the difference."""
+    case = next(
+        case for case in cases("truncation", "offsetTruncationState") if "round 1" in case.name
+    )
+
+    of_its_own = model_followers.truncation(case.question)
+    of_1_1 = model_followers.truncation({**case.question, "release": "1.1"})
+
+    assert of_its_own == case.expected
+    assert of_1_1 != case.expected
+
+
+def test_what_is_answered_is_not_declared_to_be_unanswered_and_exceptions_are_of_what_is():
+    assert not set(NOT_APPLICABLE["model"]) & set(model_side.ANSWERS)
+    for one in EXCEPTIONS["model"]:
+        assert (one.file, one.operation) in model_side.ANSWERS
+        assert any(one.when(case.input) for case in cases(one.file, one.operation))
+
+
+def test_a_transition_beyond_the_bounds_is_named():
+    stage = ModelStage.of("replication", "2.3", (model_followers.STEP,), model_followers.BOUNDS)
+
+    with pytest.raises(KeyError, match=r"follower_truncates\(9,\) is beyond the bounds"):
+        stage.step(model_followers.STEP, stage.state({}), 9)
+
+
+def test_ranks_keep_the_order_and_give_the_numbers_back():
+    ranks = Ranks([200, 0, 120, 120], first=1)
+
+    assert [ranks.of(number) for number in (0, 120, 200)] == [1, 2, 3]
+    assert ranks.value(2) == 120
+    assert ranks.last == 3
