@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from impl.controller.core import ControllerConfig, ControllerCore
@@ -17,6 +17,7 @@ from impl.znodes import (
     paths,
 )
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import Port
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 
@@ -25,14 +26,18 @@ Sent = tuple[int, Request]
 
 
 class Stage:
-    """One ZooKeeper, the sessions of brokers, and what controllers sent."""
+    """One ZooKeeper, the sessions of brokers, and what controllers sent.
 
-    def __init__(self, release: Release) -> None:
+    ``open_session`` opens sessions on another ZooKeeper than the embedded one.
+    """
+
+    def __init__(self, release: Release, open_session: Callable[[], Port] | None = None) -> None:
         self.release = release
         self.zookeeper = ZooKeeper()
+        self.open_session = open_session or (lambda: EmbeddedSession(self.zookeeper))
         self.sent: list[Sent] = []
-        self.sessions: dict[int, EmbeddedSession] = {}
-        self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), release)
+        self.sessions: dict[int, Port] = {}
+        self.admin = ZnodeClient(self.open_session(), release)
         for path in paths.persistent(release):
             self.admin.make_path(path)
         self.admin.make_path("/admin/delete_topics")
@@ -50,7 +55,7 @@ class Stage:
 
     def start_broker(self, broker: int) -> int:
         """Register a broker under a session of its own; returns its epoch."""
-        self.sessions[broker] = EmbeddedSession(self.zookeeper)
+        self.sessions[broker] = self.open_session()
         client = ZnodeClient(self.sessions[broker], self.release)
         return client.register_broker(broker, BrokerInfo((f"PLAINTEXT://b{broker}:9092",), NOW_MS))
 
