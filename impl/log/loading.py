@@ -7,7 +7,8 @@ that was repaired or dropped is told. Source: Log.loadSegments, recoverLog; the 
 
 Stricter than Kafka in two places, so that a loss of power at any moment leaves a sound log: what
 was scanned is synced before the recovery point moves over it; and segments that begin above the
-end of a torn one are dropped, where Kafka would keep a log with a gap.
+end of a torn one are dropped, where Kafka would keep a log with a gap. A gap below the recovery
+point is kept, and told.
 """
 
 from __future__ import annotations
@@ -67,6 +68,9 @@ def load_log(
         recovery_point = 0
     _load_segments(log, bases, recovery_point, epochs, told)
     _settle(log, log_start, told)
+    if clean and log.log_end < recovery_point:
+        why = f"the log ends at {log.log_end}, though {recovery_point} was durable"
+        told.notes.append(f"{directory}: {why}")
     log.recovery_point = log.log_end
     if not clean:
         disk.sync_directory(directory)
@@ -80,9 +84,11 @@ def _load_segments(
     unsound = len(bases) if told.clean else max(bisect_right(bases, recovery_point) - 1, 0)
     for slot, base in enumerate(bases):
         segment = Segment(log.disk, log.directory, base, log.config, log.now_ms())
-        if not told.clean and has_gap_before(log, base):
-            _drop(log, bases[slot:], told, f"offsets before {base} are missing")
-            return
+        if has_gap_before(log, base):
+            if slot >= unsound:
+                _drop(log, bases[slot:], told, f"offsets before {base} are missing")
+                return
+            told.notes.append(f"{segment.path(LOG)}: offsets before {base} are missing")
         if slot < unsound and _believed(segment, told):
             log.segments.append(segment)
             continue

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from impl.disk import File
+from impl.log.errors import CorruptRecord, CorruptSegment
 from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, records_of
 
@@ -33,9 +34,16 @@ class Region:
         return sent
 
     def records(self, from_offset: int = 0) -> Iterator[StoredRecord]:
-        """The records of all whole batches, from an offset on: what a consumer makes of them."""
+        """The records of all whole batches, from an offset on: what a consumer makes of them.
+
+        CorruptSegment names the file and the byte.
+        """
         data = self.read()
-        for at, _ in batches_in(data):
-            for record in records_of(data, at):
-                if record.offset >= from_offset:
-                    yield record
+        try:
+            for at, _ in batches_in(data):
+                for record in records_of(data, at):
+                    if record.offset >= from_offset:
+                        yield record
+        except CorruptRecord as error:
+            where = f"byte {self.position + error.position}"
+            raise CorruptSegment(self.file.path, where, error.why) from error

@@ -153,7 +153,11 @@ class Segment:
     # Reading
 
     def batches(self, position: int = 0) -> Iterator[tuple[int, Batch]]:
-        """Headers from a position that a batch begins at; CorruptSegment at the first bad one."""
+        """Headers from a position that a batch begins at; CorruptSegment at the first bad one.
+
+        Offsets go up: the checksum does not cover them, so this is all that can be seen of them.
+        """
+        expected = self.base_offset
         while position < self.size:
             ahead = self.file.read(position, min(LOOK_AHEAD, self.size - position))
             at = 0
@@ -166,6 +170,11 @@ class Segment:
                 if position + at + batch.size > self.size:
                     why = f"a batch of {batch.size} bytes, the file ends after {self.size}"
                     raise CorruptSegment(self.path(LOG), f"byte {position + at}", why)
+                first = batch.last_offset if batch.magic < 2 else batch.base_offset
+                if not expected <= first <= batch.last_offset <= self.base_offset + MAX_RELATIVE:
+                    why = f"offsets {first} to {batch.last_offset} after {expected - 1}"
+                    raise CorruptSegment(self.path(LOG), f"byte {position + at}", why)
+                expected = batch.next_offset
                 yield position + at, batch
                 at += batch.size
             position += at
