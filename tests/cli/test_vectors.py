@@ -303,3 +303,22 @@ def test_a_run_is_as_bad_as_its_worst_file(tmp_path: Path):
 
 def test_the_files_are_those_of_the_sheet():
     assert len(FILES) == 17
+
+
+ARTICLES = sorted(
+    (Path(__file__).parents[2] / "conformance" / "vectors" / "articles").glob("*.json")
+)
+
+
+def test_the_articles_worked_examples_hold_on_both_sides():
+    result = run(*map(str, ARTICLES), "--on", "both", "--json", "-")
+
+    payload = json.loads(result.stdout)
+    passed = {
+        side: sum(row["passed"] for row in payload["files"] if row["on"] == side)
+        for side in ("model", "impl")
+    }
+    assert result.exit_code == 0
+    assert payload["disagreements"] == []
+    assert passed["impl"] == sum(len(read_cases(path)) for path in ARTICLES) >= 19
+    assert passed["model"] >= 4
