@@ -3,7 +3,8 @@
 ``ReplicaLog`` and ``HighWatermarkCheckpoint`` are a log in memory, of records that are two numbers.
 ``Log`` is one on a disk, in Kafka's formats; ``LogManager`` has all of a broker's, over several
 directories. From the inside out: ``record``, ``record_batch``, ``legacy_messages``, ``segment``
-with its ``indexes``, ``log``, ``loading`` (recovery), ``log_directory``, ``log_manager``.
+with its ``indexes``, ``log``, ``loading`` (recovery), ``log_directory``, ``log_manager``,
+``log_tasks``.
 """
 
 from impl.log.checkpoint import HighWatermarkCheckpoint

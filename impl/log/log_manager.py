@@ -1,8 +1,8 @@
 """All logs of a broker, over several directories: start, stop, checkpoints, retention, deletion.
 
-Nothing runs by itself: ``tick`` does what is due, so that a world can make every task a step of
-its own. A directory that fails takes its partitions offline (1.0+), a corrupt file its partition
-alone; everything else goes on. Source: kafka.log.LogManager.
+Nothing runs by itself: a world can make every task a step of its own, and ``LogTasks`` runs them
+at Kafka's intervals. A directory that fails takes its partitions offline (1.0+), a corrupt file
+its partition alone; everything else goes on. Source: kafka.log.LogManager.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ class LogManager:
             raise StorageError(home.path, "", str(error)) from error
 
     def delete(self, partition: TopicPartition) -> None:
-        """Drop a partition: off the map, renamed, and removed when its time comes (``tick``).
+        """Drop a partition: off the map, renamed, and removed when its time comes (``remove_due``).
 
         A copy to another directory that was under way goes with it.
         """

@@ -15,6 +15,7 @@ from impl.log.directory_names import delete_name, directory_name, future_name, p
 from impl.log.errors import StorageError
 from impl.log.log_directory import LogSettings
 from impl.log.log_manager import LogManager
+from impl.log.log_tasks import LogTasks
 from impl.log.meta_properties import InconsistentBrokerId, InconsistentClusterId
 from tests.impl.log.batches import Clock, batch, values
 
@@ -401,6 +402,22 @@ def test_rolled_segments_are_flushed_up_to_the_active_one():
 
     assert flushed == [1, 0]
     assert log.recovery_point == log.active.base_offset == 4
+
+
+def test_tasks_run_at_kafkas_intervals():
+    broker = Broker()
+    tasks = LogTasks(broker.manager)
+    start, ran = broker.clock.now_ms, {}
+
+    for seconds in (0, 4, 5, 9, 10, 29, 30, 60, 89, 90, 329, 330):
+        broker.clock.now_ms = start + 1_000 * seconds
+        ran[seconds] = [name for name in tasks.run_due() if name not in ("flush", "removal")]
+
+    assert [at for at, names in ran.items() if "high watermarks" in names] == [
+        5, 10, 29, 60, 89, 329,
+    ]  # fmt: skip
+    assert [at for at, names in ran.items() if "checkpoints" in names] == [30, 90, 329]
+    assert [at for at, names in ran.items() if "retention" in names] == [30, 330]
 
 
 def test_retention_runs_over_all_logs():
