@@ -18,6 +18,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from model.systems import SYSTEMS
+from specs.explorer import explore
 from tests.walks.ground import Ground, ground_of, systems
 from tests.walks.walker import CALM, Walk, walks
 
@@ -25,7 +27,10 @@ QUICK, LONG = 5_000, 300_000
 """Steps of the seeded walks over one system."""
 
 MOST = 0.7
-"""The share of transitions that quick walks fire at the least; long ones fire them all."""
+"""The share of transitions that quick walks fire at the least.
+
+Long ones fire all of them but for a few that hang on a coincidence; those are explored.
+"""
 
 
 class Machine(RuleBasedStateMachine):
@@ -84,11 +89,19 @@ def test_no_claim_breaks_where_hypothesis_leads(system):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("system", systems())
-def test_no_claim_breaks_on_long_walks_and_every_transition_is_fired(system):
+def test_no_claim_breaks_on_long_walks_and_every_transition_is_fired_by_them_or_explored(system):
     ground = ground_of(system)
 
     for seed in range(LONG // 10_000):
         walks(ground, seed, 10_000)
     run_machine(ground, examples=200)
 
-    assert ground.never_fired == []
+    hard = set(ground.never_fired)
+    assert hard - (explored(system) if hard else set()) == set()
+
+
+def explored(system: str) -> set[str]:
+    """The transitions that exploration fires within the default bounds, as far as it goes."""
+    recorded = SYSTEMS[system].recorded()
+    found = explore(recorded, recorded.system.limits({}), [], max_states=2_000_000, symmetry=True)
+    return {name for name, times in found.fired.items() if times}
