@@ -9,7 +9,7 @@ time. `unknown` is never a pass.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,25 +21,35 @@ from model.language.sorts import Sort
 from model.language.z3_code import Z3Code
 from specs.invariants import Proof
 from specs.obligations import Formulas, Goal
+from specs.solvers import PROVED, RLIMIT, Question, combined
 from specs.verdict import Verdict
-
-RLIMIT = 20_000_000
-"""Z3's own unit of work an obligation; each of ours needs less than a hundredth of it."""
 
 INITIALLY = "initially"
 IMPLIED = "implies the claim"
 DOMAINS = "values_stay_in_their_domains"
 
 
+FRAME = "frame rule"
+
+
 @dataclass(frozen=True)
 class Obligation:
-    """One thing to show: a step keeps an invariant. `by` is `frame` or `solver`."""
+    """One thing to show: a step keeps an invariant. `answers` are those of the solvers asked."""
 
     step: str
     invariant: str
-    answer: str
+    answers: Mapping[str, str]
     seconds: float
-    by: str
+
+    @property
+    def answer(self) -> str:
+        """What the answers amount to."""
+        return combined(list(self.answers.values()))
+
+    @property
+    def by(self) -> str:
+        """`frame` or `solver`."""
+        return "frame" if FRAME in self.answers else "solver"
 
     @property
     def proved(self) -> bool:
@@ -51,7 +61,7 @@ class Obligation:
         return {
             "step": self.step,
             "invariant": self.invariant,
-            "result": {"z3" if self.by == "solver" else "frame rule": self.answer},
+            "result": dict(self.answers),
             "seconds": round(self.seconds, 4),
         }
 
@@ -98,15 +108,18 @@ def prove(
     each: Callable[[Obligation], None] = lambda one: None,
     rlimit: int = RLIMIT,
     steps: Collection[str] | None = None,
+    solvers: Sequence[str] = ("z3",),
+    export: Callable[[str, str, Question], None] | None = None,
 ) -> ProofResult:
     """Discharges every obligation; `brokers` None is any number of them.
 
     A number too small to mean anything is refused: of no brokers everything is true. With `steps`
-    only their obligations are asked, which proves nothing by itself.
+    only their obligations are asked, which proves nothing by itself. An obligation is proved if
+    all `solvers` say so. `export` is given each question before it is asked, with the obligation.
     """
     if brokers is not None:
         recorded.system.limits({"brokers": brokers})
-    return _Prover(proof, recorded, brokers, each, rlimit, steps).go()
+    return _Prover(proof, recorded, brokers, each, rlimit, steps, solvers, export).go()
 
 
 class _Prover:
@@ -118,12 +131,14 @@ class _Prover:
         each: Callable[[Obligation], None],
         rlimit: int,
         steps: Collection[str] | None,
+        solvers: Sequence[str],
+        export: Callable[[str, str, Question], None] | None,
     ) -> None:
         self.code = Z3Code(recorded, brokers)
         self.formulas = Formulas(proof, recorded, self.code)
         self.matrices = {one.name: self.formulas.invariant(one) for one in proof.invariants}
         self.proof, self.recorded, self.each, self.rlimit = proof, recorded, each, rlimit
-        self.steps = steps
+        self.steps, self.solvers, self.export = steps, tuple(solvers), export
         self.result = ProofResult(proof, recorded, brokers, partial=steps is not None)
         self.state = self.formulas.state()
         self.hypothesis = [
@@ -194,12 +209,12 @@ class _Prover:
                 goals = self.formulas.goals(matrix, after)
                 self._ask(name, one, given, goals, about, step, environment)
             else:
-                self._note(Obligation(name, one, "proved", 0.0, "frame"))
+                self._note(Obligation(name, one, {FRAME: PROVED}, 0.0))
         domains = self._domains(after, written)
         if domains:
             self._ask(name, DOMAINS, given, [Goal({}, {}, [], z3.And(*domains))], about)
         else:
-            self._note(Obligation(name, DOMAINS, "proved", 0.0, "frame"))
+            self._note(Obligation(name, DOMAINS, {FRAME: PROVED}, 0.0))
 
     def _ask(
         self,
@@ -213,30 +228,20 @@ class _Prover:
     ) -> None:
         started = time.perf_counter()
         hints = self.proof.hints.get(step, ())
-        answer = "proved"
+        answers = dict.fromkeys(self.solvers, PROVED)
         for goal in goals:
             named = [(sort, goal.constants[name]) for name, sort in goal.sorts.items()]
             more = [*goal.facts, *self.formulas.marks(self.state, [*about, *named])]
             if recorded is not None and environment is not None:
                 more += self.formulas.hints(recorded, hints, self.state, environment, goal)
-            answer = self._check([*given, *more], goal.formula)
-            if answer != "proved":
-                break
+            premises = [*self.code.axioms, *given, *more]
+            question = Question(premises, goal.formula, self.proof.by_triggers, self.rlimit)
+            if self.export is not None:
+                self.export(step, invariant, question)
+            for solver in [one for one in self.solvers if answers[one] == PROVED]:
+                answers[solver] = question.answer(solver)
         seconds = time.perf_counter() - started
-        self._note(Obligation(step, invariant, answer, seconds, "solver"))
-
-    def _check(self, given: list[Any], goal: Any) -> str:
-        solver = z3.Solver()
-        solver.set("rlimit", self.rlimit)
-        solver.set("random_seed", 0)
-        if self.proof.by_triggers:
-            solver.set("auto_config", False)
-            solver.set("smt.mbqi", False)
-        solver.add(*self.code.axioms)
-        solver.add(*given)
-        solver.add(z3.Not(goal))
-        said = str(solver.check())
-        return {"unsat": "proved", "sat": "refuted"}.get(said, "unknown")
+        self._note(Obligation(step, invariant, answers, seconds))
 
     def _note(self, obligation: Obligation) -> None:
         self.result.obligations.append(obligation)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from conformance.cli.choice import Size, Variant, described, system_named, systems_with
+from conformance.cli.choice import (
+    Size,
+    Variant,
+    described,
+    refusals,
+    system_named,
+    systems_with,
+)
 from conformance.cli.common import (
     Progress,
     WrongUse,
@@ -20,6 +30,7 @@ from conformance.cli.common import (
 )
 from conformance.cli.options import variant_options
 from conformance.cli.tables import show_table
+from model.language import RecordedSystem
 from specs.invariants import Proof
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
@@ -29,11 +40,14 @@ from specs.verdict import combine
 if TYPE_CHECKING:
     from specs.induction import InductionCounterexample
     from specs.prover import ProofResult
+    from specs.smt2 import Smt2Folder
 
 PROOFS: dict[str, Proof] = {proof.claim: proof for proof in (SINGLE_CONTROLLER, NO_MESSAGE_LOSS)}
 """Every proof, by the claim that it proves."""
 
 ANY = "any"
+SOLVERS = ("z3", "cvc5")
+MANIFEST = "manifest.json"
 
 
 @dataclass
@@ -69,7 +83,19 @@ class Attempt:
 @variant_options
 @click.option("--brokers", metavar="N|any", default=ANY, show_default=True)
 @click.option("--each", is_flag=True, help="Show every obligation: a step keeps an invariant.")
-@click.option("--solver", type=click.Choice(["z3"]), default="z3", show_default=True)
+@click.option(
+    "--solver",
+    type=click.Choice(["z3", "cvc5", "both"]),
+    default="z3",
+    show_default=True,
+    help="Who answers; both: an obligation is proved only if both say so.",
+)
+@click.option(
+    "--smt2",
+    "smt2_target",
+    metavar="DIR",
+    help="Also write every question as an SMT-LIB file into a new folder, with a manifest.",
+)
 @json_option
 def prove(
     claims: tuple[str, ...],
@@ -78,6 +104,7 @@ def prove(
     brokers: str,
     each: bool,
     solver: str,
+    smt2_target: str | None,
     json_target: str | None,
 ) -> None:
     """Prove claims by induction: true initially, kept by every step, without bounds.
@@ -90,13 +117,16 @@ def prove(
       insync prove single_controller
       insync prove single_controller --without zk_writes_fenced
       insync prove single_controller --brokers 3 --each --json -
+      insync prove --solver both --smt2 obligations
     """
     proofs = chosen(claims, everything)
-    attempts = []
-    with Progress() as progress:
-        for proof in proofs:
-            attempts.append(_attempt(proof, variant, brokers, progress))
-    _show(attempts, each, json_target)
+    solvers = SOLVERS if solver == "both" else (solver,)
+    asked = [_understood(proof, variant, brokers) for proof in proofs]
+    with _folder(smt2_target) as folder, Progress() as progress:
+        attempts = [_attempt(one, solvers, folder, progress) for one in asked]
+    _show(attempts, solvers, each, json_target)
+    if smt2_target is not None:
+        say(f"written: {smt2_target}/{MANIFEST}, and the questions it lists", json_target)
     emit_json(
         json_target,
         {
@@ -129,29 +159,76 @@ def chosen(claims: tuple[str, ...], everything: bool) -> list[Proof]:
     return [PROOFS[name] for name in dict.fromkeys(claims)] or list(PROOFS.values())
 
 
-def _attempt(proof: Proof, variant: Variant, brokers: str, progress: Progress) -> Attempt:
+@dataclass(frozen=True)
+class Asked:
+    """A proof to try, of a version, for a number of brokers or any."""
+
+    proof: Proof
+    recorded: RecordedSystem
+    brokers: int | None
+
+
+def _understood(proof: Proof, variant: Variant, brokers: str) -> Asked:
     system = system_named(proof.system)
     recorded = variant.recorded(system)
-    number = None
-    if brokers != ANY:
-        if not re.fullmatch(r"-?[0-9]+", brokers):
-            raise WrongUse(f"--brokers {brokers}: write a number, or 'any' for all of them at once")
-        number = Size(brokers, ()).limits(system)["brokers"]
+    if brokers == ANY:
+        return Asked(proof, recorded, None)
+    if not re.fullmatch(r"-?[0-9]+", brokers):
+        raise WrongUse(f"--brokers {brokers}: write a number, or 'any' for all of them at once")
+    return Asked(proof, recorded, Size(brokers, ()).limits(system)["brokers"])
+
+
+@contextmanager
+def _folder(target: str | None) -> Iterator[Smt2Folder | None]:
+    """The folder for the questions: whole under its name at the end, or not there at all."""
+    if target is None:
+        yield None
+        return
+    from specs.smt2 import Smt2Folder
+
+    try:
+        folder = Smt2Folder(Path(target))
+    except OSError as error:
+        raise WrongUse(f"--smt2 {target}: {error.strerror or error}; name a new folder") from error
+    try:
+        yield folder
+        folder.close()
+    finally:
+        folder.discard()
+
+
+def _attempt(
+    asked: Asked, solvers: tuple[str, ...], folder: Smt2Folder | None, progress: Progress
+) -> Attempt:
     # z3 takes a while to load: only now that the line is understood.
     from specs.induction import counterexample_to_induction
     from specs.prover import prove as discharge
 
-    result = discharge(
-        proof, recorded, number, lambda one: progress(f"{one.step}: {one.invariant} {one.answer}")
-    )
+    proof, recorded = asked.proof, asked.recorded
+    if folder is not None:
+        folder.of(proof.claim)
+    with refusals():
+        result = discharge(
+            proof,
+            recorded,
+            asked.brokers,
+            lambda one: progress(f"{one.step}: {one.invariant} {one.answer}"),
+            solvers=solvers,
+            export=None if folder is None else folder.add,
+        )
+    if folder is not None:
+        folder.proved(result)
     shown = counterexample_to_induction(proof, recorded, result.open) if result.open else None
     return Attempt(result, shown)
 
 
-def _show(attempts: list[Attempt], each: bool, json_target: str | None) -> None:
+def _show(
+    attempts: list[Attempt], solvers: tuple[str, ...], each: bool, json_target: str | None
+) -> None:
     results = [one.result for one in attempts]
+    solved = f"by {' and '.join(solvers)}"
     show_table(
-        ["claim", "verdict", "brokers", "obligations", "by z3", "by the frame rule", "seconds"],
+        ["claim", "verdict", "brokers", "obligations", solved, "by the frame rule", "seconds"],
         [
             (
                 one.proof.claim,
@@ -165,7 +242,7 @@ def _show(attempts: list[Attempt], each: bool, json_target: str | None) -> None:
             for one in results
         ],
         json_target,
-        right=["brokers", "obligations", "by z3", "by the frame rule", "seconds"],
+        right=["brokers", "obligations", solved, "by the frame rule", "seconds"],
     )
     for attempt in attempts:
         if each:
@@ -193,7 +270,7 @@ def _show_each(result: ProofResult, json_target: str | None) -> None:
                 one.step,
                 one.invariant,
                 one.answer,
-                "z3" if one.by == "solver" else "frame rule",
+                " and ".join(one.answers),
                 f"{one.seconds:.3f}",
             )
             for one in result.obligations
@@ -209,7 +286,11 @@ def _open(attempt: Attempt) -> list[str]:
         return []
     recorded = result.recorded
     lines = ["", f"not proved: {len(result.open)} of {len(result.obligations)} obligations"]
-    lines += [f"  {one.step} · {one.invariant}: {one.answer} by z3" for one in result.open]
+    lines += [
+        f"  {one.step} · {one.invariant}: "
+        + ", ".join(f"{answer} by {solver}" for solver, answer in one.answers.items())
+        for one in result.open
+    ]
     if attempt.counterexample is None:
         lines += ["", "no state with 2 or 3 brokers and small numbers shows why"]
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from conformance.cli.prove import PROOFS, chosen
@@ -100,6 +102,28 @@ def test_each_shows_one_row_an_obligation(insync, answer):
     assert any(line.startswith("broker_connects") and " frame rule " in line for line in rows)
 
 
+def test_two_solvers_give_two_answers_to_every_obligation(insync, answer):
+    code, found = answer("prove single_controller --solver both")
+    told = insync("prove single_controller --solver both").stdout
+
+    results = [one["result"] for one in found["obligations"]]
+    assert code == 0
+    assert results.count({"z3": "proved", "cvc5": "proved"}) == 50
+    assert results.count({"frame rule": "proved"}) == 120
+    assert "by z3 and cvc5" in told
+
+
+def test_the_questions_are_written_out_with_what_was_answered(insync, tmp_path):
+    told = insync(f"prove single_controller --smt2 {tmp_path}/questions --solver cvc5")
+
+    manifest = json.loads((tmp_path / "questions" / "manifest.json").read_text())
+    first = manifest["claims"][0]["obligations"][0]
+    assert told.exit_code == 0
+    assert "written: " in told.stdout
+    assert (manifest["format"], first["result"]) == ("insync.smt2/1", {"cvc5": "proved"})
+    assert (tmp_path / "questions" / first["files"][0]["file"]).is_file()
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -110,7 +134,8 @@ def test_each_shows_one_row_an_obligation(insync, answer):
         ("--brokers few", ["write a number, or 'any'"]),
         ("--version 9.9", ["version of election '9.9'"]),
         ("--without truncation", ["truncation is a switch of replication"]),
-        ("--solver cvc5", ["'cvc5' is not 'z3'"]),
+        ("--solver cvc4", ["'cvc4' is not one of", "z3", "cvc5", "both"]),
+        ("single_controller --smt2 model", ["not empty", "name a new folder"]),
     ],
 )
 def test_a_wrong_line_is_refused_with_what_is_right(insync, line, words):

@@ -1,0 +1,78 @@
+"""The solvers that answer obligations: Z3, and cvc5 as a second opinion on the same formulas.
+
+Both get a deterministic limit of work, never of time. cvc5 reads what Z3 writes out as SMT-LIB, so
+that it answers exactly what a file says; it is imported when first asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import z3
+
+from model.language.errors import ProtocolError
+
+PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
+ANSWERS = {"unsat": PROVED, "sat": REFUTED}
+
+RLIMIT = 20_000_000
+"""Z3's own unit of work a question; each of ours needs less than a twentieth of it."""
+
+CVC5_RLIMIT = 400_000
+"""cvc5's own unit of work a question; each of ours needs less than a quarter of it."""
+
+
+class Question:
+    """Do the premises imply the goal? Asked as: is the goal's negation possible under them?"""
+
+    def __init__(self, premises: Sequence[Any], goal: Any, by_triggers: bool, rlimit: int) -> None:
+        self._solver = z3.Solver()
+        self._solver.set("rlimit", rlimit)
+        self._solver.set("random_seed", 0)
+        if by_triggers:
+            self._solver.set("auto_config", False)
+            self._solver.set("smt.mbqi", False)
+        self._solver.add(*premises)
+        self._solver.add(z3.Not(goal))
+
+    def answer(self, solver: str) -> str:
+        """`proved`, `refuted` or `unknown` by a solver."""
+        return self._by_z3() if solver == "z3" else answer_of_cvc5(self.smt2())
+
+    def _by_z3(self) -> str:
+        return ANSWERS.get(str(self._solver.check()), UNKNOWN)
+
+    def smt2(self) -> str:
+        """The question as an SMT-LIB file that needs nothing else: `unsat` means proved."""
+        return f"(set-logic ALL)\n{self._solver.to_smt2()}"
+
+
+def combined(answers: Sequence[str]) -> str:
+    """What several answers amount to: proved if all say so; two that differ settle nothing."""
+    said = set(answers)
+    return said.pop() if len(said) == 1 else UNKNOWN
+
+
+def answer_of_cvc5(smt2: str, rlimit: int = CVC5_RLIMIT) -> str:
+    """What cvc5 says of an SMT-LIB text with one question in it.
+
+    Raises ProtocolError where cvc5 is not installed.
+    """
+    try:
+        cvc5: Any = importlib.import_module("cvc5")  # it has no types
+    except ImportError as error:
+        raise ProtocolError("cvc5 is not installed: pip install 'insync[solvers]'") from error
+    terms = cvc5.TermManager()
+    solver = cvc5.Solver(terms)
+    solver.setOption("rlimit", str(rlimit))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, smt2, "question")
+    symbols = parser.getSymbolManager()
+    said = []
+    while not (command := parser.nextCommand()).isNull():
+        printed = str(command.invoke(solver, symbols)).strip()
+        if printed and printed != "success":
+            said.append(printed)
+    return ANSWERS.get(said[0], UNKNOWN) if len(said) == 1 else UNKNOWN
