@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from conformance.vectors import model_controller, model_followers
+from conformance.vectors import model_controller, model_followers, model_moves
 from model.protocol import assignment
 from model.protocol.assignment import AssignmentRefused
 
@@ -136,6 +136,9 @@ ANSWERS: dict[tuple[str, str], Answer] = {
     ("replica_state_machine", "transition"): model_controller.replica_transition,
     ("replica_state_machine", "effects"): model_controller.replica_effects,
     ("leader_epoch_cache", "epochCache"): model_followers.epoch_cache,
+    ("reassignment", "reassignTrace"): model_moves.reassign_trace,
+    ("reassignment", "reassignTraceKip455"): model_moves.reassign_trace_kip_455,
+    ("reassignment", "guard"): model_moves.guard,
     ("truncation", "offsetTruncationState"): model_followers.truncation,
     ("truncation", "offsetTruncationStateOld"): model_followers.old_truncation,
     ("topic_admin", "parseReplicaAssignment"): parse_replica_assignment,

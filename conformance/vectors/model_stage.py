@@ -76,9 +76,12 @@ class ModelStage:
             cls._kept[key] = cls(name, version, steps, bounds, changed)
         return cls._kept[key]
 
-    def state(self, values: Mapping[Place, object]) -> Any:
-        """The initial state with some cells changed; a value may be a name, or None."""
-        codes = list(self.code.decode(self.code.initial))
+    def state(self, values: Mapping[Place, object], other: Any = None) -> Any:
+        """A state, by default the initial one, with some cells changed.
+
+        A value may be a number, a name, or None.
+        """
+        codes = list(self.code.decode(self.code.initial if other is None else other))
         for place, value in values.items():
             cell = self.cells[place]
             codes[cell.number] = _coded(cell.field.sort, value)

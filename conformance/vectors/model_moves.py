@@ -1,0 +1,191 @@
+"""The model's answers about moving a partition: the twelve steps, KIP-455's phases, the guards.
+
+The controller's transitions of `reassignment` are taken as they become possible: its event thread
+does one thing at a time. In between, the leader writes the ISR that has caught up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.vectors.model_stage import ModelStage, Place
+
+Question = Mapping[str, Any]
+
+CONTROLLER = 1
+MOST_BROKERS, MOST_STEPS = 6, 20
+BOUNDS = {
+    "brokers": MOST_BROKERS, "replicas": 3, "records": 1, "epoch": 6, "controllers": 1,
+    "versions": 8,
+}  # fmt: skip
+
+DROPS = ("controller_drops_what_is_so_already", "controller_drops_move_of_deleted_topic")
+STEPS = (
+    *DROPS, "controller_begins_move", "controller_begins_with_targets_in_sync",
+    "controller_assigns_both", "controller_bumps_epoch", "controller_sees_targets_in_sync",
+    "controller_adopts_target", "controller_keeps_leader", "controller_moves_leader",
+    "controller_takes_old_replica_offline", "controller_deletes_old_replicas",
+    "controller_settles_assignment", "controller_closes_request", "controller_tells_of_move",
+)  # fmt: skip
+
+LED = ("controller_keeps_leader", "controller_moves_leader")
+TWELVE_STEPS = {
+    "controller_assigns_both": "assignment znode = RAR + OAR",
+    "controller_bumps_epoch": "epoch bump, LeaderAndIsr to RAR+OAR; new replicas NewReplica",
+    **dict.fromkeys(LED, "leader moved to RAR (or epoch bump only if leader already in RAR)"),
+    "controller_deletes_old_replicas": (
+        "removed replicas Offline -> ISR shrunk, one epoch bump per removed replica that was in ISR"
+    ),
+    "controller_settles_assignment": "assignment znode = RAR",
+}
+PHASES = {
+    "controller_bumps_epoch": (
+        "U/A: znode updated, LeaderAndIsr with bumped epoch, adding -> NewReplica"
+    ),
+    **dict.fromkeys(LED, "B2/B3: memory assignment = target; leader moved or epoch bumped"),
+    "controller_deletes_old_replicas": "B4/B5: removing replicas Offline..NonExistent",
+    "controller_tells_of_move": "B6: topic znode final; B7 ZK reassign znode; B8 UpdateMetadata",
+}
+CAUGHT_UP = {
+    "step": "new replicas joined ISR (written by the leader, epoch unchanged)",
+    "phase": "ISR caught up (epoch unchanged)",
+}
+
+
+class Move:
+    """One partition and a controller that has read it; ids are the model's own, in order."""
+
+    def __init__(
+        self, question: Question, old: list[int], target: list[int], deleting: bool = False
+    ) -> None:
+        asked = question["input"]
+        self.ids = {broker: n for n, broker in enumerate(sorted({*old, *target}), CONTROLLER)}
+        self.names = {number: broker for broker, number in self.ids.items()}
+        self.stage = ModelStage.of("reassignment", question["release"], STEPS, BOUNDS)
+        self.first_epoch = asked.get("leaderEpoch", 0)
+        self.target = target
+        self.order = dict.fromkeys([*old, *target])  # the model keeps an ISR as a set
+        leader = self.ids[asked.get("leader", old[0])]
+        isr = [self.ids[broker] for broker in asked.get("isr", old)]
+        cells: dict[Place, object] = {
+            ("zk.controller", ()): CONTROLLER,
+            ("zk.epoch", ()): 1,
+            ("zk.leader", ()): leader,
+            ("zk.deleting", ()): deleting,
+            ("belief", (CONTROLLER,)): 1,
+            ("cache.task", (CONTROLLER,)): "idle",
+            ("cache.leader", (CONTROLLER,)): leader,
+        }
+        for number in range(1, MOST_BROKERS + 1):
+            here, there = self._place(old, number), self._place(target, number)
+            cells |= {
+                ("up", (number,)): True,
+                ("zk.registered", (number,)): True,
+                ("zk.isr", (number,)): number in isr,
+                ("zk.assignment", (number,)): here,
+                ("zk.requested", (number,)): there,
+                ("cache.isr", (CONTROLLER, number)): number in isr,
+                ("cache.live", (CONTROLLER, number)): True,
+                ("cache.reached", (CONTROLLER, number)): True,
+                ("cache.assignment", (CONTROLLER, number)): here,
+            }
+        self.state = self.stage.state(cells)
+        self.taken: list[str] = []
+
+    def _place(self, replicas: list[int], number: int) -> int | None:
+        broker = self.names.get(number)
+        return replicas.index(broker) if broker is not None and broker in replicas else None
+
+    def advance(self) -> str | None:
+        """The next thing that the controller's thread does, None if it waits."""
+        for one in self.stage.grounded.instances:
+            name = one.step.transition.name
+            after = self.stage.code.attempt(one, self.state)
+            if after is not None and one.arguments[0] == CONTROLLER:
+                self.state = after
+                self.taken.append(name)
+                return str(name)
+        return None
+
+    def catch_up(self) -> bool:
+        """The leader writes an ISR with every target in it; False if it has them already."""
+        missing = [self.ids[one] for one in self.target if not self._in("zk.isr", self.ids[one])]
+        if missing:
+            version = self.stage.read(self.state, "zk.version")
+            self.state = self.stage.state(
+                {("zk.isr", (number,)): True for number in missing}
+                | {("zk.version", ()): version + 1},
+                self.state,
+            )
+        return bool(missing)
+
+    def _in(self, name: str, *index: int) -> bool:
+        return bool(self.stage.read(self.state, name, *index))
+
+    def _list(self, name: str) -> list[int]:
+        places = {n: self.stage.read(self.state, name, n) for n in self.names}
+        listed = sorted((place, n) for n, place in places.items() if place is not None)
+        return [self.names[number] for _, number in listed]
+
+    def _set(self, name: str) -> list[int]:
+        return [broker for number, broker in self.names.items() if self._in(name, number)]
+
+    def row(self, name: str) -> dict[str, Any]:
+        """What ZooKeeper says now, under the name of what was done last."""
+        assignment = self._list("zk.assignment")
+        return {
+            "step": name,
+            "phase": name,
+            "assignment": assignment,
+            "replicas": assignment,
+            "adding": [one for one in assignment if one in self._set("zk.adding")],
+            "removing": [one for one in assignment if one in self._set("zk.removing")],
+            "leader": self.names[self.stage.read(self.state, "zk.leader")],
+            "isr": [broker for broker in self.order if broker in self._set("zk.isr")],
+            "leaderEpoch": self.first_epoch + self.stage.read(self.state, "zk.leader_epoch"),
+        }
+
+
+def _trace(question: Question, names: Mapping[str, str], caught_up: str) -> dict[str, Any]:
+    asked = question["input"]
+    move = Move(question, asked["oar"], asked["rar"])
+    rows = [move.row("initial")]
+    for _ in range(MOST_STEPS):
+        taken = move.advance()
+        if taken is not None and taken in names:
+            rows.append(move.row(names[taken]))
+        elif taken is None:
+            if not move.catch_up():
+                break
+            rows.append(move.row(caught_up))
+    return {"rows": rows}
+
+
+def reassign_trace(question: Question) -> dict[str, Any]:
+    """The twelve steps (up to 2.3)."""
+    return _trace(question, TWELVE_STEPS, CAUGHT_UP["step"])
+
+
+def reassign_trace_kip_455(question: Question) -> dict[str, Any]:
+    """The phases of KIP-455 (2.4 and later)."""
+    return _trace(question, PHASES, CAUGHT_UP["phase"])
+
+
+def guard(question: Question) -> dict[str, Any]:
+    """Whether an entry of the request is begun, all brokers alive."""
+    asked = question["input"]
+    deleting = bool(asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion"))
+    move = Move(question, asked["current"], asked["target"], deleting)
+    before = move.row("")["leaderEpoch"]
+    begins = move.advance()
+    while begins not in DROPS and move.advance() is not None:
+        continue
+    left = any(
+        move.stage.read(move.state, "zk.requested", number) is not None for number in move.names
+    )
+    return {
+        "started": begins is not None and begins not in DROPS,
+        "removedFromZk": not left,
+        "leaderEpochDelta": move.row("")["leaderEpoch"] - before,
+    }
