@@ -156,6 +156,11 @@ SWITCHES: dict[str, Switch] = {
             "an assumption (KIP-101, KIP-966)",
         ),
         Switch(
+            "reassignment", ("twelve_steps", "kip_455"),
+            "how a partition moves: at the word of a node under /admin, or of the topic's own, and "
+            "then it can be changed and cancelled", "KIP-455 (2.4)",
+        ),
+        Switch(
             "leader_knows_replicas", (False, True),
             "LeaderAndIsr lists the replicas, and a leader takes nobody else into the ISR",
             "KAFKA-1097 (0.8.1)",
@@ -180,7 +185,7 @@ SWITCHES: dict[str, Switch] = {
         ),
         Switch(
             "epoch_noted_when_raised", (False, True),
-            "clients are told of the leader epoch that a reassignment raises, not of the one before",
+            "clients are told the leader epoch that a reassignment raises, not the one before it",
             "KAFKA-9212 (2.3.2, 2.4)",
         ),
         Switch(
@@ -254,7 +259,7 @@ _0_10: dict[str, object] = {
     # Up to 1.0 the last member is kept only while unclean election is off, as it is from 0.11.
     "unclean_leader_election": True, "isr_keeps_last_member": False,
     "moves_forgotten_on_resign": False, "requests_loaded_whole": False,
-    "waits_for_dead_targets": True,
+    "waits_for_dead_targets": True, "reassignment": "twelve_steps",
     "announcement": "all_partitions", "bounces_seen": False, "dead_replicas_taken_offline": False,
     "delete_topic_enable": False, "leaderless_replicas_stop": False, "additions_undone": False,
     "partitions_leave_first": False, "offline_becomes_ineligible": False,
@@ -279,7 +284,7 @@ _2_3: dict[str, object] = {
     **_2_1, "broker_epoch": True, "announcement": "live_brokers", "bounces_seen": True,
     "dead_replicas_taken_offline": True, "offline_becomes_ineligible": True,
 }  # fmt: skip
-_2_4: dict[str, object] = {**_2_3}
+_2_4: dict[str, object] = {**_2_3, "reassignment": "kip_455"}
 _2_7: dict[str, object] = {**_2_4}
 
 RELEASES: dict[str, tuple[str, dict[str, object]]] = {

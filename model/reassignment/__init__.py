@@ -51,6 +51,11 @@ from model.reassignment.events import (
     controller_reads_cluster,
     controller_removes_dead_replica,
 )
+from model.reassignment.kip_455 import (
+    controller_cancels_move,
+    controller_deletes_needless_replicas,
+    controller_is_asked_for_move,
+)
 from model.reassignment.lifecycle import broker_crashes, broker_reconnects, broker_starts
 from model.reassignment.orders import (
     broker_becomes_follower,
@@ -99,7 +104,7 @@ def initial(new):
 
 _SWITCHES = (
     "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "fetch_fencing",
-    "leader_knows_replicas", "leader_drops_strangers", "moves_forgotten_on_resign",
+    "reassignment", "leader_knows_replicas", "leader_drops_strangers", "moves_forgotten_on_resign",
     "requests_loaded_whole", "waits_for_dead_targets", "epoch_noted_when_raised")
 
 SYSTEM = System(
@@ -127,6 +132,8 @@ SYSTEM = System(
         controller_takes_old_replica_offline, controller_removal_is_unheard,
         controller_passes_over_old_replica, controller_deletes_old_replicas,
         controller_settles_assignment, controller_closes_request, controller_tells_of_move,
+        controller_is_asked_for_move, controller_cancels_move,
+        controller_deletes_needless_replicas,
         controller_write_conflicts, controller_write_is_fenced,
         broker_becomes_leader, broker_becomes_follower, leaderless_request_is_ignored,
         request_to_no_replica_is_refused, older_controller_is_refused, older_epoch_is_refused,

@@ -13,6 +13,7 @@ from model.language import (
     when,
 )
 from model.protocol.state import BROKERS
+from model.reassignment.kip_455 import is_twelve_steps
 from model.reassignment.lists import (
     is_empty,
     listed,
@@ -90,7 +91,7 @@ def administrator_asks_for_unknown_partition(now, new):
     new.spent.expiries = now.spent.expiries + 1
 
 
-@transition()
+@transition(only=is_twelve_steps)
 def administrator_withdraws_request(now, new):
     """The request is deleted by hand: up to 2.3 there is no other way to cancel.
 

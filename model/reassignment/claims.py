@@ -17,8 +17,10 @@ from model.language import (
     not_,
     some,
     sometimes,
+    version,
 )
 from model.protocol.state import BROKERS
+from model.reassignment.kip_455 import is_kip_455, is_twelve_steps
 from model.reassignment.lists import is_empty, is_same, listed
 from model.reassignment.state import RECORDS
 from model.reassignment.writing import is_at
@@ -37,16 +39,25 @@ def is_excused(now):
 
 
 def is_open(now):
-    """A move was asked for, and its request is still there."""
-    return not_(is_empty(now.zk.requested))
+    """A move was asked for, and ZooKeeper still says so."""
+    return not_(all_of(
+        is_empty(now.zk.requested), now.zk.adding.is_empty(), now.zk.removing.is_empty()))
 
 
-@always("every member of the registered ISR has every committed record, but for "
+@always("every member of the registered ISR that is assigned has every committed record, but for "
         "the three limits",
         companion="a_move_is_done")
 def isr_holds_committed(now):
+    """Up to 2.3 every member is assigned (`isr_is_assigned`). When a move is changed or cancelled,
+    a replica that is not needed any more may join the ISR just before it is deleted."""
     return any_of(is_excused(now), every(BROKERS, lambda b: implies(
-        now.zk.isr.has(b), is_safe(now, b))))
+        all_of(now.zk.isr.has(b), is_counted(now, b)), is_safe(now, b))))
+
+
+def is_counted(now, broker):
+    if is_twelve_steps(version):
+        return now.zk.isr.has(broker)
+    return listed(now.zk.assignment, broker)
 
 
 @always("the registered leader has every committed record, but for the three limits",
@@ -74,7 +85,7 @@ def clean_election(now):
 
 @always("the registered ISR has replicas of the registered assignment only, but for "
         "the three limits",
-        companion="a_move_is_done")
+        companion="a_move_is_done", only=is_twelve_steps)
 def isr_is_assigned(now):
     return any_of(is_excused(now), every(BROKERS, lambda b: implies(
         now.zk.isr.has(b), listed(now.zk.assignment, b))))
@@ -105,7 +116,7 @@ def assignment_is_whole(now):
 
 
 @always("a controller that came to office after a request was withdrawn does not work on it",
-        companion="a_request_is_withdrawn")
+        companion="a_request_is_withdrawn", only=is_twelve_steps)
 def moves_are_asked_for(now):
     return every(BROKERS, lambda b: any_of(
         is_empty(now.cache[b].target), now.belief[b] <= now.withdrawn_in,
@@ -161,12 +172,19 @@ def a_move_changes_hands(now):
         not_(is_empty(now.cache[b].target))))
 
 
+@sometimes("a move is cancelled, and done with: the partition is where it was", only=is_kip_455)
+def a_move_is_cancelled(now):
+    return all_of(
+        not_(is_open(now)), not_(is_empty(now.wanted)), is_same(now.wanted, now.origin),
+        is_same(now.zk.assignment, now.wanted), now.zk.leader_epoch > 1)
+
+
 @sometimes("a request has an entry for another partition")
 def two_moves_are_asked_for(now):
     return now.zk.other == "moving"
 
 
-@sometimes("a request is withdrawn while a controller works on it")
+@sometimes("a request is withdrawn while a controller works on it", only=is_twelve_steps)
 def a_request_is_withdrawn(now):
     return all_of(now.withdrawn, some(BROKERS, lambda b: not_(is_empty(now.cache[b].target))))
 
@@ -192,4 +210,4 @@ CLAIMS = (
     clients_know_the_epoch, laggards_can_be_dropped, leader_epoch_never_falls,
     a_move_is_done, the_leader_is_moved, a_stranger_is_in_the_isr, a_move_changes_hands,
     two_moves_are_asked_for,
-    a_request_is_withdrawn, copies_are_fewer, the_last_copy_is_deleted)
+    a_request_is_withdrawn, a_move_is_cancelled, copies_are_fewer, the_last_copy_is_deleted)

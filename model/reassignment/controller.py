@@ -11,7 +11,6 @@ from model.language import (
     BLANK,
     all_of,
     any_of,
-    lam,
     not_,
     require,
     some,
@@ -19,18 +18,24 @@ from model.language import (
     version,
     when,
 )
+from model.protocol.office import require_office
 from model.protocol.state import BROKERS
+from model.reassignment.kip_455 import after_update, is_kip_455
 from model.reassignment.lists import (
     all_within,
+    chosen,
     is_empty,
     is_first,
+    is_same,
     joined,
     listed,
     members,
+    nothing,
     those,
 )
 from model.reassignment.state import NOBODY
 from model.reassignment.writing import (
+    is_at,
     read_state,
     register,
     require_current,
@@ -38,6 +43,7 @@ from model.reassignment.writing import (
     require_task,
     require_unheard,
     send,
+    stop,
     tell,
     write_state,
 )
@@ -60,7 +66,13 @@ def controller_assigns_both(now, new, broker):
 
     union = joined(cache.target, cache.assignment)
     new.zk.assignment = union
-    new.cache[broker] = cache.but(task="bumping", assignment=union)
+    if is_kip_455(version):
+        new.zk.adding = those(lambda b: all_of(
+            listed(union, b), not_(listed(cache.assignment, b))))
+        new.zk.removing = those(lambda b: all_of(
+            listed(union, b), not_(listed(cache.target, b))))
+    follows = after_update(cache.target, now.zk.isr) if is_kip_455(version) else "bumping"
+    new.cache[broker] = cache.but(task=follows, assignment=union)
 
 
 @transition(broker=BROKERS)
@@ -201,7 +213,8 @@ def controller_finds_no_target_to_lead(now, new, broker):
 
 
 def require_leaver(now, broker, replica):
-    require_task(now, broker, "leaving",            "the old replicas are to go offline")
+    require_office(now, broker)
+    require(is_at(now, broker, "leaving", "replacing"), "old replicas are to go offline")
     require(now.cache[broker].leaving.has(replica), "the replica is one of them")
 
 
@@ -239,7 +252,7 @@ def without(cache, replica):
 def controller_removal_is_unheard(now, new, broker, replica):
     """The smaller ISR is written and the answer lost: the next look finds the replica gone."""
     cache = now.cache[broker]
-    require_unheard(now, broker, "leaving")
+    require_unheard(now, broker, "leaving", "replacing")
     require(cache.leaving.has(replica),             "the replica is to go offline")
     require(cache.isr.has(replica),                 "it is in the ISR that the controller read")
 
@@ -258,15 +271,6 @@ def controller_passes_over_old_replica(now, new, broker, replica):
     stop(now, new, broker, only(replica), "stop", now.zk.leader_epoch)
     new.cache[broker] = cache.but(
         leaving=cache.leaving.without(replica), **read_state(now))
-
-
-def stop(now, new, broker, whom, how, epoch):
-    """Puts StopReplica in flight, after all that was sent of this epoch and before it."""
-    reached, mine = now.cache[broker].reached, now.belief[broker]
-    new.stop[mine] = lam(BROKERS, lambda b: when(
-        all_of(whom.has(b), reached.has(b)),
-        now.stop[mine][b].but(what=how, epoch=epoch),
-        now.stop[mine][b]))
 
 
 @transition(broker=BROKERS)
@@ -288,6 +292,9 @@ def controller_settles_assignment(now, new, broker):
     require_fence(now, broker)
 
     new.zk.assignment = cache.target
+    if is_kip_455(version):
+        new.zk.adding   = BLANK
+        new.zk.removing = BLANK
     new.cache[broker] = cache.but(task="closing")
 
 
@@ -302,7 +309,11 @@ def controller_closes_request(now, new, broker):
     require_task(now, broker, "closing",            "the target is the assignment")
     require_fence(now, broker)
 
-    new.zk.requested  = BLANK
+    if is_kip_455(version):                         # what was asked for meanwhile stays
+        done = is_same(now.zk.requested, cache.target)
+        new.zk.requested = chosen(done, nothing(), now.zk.requested)
+    else:
+        new.zk.requested = BLANK
     new.zk.other      = cache.other
     new.cache[broker] = cache.but(task="telling", target=BLANK)
     if not version.moves_forgotten_on_resign:

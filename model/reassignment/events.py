@@ -21,7 +21,8 @@ from model.language import (
 from model.protocol.office import require_office
 from model.protocol.state import BROKERS
 from model.reassignment.controller import without
-from model.reassignment.lists import all_within, listed, members, those
+from model.reassignment.kip_455 import after_update, is_kip_455, target_of
+from model.reassignment.lists import all_within, is_empty, listed, members, those
 from model.reassignment.writing import (
     read_state,
     require_current,
@@ -42,6 +43,15 @@ def next_task(leader, isr, live):
              task("idle")))
 
 
+def first_task(zk):
+    """Since 2.4 a move that stands in the topic's znode is gone on with at once."""
+    about_dead = next_task(zk.leader, zk.isr, zk.registered)
+    if not is_kip_455(version):
+        return about_dead
+    goes_on = all_of(about_dead == "idle", not_(is_empty(target_of(zk))))
+    return when(goes_on, after_update(target_of(zk), zk.isr), about_dead)
+
+
 @transition(broker=BROKERS)
 def controller_reads_cluster(now, new, broker):
     """A broker in office reads ZooKeeper, and tells every live replica what it found.
@@ -55,10 +65,13 @@ def controller_reads_cluster(now, new, broker):
     require(now.cache[broker].task == "none",       "it has not read the cluster")
     require(some(BROKERS, lambda b: listed(zk.assignment, b)), "the partition exists")
 
-    kept = BLANK if version.moves_forgotten_on_resign else now.kept[broker]
+    if is_kip_455(version):
+        moves = target_of(zk)
+    else:
+        moves = BLANK if version.moves_forgotten_on_resign else now.kept[broker]
     new.cache[broker] = now.cache[broker].but(
-        task=next_task(zk.leader, zk.isr, zk.registered),
-        live=zk.registered, reached=zk.registered, assignment=zk.assignment, target=kept,
+        task=first_task(zk),
+        live=zk.registered, reached=zk.registered, assignment=zk.assignment, target=moves,
         **read_state(now))
     send(now, new, broker, zk.leader_epoch,
          those(lambda b: all_of(
@@ -102,7 +115,8 @@ def controller_notices_start(now, new, broker, started):
     new.cache[broker] = cache.but(
         live=live, reached=reached,
         task=when(is_none(zk.leader), task("electing"),
-                  when(lags, task("assigning"), task("idle"))),
+                  when(lags, task("bumping" if is_kip_455(version) else "assigning"),
+                       task("idle"))),
         **read_state(now))
     send(now, new, broker, zk.leader_epoch,
          those(lambda b: all_of(

@@ -68,6 +68,25 @@ def joined(first, second):
     return as_list(place)
 
 
+def left(places, gone):
+    """The list without some of it."""
+    def place(broker):
+        before = how_many(BROKERS, lambda other: all_of(
+            listed(places, other), not_(gone.has(other)), places[other] < places[broker]))
+        return when(all_of(listed(places, broker), not_(gone.has(broker))), before, None)
+    return as_list(place)
+
+
+def chosen(condition, one, other):
+    """One list or the other."""
+    return as_list(lambda broker: when(condition, one[broker], other[broker]))
+
+
+def nothing():
+    """The list of nobody."""
+    return as_list(lambda broker: scalar(None, PLACES.or_none))
+
+
 def is_first(places, broker, rule):
     """The broker is the first of the list that meets a rule."""
     return all_of(

@@ -22,7 +22,7 @@ WORK = (
     "controller_takes_old_replica_offline", "controller_passes_over_old_replica",
     "controller_deletes_old_replicas", "controller_settles_assignment",
     "controller_closes_request", "controller_tells_of_move", "controller_write_conflicts",
-    "controller_write_is_fenced",
+    "controller_write_is_fenced", "controller_deletes_needless_replicas",
     "broker_becomes_leader", "broker_becomes_follower", "leaderless_request_is_ignored",
     "request_to_no_replica_is_refused", "older_controller_is_refused", "older_epoch_is_refused",
     "broker_stops_replica", "broker_deletes_replica", "stop_of_older_controller_is_refused",
@@ -42,7 +42,7 @@ def is_well(now, broker):
 def moves_finish(now):
     return any_of(
         not_(is_open(now)), is_excused(now),
-        some(BROKERS, lambda b: all_of(listed(now.zk.requested, b), not_(is_well(now, b)))),
+        some(BROKERS, lambda b: all_of(listed(now.wanted, b), not_(is_well(now, b)))),
         # a dead broker whose session has not ended is taken for alive
         some(BROKERS, lambda b: all_of(now.zk.registered.has(b), not_(now.up.has(b)))),
         every(BROKERS, lambda b: implies(now.zk.isr.has(b), not_(is_well(now, b)))))

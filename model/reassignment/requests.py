@@ -13,6 +13,7 @@ from model.language import (
     version,
 )
 from model.protocol.state import BROKERS
+from model.reassignment.kip_455 import is_twelve_steps
 from model.reassignment.lists import all_within, is_empty, is_same, listed
 from model.reassignment.writing import read_state, require_fence, require_task
 
@@ -51,12 +52,13 @@ def controller_begins_move(now, new, broker):
     """A request is taken up, and not every target is in the ISR: it begins with step 1."""
     require_request(now, broker)
     require_real(now, broker)
-    require(not_(all_within(now.zk.requested, now.zk.isr)), "a target is not in the ISR")
+    if is_twelve_steps(version):
+        require(not_(all_within(now.zk.requested, now.zk.isr)), "a target is not in the ISR")
 
     take_up(now, new, broker, "assigning")
 
 
-@transition(broker=BROKERS)
+@transition(only=is_twelve_steps, broker=BROKERS)
 def controller_begins_with_targets_in_sync(now, new, broker):
     """A request is taken up, and every target is in the ISR: a reorder, a removal, or a move that
     an earlier controller had brought so far. It begins with step 5."""

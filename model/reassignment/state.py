@@ -39,6 +39,7 @@ TASKS = Names("task", (
     "idle",                                     # it waits for events
     "assigning", "bumping",                     # steps 1 to 3; then it waits
     "adopting", "leading", "leaving", "deleting", "settling", "closing", "telling",    # 5 to 12
+    "replacing",                                # a move was changed: some are not needed any more
     "electing", "removing"))                    # a leader, or a member of the ISR, is dead
 
 STATE = Record(
@@ -50,6 +51,7 @@ STATE = Record(
         assignment=LIST,                        # /brokers/topics/t
         requested=LIST,                         # /admin/reassign_partitions: this partition's entry
         other=OTHERS,                           # and the entry of another partition
+        adding=SetOf(BROKERS), removing=SetOf(BROKERS),   # in the topic's znode, since KIP-455
         deleting=BOOL),                         # /admin/delete_topics/t
     up=SetOf(BROKERS),                          # processes that run
     **OFFICE,

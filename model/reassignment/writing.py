@@ -10,6 +10,7 @@ from model.language import (
     BLANK,
     all_of,
     any_of,
+    lam,
     not_,
     require,
     transition,
@@ -34,7 +35,7 @@ def is_at(now, broker, *tasks):
 
 def is_conditional(now, broker):
     """What it is about to write is the partition's state."""
-    return is_at(now, broker, "bumping", "leading", "leaving", "electing", "removing")
+    return is_at(now, broker, "bumping", "leading", "leaving", "replacing", "electing", "removing")
 
 
 def is_unconditional(now, broker):
@@ -106,6 +107,15 @@ def send(now, new, broker, epoch, to, state):
     nothing = to.is_empty()
     new.request[epoch][mine] = was.but(to=added, **{
         part: when(nothing, getattr(was, part), value) for part, value in state.items()})
+
+
+def stop(now, new, broker, whom, how, epoch):
+    """Puts StopReplica in flight, after all that was sent of this epoch and before it."""
+    reached, mine = now.cache[broker].reached, now.belief[broker]
+    new.stop[mine] = lam(BROKERS, lambda b: when(
+        all_of(whom.has(b), reached.has(b)),
+        now.stop[mine][b].but(what=how, epoch=epoch),
+        now.stop[mine][b]))
 
 
 def tell(now, new, broker, epoch):

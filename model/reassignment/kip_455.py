@@ -1,0 +1,133 @@
+"""Moves that can be changed and cancelled, since 2.4: they stand in the topic's own znode.
+
+The znode has the replicas of both lists, and which of them are being added and removed. A request
+goes to the controller, which answers when it has written the znode; the znode under /admin is
+still obeyed. What a changed move does not need any more is taken offline before it goes on.
+
+Source: KafkaController.alterPartitionReassignments, updateCurrentReassignment (2.4), KIP-455
+"""
+
+from model.language import (
+    BLANK,
+    all_of,
+    any_of,
+    every,
+    implies,
+    not_,
+    require,
+    some,
+    transition,
+    when,
+)
+from model.protocol.state import BROKERS
+from model.reassignment.lists import (
+    all_within,
+    chosen,
+    is_empty,
+    is_same,
+    joined,
+    left,
+    listed,
+    require_list,
+    those,
+    written,
+)
+from model.reassignment.writing import read_state, require_fence, require_task, stop, task
+
+
+def is_kip_455(v):
+    return v.reassignment == "kip_455"
+
+
+def is_twelve_steps(v):
+    return v.reassignment == "twelve_steps"
+
+
+def origin_of(zk):
+    """The replicas without those that are being added."""
+    return left(zk.assignment, zk.adding)
+
+
+def target_of(zk):
+    """The replicas without those that are being removed; none if the partition does not move."""
+    moves = not_(all_of(zk.adding.is_empty(), zk.removing.is_empty()))
+    return left(zk.assignment, those(lambda b: any_of(not_(moves), zk.removing.has(b))))
+
+
+def after_update(target, isr):
+    """Phase B if the target is within the ISR, else phase A."""
+    return when(all_within(target, isr), task("adopting"), task("bumping"))
+
+
+def update(now, new, broker, target):
+    """Phase U: the znode, then the memory; whom the new lists lack has to go first."""
+    zk, cache, origin = now.zk, now.cache[broker], origin_of(now.zk)
+    replicas = joined(target, origin)
+    new.zk.assignment = replicas
+    new.zk.adding     = those(lambda b: all_of(listed(replicas, b), not_(listed(origin, b))))
+    new.zk.removing   = those(lambda b: all_of(listed(origin, b), not_(listed(target, b))))
+    needless = those(lambda b: all_of(listed(cache.assignment, b), not_(listed(replicas, b))))
+    new.cache[broker] = cache.but(
+        assignment=replicas, target=target, old=needless, leaving=needless,
+        task=when(needless.is_empty(), after_update(target, zk.isr), task("replacing")),
+        **read_state(now))
+    new.origin  = origin
+    new.wanted  = target
+    # its old replicas were leaving, and now they are what it has to go back to
+    new.slipped = any_of(now.slipped, some(BROKERS, lambda b: all_of(
+        listed(origin, b), not_(zk.isr.has(b)), not_(now.dropped.has(b)))))
+
+
+@transition(only=is_kip_455,
+            broker=BROKERS, first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)
+def controller_is_asked_for_move(now, new, broker, first, second, third):
+    """A request comes to the controller itself; one that is running is replaced by it.
+
+    Refused: a topic that is to be deleted, a list with somebody twice, a new replica that is dead.
+    """
+    cache, target = now.cache[broker], written(first, second, third)
+    require_task(now, broker, "idle",               "it waits for events")
+    require_list(first, second, third)
+    require(not_(now.zk.deleting),                  "the topic is not to be deleted")
+    require(not_(is_empty(cache.assignment)),       "the partition exists")
+    require(is_empty(now.zk.requested),             "no request stands under /admin")
+    require(every(BROKERS, lambda b: implies(
+        all_of(listed(target, b), not_(listed(cache.assignment, b))), cache.live.has(b))),
+                                                    "every new replica is alive")
+    require(not_(is_same(target, when_moving(cache))), "another list is asked for than it works on")
+    require_fence(now, broker)
+
+    update(now, new, broker, target)
+    new.spent.moves = now.spent.moves + 1
+
+
+def when_moving(cache):
+    """Where the partition goes, or is."""
+    return chosen(is_empty(cache.target), cache.assignment, cache.target)
+
+
+@transition(only=is_kip_455, broker=BROKERS)
+def controller_cancels_move(now, new, broker):
+    """The move that runs is cancelled: its target is the original list from here on.
+
+    Kafka: NO_REASSIGNMENT_IN_PROGRESS is the answer where none runs
+    """
+    require_task(now, broker, "idle",               "it waits for events")
+    require(not_(is_empty(now.cache[broker].target)), "the partition is to move")
+    require(is_empty(now.zk.requested),             "no request stands under /admin")
+    require_fence(now, broker)
+
+    update(now, new, broker, origin_of(now.zk))
+    new.spent.expiries = now.spent.expiries + 1
+
+
+@transition(only=is_kip_455, broker=BROKERS)
+def controller_deletes_needless_replicas(now, new, broker):
+    """Phase U ends: who was to be added by the move as it was before is deleted again."""
+    cache = now.cache[broker]
+    require_task(now, broker, "replacing",          "a move was changed")
+    require(cache.leaving.is_empty(),               "whom it does not need has gone offline")
+
+    stop(now, new, broker, cache.old, "delete", cache.epoch)
+    new.cache[broker] = cache.but(
+        old=BLANK, **{**read_state(now), "task": after_update(cache.target, now.zk.isr)})
