@@ -170,11 +170,11 @@ class Log:
         if end > self.recovery_point:
             first = max(bisect_right(self._bases(), self.recovery_point) - 1, 0)
             for segment in self.segments[first:]:
-                if segment.base_offset < end or segment is self.active:
+                if segment.base_offset < end:
                     segment.sync()
             self.disk.sync_directory(self.directory)
             self.recovery_point = end
-        self.unflushed_roll = False
+        self.unflushed_roll = self.recovery_point < self.active.base_offset
 
     # Reading
 
