@@ -77,7 +77,7 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
                 ),
                 "replica_state_machine": ("startup",),
                 "request_batch": ("batch",),
-                "request_sequences": ("sequence", "emptyPartitions"),
+                "request_sequences": ("emptyPartitions",),
                 "topic_deletion": (
                     "scenario", "resumeDecision", "completionZkOrder",
                     "deleteZnodeForMissingTopic", "deleteDisabled",

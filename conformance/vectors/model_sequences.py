@@ -1,0 +1,108 @@
+"""The model's answers about the order of requests when a broker starts (request_sequences.json).
+
+The controller's event thread of `cluster` works off one event, stage by stage; what it has queued
+for each broker by then is read. There are two partitions: one on every broker, and one of which
+only the broker that starts is in sync.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.vectors.model_stage import ModelStage, Place
+
+Question = Mapping[str, Any]
+
+CONTROLLER = 1
+MOST_STEPS = 20
+BOUNDS = {
+    "brokers": 3, "partitions": 2, "replicas": 3, "versions": 1, "epoch": 2, "controllers": 1,
+    "queue": 6,
+}  # fmt: skip
+STEPS = (
+    "controller_reads_context", "controller_announces_brokers", "controller_restores_replicas",
+    "controller_elects_leader", "controller_finds_no_leader", "controller_tells_elections",
+    "controller_removes_replica", "controller_finds_it_removed", "controller_tells_removals",
+    "controller_sees_new_brokers", "controller_welcomes_brokers", "controller_instates_replicas",
+)  # fmt: skip
+NAMES = {"leader_and_isr": "LeaderAndIsr", "update_metadata": "UpdateMetadata"}
+SHARED, LONE = 0, 1
+
+
+def sequence(question: Question) -> dict[str, Any]:
+    """What every broker is sent."""
+    asked = question["input"]
+    came = int(asked["event"].rsplit(" ", 1)[1])
+    brokers = [asked["controller"], *(b for b in asked["brokers"] if b != asked["controller"])]
+    ids = {broker: number for number, broker in enumerate(brokers, CONTROLLER)}
+    stage = ModelStage.of("cluster", question["release"], STEPS, BOUNDS)
+    starts = came == asked["controller"]
+    known = list(ids.values()) if starts else [ids[one] for one in brokers if one != came]
+    waits = bool(asked.get("hasOfflinePartitionsElectable"))
+    state = stage.state(_cells(ids, ids[came], known, starts, waits))
+    for _ in range(MOST_STEPS):
+        after = next(
+            (
+                after
+                for one in stage.grounded.instances
+                if one.arguments[0] == CONTROLLER
+                and (after := stage.code.attempt(one, state)) is not None
+            ),
+            None,
+        )
+        if after is None:
+            break
+        state = after
+    lists = question["release"] not in ("0.10", "0.11", "1.1", "2.0", "2.1")
+    return {f"toBroker{broker}": _queued(stage, state, ids[broker], lists) for broker in brokers}
+
+
+def _cells(
+    ids: Mapping[int, int], came: int, known: list[int], starts: bool, waits: bool
+) -> dict[Place, object]:
+    cells: dict[Place, object] = {
+        ("up", (CONTROLLER,)): True,
+        ("zk.controller", ()): CONTROLLER,
+        ("zk.epoch", ()): 1,
+        ("belief", (CONTROLLER,)): 1,
+        ("cache.stage", (CONTROLLER,)): "starting" if starts else "idle",
+        ("partition.state.leader", (SHARED, 0)): CONTROLLER,
+        ("partition.state.epoch", (SHARED, 0)): 1,
+        ("partition.state.controller", (SHARED, 0)): 1,
+        ("partition.state.leader", (LONE, 0)): None if waits else CONTROLLER,
+        ("partition.state.epoch", (LONE, 0)): 1,
+        ("partition.state.controller", (LONE, 0)): 1,
+        ("partition.context.version", (SHARED, CONTROLLER)): 0,
+        ("partition.context.version", (LONE, CONTROLLER)): 0,
+    }
+    for number in range(1, BOUNDS["brokers"] + 1):
+        exists = number in ids.values()
+        alone = came if waits else CONTROLLER
+        cells |= {
+            ("zk.registered", (number,)): exists,
+            ("cache.live", (CONTROLLER, number)): number in known and not starts,
+            ("cache.reached", (CONTROLLER, number)): number in known and not starts,
+            ("partition.replicas", (SHARED, number)): exists,
+            ("partition.place", (SHARED, number)): number - 1,
+            ("partition.state.isr", (SHARED, 0, number)): number in known,
+            ("partition.replicas", (LONE, number)): number == alone,
+            ("partition.place", (LONE, number)): number - 1,
+            ("partition.state.isr", (LONE, 0, number)): number == alone,
+        }
+    return cells
+
+
+def _queued(stage: ModelStage, state: Any, number: int, lists: bool) -> list[str]:
+    """The names of a broker's requests; since 2.2 with how much the first UpdateMetadata tells."""
+    names: list[str] = []
+    for slot in range(stage.read(state, "cache.queue.end", CONTROLLER, number)):
+        name = NAMES[stage.read(state, "cache.queue.at.kind", CONTROLLER, number, slot)]
+        if lists and name == "UpdateMetadata" and name not in {n.split("(")[0] for n in names}:
+            about = [
+                stage.read(state, "cache.queue.at.about", CONTROLLER, number, slot, partition)
+                for partition in (SHARED, LONE)
+            ]
+            name += "(no partitions)" if about == [None, None] else "(all partitions)"
+        names.append(name)
+    return names
