@@ -113,8 +113,11 @@ class Run:
 
     def make(self) -> LogManager:
         settings = LogSettings(lambda: self.now, TINY, scan_everything=self.lying)
-        number = iter(range(10**9))
-        return LogManager(self.disk, ["/d"], settings, unique=lambda: f"{next(number):032x}")
+        return LogManager(self.disk, ["/d"], settings, unique=self.unique)
+
+    def unique(self) -> str:
+        self.serial += 1
+        return f"{self.serial:032x}"
 
     # One life after the other
 
@@ -200,6 +203,15 @@ class Run:
         memory.start = memory.end = memory.safe = memory.hw = memory.marked_hw = max(0, at)
         memory.ends = {memory.end}
         log.truncate_fully_and_start_at(memory.end)
+
+    def remake(self, log: Log, memory: Memory) -> None:
+        """The topic is deleted and made again: nothing of the old one may be met in the new one."""
+        memory.records.clear()
+        memory.start = memory.end = memory.safe = memory.hw = memory.marked_hw = 0
+        memory.ends = {0}
+        [name] = [each for each in PARTITIONS if self.after[each] is memory]
+        self.manager.delete(name)
+        self.manager.create(name)
 
     def flush(self, log: Log, memory: Memory) -> None:
         log.flush()
@@ -357,10 +369,11 @@ def _epochs(data: bytes, from_offset: int) -> list[int]:
 
 
 OPERATIONS: list[Callable[[Run, Log, Memory], None]] = [
-    Run.append, Run.append_many, Run.lead, Run.truncate, Run.start_over, Run.flush, Run.roll,
-    Run.flush_rolled, Run.commit, Run.checkpoint, Run.advance_start, Run.retain, Run.clean_stop,
+    Run.append, Run.append_many, Run.lead, Run.truncate, Run.start_over, Run.remake, Run.flush,
+    Run.roll, Run.flush_rolled, Run.commit, Run.checkpoint, Run.advance_start, Run.retain,
+    Run.clean_stop,
 ]  # fmt: skip
-WEIGHTS = [30, 20, 3, 4, 1, 6, 2, 6, 14, 6, 4, 6, 1]
+WEIGHTS = [30, 20, 3, 4, 1, 1, 6, 2, 6, 14, 6, 4, 6, 1]
 
 
 def campaign(seeds: range, rounds: int, power: bool, lies: bool) -> Tally:
