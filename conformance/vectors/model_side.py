@@ -10,7 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from conformance.vectors import model_controller, model_followers, model_moves, model_sequences
+from conformance.vectors import (
+    model_controller,
+    model_followers,
+    model_moves,
+    model_obedience,
+    model_sequences,
+)
 from model.protocol import assignment
 from model.protocol.assignment import AssignmentRefused
 
@@ -139,6 +145,7 @@ ANSWERS: dict[tuple[str, str], Answer] = {
     ("reassignment", "reassignTrace"): model_moves.reassign_trace,
     ("reassignment", "reassignTraceKip455"): model_moves.reassign_trace_kip_455,
     ("reassignment", "guard"): model_moves.guard,
+    ("replica_manager", "leaderAndIsr"): model_obedience.leader_and_isr,
     ("request_sequences", "sequence"): model_sequences.sequence,
     ("truncation", "offsetTruncationState"): model_followers.truncation,
     ("truncation", "offsetTruncationStateOld"): model_followers.old_truncation,

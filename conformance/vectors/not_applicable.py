@@ -73,7 +73,7 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
                     "apiValidate",
                 ),
                 "replica_manager": (
-                    "stopReplica", "leaderAndIsr", "brokerEpoch", "fetchVisibility",
+                    "stopReplica", "brokerEpoch", "fetchVisibility",
                 ),
                 "replica_state_machine": ("startup",),
                 "request_batch": ("batch",),
@@ -138,6 +138,9 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
                "the model has no topics that are created, and no read that fails"),
         Except("replica_state_machine", "effects", lambda given: "zkState" not in given,
                "the model keeps no state of a replica apart from its broker's life"),
+        Except("replica_manager", "leaderAndIsr",
+               lambda given: not given["inReplicas"] or bool(given.get("offlineDir")),
+               "the model tells nobody who is not assigned, and has no log directories"),
         Except("reassignment", "guard", lambda given: "live" in given or "entriesLeft" in given,
                "the model asks all brokers alive, for one partition"),
         Except("leader_epoch_cache", "epochCache",
