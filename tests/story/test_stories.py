@@ -15,6 +15,7 @@ HISTORY = {"m2_is_lost", "two_fast_elections_diverge", "first_try_at_kip_320", "
            "two_controllers_are_obeyed", "winner_takes_itself_for_another",
            "older_leader_epoch_is_obeyed", "role_fails_half_way", "checkpoint_forgets",
            "zombie_fetcher_is_counted", "same_leader_is_not_asked", "epoch_is_not_recorded",
+           "own_write_looks_failed", "isr_is_written_blindly", "isr_is_counted_before_written",
            "isr_becomes_empty", "last_replica_standing", "unclean_election_loses",
            "reassign_replica_slips_back", "reassign_stranger_stays", "reassign_earlier_term",
            "reassign_other_entry_is_lost", "reassign_dead_target",
