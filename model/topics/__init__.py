@@ -41,6 +41,7 @@ from model.topics.completion import (
     request_is_removed,
     topic_node_is_removed,
 )
+from model.topics.conduct import CONDUCT
 from model.topics.creation import (
     controller_creates_states,
     controller_enlists_replicas,
@@ -125,7 +126,7 @@ SYSTEM = System(
         broker_obeys_leader_and_isr, broker_refuses_older_controller, broker_stops_replicas,
         broker_cannot_delete, leader_expands_isr, request_is_lost,
         dead_replica_is_reassigned),
-    claims=(*CLAIMS, *PROGRESS),
+    claims=(*CLAIMS, *CONDUCT, *PROGRESS),
     versions={
         **_RELEASES,
         "2.8": replace(

@@ -79,8 +79,8 @@ def may_lead(now, broker, partition, replica):
 
 def candidate_at(now, broker, partition, place):
     """The replica at a place of the list may lead."""
-    return some(BROKERS, lambda b: all_of(
-        now.cache[broker].known[partition][place] == b, may_lead(now, broker, partition, b)))
+    return some(PLACES, lambda at: all_of(at == place, some(BROKERS, lambda b: all_of(
+        now.cache[broker].known[partition][at] == b, may_lead(now, broker, partition, b)))))
 
 
 def next_leader(now, broker, partition):

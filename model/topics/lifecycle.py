@@ -83,7 +83,8 @@ def dead_replica_is_reassigned(now, new, broker, replica):
 
     def shorter(lists, p, k):
         before = some(PLACES, lambda at: all_of(at <= k, lists[p][at] == replica))
-        return when(before, lists[p][k + 1], lists[p][k])
+        last   = not_(some(PLACES, lambda at: at == k + 1))
+        return when(not_(before), lists[p][k], when(last, None, lists[p][k + 1]))
 
     new.zk.assignment = lam(PARTITIONS, lambda p: lam(PLACES, lambda k: shorter(
         now.zk.assignment, p, k)))

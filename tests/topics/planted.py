@@ -44,6 +44,46 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
     "zookeeper_is_known": (
         {"plain": True, "depth": 13, "without": ("additions_undone",), "bounds": TWO_PARTITIONS},
     ),
+    "lists_are_sound": (
+        {
+            "plain": True,
+            "depth": 2,
+            "dropped": (("admin_creates_topic", "no broker is twice in the list"),),
+            "bounds": ONE_CONTROLLER,
+        },
+    ),
+    "the_dead_do_nothing": (
+        {
+            "plain": True,
+            "depth": 9,
+            "dropped": (("broker_obeys_leader_and_isr", "the broker's process runs"),),
+            "bounds": {**ONE_CONTROLLER, "crashes": 1},
+        },
+    ),
+    "context_is_of_controllers": (
+        {
+            "plain": True,
+            "depth": 2,
+            "dropped": (("controller_reads_context", "the broker believes it is the controller"),),
+            "bounds": ONE_CONTROLLER,
+        },
+    ),
+    "the_cut_off_stand_still": (
+        {
+            "depth": 5,
+            "dropped": (("controller_reads_context", "it has a ZooKeeper session"),),
+            "bounds": NO_CRASH,
+        },
+    ),
+    "the_deposed_write_nothing": (
+        {
+            "depth": 11,
+            "dropped": (("controller_drops_request", "the epoch that it won is the newest"),),
+            "bounds": NO_CRASH,
+        },
+    ),
+    "a_process_is_down": ({"plain": True, "depth": None, "bounds": ONE_CONTROLLER},),
+    "a_controller_is_cut_off": ({"plain": True, "depth": None, "bounds": ONE_CONTROLLER},),
     "no_wedge": (
         {"plain": True, "depth": 8, "without": ("deletion_resumed",), "bounds": ONE_CONTROLLER},
         {
@@ -67,15 +107,25 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
     "a_deletion_is_complete": (
         {"depth": None, "missing": ("deletion_is_complete",), "bounds": ONE_CONTROLLER},
     ),
-    "a_replica_is_ineligible": ({"depth": None, "bounds": ONE_CONTROLLER},),
+    "a_replica_is_ineligible": ({"plain": True, "depth": None, "bounds": ONE_CONTROLLER},),
     "a_broker_returns_into_a_deletion": (
         {"depth": None, "missing": ("broker_starts", "broker_reconnects"), "bounds": NO_CRASH},
     ),
     "a_controller_rests": (
-        {"depth": None, "missing": ("broker_learns_it_won",), "bounds": ONE_CONTROLLER},
+        {
+            "plain": True,
+            "depth": None,
+            "missing": ("broker_learns_it_won",),
+            "bounds": ONE_CONTROLLER,
+        },
     ),
     "a_topic_is_led": (
-        {"depth": None, "missing": ("broker_obeys_leader_and_isr",), "bounds": ONE_CONTROLLER},
+        {
+            "plain": True,
+            "depth": None,
+            "missing": ("broker_obeys_leader_and_isr",),
+            "bounds": ONE_CONTROLLER,
+        },
     ),
     "a_zombie_deletes": ({"depth": None, "bounds": {**NO_CRASH, "controllers": 1}},),
 }

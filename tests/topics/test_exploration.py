@@ -96,3 +96,18 @@ def test_without_the_fence_a_deposed_controller_deletes_the_successor():
     unfenced: dict[str, object] = {"zk_writes_fenced": False}
 
     assert broken("2.3", "only_the_requested_is_deleted", unfenced, crashes=0) == 21
+
+
+def test_up_to_1_1_a_partition_that_is_added_can_keep_a_deletion_from_ever_ending():
+    mended: dict[str, object] = {"leaderless_replicas_stop": True}
+
+    assert broken("1.1", "no_wedge", {}, **SMALL) == 10
+    assert broken("1.1", "no_wedge", mended, **SMALL) is None
+
+
+def test_where_deletion_is_disabled_the_request_goes_and_the_topic_stays():
+    found = explore(SYSTEM.recorded("0.11"), SYSTEM.limits(SMALL), ["no_wedge"], engine="python")
+
+    assert found.claims["no_wedge"].verdict is Verdict.HOLDS
+    assert found.fired["controller_drops_request"] > 0
+    assert "topic_node_is_removed" not in {name for name, times in found.fired.items() if times}
