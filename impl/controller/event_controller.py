@@ -7,6 +7,7 @@ collapse into one.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 
 from impl.controller import imbalance
@@ -14,11 +15,12 @@ from impl.controller.broker_events import BrokerEvents
 from impl.controller.core import ControllerConfig, ControllerCore
 from impl.controller.partition_machine import PREFERRED, Failed
 from impl.controller.reassigner import Reassigner
-from impl.controller.request_batch import Send
+from impl.controller.request_batch import BatchNotSent, Send
 from impl.controller.states import PartitionState, ReplicaState
 from impl.releases import Release
 from impl.znodes import TopicPartition, paths
 from impl.znodes.access import ControllerMoved
+from impl.zookeeper.errors import SessionExpired
 from impl.zookeeper.port import Port
 from impl.zookeeper.znode import Event, EventType
 
@@ -131,14 +133,27 @@ class EventController:
         self.reassigner.targets.clear()
 
     def guarded(self, work: Callable[[], object]) -> None:
-        """Do an event's work; a fence that refuses ends the office."""
+        """Do an event's work; a fence that refuses ends the office, and so does a lost session.
+
+        A batch that was left unsent is an error of the controller itself: it lets another one try.
+        """
         if not self.active:
             return
         try:
             work()
-        except ControllerMoved as moved:
+        except (ControllerMoved, SessionExpired) as moved:
             self.moved_to = str(moved)
             self.resign()
+        except BatchNotSent as illegal:
+            self.moved_to = str(illegal)
+            self.trigger_move()
+
+    def trigger_move(self) -> None:
+        """``triggerControllerMove``: resign, and remove ``/controller`` so that brokers elect."""
+        version = self.core.context.epoch_version
+        self.resign()
+        with contextlib.suppress(ControllerMoved):  # somebody else has it already
+            self.core.client.delete_controller(version)
 
     def controller_changed(self, now_ms: int) -> None:
         """``/controller`` came, went or changed: resign if it is not me, stand if nobody is."""

@@ -122,6 +122,30 @@ def test_a_broker_stands_for_office_when_the_controller_is_gone():
     assert second.core.context.partition_state(T0) is PartitionState.ONLINE
 
 
+def test_a_controller_whose_session_is_gone_forgets_everything():
+    stage, controller = a_cluster()
+    a_topic(stage, controller, 1, 2)
+    stage.zookeeper.expire(controller.core.client.port.session)
+
+    controller.guarded(controller.topics_changed)
+
+    assert not controller.active
+    assert controller.core.context.partitions() == []
+
+
+def test_a_batch_that_was_left_unsent_moves_the_office_to_somebody_else():
+    stage, controller = a_cluster()
+    a_topic(stage, controller, 1, 2)
+    controller.core.batch.add_update_metadata([2], [])
+
+    controller.guarded(controller.core.partitions.trigger_online)
+
+    assert not controller.active
+    assert "might be lost" in str(controller.moved_to)
+    assert stage.admin.controller() is None
+    assert controller.core.batch.metadata_to == set()
+
+
 # Brokers
 
 
