@@ -55,11 +55,17 @@ class InductionCounterexample:
 class SmallScope:
     """The recorded system with few brokers and small numbers, as quantifier-free formulas."""
 
-    def __init__(self, proof: Proof, recorded: RecordedSystem, bounds: dict[str, int]) -> None:
-        self.proof = proof
+    def __init__(
+        self,
+        proof: Proof,
+        recorded: RecordedSystem,
+        bounds: dict[str, int],
+        also: Sequence[Term] = (),
+    ) -> None:
+        self.proof, self.also = proof, tuple(also)
         self.invariants: Sequence[Conjunct] = conjuncts(proof, recorded)
         terms = [one.term for one in self.invariants]
-        self.grounded = Grounded(recorded, bounds, [], also=terms)
+        self.grounded = Grounded(recorded, bounds, [], also=[*terms, *also])
         self.cells = [
             z3.Bool(cell.name) if cell.field.sort is BOOL else z3.Int(cell.name)
             for cell in self.grounded.cells
@@ -128,8 +134,12 @@ class SmallScope:
                 solver.add(symbol == value)
 
     def enabled(self, step: str) -> bool:
-        """Is the step possible in some state that obeys every invariant? (Non-vacuity.)"""
+        """Is the step possible in some state that obeys every invariant, and all of `also`?
+
+        (Non-vacuity: where it is not, every obligation of it holds for nothing.)
+        """
         solver = z3.Solver()
+        solver.add(*(self.lower(self.grounded.ground(term, {})) for term in self.also))
         solver.add(*self.domains)
         solver.add(*(self.lower(term) for term in self.grounded_invariants.values()))
         guards = [z3.And(*self.guard(one)) for one in self.instances(step)]

@@ -13,7 +13,7 @@ from model.replication.history.isr import (
     isr_write_is_heard,
     isr_write_is_refused,
     leader_expands_isr,
-    leader_goes_on_with_its_old_isr,
+    leader_gives_up_isr_write,
     leader_reads_its_isr_back,
     leader_shrinks_isr,
 )
@@ -53,9 +53,8 @@ def initial(new):
 
 _SHARED = (
     "broker_epoch", "leader_epoch_checked", "truncation", "fetch_fencing",
-    "isr_join_needs_epoch_start", "unclean_leader_election", "isr_write_conditional")
-
-_OF_2_3 = presets(_SHARED)["2.3"].switches
+    "isr_join_needs_epoch_start", "unclean_leader_election", "isr_write_conditional",
+    "lost_isr_answer_blocks")
 
 SYSTEM = System(
     name="replication_history",
@@ -71,19 +70,11 @@ SYSTEM = System(
         leader_sends_hw, follower_appends, follower_takes_hw, leader_advances_hw,
         leader_shrinks_isr, leader_expands_isr, isr_write_is_executed, isr_write_is_refused,
         isr_write_is_heard, isr_answer_is_lost, leader_reads_its_isr_back,
-        leader_goes_on_with_its_old_isr),
+        leader_gives_up_isr_write),
     claims=CLAIMS,
-    versions={
-        "2.3": Version(
-            "2.3", {**_OF_2_3, "lost_isr_answer_blocks": True},
-            "Kafka 2.3, but that a leader which may have lost its office in the middle of an ISR "
-            "write commits no more",
-            values={"truncation": ("hw", "kip_279")}),
-        "2.3_unanswered": Version(
-            "2.3_unanswered", {**_OF_2_3, "lost_isr_answer_blocks": False},
-            "Kafka 2.3 as it is: such a leader goes on with its old ISR, and can lose by it",
-            values={"truncation": ("hw", "kip_279")}),
-    },
+    versions={"2.3": Version(
+        "2.3", presets(_SHARED)["2.3"].switches, presets(_SHARED)["2.3"].about,
+        values={"truncation": ("hw", "kip_279")})},
     default_version="2.3",
     bounds={
         "brokers": Bound(2, 1, "replicas of the partition"),
@@ -92,10 +83,5 @@ SYSTEM = System(
         "records": Bound(1, 1, "records that producers write"),
         "versions": Bound(2, 1, "writes of the partition's state"),
     },
-    switches={
-        **{name: SWITCHES[name].about for name in _SHARED},
-        "lost_isr_answer_blocks":
-            "a leader whose ISR write was executed, not answered, and superseded, commits no more: "
-            "KIP-497 (2.7) has it count on both ISRs",
-    },
+    switches={name: SWITCHES[name].about for name in _SHARED},
 )

@@ -55,20 +55,24 @@ def isr_write_is_executed(now, new, epoch):
     bumped = now.zk.version + 1
     new.zk            = now.zk.but(isr=mine.written_isr, version=bumped)
     new.office[epoch] = mine.but(
-        write="executed", isr=mine.written_isr, zk_version=bumped, isr_before=mine.isr)
+        write="executed", isr=mine.written_isr, zk_version=bumped,
+        isr_before=mine.isr, version_before=mine.zk_version)
 
 
 @transition(only=lambda v: v.isr_write_conditional, epoch=EPOCHS)
 def isr_write_is_refused(now, new, epoch):
-    """The version is out of date: the leader is deposed, and goes on with the ISR that it has.
+    """The version is out of date, and the leader goes on without the write.
 
+    It cannot tell this from the refusal of a write that it sent again: so it counts on the larger
+    of the two ISRs here, too.
     Kafka: "Cached zkVersion not equal to that in zookeeper, skip updating ISR"
     """
     mine = now.office[epoch]
     require(mine.write == "sent",                           "an ISR write is on its way")
     require(mine.zk_version != now.zk.version,              "the version that it names is old")
 
-    new.office[epoch].write = "none"
+    isr = mine.isr.joined(mine.written_isr) if version.lost_isr_answer_blocks else mine.isr
+    new.office[epoch] = mine.but(write="none", isr=isr)
 
 
 @transition(epoch=EPOCHS)
@@ -100,15 +104,19 @@ def leader_reads_its_isr_back(now, new, epoch):
     new.office[epoch].write = "none"
 
 
-@transition(only=lambda v: not v.lost_isr_answer_blocks, epoch=EPOCHS)
-def leader_goes_on_with_its_old_isr(now, new, epoch):
-    """The answer was lost, and by now the state is another's: the leader forgets its write.
+@transition(epoch=EPOCHS)
+def leader_gives_up_isr_write(now, new, epoch):
+    """The answer was lost, and cannot be had: the state is another's by now, or the session ended.
 
-    Why: what it wrote was executed. A follower that it took in may have been elected since, and
-         the leader no longer waits for it: it can commit what that follower never saw.
+    The leader keeps its version, which is out of date if the write was executed. But it counts on
+    the larger of the two ISRs: whom it took in may have been elected since.
+    Why:   else it no longer waits for that follower, and commits what the follower never saw.
+    Kafka: up to 2.6 it goes on with its old ISR; from 2.7 both count (KIP-497)
     """
     mine = now.office[epoch]
     require(mine.write == "unanswered",                     "the write's answer was lost")
-    require(now.zk.epoch != epoch,                          "the state is of another epoch")
 
-    new.office[epoch] = mine.but(write="none", isr=mine.isr_before)
+    isr = mine.isr_before
+    if version.lost_isr_answer_blocks:
+        isr = mine.isr.joined(mine.isr_before)
+    new.office[epoch] = mine.but(write="none", isr=isr, zk_version=mine.version_before)

@@ -68,7 +68,8 @@ def broker_becomes_leader(now, new, broker, epoch):
     new.answer[broker]  = BLANK
     new.office[epoch]   = now.office[epoch].but(
         isr=request.isr, zk_version=request.version, start=now.log[broker].end,
-        known_end=lam(BROKERS, lambda other: None), write="none", written_isr=[], isr_before=[])
+        known_end=lam(BROKERS, lambda other: None), write="none", written_isr=[], isr_before=[],
+        version_before=0)
     new.began[epoch]        = True
     new.newest              = larger(now.newest, epoch)
     new.history[epoch]      = now.log[broker]

@@ -47,7 +47,7 @@ STATE = Record(
         start=ENDS,                             # where its epoch starts
         known_end=per(BROKERS, ENDS.or_none),   # what it knows of the others' ends
         write=WRITE, written_isr=SetOf(BROKERS),    # its ISR write under way
-        isr_before=SetOf(BROKERS))),            # the ISR before its last write
+        isr_before=SetOf(BROKERS), version_before=ZK_VERSIONS)),    # before its last write
     # A fetch request at an offset may arrive as one at a lower offset: so the furthest says all.
     asked=per(BROKERS, per(EPOCHS, ENDS.or_none)),
     answered=Relation(EPOCHS, OFFSETS, RECORDS),    # data sent by the leader of an epoch

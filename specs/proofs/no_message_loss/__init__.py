@@ -55,8 +55,9 @@ PROOF = Proof(
         "messages are lost, late, repeated and out of order at will; data goes to any follower of "
         "the epoch, one record at a time, and the high watermark travels apart from it",
         "a leader moves neither ISR nor high watermark while an ISR write of it is under way "
-        "(leaderIsrUpdateLock); if the write was executed, its answer lost, and by then the state "
-        "is another's, it commits no more: Kafka 2.3 goes on with its old ISR, and can lose by it",
+        "(leaderIsrUpdateLock); if it cannot tell whether a write was executed it counts on the "
+        "larger of the two ISRs, as from 2.7: up to 2.6 it goes on with its old one, and can lose "
+        "by it (--without lost_isr_answer_blocks)",
         "an answer about truncation is what the exchange of KIP-279 leads to: it cuts nothing that "
         "both logs have, and the last one leaves nothing else",
         "no retention, no compaction, no transactions; a producer's retry is another record",

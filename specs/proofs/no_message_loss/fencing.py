@@ -13,20 +13,24 @@ def current_versions_are_of_the_registered_epoch(now, e):
                    e == now.zk.epoch)
 
 
-@invariant("the leader of the registered epoch, once it leads, has the registered version",
-           why="it alone has changed the state since")
-def the_current_leader_has_the_version(now):
-    e = now.zk.epoch
-    return implies(now.began[e], now.office[e].zk_version == now.zk.version)
-
-
-@invariant("and the registered ISR, as written by itself",
+@invariant("once it leads, the leader of the registered epoch counts on all of the registered ISR",
            over=(BROKERS,),
            triggers=lambda now, b: [now.zk.isr.has(b), now.office[now.zk.epoch].isr.has(b)],
-           why="whom it counts on is who may be elected")
-def the_current_leader_has_the_isr(now, b):
+           why="who may be elected has what it commits")
+def the_current_leader_counts_on_the_isr(now, b):
     e = now.zk.epoch
-    return implies(now.began[e], now.office[e].isr.has(b) == now.zk.isr.has(b))
+    return implies(all_of(now.began[e], now.zk.isr.has(b)), now.office[e].isr.has(b))
+
+
+@invariant("and on nobody else, if its version is current",
+           over=(BROKERS,),
+           triggers=lambda now, b: [now.zk.isr.has(b), now.office[now.zk.epoch].isr.has(b)],
+           why="what it writes next adds to the registered ISR only whom it took in")
+def a_current_version_has_the_isr(now, b):
+    e = now.zk.epoch
+    return implies(
+        all_of(now.began[e], now.office[e].zk_version == now.zk.version, now.office[e].isr.has(b)),
+        now.zk.isr.has(b))
 
 
 @invariant("until its leader leads, the registered epoch's request has the registered version",
@@ -47,7 +51,7 @@ def a_fresh_request_has_the_isr(now, b):
                    now.request[e].isr.has(b) == now.zk.isr.has(b))
 
 
-@invariant("requests and leaders of older epochs have older versions",
+@invariant("requests and leaders of older epochs have older versions, and none has a newer one",
            over=(EPOCHS,), triggers=lambda now, e: [now.request[e].sent],
            why="they lose every conditional write from now on")
 def older_epochs_have_older_versions(now, e):
@@ -55,7 +59,8 @@ def older_epochs_have_older_versions(now, e):
     return all_of(
         implies(all_of(now.request[e].sent, old), now.request[e].version < now.zk.version),
         implies(now.request[e].sent, now.request[e].version <= now.zk.version),
-        implies(all_of(now.began[e], old), now.office[e].zk_version < now.zk.version))
+        implies(all_of(now.began[e], old), now.office[e].zk_version < now.zk.version),
+        implies(now.began[e], now.office[e].zk_version <= now.zk.version))
 
 
 @invariant("the leader that a request names is in the request's ISR",
@@ -82,7 +87,7 @@ def the_registered_leader_is_in_the_isr(now):
 
 
 INVARIANTS = (
-    current_versions_are_of_the_registered_epoch, the_current_leader_has_the_version,
-    the_current_leader_has_the_isr, a_fresh_request_has_the_version, a_fresh_request_has_the_isr,
+    current_versions_are_of_the_registered_epoch, the_current_leader_counts_on_the_isr,
+    a_current_version_has_the_isr, a_fresh_request_has_the_version, a_fresh_request_has_the_isr,
     older_epochs_have_older_versions, named_leaders_are_in_the_isr, leaders_are_in_their_isr,
     the_registered_leader_is_in_the_isr)

@@ -34,4 +34,31 @@ def who_is_taken_in_has_caught_up(now, e, b):
             now.asked[b][e] >= mine.start, now.asked[b][e] >= now.committed_in[e])))
 
 
-INVARIANTS = (writers_have_begun, writers_stay_in_the_isr, who_is_taken_in_has_caught_up)
+def is_unheard(now, e):
+    """ZooKeeper executed the write, and the leader does not know."""
+    return any_of(now.office[e].write == "executed", now.office[e].write == "unanswered")
+
+
+@invariant("as long as a leader has not heard of its executed write, what it had before is old",
+           over=(EPOCHS,), triggers=lambda now, e: [now.office[e].write],
+           why="a leader that gives up keeps a version by which it writes no more")
+def versions_before_are_old(now, e):
+    return implies(is_unheard(now, e), now.office[e].version_before < now.zk.version)
+
+
+@invariant("and whom it counted on before has asked for all that it committed",
+           over=(EPOCHS, BROKERS),
+           triggers=lambda now, e, b: [
+               (now.office[e].isr_before.has(b), now.committed_in[e]),
+               (now.office[e].isr_before.has(b), now.asked[b][e])],
+           why="a leader that gives up counts on the larger of the two ISRs")
+def isrs_before_asked_for_commits(now, e, b):
+    return implies(
+        all_of(is_unheard(now, e), now.office[e].isr_before.has(b), b != now.request[e].leader,
+               now.committed_in[e] > 0),
+        now.asked[b][e] >= now.committed_in[e])
+
+
+INVARIANTS = (
+    writers_have_begun, writers_stay_in_the_isr, who_is_taken_in_has_caught_up,
+    versions_before_are_old, isrs_before_asked_for_commits)
