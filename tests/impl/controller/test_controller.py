@@ -385,3 +385,17 @@ def test_metadata_names_offline_replicas_and_who_lives():
     assert isinstance(request, UpdateMetadata)
     assert request.partitions[T0].offline_replicas == (2,)
     assert request.live_brokers == (1,)
+
+
+def test_a_leader_epoch_is_not_raised_over_what_a_newer_controller_wrote():
+    stage, controller = a_cluster()
+    a_topic(stage, controller, 1, 2)
+    state = stage.state(T0)
+    assert state is not None
+    newer = LeaderIsrAndControllerEpoch(2, 5, (1, 2), 9, state.zk_version)
+    stage.admin.update_states({T0: newer})
+
+    assert controller.core.update_leader_epoch(T0) is None
+    after = stage.state(T0)
+    assert after is not None
+    assert (after.leader_epoch, after.controller_epoch) == (5, 9)
