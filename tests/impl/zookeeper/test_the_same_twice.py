@@ -126,7 +126,9 @@ class Twins(RuleBasedStateMachine):
 
     @rule(who=WHO, asked=st.lists(ASKED, min_size=1, max_size=4))
     def multi(self, who: int, asked: list[Asked]) -> None:
-        self.both(self.of(who), lambda port: port.multi([self.op(one, port) for one in asked]))
+        # The versions as they are now: by the time the second one is asked the first has written.
+        pairs = [(one, self.version(one.path, one.shift)) for one in asked]
+        self.both(self.of(who), lambda port: port.multi([self.op(*pair, port) for pair in pairs]))
 
     @rule(who=WHO, by_force=st.booleans())
     def end(self, who: int, by_force: bool) -> None:
@@ -161,12 +163,11 @@ class Twins(RuleBasedStateMachine):
         node = self.store.nodes.get(self.root + path)
         return -1 if shift is None or node is None else max(0, node.version + shift)
 
-    def op(self, asked: Asked, port: Port) -> Op:
+    def op(self, asked: Asked, version: int, port: Port) -> Op:
         path = self.root + asked.path
         if asked.kind is Create:
             owner = port.session if asked.ephemeral else NO_SESSION
             return Create(path, asked.text, owner, asked.sequential)
-        version = self.version(asked.path, asked.shift)
         if asked.kind is SetData:
             return SetData(path, asked.text, version)
         return Delete(path, version) if asked.kind is Delete else Check(path, version)
