@@ -113,6 +113,11 @@ SWITCHES: dict[str, Switch] = {
             "an assumption up to 2.6; KIP-497 (2.7)",
         ),
         Switch(
+            "min_insync_replicas", (1, 2),
+            "how many members the ISR must have for a record with acks=all",
+            "min.insync.replicas (KAFKA-1555, 0.8.2)",
+        ),
+        Switch(
             "isr_keeps_last_member", (False, True),
             "the controller never takes the last member out of the ISR",
             "KAFKA-708 (0.8); whatever unclean election is, since 1.1",
@@ -244,7 +249,7 @@ _FIXED_BEFORE: dict[str, object] = {
 
 _LEFT_OUT: dict[str, object] = {
     "epoch_taken_with_role": True, "isr_adopted_when_written": True, "isr_write_locks": True,
-    "lost_isr_answer_blocks": True,
+    "lost_isr_answer_blocks": True, "min_insync_replicas": 1,
     "log_survives_crash": True, "leader_drops_strangers": True, "epoch_noted_when_raised": True,
     "isr_takes_the_living": True,
     "dead_replicas_stay": True,

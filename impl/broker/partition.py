@@ -52,8 +52,11 @@ class Partition:
     """The memory of one replica, lost when its process crashes; the log is not part of it.
 
     Epochs, versions and offsets are -1 while there are none. ``known_end`` holds, at a leader, the
-    log end offset of each other replica as of its last fetch.
+    log end offset of each other replica as of its last fetch. ``min_insync_replicas`` is the
+    topic's configuration, here Kafka's default.
     """
+
+    min_insync_replicas = 1
 
     def __init__(self, broker: int, assignment: tuple[int, ...], log: ReplicaLog, hw: int) -> None:
         self.broker = broker
@@ -124,6 +127,11 @@ class Partition:
         self.hw = max(self.hw, self.high_watermark_candidate())
 
     # The ISR
+
+    @property
+    def is_under_min_isr(self) -> bool:
+        """Too few members, the leader included, for a record with acks=all."""
+        return len(self.isr) < self.min_insync_replicas
 
     def lags(self, replica: int) -> bool:
         """An ISR member whose known end is not the leader's own (2.1+; the time is a step)."""

@@ -8,6 +8,7 @@ from impl.broker.broker import Broker, SavedBroker
 from impl.controller.elections import STRATEGIES, Strategy
 from impl.journal import Journal
 from impl.world.network import Network, SavedNetwork
+from impl.world.told import SavedTold, Told
 from impl.zookeeper import KafkaZkClient, ZooKeeper
 from impl.zookeeper.store import Saved as SavedZooKeeper
 
@@ -23,6 +24,7 @@ class Snapshot:
     brokers: tuple[SavedBroker, ...]
     network: SavedNetwork
     next_record: int
+    told: SavedTold
 
 
 class Cluster:
@@ -52,6 +54,7 @@ class Cluster:
         self.client.create_top_level(self.assignment)
         self.network = Network(self.assignment)
         self.next_record = 0
+        self.told = Told()
         self.brokers = {
             broker: Broker(broker, self.assignment, self.client, self.journal)
             for broker in self.assignment
@@ -72,6 +75,7 @@ class Cluster:
             tuple(broker.save() for broker in self.brokers.values()),
             self.network.save(),
             self.next_record,
+            self.told.save(),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -87,6 +91,7 @@ class Cluster:
             broker.load(saved)
         self.network.load(snapshot.network)
         self.next_record = snapshot.next_record
+        self.told.load(snapshot.told)
 
 
 def strategy_named(name: str) -> Strategy:

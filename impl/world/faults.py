@@ -14,11 +14,15 @@ from impl.world.world import World
 
 @dataclass(frozen=True)
 class FaultProfile:
-    """Weights of what goes wrong: crashes, expiring sessions of live processes, lost messages."""
+    """Weights of what goes wrong: crashes, expiring sessions of live processes, lost messages.
+
+    Without ``clients`` nobody waits for acknowledgements, and nobody reads.
+    """
 
     crashes: int = 0
     sessions: int = 0
     losses: int = 0
+    clients: bool = True
 
 
 PROFILES: dict[str, FaultProfile] = {
@@ -27,6 +31,7 @@ PROFILES: dict[str, FaultProfile] = {
     "sessions": FaultProfile(sessions=6),
     "lossy": FaultProfile(losses=60),
     "everything": FaultProfile(crashes=4, sessions=5, losses=30),
+    "everything but clients": FaultProfile(crashes=4, sessions=5, losses=30, clients=False),
 }
 
 LIKELY = 300
@@ -99,7 +104,11 @@ def weight(world: World, step: Step, faults: FaultProfile) -> int:
             return USUAL if _leaderless(world, step.args[0]) else RARE
         case "controller_informs":
             return USUAL if _uninformed(world, step.args[1]) else RARE
-        case "leader_appends":
+        case "leader_acknowledges" | "leader_acknowledges_for_isr" | "consumer_reads":
+            return RARE * 3 if faults.clients else 0
+        case "leader_appends_for_isr" if not faults.clients:
+            return 0
+        case "leader_appends" | "leader_appends_for_isr":
             partition = broker.replicas.partition
             waiting = partition.log.end - partition.hw
             return USUAL if waiting < ENOUGH_UNCOMMITTED else RARE

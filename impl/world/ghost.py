@@ -33,6 +33,19 @@ class Ghost:
         self._logs_match()
         self._one_holder_an_epoch()
         self._brokers_obey_no_older_epoch()
+        self._clients_were_told_the_truth()
+
+    def _clients_were_told_the_truth(self) -> None:
+        told = self.world.told
+        committed = {record for record, _ in self.committed}
+        for record in told.acknowledged:
+            if told.acks[record] == "all":
+                _claim(
+                    record in committed, f"record {record} was acknowledged and is not committed"
+                )
+        for offset, record_read in told.read.items():
+            _claim(self.committed[offset] == record_read, f"offset {offset} was read otherwise")
+        _claim(not told.differed, "two reads of one offset gave two records")
 
     def _committed_records_stay(self) -> None:
         for number, broker in self.world.brokers.items():

@@ -1,4 +1,4 @@
-"""Steps of replication: appends, epoch questions, fetches, the high watermark."""
+"""Steps of replication: epoch questions, fetches, the high watermark."""
 
 from __future__ import annotations
 
@@ -31,13 +31,6 @@ def _answers_refusal(world: Cluster, leader: int) -> str | None:
     if not server.up:
         return PROCESS_IS_UP
     return ISR_IS_UNLOCKED if server.replicas.partition.locked else None
-
-
-def leader_appends(world: Cluster, broker: int) -> None:
-    """A producer's record: the next id of the world, in the leader's epoch."""
-    partition = world.brokers[broker].replicas.partition
-    partition.log.append((world.next_record, partition.leader_epoch))
-    world.next_record += 1
 
 
 # A follower asks
@@ -167,7 +160,6 @@ TO_FOLLOWER = ("leader", "follower")
 TO_LEADER = ("follower", "leader")
 
 KINDS = (
-    StepKind("leader_appends", BROKER, each_broker, _leads_refusal, leader_appends),
     StepKind("follower_asks_epoch", BROKER, each_broker, _asks_epoch_refusal, follower_asks_epoch),
     StepKind(
         "leader_answers_epoch", TO_FOLLOWER, each_pair, _answers_epoch_refusal, leader_answers_epoch

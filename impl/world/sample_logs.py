@@ -26,7 +26,7 @@ SEED = 420
 
 STEPS = 770
 BROKERS = 3
-FAULTS = "everything"
+FAULTS = "everything but clients"
 FAULTY_BROKER = 1
 
 

@@ -10,7 +10,7 @@ import difflib
 
 from impl.controller.elections import Strategy
 from impl.journal import Journal
-from impl.world import control, delivery, isr, lifecycle, replication
+from impl.world import clients, control, delivery, isr, lifecycle, replication
 from impl.world.cluster import Cluster
 from impl.world.observation import Observation, observe
 from impl.world.steps import Step, StepKind, StepNotPossible
@@ -18,7 +18,14 @@ from impl.world.steps import Step, StepKind, StepNotPossible
 KINDS: dict[str, StepKind] = {
     kind.name: kind
     for kind in sorted(
-        (*lifecycle.KINDS, *control.KINDS, *delivery.KINDS, *replication.KINDS, *isr.KINDS),
+        (
+            *lifecycle.KINDS,
+            *control.KINDS,
+            *delivery.KINDS,
+            *replication.KINDS,
+            *isr.KINDS,
+            *clients.KINDS,
+        ),
         key=lambda kind: kind.name,
     )
 }

@@ -17,6 +17,8 @@ from model.protocol.office import (
 )
 from model.protocol.zookeeper import session_expires
 from model.replication.claims import CLAIMS
+from model.replication.clients import CLIENTS
+from model.replication.consumer import consumer_reads
 from model.replication.controller import (
     controller_election_conflicts,
     controller_election_is_fenced,
@@ -35,7 +37,6 @@ from model.replication.fetching import (
     follower_asks_records,
     leader_advances_hw,
     leader_answers_fetch,
-    leader_appends,
     leader_refuses_fetch,
 )
 from model.replication.health import HEALTH
@@ -66,6 +67,14 @@ from model.replication.orders import (
     older_controller_is_refused,
     older_epoch_is_refused,
 )
+from model.replication.producer import (
+    leader_acknowledges,
+    leader_acknowledges_for_isr,
+    leader_appends,
+    leader_appends_for_isr,
+    leader_has_too_few_in_sync,
+    leader_is_left_with_too_few,
+)
 from model.replication.state import STATE
 from model.replication.truncation import (
     epoch_answer_is_ignored,
@@ -90,7 +99,8 @@ _SWITCHES = (
     "unclean_leader_election", "isr_write_conditional", "isr_write_read_back",
     "isr_adopted_when_written", "isr_write_locks",
     "lost_isr_answer_blocks", "isr_keeps_last_member", "leader_epoch_checked",
-    "epoch_taken_with_role", "checkpoint_complete", "winner_finds_itself", "log_survives_crash")
+    "epoch_taken_with_role", "checkpoint_complete", "winner_finds_itself", "log_survives_crash",
+    "min_insync_replicas")
 
 SYSTEM = System(
     name="replication",
@@ -111,13 +121,16 @@ SYSTEM = System(
         older_controller_is_refused, older_epoch_is_refused,
         follower_asks_epoch, leader_answers_epoch, leader_refuses_epoch,
         follower_truncates, epoch_answer_is_ignored,
-        leader_appends, follower_asks_records, leader_answers_fetch, leader_refuses_fetch,
+        leader_appends, leader_appends_for_isr, leader_has_too_few_in_sync,
+        leader_acknowledges, leader_acknowledges_for_isr, leader_is_left_with_too_few,
+        consumer_reads,
+        follower_asks_records, leader_answers_fetch, leader_refuses_fetch,
         follower_appends, fetch_answer_is_ignored, fetch_is_lost, leader_advances_hw,
         leader_shrinks_isr, leader_shrink_is_refused,
         leader_expands_isr, leader_expand_is_refused,
         leader_learns_isr_is_written, isr_answer_is_lost, leader_finds_isr_written,
         leader_learns_isr_is_refused, leader_gives_up_isr_write),
-    claims=(*CLAIMS, *HEALTH),
+    claims=(*CLAIMS, *CLIENTS, *HEALTH),
     versions=presets(_SWITCHES),
     default_version="2.3",
     bounds={

@@ -1,4 +1,4 @@
-"""Records and the high watermark: append, fetch as request and answer, the HW one round behind."""
+"""Records and the high watermark: fetch as request and answer, the HW one round behind."""
 
 from model.language import (
     BLANK,
@@ -22,21 +22,6 @@ from model.protocol.state import BROKERS
 from model.replication.isr_lock import is_unlocked
 from model.replication.state import ENDS, OFFSETS
 from model.replication.truncation import leads_as_asked, still_follows
-
-
-@transition(broker=BROKERS)
-def leader_appends(now, new, broker):
-    """A producer's record is appended by a broker that believes it leads."""
-    mine, log = now.replica[broker], now.log[broker]
-    require(mine.role == "leader",                         "the broker believes it leads")
-    if version.isr_write_locks:
-        # redundant because a record more changes no ISR: it waits as Kafka's does.
-        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
-
-    new.log[broker]  = log.append(id=now.next_record, epoch=mine.epoch)
-    if version.epoch_recorded == "on_append":              # up to 1.1, KAFKA-7415
-        new.replica[broker].latest_epoch = mine.epoch
-    new.next_record  = now.next_record + 1
 
 
 @transition(broker=BROKERS, leader=BROKERS)

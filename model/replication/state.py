@@ -32,6 +32,7 @@ ROLES = Names("role", ("none", "leader", "follower"))
 FETCH = Names("fetch", (
     "idle", "asks_epoch", "epoch_is_answered", "asks_records", "records_are_answered",
     "given_up"))                                # only before KAFKA-7786
+ACKS = Names("acks", ("none", "one", "all"))
 ISR_WRITES = Names("isr write", ("none", "applied", "refused"))
 
 STATE = Record(
@@ -76,5 +77,11 @@ STATE = Record(
     # What was committed: raised above by a leader's high watermark, at any time
     committed=ghost(Record(end=ENDS, at=per(OFFSETS, Record(id=RECORDS, epoch=LEADER_EPOCHS)))),
     committed_twice=ghost(BOOL),                # two records were committed at one offset
+    # What producers asked for, by record, and which records they were told are written
+    acks=ghost(per(RECORDS, ACKS)),
+    acknowledged=ghost(SetOf(RECORDS)),
+    # What consumers read, by offset, and whether two ever read different records at one
+    read=ghost(per(OFFSETS, Record(done=BOOL, id=RECORDS, epoch=LEADER_EPOCHS))),
+    read_differed=ghost(BOOL),
     gave_up=ghost(SetOf(BROKERS)),              # leaders whose session ended before the answer came
 )

@@ -50,6 +50,30 @@ def test_runs_see_zombies_while_records_are_committed() -> None:
     assert controllers >= 2
 
 
+def test_a_client_that_was_told_otherwise_is_noticed() -> None:
+    simulator = Simulator(2, "none")
+    ghost = Ghost(simulator.world)
+    for _ in range(400):
+        simulator.advance()
+        ghost.look()
+    told = simulator.world.told
+    before = told.save()
+    unheard = next(r for r, acks in told.acks.items() if acks == "all")
+
+    told.acknowledged.add(simulator.world.next_record)
+    told.acks[simulator.world.next_record] = "all"
+    with pytest.raises(ClaimBroken, match="was acknowledged and is not committed"):
+        ghost.look()
+    told.load(before)
+    told.read[0] = (unheard, 99)
+    with pytest.raises(ClaimBroken, match="offset 0 was read otherwise"):
+        ghost.look()
+    told.load(before)
+    told.differed.add(0)
+    with pytest.raises(ClaimBroken, match="two reads of one offset"):
+        ghost.look()
+
+
 def first_broken(seeds: range) -> str:
     for seed in seeds:
         for faults in ("everything", "crashes", "sessions"):

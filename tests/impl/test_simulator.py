@@ -40,9 +40,9 @@ def test_another_seed_gives_another_run() -> None:
 
 
 def test_every_step_is_taken_in_a_campaign() -> None:
-    # In the run of seed 14 a session ends before an ISR write is read back, in that of 35 a deposed
+    # In the run of seed 8 a session ends before an ISR write is read back, in that of 85 a deposed
     # leader would take a replica back: the rarest of all.
-    campaign = run_campaign((14, 35, *range(6)), steps=600)
+    campaign = run_campaign((8, 85, *range(6)), steps=600)
 
     assert campaign.never_taken == ()
     assert set(campaign.taken) == set(KINDS)

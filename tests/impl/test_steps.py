@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from impl import KINDS, Simulator, Step, StepNotPossible, World
+from impl.broker import Partition
 
 
 def take(world: World, *steps: str) -> None:
@@ -372,11 +373,74 @@ def test_the_assignment_order_strategy_allows_one_candidate() -> None:
         take(world, "controller_elects_leader 1 2")
 
 
+def test_a_producer_with_acks_all_hears_when_the_high_watermark_has_passed_its_record() -> None:
+    world = with_leader(1)
+    take(world, "leader_appends_for_isr 1")
+    with pytest.raises(StepNotPossible, match="the high watermark has passed the record — false"):
+        take(world, "leader_acknowledges_for_isr 1 0")
+    shrink(world, 1, 2)
+    shrink(world, 1, 3)
+
+    take(world, "leader_advances_hw 1", "leader_acknowledges_for_isr 1 0")
+
+    assert world.told.acknowledged == {0}
+
+
+def test_a_producer_with_acks_1_hears_at_once_and_one_with_acks_all_does_not() -> None:
+    world = with_leader(1)
+    take(world, "leader_appends 1", "leader_appends_for_isr 1")
+
+    take(world, "leader_acknowledges 1 0", "leader_acknowledges 1 1")
+
+    assert world.told.acknowledged == {0}
+
+
+def test_a_leader_answers_for_records_of_its_own_epoch_only() -> None:
+    world = with_leader(1)
+    take(world, "leader_appends 1")
+    take(world, "controller_elects_leader 1 1", "leader_and_isr_arrives 1 2 1")
+
+    with pytest.raises(StepNotPossible, match="the record is of the leader's own epoch — false"):
+        take(world, "leader_acknowledges 1 0")
+    with pytest.raises(StepNotPossible, match="the record is in the leader's log — false"):
+        take(world, "leader_acknowledges 1 1")
+
+
+def test_consumers_read_below_the_high_watermark_and_remember_what_they_read() -> None:
+    world = with_leader(1)
+    take(world, "leader_appends 1")
+    with pytest.raises(StepNotPossible, match="the offset is below the high watermark — false"):
+        take(world, "consumer_reads 1 0")
+    shrink(world, 1, 2)
+    shrink(world, 1, 3)
+    take(world, "leader_advances_hw 1", "consumer_reads 1 0", "consumer_reads 1 0")
+
+    before = world.snapshot()
+    world.told.reads(0, (9, 9))
+
+    assert (world.told.read, world.told.differed) == ({0: (0, 1)}, {0})
+    world.restore(before)
+    assert world.told.differed == set()
+
+
+def test_acks_all_is_refused_while_the_isr_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Partition, "min_insync_replicas", 3)
+    world = with_leader(1)
+    take(world, "leader_appends_for_isr 1")
+
+    shrink(world, 1, 2)
+
+    with pytest.raises(StepNotPossible, match=r"min\.insync\.replicas members — false"):
+        take(world, "leader_appends_for_isr 1")
+    take(world, "leader_appends 1")
+
+
 REASONS = {
     "broker_checkpoints_hw": 2,
     "broker_crashes": 1,
     "broker_reconnects": 2,
     "broker_starts": 2,
+    "consumer_reads": 2,
     "controller_checks_outcome": 1,
     "controller_elects_leader": 5,
     "controller_informs": 5,
@@ -394,17 +458,20 @@ REASONS = {
     "follower_asks_records": 3,
     "follower_truncates": 1,
     "isr_answer_is_lost": 1,
+    "leader_acknowledges": 1,
+    "leader_acknowledges_for_isr": 2,
     "leader_advances_hw": 3,
     "leader_and_isr_arrives": 2,
     "leader_and_isr_is_lost": 0,
-    "leader_answers_epoch": 2,
+    "leader_answers_epoch": 3,
     "leader_answers_fetch": 3,
     "leader_appends": 2,
+    "leader_appends_for_isr": 2,
     "leader_expand_is_refused": 6,
     "leader_expands_isr": 6,
     "leader_gives_up_isr_write": 2,
     "leader_learns_isr_is_written": 1,
-    "leader_reads_isr_back": 1,
+    "leader_reads_isr_back": 2,
     "leader_shrink_is_refused": 6,
     "leader_shrinks_isr": 6,
     "session_expires": 1,

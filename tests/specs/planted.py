@@ -16,7 +16,8 @@ class Bug:
 
     `version` and `without` are history's bugs. `dropped` are (step, reason) of requirements taken
     out; `missing` are steps taken out, which is how a `sometimes` comes to be false (depth None);
-    `unfair` are steps that no claim treats fairly any more. `plain`: found by generated Python,
+    `unfair` are steps that no claim treats fairly any more. `changed` are switches with more than
+    two values. `plain`: found by generated Python,
     where few states are enough and machine code would take longer to make.
     """
 
@@ -28,11 +29,12 @@ class Bug:
     unfair: tuple[str, ...] = ()
     bounds: Mapping[str, int] = field(default_factory=dict)
     plain: bool = False
+    changed: Mapping[str, object] = field(default_factory=dict)
 
     def planted(self, system: str) -> RecordedSystem:
         """The system with the bug in it; what is taken out must have been there."""
         changed: dict[str, object] = dict.fromkeys(self.without, False)
-        recorded = SYSTEMS[system].recorded(self.version, changed)
+        recorded = SYSTEMS[system].recorded(self.version, {**changed, **self.changed})
         for name, reason in self.dropped:
             step = next(one for one in recorded.steps if one.transition.name == name)
             kept = [one for one in step.requires if one.reason != reason]
@@ -50,6 +52,7 @@ class Bug:
 
 OUT_OF_THE_ISR = ("controller_elects_leader", "the candidate is in the ISR that it read")
 UNKNOWN_ENDS = ("leader_advances_hw", "it knows the end of every ISR member")
+NOT_COMMITTED = ("leader_acknowledges_for_isr", "the high watermark has passed it")
 ANOTHER_LEADS = ("broker_becomes_leader", "the request names the broker the leader")
 ANY_ISR = ("controller_elects_leader", "the new ISR is part of the registered one")
 ONE_TERM = {"epoch": 1, "versions": 1}
@@ -197,6 +200,23 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("replication", "checkpoint_survives_start"): (
         Bug(15, without=("checkpoint_complete",), bounds={"crashes": 1}),
     ),
+    ("replication", "acknowledged_is_never_lost"): (Bug(8, dropped=(NOT_COMMITTED,)),),
+    ("replication", "acknowledged_has_copies"): (
+        Bug(14, dropped=(NOT_COMMITTED,)),
+        Bug(
+            11,
+            changed={"min_insync_replicas": 2},
+            dropped=(("leader_acknowledges_for_isr", "its ISR has min.insync.replicas members"),),
+        ),
+    ),
+    ("replication", "reads_agree"): (Bug(10, dropped=(UNKNOWN_ENDS,)),),
+    ("replication", "a_record_is_acknowledged_by_the_isr"): (
+        Bug(None, missing=("leader_acknowledges_for_isr",), bounds=ONE_TERM),
+    ),
+    ("replication", "an_acknowledged_record_is_lost"): (
+        Bug(None, missing=("leader_acknowledges",), bounds=ONE_TERM),
+    ),
+    ("replication", "a_record_is_read"): (Bug(None, missing=("consumer_reads",), bounds=ONE_TERM),),
     ("replication", "an_isr_write_is_unheard"): (
         Bug(None, missing=("leader_shrinks_isr", "leader_expands_isr")),
     ),

@@ -55,7 +55,9 @@ def test_every_switch_is_used_by_an_entry_or_breaks_a_claim_or_differs_between_r
     differing = {
         name for name in SWITCHES if len({values[name] for _, values in RELEASES.values()}) > 1
     }
-    planted = {name for bugs in BUGS.values() for bug in bugs for name in bug.without}
+    planted = {
+        name for bugs in BUGS.values() for bug in bugs for name in (*bug.without, *bug.changed)
+    }
     used_by_a_system = {name for system in SYSTEMS.values() for name in system.switches}
 
     assert set(SWITCHES) <= thrown | differing | planted

@@ -1,0 +1,123 @@
+"""Steps of clients: producers that ask for acks=0, 1 or all, and consumers that read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from impl.world.cluster import Cluster
+from impl.world.steps import ISR_IS_UNLOCKED, LEADS, StepKind, each_broker
+
+WORTH_ASKING = 3
+"""Acknowledgements and reads are tried at so many of a leader's last offsets."""
+
+
+def each_last_offset(world: Cluster) -> Iterable[tuple[int, int]]:
+    """(broker, offset) for the last offsets of every broker that believes it leads."""
+    for broker, server in world.brokers.items():
+        if server.replicas.partition.leads:
+            for offset in range(max(server.log.end - WORTH_ASKING, 0), server.log.end):
+                yield broker, offset
+
+
+def _leads_refusal(world: Cluster, broker: int) -> str | None:
+    partition = world.brokers[broker].replicas.partition
+    if not partition.leads:
+        return LEADS
+    return ISR_IS_UNLOCKED if partition.locked else None
+
+
+def _for_isr_refusal(world: Cluster, broker: int) -> str | None:
+    refused = _leads_refusal(world, broker)
+    return refused or _too_few(world, broker)
+
+
+def _too_few(world: Cluster, broker: int) -> str | None:
+    few = world.brokers[broker].replicas.partition.is_under_min_isr
+    return "the ISR has min.insync.replicas members" if few else None
+
+
+def _append(world: Cluster, broker: int, acks: str) -> None:
+    partition = world.brokers[broker].replicas.partition
+    partition.log.append((world.next_record, partition.leader_epoch))
+    world.told.acks[world.next_record] = acks
+    world.next_record += 1
+
+
+def leader_appends(world: Cluster, broker: int) -> None:
+    """A producer's record with acks=0 or 1: the next id of the world, in the leader's epoch."""
+    _append(world, broker, "one")
+
+
+def leader_appends_for_isr(world: Cluster, broker: int) -> None:
+    """Likewise with acks=all."""
+    _append(world, broker, "all")
+
+
+def _acknowledges_refusal(world: Cluster, broker: int, offset: int) -> str | None:
+    partition = world.brokers[broker].replicas.partition
+    if not partition.leads:
+        return LEADS
+    if not 0 <= offset < partition.log.end:
+        return "the record is in the leader's log"
+    if partition.log.records[offset][1] != partition.leader_epoch:
+        return "the record is of the leader's own epoch"
+    return None
+
+
+def leader_acknowledges(world: Cluster, broker: int, offset: int) -> None:
+    """acks=1: the producer hears that the leader has its record."""
+    world.told.hears(world.brokers[broker].log.records[offset][0], "one")
+
+
+def _replicated_refusal(world: Cluster, broker: int, offset: int) -> str | None:
+    refused = _acknowledges_refusal(world, broker, offset)
+    if refused is None and offset >= world.brokers[broker].replicas.partition.hw:
+        return "the high watermark has passed the record"
+    return refused or _too_few(world, broker)
+
+
+def leader_acknowledges_for_isr(world: Cluster, broker: int, offset: int) -> None:
+    """acks=all: the producer hears that every ISR member has its record."""
+    world.told.hears(world.brokers[broker].log.records[offset][0], "all")
+
+
+def _reads_refusal(world: Cluster, broker: int, offset: int) -> str | None:
+    refused = _leads_refusal(world, broker)
+    if refused is None and not 0 <= offset < world.brokers[broker].replicas.partition.hw:
+        return "the offset is below the high watermark"
+    return refused
+
+
+def consumer_reads(world: Cluster, broker: int, offset: int) -> None:
+    """A consumer is given the record at an offset."""
+    world.told.reads(offset, world.brokers[broker].log.records[offset])
+
+
+BROKER = ("broker",)
+RECORD = ("broker", "offset")
+
+KINDS = (
+    StepKind("leader_appends", BROKER, each_broker, _leads_refusal, leader_appends),
+    StepKind(
+        "leader_appends_for_isr", BROKER, each_broker, _for_isr_refusal, leader_appends_for_isr
+    ),
+    StepKind(
+        "leader_acknowledges",
+        RECORD,
+        each_last_offset,
+        _acknowledges_refusal,
+        leader_acknowledges,
+        fixed=False,
+    ),
+    StepKind(
+        "leader_acknowledges_for_isr",
+        RECORD,
+        each_last_offset,
+        _replicated_refusal,
+        leader_acknowledges_for_isr,
+        fixed=False,
+    ),
+    StepKind(
+        "consumer_reads", RECORD, each_last_offset, _reads_refusal, consumer_reads, fixed=False
+    ),
+)

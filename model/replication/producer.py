@@ -1,0 +1,125 @@
+"""Producers: records with acks=0, 1 or all, and what each is promised.
+
+Which acks a record was sent with is nobody's memory but the producer's, and history here: a leader
+answers acks=1 when the record is in its log, acks=all when its high watermark has passed it. That
+a leader answers in a later epoch of its own as well (its purgatory outlives the epoch) is left out:
+the answer says the same then.
+
+Source: ReplicaManager.appendRecords, Partition.appendRecordsToLeader,
+checkEnoughReplicasReachOffset (2.3)
+"""
+
+from model.language import all_of, how_many, not_, require, transition, version, when
+from model.protocol.state import BROKERS
+from model.replication.isr_lock import is_unlocked
+from model.replication.state import OFFSETS
+
+
+def asks_for_more(v):
+    return v.min_insync_replicas > 1
+
+
+def enough(now, leader):
+    """The leader's ISR, itself included, has min.insync.replicas members."""
+    isr = now.replica[leader].isr
+    return how_many(BROKERS, lambda b: isr.has(b)) >= version.min_insync_replicas
+
+
+def append(now, new, leader, acks):
+    mine = now.replica[leader]
+    new.log[leader]            = now.log[leader].append(id=now.next_record, epoch=mine.epoch)
+    if version.epoch_recorded == "on_append":              # up to 1.1, KAFKA-7415
+        new.replica[leader].latest_epoch = mine.epoch
+    new.next_record            = now.next_record + 1
+    new.acks[now.next_record]  = acks
+
+
+@transition(broker=BROKERS)
+def leader_appends(now, new, broker):
+    """A record is appended by a broker that believes it leads; its producer asked for acks=0 or 1.
+
+    With acks=0 nobody waits for an answer: such a record is never acknowledged.
+    """
+    require(now.replica[broker].role == "leader",          "the broker believes it leads")
+    if version.isr_write_locks:
+        # redundant because a record more changes no ISR: it waits as Kafka's does.
+        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+
+    append(now, new, broker, "one")
+
+
+@transition(broker=BROKERS)
+def leader_appends_for_isr(now, new, broker):
+    """A record with acks=all is appended, where the ISR is large enough to be asked.
+
+    Refused: leader_has_too_few_in_sync
+    """
+    require(now.replica[broker].role == "leader",          "the broker believes it leads")
+    if version.isr_write_locks:
+        # redundant because a record more changes no ISR: it waits as Kafka's does.
+        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+    if version.min_insync_replicas > 1:
+        # redundant because it is asked again when the record is acknowledged.
+        require(enough(now, broker),                      "its ISR has min.insync.replicas members")
+
+    append(now, new, broker, "all")
+
+
+@transition(only=asks_for_more, broker=BROKERS)
+def leader_has_too_few_in_sync(now, new, broker):
+    """NOT_ENOUGH_REPLICAS: a record with acks=all is not appended; nothing changes."""
+    require(now.replica[broker].role == "leader",          "the broker believes it leads")
+    if version.isr_write_locks:
+        # redundant because a refusal changes nothing: it waits as Kafka's does.
+        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+    # redundant because a refusal changes nothing.
+    require(not_(enough(now, broker)),                    "its ISR has too few members")
+
+
+def require_own(now, broker, offset):
+    log, mine = now.log[broker], now.replica[broker]
+    require(mine.role == "leader",                         "the broker believes it leads")
+    require(offset < log.end,                             "the record is in its log")
+    require(log[offset].epoch == mine.epoch,              "the record is of the leader's own epoch")
+
+
+def answer(now, new, record, acks):
+    """The producer hears that its record is written, if that is what it asked for."""
+    new.acknowledged = when(
+        now.acks[record] == acks, now.acknowledged.including(record), now.acknowledged)
+
+
+@transition(broker=BROKERS, offset=OFFSETS)
+def leader_acknowledges(now, new, broker, offset):
+    """acks=1: the leader has the record, and its producer is told so; it may be lost yet."""
+    require_own(now, broker, offset)
+
+    answer(now, new, now.log[broker][offset].id, "one")
+
+
+@transition(broker=BROKERS, offset=OFFSETS)
+def leader_acknowledges_for_isr(now, new, broker, offset):
+    """acks=all: the high watermark has passed the record, and its producer is told so.
+
+    Kafka: DelayedProduce.tryComplete
+    Refused: leader_is_left_with_too_few
+    """
+    require_own(now, broker, offset)
+    require(offset < now.replica[broker].hw,              "the high watermark has passed it")
+    if version.min_insync_replicas > 1:
+        require(enough(now, broker),                      "its ISR has min.insync.replicas members")
+
+    answer(now, new, now.log[broker][offset].id, "all")
+
+
+@transition(only=asks_for_more, broker=BROKERS, offset=OFFSETS)
+def leader_is_left_with_too_few(now, new, broker, offset):
+    """NOT_ENOUGH_REPLICAS_AFTER_APPEND: the record stays, and its producer is told of an error."""
+    require_own(now, broker, offset)
+    require(offset < now.replica[broker].hw,              "the high watermark has passed it")
+    require(not_(enough(now, broker)),                    "its ISR has too few members")
+
+    record = now.log[broker][offset].id
+    new.acks[record] = when(
+        all_of(now.acks[record] == "all", not_(now.acknowledged.has(record))), "none",
+        now.acks[record])
