@@ -144,6 +144,32 @@ class Hint:
 
 
 @dataclass(frozen=True)
+class Lemma:
+    """What follows, in any one state, from the invariants and lemmas that it names."""
+
+    statement: Invariant
+    using: tuple[Invariant, ...]
+
+
+def lemma(
+    sentence: str,
+    *,
+    why: str,
+    using: tuple[Invariant | Lemma, ...],
+    over: tuple[Sort, ...] = (),
+    triggers: Triggers | None = None,
+) -> Callable[[Formula], Lemma]:
+    """Declares a lemma: heavy arithmetic with the few premises that it needs."""
+
+    def declare(function: Formula) -> Lemma:
+        premises = tuple(one.statement if isinstance(one, Lemma) else one for one in using)
+        stated = Invariant(function.__name__, sentence, why, function, over, triggers)
+        return Lemma(stated, premises)
+
+    return declare
+
+
+@dataclass(frozen=True)
 class Proof:
     """A claim of a system, and the invariants that prove it for any number of brokers."""
 
@@ -159,6 +185,8 @@ class Proof:
     """By step."""
     groups: Mapping[str, tuple[Invariant, ...]] = field(default_factory=dict)
     """The same invariants under the headings by which a reader finds them."""
+    lemmas: tuple[Lemma, ...] = ()
+    """In order: a lemma may use those before it. They tie the system's steps to finer ones."""
 
     @property
     def by_triggers(self) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 import z3
 
-from model.language import RecordedSystem
+from model.language import ProtocolError, RecordedSystem
 from model.language.recording import Recorded
 from model.language.sorts import Sort
 from model.language.z3_code import Z3Code
@@ -26,6 +26,7 @@ from specs.verdict import Verdict
 
 INITIALLY = "initially"
 IMPLIED = "implies the claim"
+LEMMA = "lemma"
 DOMAINS = "values_stay_in_their_domains"
 
 
@@ -114,8 +115,8 @@ def prove(
     """Discharges every obligation; `brokers` None is any number of them.
 
     A number too small to mean anything is refused: of no brokers everything is true. With `steps`
-    only their obligations are asked, which proves nothing by itself. An obligation is proved if
-    all `solvers` say so. `export` is given each question before it is asked, with the obligation.
+    only their obligations are asked (LEMMA: those of the lemmas), which proves nothing by itself.
+    An obligation is proved if all `solvers` say so. `export` is given each question before it is asked, with the obligation.
     """
     if brokers is not None:
         recorded.system.limits({"brokers": brokers})
@@ -160,9 +161,29 @@ class _Prover:
         for step in self.recorded.steps:
             if self.steps is None or step.transition.name in self.steps:
                 self._keep_all(step)
+        if self.steps is None or LEMMA in self.steps:
+            self._lemmas()
         if self.steps is None:
             self._imply()
         return self.result
+
+    def _lemmas(self) -> None:
+        known = {one.name for one in self.proof.invariants}
+        domains = self._domains(self.state, set(self.recorded.fields))
+        for one in self.proof.lemmas:
+            unknown = [premise.name for premise in one.using if premise.name not in known]
+            if unknown:
+                raise ProtocolError(
+                    f"{one.statement.name} uses {unknown[0]}, which is no invariant of the proof "
+                    "and no lemma before it"
+                )
+            premises = [
+                self.formulas.hypothesis(self.formulas.invariant(premise), self.state)
+                for premise in one.using
+            ]
+            goals = self.formulas.goals(self.formulas.invariant(one.statement), self.state)
+            self._ask(LEMMA, one.statement.name, [*premises, *domains], goals, [])
+            known.add(one.statement.name)
 
     def _initially(self) -> None:
         blank: dict[str, Any] = {**self.state, **self.code.blank_state()}

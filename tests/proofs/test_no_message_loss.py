@@ -6,14 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from model.language import Claim, all_of
+from model.language import Claim, ProtocolError, all_of, below, every, implies
 from model.language.z3_code import Z3Code
 from model.replication.history import SYSTEM
+from model.replication.history.state import BROKERS, ENDS, OFFSETS
 from specs.explorer import explore, find
 from specs.induction import SmallScope, counterexample_to_induction
+from specs.invariants import Proof, lemma
 from specs.obligations import Formulas
-from specs.proofs.no_message_loss import GROUPS, PROOF
-from specs.prover import DOMAINS, IMPLIED, INITIALLY, ProofResult, prove
+from specs.proofs.no_message_loss import GROUPS, PROOF, kip_279
+from specs.prover import DOMAINS, IMPLIED, INITIALLY, LEMMA, ProofResult, prove
 from specs.verdict import Verdict
 
 ENOUGH = 3_000_000
@@ -84,9 +86,10 @@ def test_every_step_keeps_every_invariant_and_they_imply_the_claims(proved):
     assert (proved.verdict, proved.open) == (Verdict.HOLDS, [])
     assert asked == [
         *((where, name) for where in (INITIALLY, *steps) for name in (*names, DOMAINS)),
+        *((LEMMA, one.statement.name) for one in PROOF.lemmas),
         *((IMPLIED, name) for name in (PROOF.claim, *PROOF.also)),
     ]
-    assert (len(steps), len(names), len(asked), proved.solver_calls) == (26, 64, 1759, 473)
+    assert (len(steps), len(names), len(asked), proved.solver_calls) == (26, 64, 1764, 478)
 
 
 def test_the_frame_rule_is_used_only_where_nothing_that_is_read_is_written(proved):
@@ -120,7 +123,7 @@ def test_every_invariant_holds_in_every_reachable_state_of_a_small_instance():
             lambda now, group=group: all_of(*(one.function(now) for one in group)),
             companion="a_zombie_commits_beside_its_successor",
         )
-        for heading, group in GROUPS.items()
+        for heading, group in {**GROUPS, "lemmas": [x.statement for x in PROOF.lemmas]}.items()
     )  # fmt: skip
     told = replace(SYSTEM, claims=(*claims, *SYSTEM.claims)).recorded()
 
@@ -163,6 +166,44 @@ def test_every_step_is_possible_under_the_invariants_with_a_commit_and_a_zombie_
 
     steps = [step.transition.name for step in recorded.steps]
     assert [name for name in steps if not scope.enabled(name)] == []
+
+
+@lemma("as if the follower always had the answer's epoch", why="it is false",
+       over=(BROKERS, BROKERS, ENDS, ENDS), using=kip_279.BOTH)  # fmt: skip
+def a_careless_follower_is_done(now, follower, leader, theirs, mine):
+    return implies(
+        kip_279.is_looked_up(now, follower, leader, theirs, mine),
+        every(below(OFFSETS, mine), lambda o: now.log[follower][o] == now.log[leader][o]),
+    )
+
+
+@lemma("as if KIP-101's single answer kept what is common", why="it is false",
+       over=(BROKERS, BROKERS, ENDS, ENDS), using=kip_279.OF_LOGS[:1])  # fmt: skip
+def nothing_is_known_of_logs(now, follower, leader, theirs, mine):
+    return kip_279.its_older_epochs_keep_what_is_common.statement.matrix(
+        now, follower, leader, theirs, mine
+    )
+
+
+@pytest.mark.parametrize("wrong", [a_careless_follower_is_done, nothing_is_known_of_logs])
+def test_a_lemma_that_is_wrong_stays_open(wrong):
+    lean = replace(PROOF, lemmas=(kip_279.epochs_never_fall_along_a_log, wrong), also=())
+
+    result = prove_lemmas(lean)
+
+    assert result == [("epochs_never_fall_along_a_log", True), (wrong.statement.name, False)]
+
+
+def prove_lemmas(proof: Proof) -> list[tuple[str, bool]]:
+    result = prove(proof, SYSTEM.recorded(), rlimit=ENOUGH, steps=[LEMMA])
+    return [(one.invariant, one.proved) for one in result.obligations]
+
+
+def test_a_lemma_may_use_only_what_is_proved_before_it():
+    backwards = replace(PROOF, lemmas=PROOF.lemmas[::-1])
+
+    with pytest.raises(ProtocolError, match="uses epochs_never_fall_along_a_log, which is no"):
+        prove(backwards, SYSTEM.recorded(), steps=[LEMMA])
 
 
 def test_steps_asked_about_alone_prove_nothing():

@@ -12,6 +12,7 @@ from specs.proofs.no_message_loss import (
     messages,
     writes,
 )
+from specs.proofs.no_message_loss.kip_279 import LEMMAS
 from specs.proofs.no_message_loss.words import at, may_be_committed
 
 GROUPS: dict[str, tuple[Invariant, ...]] = {
@@ -38,6 +39,7 @@ PROOF = Proof(
     also=("isr_holds_committed", "log_matching", "leader_unique"),
     invariants=tuple(one for group in GROUPS.values() for one in group),
     groups=GROUPS,
+    lemmas=LEMMAS,
     definitions=(may_be_committed,),
     hints={
         "follower_truncates": CUT,
@@ -58,8 +60,8 @@ PROOF = Proof(
         "(leaderIsrUpdateLock); if it cannot tell whether a write was executed it counts on the "
         "larger of the two ISRs, as from 2.7: up to 2.6 it goes on with its old one, and can lose "
         "by it (--without lost_isr_answer_blocks)",
-        "an answer about truncation is what the exchange of KIP-279 leads to: it cuts nothing that "
-        "both logs have, and the last one leaves nothing else",
+        "an answer about truncation is what the exchange of KIP-279 leads to (five lemmas): it "
+        "cuts nothing that both logs have, and the last one leaves nothing else",
         "no retention, no compaction, no transactions; a producer's retry is another record",
     ),
 )
