@@ -9,7 +9,7 @@ from model.topics.elections import elect, require_fence, require_task
 from model.topics.replicas import is_assigned, moved_to
 from model.topics.state import PARTITIONS, PLACES
 from model.topics.tables import PARTITION_TABLE, moved
-from model.topics.zookeeper import has_partition, topic_exists
+from model.topics.zookeeper import fire, has_partition, topic_exists
 
 
 def require_told(now, broker, node, what):
@@ -41,6 +41,7 @@ def controller_sees_topic(now, new, broker):
     cache = now.cache[broker]
     require_told(now, broker, "topics",             "its watch of /brokers/topics fired")
     require(topic_exists(now),                      "the topic exists")
+    # redundant because what it knows already it does not take up again.
     require(not_(has_partition(cache.known, 0)),    "it does not know the topic")
 
     takes_up(now, new, broker, cache.told.but(topics=False))
@@ -82,6 +83,7 @@ def controller_sees_partitions(now, new, broker):
     """
     cache = now.cache[broker]
     require_told(now, broker, "partitions",         "its watch of the topic's node fired")
+    # redundant because of a topic that stays it is told only when partitions were added.
     require(some(PARTITIONS, lambda p: is_unknown(now, broker, p)),
                                                     "there are partitions that it does not know")
     require(not_(cache.queued),                     "the topic is not queued for deletion")
@@ -93,6 +95,7 @@ def controller_sees_partitions(now, new, broker):
 def controller_undoes_addition(now, new, broker):
     """Partitions were added to a topic that is to be deleted: its node is written without them.
 
+    Why:   the write fires the controller's own watch once more, which brings nothing new then.
     Kafka: KafkaController.restorePartitionReplicaAssignment, KAFKA-6612 (2.0)
     """
     cache = now.cache[broker]
@@ -102,8 +105,8 @@ def controller_undoes_addition(now, new, broker):
     require(cache.queued,                           "the topic is queued for deletion")
     require_fence(now, broker)
 
-    new.cache[broker].told.partitions = False
     new.zk.assignment = lam(PARTITIONS, lambda p: cache.known[p])
+    fire(now, new, "partitions")
 
 
 @transition(only=lambda v: not v.additions_undone, broker=BROKERS)

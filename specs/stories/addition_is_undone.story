@@ -17,6 +17,10 @@ quietly controller_deletes_replicas broker=1
 admin_adds_partition partition=1 first=2 second=none third=none
 refused controller_sees_partitions broker=1
 controller_undoes_addition broker=1
+
+# Its own write tells it once more, which brings nothing new.
+refused controller_undoes_addition broker=1
+controller_sees_no_other_partition broker=1
 check zookeeper_is_known
 ----
 admin_adds_partition(partition=1, first=2, second=none, third=none)
@@ -26,5 +30,8 @@ refused controller_sees_partitions(broker=1)
     the topic is not queued for deletion — false (cache[1].queued true)
 controller_undoes_addition(broker=1)
     zk[1][0].assignment: 2 → none
+refused controller_undoes_addition(broker=1)
+    there are partitions that it does not know — false
+controller_sees_no_other_partition(broker=1)
     cache[1].told.partitions: true → false
 zookeeper_is_known: holds

@@ -2,7 +2,7 @@
 # Shows: the start and the shift are both where the first replica of partition 0 is, so partition 3
 # gets [1,2,0] (article 003); four partitions drawn at once, with the start 1 and the shift 2, would
 # have given it [1,0,2]. The article's brokers 0, 1 and 2 are 1, 2 and 3 here.
-system topics version 2.3 brokers 3 partitions 4
+system topics version 2.3 brokers 3 partitions 5
 
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
@@ -15,7 +15,9 @@ show cache[3].partition
 # It must have as many replicas as the others, and no broker twice.
 refused admin_adds_partition partition=3 first=2 second=3 third=none
 refused admin_adds_partition partition=3 first=2 second=3 third=2
+refused admin_adds_partition partition=4 first=2 second=3 third=1
 admin_adds_partition partition=3 first=2 second=3 third=1
+refused controller_undoes_addition broker=3
 controller_sees_partitions broker=3
 quietly controller_makes_partitions broker=3
 quietly controller_makes_replicas broker=3
@@ -35,11 +37,15 @@ refused admin_adds_partition(partition=3, first=2, second=3, third=none)
     it has as many replicas as the others — false (zk[0][2].assignment 1)
 refused admin_adds_partition(partition=3, first=2, second=3, third=2)
     no broker is twice in the list — false
+refused admin_adds_partition(partition=4, first=2, second=3, third=1)
+    partitions are numbered without a gap — false (zk[3][0].assignment none)
 admin_adds_partition(partition=3, first=2, second=3, third=1)
     zk[3][0].assignment: none → 2
     zk[3][1].assignment: none → 3
     zk[3][2].assignment: none → 1
     cache[3].told.partitions: false → true
+refused controller_undoes_addition(broker=3)
+    the topic is queued for deletion — false (cache[3].queued false)
 controller_sees_partitions(broker=3)
     cache[3].task: waits → makes_partitions
     cache[3].told.partitions: true → false
