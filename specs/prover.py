@@ -116,7 +116,8 @@ def prove(
 
     A number too small to mean anything is refused: of no brokers everything is true. With `steps`
     only their obligations are asked (LEMMA: those of the lemmas), which proves nothing by itself.
-    An obligation is proved if all `solvers` say so. `export` is given each question before it is asked, with the obligation.
+    An obligation is proved if all `solvers` say so. `export` is given each question before it is
+    asked, with the obligation.
     """
     if brokers is not None:
         recorded.system.limits({"brokers": brokers})
