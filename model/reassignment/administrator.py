@@ -6,19 +6,22 @@ Source: ReassignPartitionsCommand.executeAssignment (2.3)
 from model.language import (
     BLANK,
     all_of,
+    any_of,
     lam,
     not_,
     require,
     transition,
+    version,
     when,
 )
 from model.protocol.state import BROKERS
-from model.reassignment.kip_455 import is_twelve_steps
+from model.reassignment.kip_455 import is_kip_455, is_twelve_steps
 from model.reassignment.lists import (
     is_empty,
     listed,
     members,
     require_list,
+    those,
     written,
 )
 
@@ -49,13 +52,23 @@ def require_no_request(now):
     require(not_(is_empty(now.zk.assignment)),      "there is a topic")
     require(all_of(is_empty(now.zk.requested), now.zk.other == "none"),
                                                     "no other request is there")
+    if is_kip_455(version):
+        require(all_of(now.zk.adding.is_empty(), now.zk.removing.is_empty()),
+                                                    "no move stands in the topic's znode")
 
 
 def ask(now, new, places):
     new.zk.requested = places
     new.origin       = now.zk.assignment
     new.wanted       = places
+    new.dropped      = outside(now)
     new.spent.moves  = now.spent.moves + 1
+
+
+def outside(now):
+    """Who was dropped, and who is assigned and never was in the ISR: no safe copies."""
+    return those(lambda b: any_of(
+        now.dropped.has(b), all_of(listed(now.zk.assignment, b), not_(now.zk.isr.has(b)))))
 
 
 @transition(first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)

@@ -32,10 +32,12 @@ def is_safe(now, broker):
 
 
 def is_excused(now):
-    """The three limits. A target slipped out of the ISR while the old replicas were leaving. Or the
+    """The limits. A target slipped out of the ISR while the old replicas were leaving. Or the
     answer to a leader's ISR write was lost, and another's write came before it could read back. Or
-    a controller was deposed before it had read the cluster, and then did."""
-    return any_of(now.slipped, now.overtaken, now.read_late)
+    a controller was deposed before it had read the cluster, and then did. Or, since KIP-455, a
+    replica that a changed move did not need joined the ISR just before it was deleted: it stays
+    there until the leader drops it, and the next move takes it for one that has caught up."""
+    return any_of(now.slipped, now.overtaken, now.read_late, now.crossed)
 
 
 def is_open(now):
@@ -45,11 +47,10 @@ def is_open(now):
 
 
 @always("every member of the registered ISR that is assigned has every committed record, but for "
-        "the three limits",
+        "the limits",
         companion="a_move_is_done")
 def isr_holds_committed(now):
-    """Up to 2.3 every member is assigned (`isr_is_assigned`). When a move is changed or cancelled,
-    a replica that is not needed any more may join the ISR just before it is deleted."""
+    """Up to 2.3 every member is assigned (`isr_is_assigned`)."""
     return any_of(is_excused(now), every(BROKERS, lambda b: implies(
         all_of(now.zk.isr.has(b), is_counted(now, b)), is_safe(now, b))))
 
@@ -60,7 +61,7 @@ def is_counted(now, broker):
     return listed(now.zk.assignment, broker)
 
 
-@always("the registered leader has every committed record, but for the three limits",
+@always("the registered leader has every committed record, but for the limits",
         companion="a_move_is_done")
 def no_message_loss(now):
     return any_of(is_excused(now), every(BROKERS, lambda b: implies(
@@ -68,13 +69,15 @@ def no_message_loss(now):
 
 
 @always("all of the original replicas or all of the target's have every committed record, but for "
-        "those that were dropped from the ISR as slow or dead",
+        "those outside the ISR when the move was asked for, or dropped from it since, unless a "
+        "request was withdrawn",
         companion="a_move_is_done")
 def copies_are_kept(now):
     def are_safe(places):
         return every(BROKERS, lambda b: implies(
             all_of(listed(places, b), not_(now.dropped.has(b))), is_safe(now, b)))
-    return any_of(is_excused(now), are_safe(now.origin), are_safe(now.wanted))
+    return any_of(
+        is_excused(now), now.withdrawn, are_safe(now.origin), are_safe(now.wanted))
 
 
 @always("the registered leader, if there is one, is in the registered ISR",
@@ -84,7 +87,7 @@ def clean_election(now):
 
 
 @always("the registered ISR has replicas of the registered assignment only, but for "
-        "the three limits",
+        "the limits",
         companion="a_move_is_done", only=is_twelve_steps)
 def isr_is_assigned(now):
     return any_of(is_excused(now), every(BROKERS, lambda b: implies(

@@ -138,6 +138,7 @@ def controller_adopts_target(now, new, broker):
         "replicas": members(cache.assignment)})
     old = those(lambda b: all_of(listed(cache.assignment, b), not_(listed(cache.target, b))))
     new.cache[broker] = cache.but(task="leading", assignment=cache.target, old=old, leaving=old)
+    tell(now, new, broker, cache.epoch)
 
 
 def stays(now, broker):
@@ -267,10 +268,11 @@ def controller_passes_over_old_replica(now, new, broker, replica):
     require_leaver(now, broker, replica)
     require(not_(now.zk.isr.has(replica)),          "it is not in the registered ISR")
 
-    # the LeaderAndIsr to the others has an epoch that they know: they refuse it
+    # LeaderAndIsr to the others has an epoch that they know, and is refused; UpdateMetadata is not
     stop(now, new, broker, only(replica), "stop", now.zk.leader_epoch)
     new.cache[broker] = cache.but(
         leaving=cache.leaving.without(replica), **read_state(now))
+    tell(now, new, broker, now.zk.leader_epoch)
 
 
 @transition(broker=BROKERS)
@@ -302,7 +304,7 @@ def controller_settles_assignment(now, new, broker):
 def controller_closes_request(now, new, broker):
     """Step 11: the entry leaves /admin/reassign_partitions; the znode goes with the last one.
 
-    What is left is written from memory, not from what the znode says.
+    What is left is written from memory, not from what the znode says; since 2.4 it is read anew.
     Kafka: KafkaController.removePartitionsFromReassignedPartitions
     """
     cache = now.cache[broker]
@@ -314,7 +316,7 @@ def controller_closes_request(now, new, broker):
         new.zk.requested = chosen(done, nothing(), now.zk.requested)
     else:
         new.zk.requested = BLANK
-    new.zk.other      = cache.other
+        new.zk.other     = cache.other
     new.cache[broker] = cache.but(task="telling", target=BLANK)
     if not version.moves_forgotten_on_resign:
         new.kept[broker] = BLANK

@@ -15,7 +15,6 @@ from model.language import (
     implies,
     not_,
     require,
-    some,
     transition,
     when,
 )
@@ -73,9 +72,14 @@ def update(now, new, broker, target):
         **read_state(now))
     new.origin  = origin
     new.wanted  = target
+    lags = those(lambda b: all_of(
+        listed(origin, b), not_(zk.isr.has(b)), not_(now.dropped.has(b))))
+    changes = not_(is_empty(cache.target))
     # its old replicas were leaving, and now they are what it has to go back to
-    new.slipped = any_of(now.slipped, some(BROKERS, lambda b: all_of(
-        listed(origin, b), not_(zk.isr.has(b)), not_(now.dropped.has(b)))))
+    new.slipped = any_of(now.slipped, all_of(changes, not_(lags.is_empty())))
+    # who was no safe copy when a move began is none that it has to keep
+    new.dropped = those(lambda b: any_of(
+        now.dropped.has(b), all_of(not_(changes), lags.has(b))))
 
 
 @transition(only=is_kip_455,

@@ -21,6 +21,8 @@ from model.language import (
 )
 from model.protocol.state import BROKERS, LEADER_EPOCHS
 from model.reassignment.committed import committed_by
+from model.reassignment.kip_455 import is_kip_455
+from model.reassignment.lists import listed
 from model.reassignment.state import CONTROLLERS
 
 
@@ -179,6 +181,9 @@ def broker_deletes_replica(now, new, broker, controller):
     new.stop[controller][broker] = BLANK
     new.replica[broker] = {"controller_epoch": controller}
     new.log[broker] = BLANK
+    if is_kip_455(version):
+        new.crossed = any_of(now.crossed, all_of(
+            now.zk.isr.has(broker), not_(listed(now.zk.assignment, broker))))
 
 
 @transition(broker=BROKERS, controller=CONTROLLERS)

@@ -89,9 +89,10 @@ STATE = Record(
     committed=ghost(SetOf(RECORDS)),
     origin=ghost(LIST), wanted=ghost(LIST),     # the last move that was asked for, and not refused
     other_is_open=ghost(BOOL),                  # the other partition's move was asked for, not done
-    dropped=ghost(SetOf(BROKERS)),              # out of the ISR for being slow or dead
+    dropped=ghost(SetOf(BROKERS)),              # out of the ISR: slow, dead, or never in it
     slipped=ghost(BOOL),                        # a target was dropped while the old were leaving
     overtaken=ghost(BOOL),                      # a leader took its own ISR write for a failure
+    crossed=ghost(BOOL),                        # whom a changed move left out was in the ISR
     stuck=ghost(BOOL),                          # a leader could not drop who lagged behind
     read_late=ghost(BOOL),                      # a controller took office after it was deposed
     withdrawn=ghost(BOOL),                      # a request was withdrawn

@@ -79,5 +79,5 @@ broker_deletes_replica(broker=2, controller=1)
     replica[2].epoch: 1 → none
     log[2]: {0} → {}
 zk.isr: {1,2}
-isr_holds_committed: broken — every member of the registered ISR that is assigned has every committed record, but for the three limits
-    (committed {0}, log[2] {}, overtaken false, read_late false, slipped false, zk.isr {1,2})
+isr_holds_committed: broken — every member of the registered ISR that is assigned has every committed record, but for the limits
+    (committed {0}, crossed false, log[2] {}, overtaken false, read_late false, slipped false, zk.isr {1,2})
