@@ -136,6 +136,7 @@ def leader_expands_isr(now, new, leader, replica, partition):
     """
     state = now.zk.state[partition]
     require(now.replica[leader][partition].role == "leader",    "the broker believes it leads")
+    # redundant because the state still names it: the write would have passed a moment earlier.
     require(now.zk.registered.has(leader),                      "it has a ZooKeeper session")
     require(state.leader == leader,                             "the state names it")
     require(now.replica[replica][partition].role == "follower", "the replica follows")
