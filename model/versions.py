@@ -118,6 +118,11 @@ SWITCHES: dict[str, Switch] = {
             "min.insync.replicas (KAFKA-1555, 0.8.2)",
         ),
         Switch(
+            "disk_lost", ("by_any", "outside_isr", "when_forgotten", "never"),
+            "which brokers may come back under their old id with an empty disk",
+            "an assumption (KIP-966)",
+        ),
+        Switch(
             "isr_keeps_last_member", (False, True),
             "the controller never takes the last member out of the ISR",
             "KAFKA-708 (0.8); whatever unclean election is, since 1.1",
@@ -250,6 +255,7 @@ _FIXED_BEFORE: dict[str, object] = {
 _LEFT_OUT: dict[str, object] = {
     "epoch_taken_with_role": True, "isr_adopted_when_written": True, "isr_write_locks": True,
     "lost_isr_answer_blocks": True, "min_insync_replicas": 1,
+    "disk_lost": "never",
     "log_survives_crash": True, "leader_drops_strangers": True, "epoch_noted_when_raised": True,
     "isr_takes_the_living": True,
     "dead_replicas_stay": True,

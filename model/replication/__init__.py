@@ -58,6 +58,7 @@ from model.replication.lifecycle import (
     broker_crashes_and_loses_its_tail,
     broker_reconnects,
     broker_starts,
+    broker_starts_empty,
 )
 from model.replication.orders import (
     broker_becomes_follower,
@@ -100,7 +101,7 @@ _SWITCHES = (
     "isr_adopted_when_written", "isr_write_locks",
     "lost_isr_answer_blocks", "isr_keeps_last_member", "leader_epoch_checked",
     "epoch_taken_with_role", "checkpoint_complete", "winner_finds_itself", "log_survives_crash",
-    "min_insync_replicas")
+    "min_insync_replicas", "disk_lost")
 
 SYSTEM = System(
     name="replication",
@@ -109,7 +110,8 @@ SYSTEM = System(
     initial=initial,
     transitions=(
         broker_crashes, broker_crashes_and_loses_its_tail, session_expires, broker_starts,
-        broker_reconnects, broker_checkpoints_hw, broker_checkpoints_what_it_hosts,
+        broker_starts_empty, broker_reconnects, broker_checkpoints_hw,
+        broker_checkpoints_what_it_hosts,
         broker_becomes_controller, reply_is_lost, broker_learns_it_won, broker_finds_it_moved,
         winner_takes_itself_for_another,
         controller_resigns, controller_node_is_deleted, controller_reads_partition,

@@ -4,6 +4,9 @@ from model.language import (
     BLANK,
     all_of,
     any_of,
+    every,
+    implies,
+    is_none,
     lam,
     not_,
     require,
@@ -86,6 +89,34 @@ def broker_starts(now, new, broker):
     new.up                 = now.up.including(broker)
     new.zk.registered      = now.zk.registered.including(broker)
     new.replica[broker].hw = smaller(mine.checkpoint, now.log[broker].end)
+    discard_requests(now, new, broker)
+
+
+@transition(only=lambda v: v.disk_lost != "never", broker=BROKERS)
+def broker_starts_empty(now, new, broker):
+    """A process starts under its old id with a new disk: no log, no epoch cache, no checkpoint.
+
+    Why:   nothing in ZooKeeper tells it from the broker that was: if it is in the ISR still (the
+           controller did not see it go, or keeps it as the last member), it may be elected, and
+           what was committed is lost with it. Outside the ISR it may be taken back by a leader that
+           remembers how far it was. Once every leader has forgotten that, nothing is lost that was
+           committed: it must catch up first.
+    Kafka: known limit of the era of ZooKeeper; KIP-966 (KRaft) compares broker epochs
+    """
+    require(not_(now.up.has(broker)),               "the process does not run")
+    require(not_(now.zk.registered.has(broker)),    "the old registration is gone")
+    if version.disk_lost != "by_any":
+        require(not_(now.zk.isr.has(broker)),       "it is not in the registered ISR")
+    if version.disk_lost == "when_forgotten":
+        require(every(BROKERS, lambda leader: implies(
+            now.replica[leader].role == "leader", is_none(now.known_end[leader][broker]))),
+                                                    "no leader remembers how far it was")
+
+    new.up             = now.up.including(broker)
+    new.zk.registered  = now.zk.registered.including(broker)
+    new.log[broker]    = now.log[broker].cut(0)
+    new.replica[broker].latest_epoch = None
+    new.replica[broker].checkpoint   = 0
     discard_requests(now, new, broker)
 
 

@@ -40,7 +40,7 @@ BESIDE: tuple[Flag, ...] = (
         "skip_truncate_same_leader", ("KAFKA-7164",), "replication",
         {"truncates_again": "new_leader"},
     ),
-    Flag("disk_swap", ("KIP-966",), "replication", {"log_survives_crash": False}),
+    Flag("disk_swap", ("KIP-966",), "replication", {"disk_lost": "by_any"}),
     Flag(
         "lai_may_drop", ("KAFKA-2729",), None, {},
         "no switch: a request may always be lost, as often as the bound `losses` lets it",

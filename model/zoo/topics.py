@@ -70,7 +70,8 @@ ENTRIES = (
             {"log_survives_crash": False}, quick=True,
         ),
         remark="A limit and no bug: what is thrown back is an assumption, which no release "
-        "enforces.",
+        "enforces. A broker with an empty disk under its old id loses as much (disk_lost=by_any); "
+        "outside the ISR it does too, as long as a leader remembers how far it was (outside_isr).",
     ),
     Entry(
         46, "unclean-election", "a replica outside the ISR is elected",

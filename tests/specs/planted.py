@@ -149,6 +149,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(9, dropped=(UNKNOWN_ENDS,)),
         Bug(12, dropped=(OUT_OF_THE_ISR,)),
         Bug(19, version="0.10", bounds={"crashes": 1}),
+        Bug(13, changed={"disk_lost": "by_any"}, bounds={"crashes": 1}),
         Bug(
             18,
             without=("lost_isr_answer_blocks",),
