@@ -148,6 +148,10 @@ class IndexFile(Generic[Entry]):
         self.file.write(len(data), packed)
         data += packed
 
+    def slots_up_to(self, entry: Entry) -> int:
+        """How many entries there are up to that one, by their first number."""
+        return self._slots_up_to(lambda each: each[0] <= entry[0])
+
     def _slots_up_to(self, is_up_to: Callable[[Entry], bool]) -> int:
         """How many entries, from the first on, satisfy what none after them does."""
         low, high = 0, len(self)

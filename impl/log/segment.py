@@ -180,9 +180,15 @@ class Segment:
             position += at
 
     def find(self, offset: int, position: int = 0) -> tuple[int, Batch] | None:
-        """Position and header of the batch that holds an offset, or of the first one after it."""
-        begin = max(self.index.lookup(offset).position, position)
-        for place, batch in self.batches(begin):
+        """Position and header of the batch that holds an offset, or of the first one after it.
+
+        CorruptIndex if the entry that leads there leads too far.
+        """
+        entry = self.index.lookup(offset)
+        for place, batch in self.batches(max(entry.position, position)):
+            if place == entry.position > 0 and batch.base_offset > entry.offset:
+                slot = self.index.slots_up_to(entry) - 1
+                raise self.index.corrupt(slot, f"{tuple(entry)}; there {batch.base_offset} begins")
             if batch.last_offset >= offset:
                 return place, batch
         return None
@@ -201,7 +207,13 @@ class Segment:
 
     def offset_for_time(self, timestamp: int, from_offset: int) -> TimedOffset | None:
         """The first record at that time or later, from an offset on."""
-        begin = max(self.time_index.lookup(timestamp).offset, from_offset)
+        entry = self.time_index.lookup(timestamp)
+        if entry.timestamp >= 0:
+            latest = self.find(entry.offset)
+            if latest is None or latest[1].max_timestamp != entry.timestamp:
+                slot = self.time_index.slots_up_to(entry) - 1
+                raise self.time_index.corrupt(slot, f"{tuple(entry)}; no such time is there")
+        begin = max(entry.offset, from_offset)
         for place, batch in self.batches(self.index.lookup(begin).position):
             if batch.max_timestamp < timestamp or batch.last_offset < from_offset:
                 continue

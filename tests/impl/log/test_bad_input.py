@@ -8,7 +8,7 @@ import pytest
 
 from impl.disk import MemoryDisk
 from impl.log.config import LogConfig
-from impl.log.errors import CorruptSegment, MalformedCheckpoint, StorageError
+from impl.log.errors import CorruptIndex, CorruptSegment, MalformedCheckpoint, StorageError
 from impl.log.log_directory import LogSettings
 from impl.log.log_manager import LogManager
 from tests.impl.log.batches import Clock, batch, fresh, names, opened, overwrite, values
@@ -127,6 +127,20 @@ def test_a_corrupt_index_is_named_and_built_again(clean, suffix, damage, why):
     assert disk.open(f"{FIRST}.{suffix}").read(0, 100) == expected
     assert values(log) == [b"%02d" % number for number in range(12)]
     assert re.search(why, told.notes[0])
+
+
+def test_an_index_that_leads_too_far_is_named_when_it_is_used():
+    disk, clock = stopped()
+    overwrite(disk, f"{SECOND}.index", 0, b"\0\0\0\0")
+    overwrite(disk, f"{FIRST}.timeindex", 0, b"\0" * 8)
+    log, told = opened(disk, clock, CONFIG, clean=True)
+
+    with pytest.raises(CorruptIndex, match=rf"{SECOND}\.index: byte 0: .*; there 7 begins"):
+        log.read(5, 100)
+    with pytest.raises(CorruptIndex, match=rf"{FIRST}\.timeindex: byte 0: .*; no such time"):
+        log.offset_for_time(1_001)
+
+    assert told.notes == []
 
 
 def test_an_index_with_half_an_entry_or_none_at_all_is_built_again():
