@@ -155,8 +155,8 @@ SYSTEM = System(
         "versions": Bound(10, 1, "writes of the partition's state"),
         "moves": Bound(1, 0, "moves that are asked for, in all"),
         "crashes": Bound(1, 0, "processes that crash, in all"),
-        "faults": Bound(1, 0, "sessions that expire, lost answers, laggards dropped, deletions of "
-                              "/controller or the topic, requests withdrawn or of others, in all"),
+        # /controller or the topic deleted, a request withdrawn or for another partition, too
+        "faults": Bound(1, 0, "sessions that expire, answers lost, laggards dropped, in all"),
         "losses": Bound(None, 0, "answers to registrations that are lost, in all"),
     },
     switches={name: SWITCHES[name].about for name in _SWITCHES},

@@ -21,8 +21,8 @@ from model.language import (
 from model.protocol.office import require_office
 from model.protocol.state import BROKERS
 from model.reassignment.controller import without
-from model.reassignment.kip_455 import after_update, is_kip_455, target_of
-from model.reassignment.lists import all_within, is_empty, listed, members, those
+from model.reassignment.kip_455 import is_kip_455, moves, next_phase, target_of
+from model.reassignment.lists import all_within, listed, members, those
 from model.reassignment.writing import (
     read_state,
     require_current,
@@ -48,8 +48,7 @@ def first_task(zk):
     about_dead = next_task(zk.leader, zk.isr, zk.registered)
     if not is_kip_455(version):
         return about_dead
-    goes_on = all_of(about_dead == "idle", not_(is_empty(target_of(zk))))
-    return when(goes_on, after_update(target_of(zk), zk.isr), about_dead)
+    return when(all_of(about_dead == "idle", moves(zk)), next_phase(zk), about_dead)
 
 
 @transition(broker=BROKERS)
@@ -66,12 +65,12 @@ def controller_reads_cluster(now, new, broker):
     require(some(BROKERS, lambda b: listed(zk.assignment, b)), "the partition exists")
 
     if is_kip_455(version):
-        moves = target_of(zk)
+        target = target_of(zk)
     else:
-        moves = BLANK if version.moves_forgotten_on_resign else now.kept[broker]
+        target = BLANK if version.moves_forgotten_on_resign else now.kept[broker]
     new.cache[broker] = now.cache[broker].but(
         task=first_task(zk),
-        live=zk.registered, reached=zk.registered, assignment=zk.assignment, target=moves,
+        live=zk.registered, reached=zk.registered, assignment=zk.assignment, target=target,
         **read_state(now))
     send(now, new, broker, zk.leader_epoch,
          those(lambda b: all_of(

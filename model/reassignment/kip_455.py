@@ -21,12 +21,14 @@ from model.language import (
 from model.protocol.state import BROKERS
 from model.reassignment.lists import (
     all_within,
+    as_list,
     chosen,
     is_empty,
     is_same,
     joined,
     left,
     listed,
+    nothing,
     require_list,
     those,
     written,
@@ -42,15 +44,30 @@ def is_twelve_steps(v):
     return v.reassignment == "twelve_steps"
 
 
-def origin_of(zk):
-    """The replicas without those that are being added."""
-    return left(zk.assignment, zk.adding)
+def is_original(zk, broker):
+    """A replica that is not being added."""
+    return all_of(listed(zk.assignment, broker), not_(zk.adding.has(broker)))
+
+
+def is_target(zk, broker):
+    """A replica that is not being removed."""
+    return all_of(listed(zk.assignment, broker), not_(zk.removing.has(broker)))
+
+
+def moves(zk):
+    """The topic's znode says that the partition moves."""
+    return not_(all_of(zk.adding.is_empty(), zk.removing.is_empty()))
 
 
 def target_of(zk):
-    """The replicas without those that are being removed; none if the partition does not move."""
-    moves = not_(all_of(zk.adding.is_empty(), zk.removing.is_empty()))
-    return left(zk.assignment, those(lambda b: any_of(not_(moves), zk.removing.has(b))))
+    """Where the znode says that the partition goes: nowhere if nothing is added or removed."""
+    return left(zk.assignment, those(lambda b: any_of(not_(moves(zk)), zk.removing.has(b))))
+
+
+def next_phase(zk):
+    """Phase B if the target of a move in the znode is within the ISR, else phase A."""
+    in_sync = every(BROKERS, lambda b: implies(is_target(zk, b), zk.isr.has(b)))
+    return when(in_sync, task("adopting"), task("bumping"))
 
 
 def after_update(target, isr):
@@ -58,28 +75,27 @@ def after_update(target, isr):
     return when(all_within(target, isr), task("adopting"), task("bumping"))
 
 
-def update(now, new, broker, target):
+def update(now, new, broker, target, replicas):
     """Phase U: the znode, then the memory; whom the new lists lack has to go first."""
-    zk, cache, origin = now.zk, now.cache[broker], origin_of(now.zk)
-    replicas = joined(target, origin)
-    new.zk.assignment = replicas
-    new.zk.adding     = those(lambda b: all_of(listed(replicas, b), not_(listed(origin, b))))
-    new.zk.removing   = those(lambda b: all_of(listed(origin, b), not_(listed(target, b))))
+    zk, cache = now.zk, now.cache[broker]
     needless = those(lambda b: all_of(listed(cache.assignment, b), not_(listed(replicas, b))))
+    new.zk.assignment = replicas
+    new.zk.adding     = those(lambda b: all_of(listed(target, b), not_(is_original(zk, b))))
+    new.zk.removing   = those(lambda b: all_of(is_original(zk, b), not_(listed(target, b))))
     new.cache[broker] = cache.but(
         assignment=replicas, target=target, old=needless, leaving=needless,
         task=when(needless.is_empty(), after_update(target, zk.isr), task("replacing")),
         **read_state(now))
-    new.origin  = origin
-    new.wanted  = target
     lags = those(lambda b: all_of(
-        listed(origin, b), not_(zk.isr.has(b)), not_(now.dropped.has(b))))
+        is_original(zk, b), not_(zk.isr.has(b)), not_(now.dropped.has(b))))
     changes = not_(is_empty(cache.target))
     # its old replicas were leaving, and now they are what it has to go back to
     new.slipped = any_of(now.slipped, all_of(changes, not_(lags.is_empty())))
     # who was no safe copy when a move began is none that it has to keep
     new.dropped = those(lambda b: any_of(
         now.dropped.has(b), all_of(not_(changes), lags.has(b))))
+    new.origin  = left(zk.assignment, zk.adding)
+    new.wanted  = target
 
 
 @transition(only=is_kip_455,
@@ -101,7 +117,9 @@ def controller_is_asked_for_move(now, new, broker, first, second, third):
     require(not_(is_same(target, when_moving(cache))), "another list is asked for than it works on")
     require_fence(now, broker)
 
-    update(now, new, broker, target)
+    original = as_list(lambda b: when(
+        is_original(now.zk, b), now.zk.assignment[b], nothing()[b]))
+    update(now, new, broker, target, replicas=joined(target, original))
     new.spent.moves = now.spent.moves + 1
 
 
@@ -121,7 +139,8 @@ def controller_cancels_move(now, new, broker):
     require(is_empty(now.zk.requested),             "no request stands under /admin")
     require_fence(now, broker)
 
-    update(now, new, broker, origin_of(now.zk))
+    original = left(now.zk.assignment, now.zk.adding)
+    update(now, new, broker, original, replicas=original)
     new.spent.expiries = now.spent.expiries + 1
 
 
