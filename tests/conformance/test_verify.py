@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 import conformance.verify as verifying
-from conformance.verify import EXPLORATIONS, FINDINGS, Exploring, Finding, Row, overall
+from conformance.verify import (
+    EXPLORATIONS,
+    FINDINGS,
+    PROOFS,
+    Exploring,
+    Finding,
+    Row,
+    overall,
+)
 from impl.broker import Partition
 from specs.verdict import Verdict
 
@@ -89,7 +97,8 @@ def test_the_whole_table_is_as_expected(tmp_path: Path) -> None:
     rows = {(r["claim"], r["system"], r["version"], bool(r["without"])): r for r in said["rows"]}
     expected = sum(len(one.claims) for one in EXPLORATIONS) + len(FINDINGS)
     assert (told.returncode, said["verdict"]) == (0, "holds"), told.stderr
-    assert len(said["rows"]) == expected + 5  # the proof, lock-step, replay, two log folders
+    # Beside them: the proofs, lock-step, replay, two log folders.
+    assert len(said["rows"]) == expected + len(PROOFS) + 4
     assert all(r["as_expected"] and r["seconds"] >= 0 and r["words"] for r in said["rows"])
     assert [d for (c, s, d, _), r in rows.items() if s == "classic" and r["verdict"] == "holds"
             and c == "strong_isr"] == ["kip_320"]  # fmt: skip
