@@ -10,6 +10,7 @@ from typing import Any
 
 from model.language import RecordedSystem, System
 from model.language.grounding import Grounded
+from model.language.instances import Instance
 from model.language.python_code import PythonCode
 from model.language.schema import SetOf
 from model.language.terms import FALSE
@@ -84,10 +85,10 @@ class Ground:
         self._refused = bytearray(len(self.grounded.reasons))
         self.rare: list[tuple[Any, tuple[int, ...]]] = []
         self._nearest: Counter[str] = Counter()
-        self._hopeless = {
-            one.number for one in self.grounded.instances
-            if any(condition is FALSE for condition, _ in one.requires)
-        }  # fmt: skip
+        self._instances: dict[str, list[Instance]] = {}
+        for one in self.grounded.instances:
+            if not any(condition is FALSE for condition, _ in one.requires):
+                self._instances.setdefault(one.step.transition.name, []).append(one)
         self._sound: set[Any] = set()
 
     def successors(self, state: Any) -> list[tuple[int, Any]]:
@@ -114,9 +115,8 @@ class Ground:
     def comes_near(self, state: Any) -> bool:
         """Does more of what a transition requires hold here than anywhere before it ever fired?"""
         nearer = False
-        for instance in self.grounded.instances:
-            name = self.names[instance.number]
-            if not self.fired[name] and instance.number not in self._hopeless:
+        for name in self.never_fired:
+            for instance in self._instances.get(name, ()):
                 held = self.code.first_refusal(instance, state)
                 if held is not None and held > self._nearest[name]:
                     self._nearest[name], nearer = held, True
