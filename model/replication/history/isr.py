@@ -22,6 +22,7 @@ def require_free(now, broker):
 def leader_shrinks_isr(now, new, broker, isr):
     """A leader sends a smaller ISR to ZooKeeper; which followers lag is not safety's affair."""
     epoch = now.replica[broker].epoch
+    # redundant because of two writes the older is in force already, or would never be sent.
     require_free(now, broker)
     require(isr.has(broker),                                "the leader stays in its ISR")
     require(isr.is_subset_of(now.office[epoch].isr),        "nobody is added")
@@ -35,6 +36,7 @@ def leader_expands_isr(now, new, broker, follower):
     """A leader sends an ISR with a follower that has reached its HW and the start of its epoch."""
     mine = now.replica[broker]
     epoch, known = mine.epoch, now.office[mine.epoch].known_end[follower]
+    # redundant because of two writes the older is in force already, or would never be sent.
     require_free(now, broker)
     require(known >= mine.hw,                               "the follower has reached the HW")
     if version.isr_join_needs_epoch_start:                  # KAFKA-7128
@@ -78,6 +80,7 @@ def isr_write_is_refused(now, new, epoch):
 @transition(epoch=EPOCHS)
 def isr_write_is_heard(now, new, epoch):
     """The answer arrives, however late: the leader works with the ISR that it wrote."""
+    # redundant because the ISR is in force since it was executed, and nothing else hangs on it.
     require(now.office[epoch].write == "executed",          "the write was executed, and answered")
 
     new.office[epoch].write = "none"
@@ -97,8 +100,11 @@ def leader_reads_its_isr_back(now, new, epoch):
 
     Kafka: ReplicationUtils.checkLeaderAndIsrZkData, KAFKA-1382
     """
+    # redundant because the ISR is in force since it was executed; so for the next two.
     require(now.office[epoch].write == "unanswered",        "the write's answer was lost")
+    # redundant because of the same.
     require(now.zk.epoch == epoch,                          "the state is of the leader's epoch")
+    # redundant because of the same.
     require(now.zk.isr == now.office[epoch].written_isr,    "it has the ISR that was written")
 
     new.office[epoch].write = "none"

@@ -56,6 +56,7 @@ def leader_learns_end(now, new, broker, follower, epoch, end):
     Kafka: KIP-320 fences requests of another epoch
     """
     mine = now.replica[broker]
+    # redundant because nobody but a leader uses what it learns.
     require_leads(now, broker)
     if version.fetch_fencing:
         require(epoch == mine.epoch,                        "the request is of the leader's epoch")

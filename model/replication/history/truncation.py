@@ -90,6 +90,7 @@ def follower_truncates(now, new, follower):
 def follower_truncates_and_asks_again(now, new, follower):
     """The follower cuts its log by the answer, and has to ask again."""
     require(now.answer[follower].given,             "the leader answered")
+    # redundant because to ask once more than needed does no harm.
     require(not_(now.answer[follower].agreed),      "what is left may not be common to both")
 
     cut_log(now, new, follower, "truncating")
@@ -98,6 +99,7 @@ def follower_truncates_and_asks_again(now, new, follower):
 @transition(only=asks_by_epoch, follower=BROKERS)
 def epoch_answer_is_lost(now, new, follower):
     """The answer is lost; the follower will ask again."""
+    # redundant because without an answer nothing is lost.
     require(now.answer[follower].given,             "the leader answered")
 
     new.answer[follower] = BLANK
