@@ -77,9 +77,13 @@ def the_deposed_write_nothing(now, after):
         every(PARTITIONS, lambda p: all_of(
             now.zk.state[p] == after.zk.state[p],
             every(PLACES, lambda k: now.zk.assignment[p][k] == after.zk.assignment[p][k]))))
-    return every(BROKERS, lambda b: implies(
+    removed = some(PARTITIONS, lambda p: all_of(
+        now.zk.state[p].exists, not_(after.zk.state[p].exists)))
+    by_the_newest = some(BROKERS, lambda b: all_of(
+        now.belief[b] == now.zk.epoch, now.cache[b].task == "unregisters"))
+    return all_of(implies(removed, by_the_newest), every(BROKERS, lambda b: implies(
         all_of(now.belief[b] > 0, now.belief[b] < now.zk.epoch, goes_on(now, after, b)),
-        untouched))
+        untouched)))
 
 
 @sometimes("a process is down")
