@@ -152,6 +152,27 @@ SWITCHES: dict[str, Switch] = {
             "a new controller takes the replicas of dead brokers offline", "KAFKA-3143 (2.3)",
         ),
         Switch(
+            "leaving_leader_is_told", (False, True),
+            "a broker that shuts down is told that it leads no more", "KAFKA-7482 (2.1)",
+        ),
+        Switch(
+            "shutdown_fenced", (False, True),
+            "a ControlledShutdown names the broker epoch of who sent it", "KIP-380 (2.2)",
+        ),
+        Switch(
+            "preferred_needs_isr", (False, True),
+            "a preferred replica is elected only if it is in the ISR", "KAFKA-9866 (2.6)",
+        ),
+        Switch(
+            "node_owner_checked", (False, True),
+            "a broker that finds its node looks which of its sessions made it",
+            "KAFKA-1387 (0.9), KAFKA-7165 (2.2)",
+        ),
+        Switch(
+            "events_dropped", (False, True),
+            "a controller that resigns drops the events that are queued", "KAFKA-4447 (0.10.2)",
+        ),
+        Switch(
             "isr_takes_the_living", (False, True),
             "a leader takes nobody into the ISR whom it knows to be dead", "KAFKA-14140 (3.3)",
         ),
@@ -248,6 +269,7 @@ _FIXED_BEFORE: dict[str, object] = {
     "checkpoint_complete": True,
     "leader_knows_replicas": True,
     "metadata_first": True,
+    "events_dropped": True,
     "deletion_resumed": True,
 }
 """Before 0.10, the first preset."""
@@ -258,6 +280,7 @@ _LEFT_OUT: dict[str, object] = {
     "disk_lost": "never",
     "log_survives_crash": True, "leader_drops_strangers": True, "epoch_noted_when_raised": True,
     "isr_takes_the_living": True,
+    "preferred_needs_isr": True, "node_owner_checked": True,
     "dead_replicas_stay": True,
 }  # fmt: skip
 """Faults that no preset has, and designs of 2.7 that would need care of their own."""
@@ -272,6 +295,7 @@ _0_10: dict[str, object] = {
     "moves_forgotten_on_resign": False, "requests_loaded_whole": False,
     "waits_for_dead_targets": True, "reassignment": "twelve_steps",
     "announcement": "all_partitions", "bounces_seen": False, "dead_replicas_taken_offline": False,
+    "shutdown_fenced": False, "leaving_leader_is_told": True,
     "delete_topic_enable": False, "leaderless_replicas_stop": False, "additions_undone": False,
     "partitions_leave_first": False, "offline_becomes_ineligible": False,
     "topics_have_ids": False,
@@ -281,18 +305,23 @@ _0_11: dict[str, object] = {
     "unclean_leader_election": False, "isr_keeps_last_member": True,
     "moves_forgotten_on_resign": True,
 }  # fmt: skip
-_1_1: dict[str, object] = {**_0_11, "requests_loaded_whole": True, "delete_topic_enable": True}
+_1_1: dict[str, object] = {
+    **_0_11, "requests_loaded_whole": True, "delete_topic_enable": True,
+    "leaving_leader_is_told": False,            # the one place where a release went back
+}  # fmt: skip
 _2_0: dict[str, object] = {
     **_1_1, "truncation": "kip_279", "truncates_again": "missed_epoch",
     "epoch_recorded": "on_election", "isr_join_needs_epoch_start": True,
     "leaderless_replicas_stop": True, "additions_undone": True,
 }  # fmt: skip
 _2_1: dict[str, object] = {
-    **_2_0, "zk_writes_fenced": True, "truncates_again": "every_epoch", "fetch_fencing": True,
+    **_2_0, "leaving_leader_is_told": True,
+    "zk_writes_fenced": True, "truncates_again": "every_epoch", "fetch_fencing": True,
     "partitions_leave_first": True,
 }  # fmt: skip
 _2_3: dict[str, object] = {
     **_2_1, "broker_epoch": True, "announcement": "live_brokers", "bounces_seen": True,
+    "shutdown_fenced": True,
     "dead_replicas_taken_offline": True, "offline_becomes_ineligible": True,
 }  # fmt: skip
 _2_4: dict[str, object] = {**_2_3, "reassignment": "kip_455"}

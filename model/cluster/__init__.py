@@ -22,7 +22,15 @@ from model.cluster.isr import (
     leader_isr_write_is_refused,
     leader_shrinks_isr,
 )
-from model.cluster.lifecycle import broker_crashes, broker_reconnects, broker_starts
+from model.cluster.lifecycle import (
+    broker_crashes,
+    broker_reconnects,
+    broker_replaces_its_old_node,
+    broker_starts,
+    broker_takes_its_old_node_for_its_own,
+    node_of_an_ended_session_goes,
+    session_ends_before_its_nodes,
+)
 from model.cluster.membership import (
     controller_instates_replicas,
     controller_notifies_brokers,
@@ -37,18 +45,44 @@ from model.cluster.obedience import (
     broker_becomes_follower,
     broker_becomes_leader,
     broker_knows_no_such_leader,
+    broker_stops_fetching,
     broker_updates_metadata,
+    late_stop_replica_arrives,
     older_controller_is_refused,
     older_epoch_is_refused,
+    stop_replica_is_sent_again,
+)
+from model.cluster.preferred import (
+    admin_asks_for_preferred_leaders,
+    controller_begins_preferred_election,
+    controller_begins_rebalance,
+    controller_cannot_elect_preferred,
+    controller_deletes_preferred_request,
+    controller_elects_preferred,
+    controller_tells_preferred,
 )
 from model.cluster.replicas import (
     controller_finds_it_removed,
     controller_removes_replica,
     controller_tells_removals,
 )
+from model.cluster.shutdown import (
+    broker_asks_to_go,
+    broker_stops,
+    controller_answers_shutdown,
+    controller_begins_shutdown,
+    controller_finds_no_successor,
+    controller_moves_leader,
+    controller_stops_follower,
+    controller_tells_moves,
+)
 from model.cluster.start import initial
 from model.cluster.state import PARTITIONS, STATE
-from model.cluster.thread import controller_is_fenced, controller_resigns
+from model.cluster.thread import (
+    controller_is_fenced,
+    controller_resigns,
+    controller_resigns_and_goes_on,
+)
 from model.language import Bound, System, focused
 from model.protocol.office import (
     broker_becomes_controller,
@@ -70,7 +104,8 @@ def of_a_partition(*steps):
 _SWITCHES = (
     "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "unclean_leader_election",
     "metadata_first", "announcement", "bounces_seen", "dead_replicas_taken_offline",
-    "isr_takes_the_living")
+    "isr_takes_the_living", "leaving_leader_is_told", "shutdown_fenced", "preferred_needs_isr",
+    "node_owner_checked", "events_dropped")
 
 SYSTEM = System(
     name="cluster",
@@ -81,7 +116,9 @@ SYSTEM = System(
         broker_crashes, session_expires, broker_starts, broker_reconnects,
         broker_becomes_controller, reply_is_lost, broker_learns_it_won, broker_finds_it_moved,
         winner_takes_itself_for_another, controller_node_is_deleted,
-        controller_resigns, controller_is_fenced,
+        session_ends_before_its_nodes, node_of_an_ended_session_goes,
+        broker_replaces_its_old_node, broker_takes_its_old_node_for_its_own,
+        controller_resigns, controller_resigns_and_goes_on, controller_is_fenced,
         controller_reads_context, controller_announces_brokers, controller_restores_replicas,
         *of_a_partition(controller_elects_leader, controller_finds_no_leader),
         controller_tells_elections,
@@ -91,9 +128,18 @@ SYSTEM = System(
         controller_sees_bounced_brokers, controller_overlooks_bounced_brokers,
         controller_notifies_brokers, controller_welcomes_brokers, controller_instates_replicas,
         *of_a_partition(broker_reports_isr_change), controller_reads_isr_changes,
+        broker_asks_to_go, controller_begins_shutdown,
+        *of_a_partition(controller_moves_leader, controller_finds_no_successor),
+        controller_tells_moves, controller_stops_follower, controller_answers_shutdown,
+        broker_stops,
+        admin_asks_for_preferred_leaders, controller_begins_preferred_election,
+        controller_begins_rebalance,
+        *of_a_partition(controller_elects_preferred, controller_cannot_elect_preferred),
+        controller_tells_preferred, controller_deletes_preferred_request,
         *of_a_partition(broker_becomes_leader, broker_becomes_follower,
                         broker_knows_no_such_leader, older_epoch_is_refused),
         older_controller_is_refused, broker_updates_metadata,
+        broker_stops_fetching, stop_replica_is_sent_again, late_stop_replica_arrives,
         *of_a_partition(leader_commits, follower_catches_up, leader_shrinks_isr,
                         leader_expands_isr, leader_isr_write_is_refused)),
     claims=CLAIMS,
@@ -108,8 +154,11 @@ SYSTEM = System(
         "controllers": Bound(2, 1, "greatest controller epoch"),
         "queue": Bound(3, 1, "requests that wait for one broker"),
         "crashes": Bound(1, 0, "processes that crash, in all"),
-        "expiries": Bound(2, 0, "sessions that expire and /controller deletions, in all"),
-        "losses": Bound(0, 0, "replies that are lost, in all"),
+        "expiries": Bound(1, 0, "sessions that expire and /controller deletions, in all"),
+        "losses": Bound(0, 0, "replies that are lost, and requests sent twice, in all"),
+        "shutdowns": Bound(0, 0, "controlled shutdowns, in all"),
+        "requests": Bound(0, 0, "preferred elections that are asked for, in all"),
+        "lingering": Bound(1, 0, "sessions whose nodes are there after them, in all"),
     },
     switches={name: SWITCHES[name].about for name in _SWITCHES},
 )

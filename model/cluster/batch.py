@@ -32,9 +32,10 @@ def about(rule):
     return lam(PARTITIONS, rule)
 
 
-def batch(now, broker, goes, tells):
+def batch(now, broker, goes, tells, stops=None):
     """The queues with a batch more: LeaderAndIsr where it `goes(partition, target)`, if there is a
-    replica, then UpdateMetadata to every live broker, about what it `tells(partition)` of."""
+    replica, then UpdateMetadata to every live broker, about what it `tells(partition)` of, then
+    StopReplica where it `stops(partition, target)`: nothing else `goes` there."""
     live = now.cache[broker].live
 
     def obeys(partition, target):
@@ -46,14 +47,34 @@ def batch(now, broker, goes, tells):
             obeys(partition, target), cached(now, broker, partition), None))}
         news = {"kind": "update_metadata", "alive": live, "about": about(lambda partition: when(
             tells(partition), cached(now, broker, partition), None))}
-        return when(
+        told = when(
             all_of(is_reached(now, broker, target, live), some(PARTITIONS, tells)),
             when(some(PARTITIONS, lambda partition: obeys(partition, target)),
                 queue.append(**order).append(**news),
                 queue.append(**news)),
             queue)
+        if not stops:
+            return told
+        return when(
+            all_of(is_reached(now, broker, target, live),
+                   some(PARTITIONS, lambda partition: stops(partition, target))),
+            queue.append(**news).append(**stopping(now, broker, target, stops)),
+            told)
 
     return lam(BROKERS, with_requests)
+
+
+def stop_replica(now, broker, queue, target, stops):
+    """A queue with a StopReplica more, where it `stops(partition, target)`: no log is deleted."""
+    return when(
+        all_of(is_reached(now, broker, target, now.cache[broker].live),
+               some(PARTITIONS, lambda partition: stops(partition, target))),
+        queue.append(**stopping(now, broker, target, stops)), queue)
+
+
+def stopping(now, broker, target, stops):
+    return {"kind": "stop_replica", "alive": [], "about": about(lambda partition: when(
+        stops(partition, target), cached(now, broker, partition), None))}
 
 
 def update_metadata(now, broker, live, says):

@@ -8,6 +8,7 @@ from model.language import (
     all_of,
     always,
     always_step,
+    any_of,
     every,
     focus,
     implies,
@@ -53,38 +54,49 @@ def is_at_rest(now, controller):
             now.up.has(broker), cache.queue[broker].end == 0)))
 
 
+def stays(now, broker):
+    """It is live, and was not asked to go."""
+    return all_of(is_live(now, broker), now.leaving[broker] == "stays")
+
+
 def is_settled(now):
     """With faults over: processes and sessions agree, and nothing is pending or under way."""
     return all_of(
-        now.up == now.zk.registered,
+        now.up == now.zk.registered, now.zk.outlived.is_empty(), now.asked.is_empty(),
+        every(BROKERS, lambda broker: not_(now.late[broker].held)),
         some(BROKERS, lambda broker: is_at_rest(now, broker)),
-        everywhere(now, lambda own: all_of(not_(own.noted), every(BROKERS, lambda broker:
-            not_(all_of(now.up.has(broker), own.replica[broker].unreported))))))
+        everywhere(now, lambda own: all_of(
+            not_(own.noted), not_(own.wanted),
+            every(BROKERS, lambda broker:
+                not_(all_of(now.up.has(broker), own.replica[broker].unreported))))))
 
 
 @always("when nothing is under way, every live broker knows who lives, and of every partition the "
-        "state that ZooKeeper has",
+        "state that ZooKeeper has, and leads nothing of which another is registered as the leader",
         companion="the_cluster_settles_after_an_election")
 def converges(now):
     return implies(is_settled(now), every(BROKERS, lambda broker: implies(
         is_live(now, broker), all_of(
             now.alive[broker] == now.zk.registered,
-            everywhere(now, lambda own: own.known[broker] == own.version)))))
+            everywhere(now, lambda own: all_of(
+                own.known[broker] == own.version,
+                implies(leads(own, broker), any_of(
+                    is_none(current(own).leader), current(own).leader == broker))))))))
 
 
 @always("when nothing is under way, a partition with a live ISR member has a live leader in the "
         "registered epoch, which knows the registered ISR, and every other live replica fetches "
-        "from it",
+        "from it, but for brokers that are asked to go",
         companion="the_cluster_settles_after_an_election")
 def no_wedge(now):
     return implies(is_settled(now), everywhere(now, lambda own: implies(
         some(BROKERS, lambda member: all_of(
-            current(own).isr.has(member), is_live(now, member))),
+            current(own).isr.has(member), stays(now, member))),
         some(BROKERS, lambda leader: all_of(
             current(own).leader == leader, is_live(now, leader), leads(own, leader),
             own.replica[leader].version == own.version,
             every(BROKERS, lambda one: implies(
-                all_of(is_live(now, one), own.replicas.has(one), one != leader),
+                all_of(stays(now, one), own.replicas.has(one), one != leader),
                 fetches_from(own, one, leader))))))))
 
 
@@ -121,6 +133,28 @@ def isr_holds_committed(now):
 def no_message_loss(now):
     return everywhere(now, lambda own: every(BROKERS, lambda broker: implies(
         current(own).leader == broker, own.complete.has(broker))))
+
+
+@always("a broker that takes itself for registered is registered",
+        companion="a_node_outlives_its_session")
+def registrations_last(now):
+    return every(BROKERS, lambda broker: implies(
+        now.mistaken.has(broker), now.zk.registered.has(broker)))
+
+
+@always_step("a broker that has resigned as the controller writes no state",
+             companion="a_zombie_is_at_work")
+def the_resigned_are_silent(now, after):
+    return every(BROKERS, lambda broker: implies(
+        now.resigned.has(broker), every(PARTITIONS, lambda partition: not_(wrote(
+            now.belief[broker],
+            focus(now, "partition", partition), focus(after, "partition", partition))))))
+
+
+def wrote(epoch, before, after):
+    """A controller of this epoch wrote the state: only controllers raise the leader epoch."""
+    return all_of(current(after).epoch > current(before).epoch,
+                  current(after).controller == epoch)
 
 
 @always_step("a controller writes a state only under the newest controller epoch",
@@ -162,7 +196,7 @@ def grows(before, after):
     return all_of(after.epoch >= before.epoch, after.controller >= before.controller)
 
 
-@sometimes("nothing is under way, after a leader was elected and a replica left the ISR")
+@sometimes("nothing is under way, after a controller has raised a leader epoch")
 def the_cluster_settles_after_an_election(now):
     return all_of(is_settled(now), somewhere(now, lambda own: current(own).epoch > 0))
 
@@ -204,9 +238,15 @@ def a_dead_broker_still_fetches(now):
         all_of(fetches_from(own, one, leader), not_(now.alive[leader].has(one))))))
 
 
+@sometimes("the node of a session that has ended is still there")
+def a_node_outlives_its_session(now):
+    return some(BROKERS, lambda broker: now.zk.outlived.has(broker))
+
+
 CLAIMS = (
     converges, no_wedge, dead_leaders_are_noticed, leader_unique, clean_election,
-    isr_holds_committed, no_message_loss, single_writer, epochs_never_fall, the_dead_stay_out,
+    isr_holds_committed, no_message_loss, registrations_last, the_resigned_are_silent,
+    single_writer, epochs_never_fall, the_dead_stay_out,
     the_cluster_settles_after_an_election, a_partition_is_without_leader, zombies_overlap,
     a_second_leader_is_elected, a_replica_lacks_what_was_committed, a_zombie_is_at_work,
-    a_dead_broker_still_fetches)
+    a_dead_broker_still_fetches, a_node_outlives_its_session)

@@ -7,7 +7,7 @@ Source: PartitionStateMachine.doElectLeaderForPartitions, PartitionLeaderElectio
 
 from model.cluster.batch import batch
 from model.cluster.state import PARTITIONS
-from model.cluster.thread import at, keep, own, require_acting, require_writing
+from model.cluster.thread import at, keep, online, own, require_acting, require_writing
 from model.language import (
     all_of,
     any_of,
@@ -34,6 +34,13 @@ def write_state(now, new, broker, leader, isr):
     new.context[broker].batched = True
 
 
+def bring_online(now, new, broker, leader, isr):
+    """The partition has a leader: what an election writes."""
+    new.context[broker].due     = False
+    new.context[broker].offline = False
+    write_state(now, new, broker, leader, isr)
+
+
 def require_not_written_by_a_newer(now, broker):
     require(now.state[now.version].controller <= now.belief[broker],
                                                     "no newer controller has written the state")
@@ -42,7 +49,7 @@ def require_not_written_by_a_newer(now, broker):
 def may_lead(now, broker, one):
     """Live, a replica, and in the ISR of the state that is read; out of it, if that is allowed and
     nobody of the ISR is live."""
-    isr, live = now.state[now.version].isr, now.cache[broker].live
+    isr, live = now.state[now.version].isr, online(now, broker)
     eligible = isr.has(one)
     if version.unclean_leader_election:
         eligible = any_of(eligible, not_(some(BROKERS, lambda member: all_of(
@@ -56,8 +63,12 @@ def is_first(now, leader, may):
         not_(may(other)), now.place[other] >= now.place[leader]))
 
 
+def elects(stage):
+    return any_of(stage == "electing", stage == "retrying")
+
+
 def require_election(now, broker):
-    require(now.cache[broker].stage == "electing",  "it brings offline partitions online")
+    require(elects(now.cache[broker].stage),        "it brings offline partitions online")
     require(now.context[broker].due,                "the partition is offline")
 
 
@@ -74,11 +85,10 @@ def controller_elects_leader(now, new, broker, leader):
     require(is_first(now, leader, lambda other: may_lead(now, broker, other)),
                                                     "no such replica stands before it")
 
-    isr = now.state[now.version].isr.within(now.cache[broker].live)
+    isr = now.state[now.version].isr.within(online(now, broker))
     if version.unclean_leader_election:
         isr = isr.including(leader)
-    new.context[broker].due = False
-    write_state(now, new, broker, leader, isr)
+    bring_online(now, new, broker, leader, isr)
 
 
 @transition(broker=BROKERS)
@@ -100,14 +110,16 @@ def controller_tells_elections(now, new, broker):
     """
     cache = now.cache[broker]
     require_acting(now, broker)
-    require(cache.stage == "electing",              "it brings offline partitions online")
+    require(elects(cache.stage),                    "it brings offline partitions online")
     require(every(PARTITIONS, lambda partition: not_(own(now, broker, partition).due)),
                                                     "no partition waits for an election")
 
     new.cache[broker] = cache.but(
-        stage=when(some_is_gone(now, broker), at("removing"), at("idle")),
+        stage=when(not_(some_is_gone(now, broker)), at("idle"),
+              when(cache.stage == "retrying", at("removing_followers"), at("removing"))),
         queue=batch(now, broker,
-            goes=lambda partition, target: own(now, broker, partition).batched,
+            goes=lambda partition, target: all_of(
+                own(now, broker, partition).batched, not_(cache.shutting.has(target))),
             tells=lambda partition: own(now, broker, partition).batched))
     keep(now, new, broker, lambda partition: own(now, broker, partition).but(batched=False))
 

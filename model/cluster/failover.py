@@ -9,11 +9,11 @@ Source: KafkaController.onControllerFailover (2.3)
 from model.cluster.batch import batch, live_brokers
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
-    due_if_offline,
     keep,
     own,
     require_acting,
     require_writing,
+    states_by,
     with_one,
 )
 from model.language import all_of, lam, not_, require, some, transition, version
@@ -71,4 +71,4 @@ def controller_restores_replicas(now, new, broker):
             gone=now.partition[partition].replicas.such_that(
                 lambda one: not_(cache.live.has(one)))))
     else:
-        keep(now, new, broker, due_if_offline(now, broker, cache.live))
+        keep(now, new, broker, states_by(now, broker, cache.live))

@@ -3,8 +3,24 @@
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import with_one
 from model.language import BLANK, lam, not_, require, transition, version, when
-from model.protocol.office import leave_office
 from model.protocol.state import BROKERS
+
+
+def forget_all(now, new, broker):
+    """What a process had in memory is gone; what it wrote is not. `new.cache` is the caller's."""
+    new.up                 = now.up.without(broker)
+    new.seen[broker]       = 0
+    new.alive[broker]      = []
+    new.leaving[broker]    = "stays"
+    new.mistaken           = now.mistaken.without(broker)
+    new.campaign[broker]   = 0
+    new.reply_lost[broker] = False
+    new.belief[broker]     = 0
+    new.resigned           = now.resigned.without(broker)
+    new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
+        replica=with_one(now.partition[partition].replica, broker, BLANK),
+        known=with_one(now.partition[partition].known, broker, None),
+        context=with_one(now.partition[partition].context, broker, BLANK)))
 
 
 @transition(broker=BROKERS)
@@ -13,14 +29,8 @@ def broker_crashes(now, new, broker):
     require(now.up.has(broker),                     "the process runs")
 
     new.spent.crashes = now.spent.crashes + 1
-    new.up            = now.up.without(broker)
-    new.seen[broker]  = 0
-    new.alive[broker] = []
-    leave_office(new, broker)
-    new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
-        replica=with_one(now.partition[partition].replica, broker, BLANK),
-        known=with_one(now.partition[partition].known, broker, None),
-        context=with_one(now.partition[partition].context, broker, BLANK)))
+    forget_all(now, new, broker)
+    new.cache[broker] = BLANK
 
 
 @transition(broker=BROKERS)
@@ -32,6 +42,15 @@ def broker_starts(now, new, broker):
     new.up            = now.up.including(broker)
     new.zk.registered = now.zk.registered.including(broker)
     new.cache         = lam(BROKERS, lambda other: without_old_requests(now, other, broker))
+    drop_what_is_late(now, new, broker)
+
+
+def drop_what_is_late(now, new, broker):
+    """What names the last registration is refused from 2.2 (KIP-380), from it and to it."""
+    if version.shutdown_fenced:
+        new.asked = now.asked.without(broker)
+    if version.broker_epoch:
+        new.late[broker] = BLANK
 
 
 @transition(broker=BROKERS)
@@ -39,21 +58,82 @@ def broker_reconnects(now, new, broker):
     """A live process whose session expired opens a new one, leaves office and registers again."""
     require(now.up.has(broker),                     "the process runs")
     require(not_(now.zk.registered.has(broker)),    "its session has expired")
+    require(not_(now.mistaken.has(broker)),         "it does not take itself for registered")
 
-    new.zk.registered      = now.zk.registered.including(broker)
+    new.zk.registered = now.zk.registered.including(broker)
+    register_anew(now, new, broker)
+
+
+@transition(broker=BROKERS)
+def session_ends_before_its_nodes(now, new, broker):
+    """A session ends, and its ephemeral nodes are still to be seen for a while.
+
+    Why: a client may have its new session before the server has removed what the old one left.
+    """
+    require(now.zk.registered.has(broker),          "the broker is registered")
+    require(not_(now.zk.outlived.has(broker)),      "its node is that of its session")
+    require(now.up.has(broker),                     "its process runs")
+
+    new.spent.lingering = now.spent.lingering + 1
+    new.zk.outlived     = now.zk.outlived.including(broker)
+
+
+@transition(broker=BROKERS)
+def node_of_an_ended_session_goes(now, new, broker):
+    """The server removes what the ended session left."""
+    require(now.zk.outlived.has(broker),            "a node of an ended session is there")
+
+    new.zk = now.zk.but(
+        outlived=now.zk.outlived.without(broker),
+        registered=now.zk.registered.without(broker),
+        controller=when(now.zk.controller == broker, None, now.zk.controller))
+    new.cache = lam(BROKERS, lambda other: now.cache[other].but(
+        reached=now.cache[other].reached.without(broker)))
+
+
+@transition(only=lambda v: v.node_owner_checked, broker=BROKERS)
+def broker_replaces_its_old_node(now, new, broker):
+    """The node is of its own last session: it is deleted, and created again.
+
+    Kafka: KafkaZkClient.CheckedEphemeral (KAFKA-7165, 2.2)
+    """
+    require(now.zk.outlived.has(broker),            "a node of its last session is there")
+    require(now.up.has(broker),                     "its process runs")
+
+    new.zk = now.zk.but(
+        outlived=now.zk.outlived.without(broker),
+        controller=when(now.zk.controller == broker, None, now.zk.controller))
+    register_anew(now, new, broker)
+
+
+@transition(only=lambda v: not v.node_owner_checked, broker=BROKERS)
+def broker_takes_its_old_node_for_its_own(now, new, broker):
+    """The node has its id: the broker takes itself for registered. KAFKA-1387"""
+    require(now.zk.outlived.has(broker),            "a node of its last session is there")
+    require(now.up.has(broker),                     "its process runs")
+    require(not_(now.mistaken.has(broker)),         "it has not looked yet")
+
+    new.mistaken = now.mistaken.including(broker)
+
+
+def register_anew(now, new, broker):
+    """Out of office, and under a new broker epoch; what it knows of partitions stays."""
     new.campaign[broker]   = 0
     new.reply_lost[broker] = False
     new.belief[broker]     = 0
+    new.resigned           = now.resigned.without(broker)
     new.cache = lam(BROKERS, lambda other: when(
         other == broker, BLANK, without_old_requests(now, other, broker)))
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
         context=with_one(now.partition[partition].context, broker, BLANK)))
+    drop_what_is_late(now, new, broker)
 
 
 def without_old_requests(now, controller, broker):
     """What is under way to the last registration of a broker is refused, so it goes (KIP-380);
-    until 2.1 it reached whoever had the id."""
+    until 2.1 it reached whoever had the id. That the registration is another can be seen."""
     cache = now.cache[controller]
+    cache = cache.but(reached=cache.reached.without(broker)) if version.bounces_seen else cache
     if not version.broker_epoch:
         return cache
     return cache.but(queue=lam(BROKERS, lambda target: when(

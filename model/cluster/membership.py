@@ -9,17 +9,20 @@ Source: KafkaController.processBrokerChange, onBrokerStartup, onBrokerFailure (2
 """
 
 from model.cluster.batch import batch, live_brokers
+from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
     at,
-    due_if_offline,
     keep,
+    leader_is_among,
+    offline_again,
+    own,
     require_acting,
     require_idle,
-    some_is_offline,
 )
 from model.language import (
     BLANK,
     all_of,
+    any_of,
     lam,
     not_,
     require,
@@ -100,12 +103,25 @@ def fail(now, new, broker, failed, started):
     """onBrokerFailure: elections where a leader is lost, then its replicas go offline."""
     cache = now.cache[broker]
     live = cache.live.such_that(lambda one: not_(failed.has(one)))
+    can_lead = live.such_that(lambda one: not_(cache.shutting.has(one)))
+
+    def was_offline(partition):
+        return own(now, broker, partition).offline
+
+    def loses_its_leader(partition):
+        return not_(any_of(
+            was_offline(partition), leader_is_among(now, broker, partition, can_lead)))
+
     new.cache[broker] = cache.but(
-        stage=when(some_is_offline(now, broker, live), at("electing"), at("removing_followers")),
+        stage=when(some(PARTITIONS, loses_its_leader), at("electing"),
+              when(some(PARTITIONS, was_offline), at("retrying"), at("removing_followers"))),
         live=live, started=started,
+        shutting=cache.shutting.such_that(lambda one: not_(failed.has(one))),
         reached=cache.reached.such_that(lambda one: not_(failed.has(one))).joined(started),
         queue=without_channels(now, broker, failed))
-    keep(now, new, broker, lambda partition: due_if_offline(now, broker, live)(partition).but(
+    keep(now, new, broker, lambda partition: own(now, broker, partition).but(
+        offline=any_of(was_offline(partition), loses_its_leader(partition)),
+        due=any_of(was_offline(partition), loses_its_leader(partition)),
         gone=now.partition[partition].replicas.within(failed)))
 
 
@@ -153,4 +169,4 @@ def controller_instates_replicas(now, new, broker):
             goes=lambda partition, target: cache.started.has(target),
             tells=lambda partition: some(BROKERS, lambda one: all_of(
                 cache.started.has(one), now.partition[partition].replicas.has(one)))))
-    keep(now, new, broker, due_if_offline(now, broker, cache.live))
+    keep(now, new, broker, offline_again(now, broker))

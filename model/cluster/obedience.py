@@ -5,6 +5,7 @@ Source: ReplicaManager.becomeLeaderOrFollower, makeLeaders, makeFollowers (2.3)
 
 from model.cluster.state import PARTITIONS
 from model.language import (
+    BLANK,
     all_of,
     any_of,
     every,
@@ -143,3 +144,56 @@ def broker_updates_metadata(now, new, broker, sender):
             request.about[partition],
             now.partition[partition].known[one]))))
     new.cache[sender].queue[broker] = now.cache[sender].queue[broker].rest()
+
+
+def stopped(now, broker, named):
+    """The fetchers of what is named are removed; logs and what is known of partitions stay."""
+    return lam(PARTITIONS, lambda partition: now.partition[partition].but(
+        replica=lam(BROKERS, lambda one: now.partition[partition].replica[one].but(
+            fetching=all_of(
+                now.partition[partition].replica[one].fetching,
+                not_(all_of(one == broker, named(partition))))))))
+
+
+@transition(broker=BROKERS, sender=BROKERS)
+def broker_stops_fetching(now, new, broker, sender):
+    """StopReplica: until 2.5 it names no leader epoch, and is carried out whenever it comes."""
+    request = first(now, sender, broker)
+    require_arrival(now, broker, sender)
+    require(request.kind == "stop_replica",          "it is a StopReplica")
+    require_current(now, broker, sender)
+
+    new.seen[broker] = now.belief[sender]
+    new.partition    = stopped(
+        now, broker, lambda partition: not_(is_none(request.about[partition])))
+    new.cache[sender].queue[broker] = now.cache[sender].queue[broker].rest()
+
+
+@transition(broker=BROKERS, sender=BROKERS)
+def stop_replica_is_sent_again(now, new, broker, sender):
+    """The connection breaks under a StopReplica: it is sent again, and the first copy is late.
+
+    LeaderAndIsr is safe against that by its leader epoch; UpdateMetadata is not, in any release.
+    """
+    request = first(now, sender, broker)
+    require_arrival(now, broker, sender)
+    require(request.kind == "stop_replica",          "it is a StopReplica")
+    require(not_(now.late[broker].held),             "no other copy is on its way")
+
+    new.spent.losses = now.spent.losses + 1
+    new.late[broker] = {
+        "held": True, "controller": now.belief[sender],
+        "about": lam(PARTITIONS, lambda partition: not_(is_none(request.about[partition])))}
+
+
+@transition(broker=BROKERS)
+def late_stop_replica_arrives(now, new, broker):
+    """The first copy arrives after all, and after what was sent since."""
+    request = now.late[broker]
+    require(request.held,                            "a copy is on its way")
+    require(now.up.has(broker),                      "the process runs")
+    require(request.controller >= now.seen[broker],  "the broker has seen no newer controller")
+
+    new.seen[broker] = request.controller
+    new.partition    = stopped(now, broker, lambda partition: request.about[partition])
+    new.late[broker] = BLANK

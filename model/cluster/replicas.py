@@ -11,15 +11,18 @@ from model.cluster.elections import (
     some_is_gone,
     write_state,
 )
-from model.cluster.thread import at, due_if_offline, keep, own, require_acting, require_writing
-from model.language import any_of, not_, require, transition, when
+from model.cluster.thread import at, keep, own, require_acting, require_writing, states_by
+from model.language import all_of, any_of, not_, require, transition, when
 from model.protocol.state import BROKERS
 
 
+def takes_offline(stage):
+    return any_of(stage == "burying", stage == "removing", stage == "removing_followers",
+                  stage == "retiring")
+
+
 def require_removal(now, broker, replica):
-    stage = now.cache[broker].stage
-    require(any_of(stage == "burying", stage == "removing", stage == "removing_followers"),
-                                                    "it takes replicas offline")
+    require(takes_offline(now.cache[broker].stage), "it takes replicas offline")
     require(now.context[broker].gone.has(replica),  "the replica is to go offline")
 
 
@@ -56,22 +59,26 @@ def controller_finds_it_removed(now, new, broker, replica):
 def controller_tells_removals(now, new, broker):
     """The batch of the removals: LeaderAndIsr to the other replicas, UpdateMetadata to all.
 
-    Next at a failover: elections. After a failure, brokers that bounced are welcomed; if no
-    partition lost its leader, all are told once more who is alive.
+    A broker that shuts down lives, so that StopReplica reaches it. Next at a failover: elections.
+    After a failure, brokers that bounced are welcomed; if no partition lost its leader, all are
+    told once more who is alive.
     """
     cache = now.cache[broker]
     require_acting(now, broker)
-    require(any_of(cache.stage == "burying", cache.stage == "removing",
-                   cache.stage == "removing_followers"),  "it takes replicas offline")
+    require(takes_offline(cache.stage),             "it takes replicas offline")
     require(not_(some_is_gone(now, broker)),        "no replica waits for it")
 
     new.cache[broker] = cache.but(
         stage=when(cache.stage == "burying", at("electing"),
               when(cache.stage == "removing_followers", at("notifying"),
-              when(cache.started.is_empty(), at("idle"), at("welcoming")))),
+              when(cache.stage == "retiring", at("answering"),
+              when(cache.started.is_empty(), at("idle"), at("welcoming"))))),
         queue=batch(now, broker,
-            goes=lambda partition, target: own(now, broker, partition).batched,
-            tells=lambda partition: own(now, broker, partition).batched))
+            goes=lambda partition, target: all_of(
+                own(now, broker, partition).batched, cache.subject != target),
+            tells=lambda partition: own(now, broker, partition).batched,
+            stops=lambda partition, target: all_of(
+                own(now, broker, partition).batched, cache.subject == target)))
     keep(now, new, broker, lambda partition: when(
-        cache.stage == "burying", due_if_offline(now, broker, cache.live)(partition),
+        cache.stage == "burying", states_by(now, broker, cache.live)(partition),
         own(now, broker, partition).but(batched=False)))

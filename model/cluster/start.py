@@ -72,6 +72,7 @@ def started(partition):
         "replicas": replicas,
         "place": lam(BROKERS, lambda one: place(partition, one)),
         "noted": False,
+        "wanted": False,
         "replica": lam(BROKERS, lambda one: {
             "version": when(replicas.has(one), literal(ZK_VERSIONS, 0), None),
             "fetching": all_of(replicas.has(one), not_(prefers(partition, one))),

@@ -28,12 +28,22 @@ STAGES = Names("stage", (
     "restoring",            # failover: replicas of live brokers to Online
     "burying",              # failover: replicas of dead brokers to Offline
     "electing",             # offline partitions to Online
+    "retrying",             # the same, where no partition lost its leader just now
     "removing",             # replicas of failed brokers to Offline, after an election
     "removing_followers",   # the same, where no partition lost its leader
     "notifying",            # UpdateMetadata, for no other request said who is alive
     "welcoming",            # a broker started: UpdateMetadata
     "instating",            # its replicas to Online
+    "moving",               # controlled shutdown: what the broker leads to others
+    "stopping",             # controlled shutdown: StopReplica for what it follows
+    "retiring",             # controlled shutdown: its replicas to Offline
+    "answering",            # controlled shutdown: may the broker go?
+    "preferring",           # preferred leaders, as an administrator asked
+    "cleaning",             # the request is deleted
+    "rebalancing",          # preferred leaders, as the imbalance asks
     "idle"))                # the next event is taken from the queue
+
+LEAVING = Names("leaving", ("stays", "asks", "may_go"))
 
 PARTITION = Record(
     version=ZK_VERSIONS,                        # of .../partitions/P/state
@@ -43,6 +53,7 @@ PARTITION = Record(
     replicas=SetOf(BROKERS),                    # the assignment, and its order
     place=per(BROKERS, PLACES),
     noted=BOOL,                                 # an /isr_change_notification names the partition
+    wanted=BOOL,                                # /admin/preferred_replica_election names it
     # A broker's Partition: the state that it obeyed, or wrote since as the leader
     replica=per(BROKERS, Record(
         version=ZK_VERSIONS.or_none, fetching=BOOL,
@@ -51,6 +62,7 @@ PARTITION = Record(
     # What a controller has of it: leadership info; what its event thread has still to do with it
     context=per(BROKERS, Record(
         version=ZK_VERSIONS,
+        offline=BOOL,                           # the partition is OfflinePartition, else Online
         due=BOOL,                               # a leader is to be elected
         gone=SetOf(BROKERS),                    # these replicas are to go Offline
         batched=BOOL)),                         # it is in the batch that is being put together
@@ -58,17 +70,29 @@ PARTITION = Record(
 )
 
 STATE = Record(
-    zk=Record(**OFFICE_NODES),
+    # /brokers/ids nodes of sessions that have ended already are there, and about to go
+    zk=Record(**OFFICE_NODES, outlived=SetOf(BROKERS)),
     up=SetOf(BROKERS),
     **OFFICE,
     cache=per(BROKERS, Record(
         stage=STAGES,
         live=SetOf(BROKERS), reached=SetOf(BROKERS),        # ids; those whose registration it read
         started=SetOf(BROKERS),                             # brokers that it is instating
+        shutting=SetOf(BROKERS),                            # shuttingDownBrokerIds
+        subject=BROKERS.or_none,                            # the one whose shutdown it works on
         queue=per(BROKERS, Log(SLOTS, WAITING, Record(      # requests, one queue for each broker
             kind=REQUESTS, about=per(PARTITIONS, ZK_VERSIONS.or_none), alive=SetOf(BROKERS)))))),
     seen=per(BROKERS, CONTROLLER_EPOCHS),       # the highest controller epoch that a broker knows
     alive=per(BROKERS, SetOf(BROKERS)),         # who lives, by a broker's metadata cache
+    leaving=per(BROKERS, LEAVING),              # how far a broker is with its controlled shutdown
+    asked=SetOf(BROKERS),                       # whose ControlledShutdown waits for the controller
+    mistaken=SetOf(BROKERS),                    # took the node of their last session for their own
+    resigned=SetOf(BROKERS),                    # resigned, and go on with events (KAFKA-4447)
+    # A StopReplica that was sent again after its connection broke: the first copy is still to come
+    late=per(BROKERS, Record(
+        held=BOOL, controller=CONTROLLER_EPOCHS, about=per(PARTITIONS, BOOL))),
     partition=per(PARTITIONS, PARTITION),
-    spent=Record(crashes=budget("crashes"), expiries=budget("expiries"), losses=budget("losses")),
+    spent=Record(
+        crashes=budget("crashes"), expiries=budget("expiries"), losses=budget("losses"),
+        shutdowns=budget("shutdowns"), requests=budget("requests"), lingering=budget("lingering")),
 )

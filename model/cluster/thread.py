@@ -1,6 +1,5 @@
 """The controller's event thread: one event at a time, in stages, none of which is atomic with the
-next. What the machines of partitions and replicas hold is derived: a partition is Offline if its
-leader is not live, a replica is Online if its broker is.
+next. What the replica machine holds is derived: a replica is Online if its broker is live.
 
 Source: KafkaController, PartitionStateMachine, ReplicaStateMachine (2.3)
 """
@@ -46,20 +45,32 @@ def own(now, broker, partition):
     return now.partition[partition].context[broker]
 
 
+def online(now, broker):
+    """Live brokers, less those that are shutting down: who may lead."""
+    cache = now.cache[broker]
+    return cache.live.such_that(lambda one: not_(cache.shutting.has(one)))
+
+
 def leader_is_among(now, broker, partition, brokers):
     """The partition's leader, as far as the controller knows, is one of these."""
     leader = now.partition[partition].state[own(now, broker, partition).version].leader
     return some(BROKERS, lambda one: all_of(leader == one, brokers.has(one)))
 
 
-def some_is_offline(now, broker, live):
-    return some(PARTITIONS, lambda partition: not_(leader_is_among(now, broker, partition, live)))
+def states_by(now, broker, brokers):
+    """The partition machine starts: who has a leader among these is Online. Then all that are
+    Offline are tried."""
+    def context(partition):
+        offline = not_(leader_is_among(now, broker, partition, brokers))
+        return own(now, broker, partition).but(batched=False, offline=offline, due=offline)
+
+    return context
 
 
-def due_if_offline(now, broker, live):
-    """triggerOnlinePartitionStateChange: every partition whose leader is not live."""
+def offline_again(now, broker):
+    """triggerOnlinePartitionStateChange: every partition that is Offline is tried."""
     return lambda partition: own(now, broker, partition).but(
-        batched=False, due=not_(leader_is_among(now, broker, partition, live)))
+        batched=False, due=own(now, broker, partition).offline)
 
 
 def keep(now, new, broker, context):
@@ -88,7 +99,21 @@ def controller_resigns(now, new, broker):
     require(now.zk.controller != broker,            "/controller is not its own any more")
 
     new.belief[broker] = 0
+    new.resigned       = now.resigned.without(broker)
     leave_context(now, new, broker)
+
+
+@transition(only=lambda v: not v.events_dropped, broker=BROKERS)
+def controller_resigns_and_goes_on(now, new, broker):
+    """It has resigned, and its thread goes on with what was queued, in the old epoch.
+
+    Kafka: listeners were not removed until KAFKA-4447
+    """
+    require(now.belief[broker] > 0,                 "the broker believes it is the controller")
+    require(now.zk.controller != broker,            "/controller is not its own any more")
+    require(not_(now.resigned.has(broker)),         "it has not resigned yet")
+
+    new.resigned = now.resigned.including(broker)
 
 
 @transition(only=lambda v: v.zk_writes_fenced, broker=BROKERS)

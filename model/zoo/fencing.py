@@ -2,7 +2,8 @@
 
 from model.zoo.entry import Entry, Expression
 
-_ONE_TERM = {"expiries": 1, "controllers": 1, "versions": 2}
+_ONE_TERM = {"expiries": 1, "controllers": 1, "versions": 2, "lingering": 0}
+_NO_FAULT = {**_ONE_TERM, "crashes": 0, "expiries": 0}
 
 ENTRIES = (
     Entry(
@@ -28,9 +29,12 @@ ENTRIES = (
         ("KAFKA-3083",), "0.10.2.0",
         "Listeners run after the resignation, with the old epoch and the old picture of the "
         "cluster.",
-        "single_writer", "act_after_resign",
-        excuse="needs an event queue: without the fence of KAFKA-6082 a zombie that has not "
-        "resigned breaks the claim as well, with it neither can",
+        "the_resigned_are_silent", "act_after_resign",
+        Expression(
+            "cluster", "2.3", "the_resigned_are_silent",
+            {"crashes": 0, "expiries": 2, "versions": 2, "lingering": 0}, {"events_dropped": False},
+        ),
+        remark="The fence of KAFKA-6082 does not stop it as long as nobody else was elected.",
     ),
     Entry(
         17, "KAFKA-1188", "a broker goes back to an older leader epoch",
@@ -48,7 +52,13 @@ ENTRIES = (
         "Sent during a controlled shutdown, it arrives after the restart: the replica is silent "
         "for ever.",
         "no_wedge", "no_broker_epoch",
-        excuse="needs StopReplica and controlled shutdown",
+        Expression(
+            "cluster", "2.3", "no_wedge",
+            {**_NO_FAULT, "versions": 3, "shutdowns": 1, "losses": 1}, {"broker_epoch": False},
+            quick=True, plain=True,
+        ),
+        remark="The connection breaks under the StopReplica, which is sent again; the first copy "
+        "arrives behind the LeaderAndIsr of the new incarnation.",
     ),
     Entry(
         19, "KIP-380", "a restarted broker obeys what was meant for its predecessor",
@@ -80,13 +90,17 @@ ENTRIES = (
         "The request is retried across the restart, and the controller takes leadership from a "
         "broker that wants to stay.",
         "no_wedge", "cs_no_broker_epoch",
-        excuse="needs controlled shutdown",
+        Expression(
+            "cluster", "2.3", "no_wedge", {**_ONE_TERM, "versions": 3, "shutdowns": 1},
+            {"shutdown_fenced": False},
+        ),
     ),
     Entry(
         22, "KAFKA-9539", "a late StopReplica deletes a replica that was added again",
         ("KIP-570",), "2.6.0",
         "It carries no leader epoch, so that it cannot be told from a current one.",
         "no_message_loss", "sr_no_leader_epoch",
-        excuse="needs StopReplica and reassignment",
+        excuse="needs StopReplica with reassignment: without it a broker gets a StopReplica only "
+        "when it shuts down or is not alive, and its next incarnation has another broker epoch",
     ),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from model.zoo.entry import Entry, Expression
 
-_ONE_TERM = {"expiries": 1, "controllers": 1, "versions": 2}
+_ONE_TERM = {"expiries": 1, "controllers": 1, "versions": 2, "lingering": 0}
 
 ENTRIES = (
     Entry(
@@ -25,7 +25,8 @@ ENTRIES = (
         "shrinks nor grows any more.",
         "no_wedge", "leader_never_refreshes_v",
         Expression(
-            "cluster", "2.3", "no_wedge", {"crashes": 0, "versions": 2},
+            "cluster", "2.3", "no_wedge",
+            {"crashes": 0, "expiries": 2, "versions": 2, "lingering": 0},
             {"zk_writes_fenced": False},
         ),
         remark="The root of it is KAFKA-6082: a deposed controller writes the state, and the "

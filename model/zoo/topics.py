@@ -45,9 +45,12 @@ ENTRIES = (
         43, "KAFKA-1387", "a broker finds its own old node, and takes it for another's",
         ("KAFKA-4229", "KAFKA-6584", "KAFKA-7165"), "0.9.0.0 to 2.2.0",
         "The node of the expired session is still there; it goes later, and nobody makes it again.",
-        "no_wedge", "ephemeral_owner_ignored",
-        excuse="needs sessions with identities, and nodes that outlive them: here a node goes with "
-        "its session",
+        "registrations_last", "ephemeral_owner_ignored",
+        Expression(
+            "cluster", "2.3", "registrations_last",
+            {"controllers": 1, "crashes": 0, "expiries": 0, "versions": 2},
+            {"node_owner_checked": False}, quick=True, plain=True,
+        ),
     ),
     Entry(
         44, "KAFKA-13407", "the winner takes itself for another",
@@ -82,6 +85,8 @@ ENTRIES = (
             "replication", "2.3", "no_message_loss", {"versions": 3},
             {"unclean_leader_election": True}, quick=True,
         ),
+        remark="That a preferred replica must be in the ISR as well is a switch of `cluster`, "
+        "preferred_needs_isr: in KAFKA-9866 the election failed, and nothing came of it.",
     ),
     Entry(
         48, "KAFKA-6517", "a lock that waits for the session, and a session that waits for it",

@@ -10,7 +10,7 @@ from specs.explorer import Exploration, explore
 from specs.verdict import Verdict
 
 CLUSTER = SYSTEMS["cluster"]
-ONE_FAILOVER = {"expiries": 1, "controllers": 1, "versions": 2}
+ONE_FAILOVER = {"expiries": 1, "controllers": 1, "versions": 2, "lingering": 0}
 
 
 def explored(bounds: dict[str, int], engine: str = "python") -> Exploration:
@@ -30,7 +30,7 @@ def test_both_engines_find_the_same_states_and_the_same_verdicts():
 
 
 def test_a_failover_without_any_fault_tells_everybody_what_they_know_and_changes_nothing():
-    found = explored({"expiries": 0, "crashes": 0, "controllers": 1})
+    found = explored({**ONE_FAILOVER, "expiries": 0, "crashes": 0})
 
     assert found.distinct == 111
     assert "versions" not in found.tally.pruned

@@ -56,7 +56,8 @@ NOT_COMMITTED = ("leader_acknowledges_for_isr", "the high watermark has passed i
 ANOTHER_LEADS = ("broker_becomes_leader", "the request names the broker the leader")
 ANY_ISR = ("controller_elects_leader", "the new ISR is part of the registered one")
 ONE_TERM = {"epoch": 1, "versions": 1}
-ONE_FAILOVER = {"expiries": 1, "controllers": 1, "versions": 2}
+ONE_FAILOVER = {"expiries": 1, "controllers": 1, "versions": 2, "lingering": 0}
+NO_FAULT = {**ONE_FAILOVER, "crashes": 0, "expiries": 0}
 ANYBODY = ("controller_elects_leader", "the replica is live, and in the ISR")
 BLIND = ("leader_shrinks_isr", "the cached version is current")
 
@@ -234,15 +235,31 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("replication", "zombies_overlap"): (Bug(None, bounds=ONE_TERM),),
     ("replication", "an_old_fetch_is_in_flight"): (Bug(None, bounds=ONE_TERM),),
     ("cluster", "converges"): (
+        Bug(
+            23, without=("leaving_leader_is_told",), bounds={**NO_FAULT, "shutdowns": 1}, plain=True
+        ),
         Bug(15, without=("bounces_seen",), bounds=ONE_FAILOVER, plain=True),
     ),
     ("cluster", "no_wedge"): (
         Bug(14, without=("metadata_first",), bounds=ONE_FAILOVER, plain=True),
         Bug(15, without=("bounces_seen",), bounds=ONE_FAILOVER, plain=True),
+        Bug(
+            28,
+            without=("shutdown_fenced",),
+            bounds={**ONE_FAILOVER, "versions": 3, "shutdowns": 1},
+        ),
     ),
-    ("cluster", "dead_leaders_are_noticed"): (Bug(21, without=("dead_replicas_taken_offline",)),),
+    ("cluster", "dead_leaders_are_noticed"): (Bug(22, without=("dead_replicas_taken_offline",)),),
     ("cluster", "leader_unique"): (Bug(34, dropped=(BLIND,), bounds={"versions": 4, "epoch": 3}),),
-    ("cluster", "clean_election"): (Bug(11, dropped=(ANYBODY,), plain=True),),
+    ("cluster", "clean_election"): (
+        Bug(11, dropped=(ANYBODY,), plain=True),
+        Bug(
+            24,
+            without=("preferred_needs_isr",),
+            bounds={**ONE_FAILOVER, "versions": 3, "epoch": 3, "requests": 1},
+            plain=True,
+        ),
+    ),
     ("cluster", "isr_holds_committed"): (
         Bug(
             14,
@@ -250,8 +267,19 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
             plain=True,
         ),
     ),
-    ("cluster", "no_message_loss"): (Bug(16, dropped=(ANYBODY,), plain=True),),
-    ("cluster", "single_writer"): (Bug(10, without=("zk_writes_fenced",), plain=True),),
+    ("cluster", "no_message_loss"): (Bug(17, dropped=(ANYBODY,), plain=True),),
+    ("cluster", "registrations_last"): (
+        Bug(4, without=("node_owner_checked",), bounds={**NO_FAULT, "lingering": 1}, plain=True),
+    ),
+    ("cluster", "the_resigned_are_silent"): (
+        Bug(
+            10,
+            without=("events_dropped",),
+            bounds={"crashes": 0, "expiries": 2, "versions": 2, "lingering": 0},
+            plain=True,
+        ),
+    ),
+    ("cluster", "single_writer"): (Bug(11, without=("zk_writes_fenced",), plain=True),),
     ("cluster", "epochs_never_fall"): (Bug(10, dropped=(BLIND,), bounds=ONE_FAILOVER, plain=True),),
     ("cluster", "the_dead_stay_out"): (
         Bug(
@@ -282,6 +310,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("cluster", "a_dead_broker_still_fetches"): (
         Bug(None, missing=("session_expires",), bounds=ONE_FAILOVER, plain=True),
     ),
+    ("cluster", "a_node_outlives_its_session"): (Bug(None, bounds=NO_FAULT, plain=True),),
 }
 """(system, claim) -> its bugs. A claim without one could not fail, for all that anybody knows."""
 

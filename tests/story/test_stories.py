@@ -20,7 +20,11 @@ HISTORY = {"m2_is_lost", "two_fast_elections_diverge", "first_try_at_kip_320", "
            "reassign_replica_slips_back", "reassign_stranger_stays", "reassign_earlier_term",
            "reassign_other_entry_is_lost", "reassign_dead_target",
            "reassign_clients_know_the_old_epoch",
-           "deleted_topic_comes_back", "added_while_deleting"}  # fmt: skip
+           "deleted_topic_comes_back", "added_while_deleting",
+           "fresh_broker_knows_no_leader", "bounce_is_overlooked", "node_of_the_last_session",
+           "leaving_leader_is_not_told", "resigned_controller_writes", "cached_version_for_ever",
+           "late_stop_replica", "dead_leader_stays_registered",
+           "dead_broker_is_taken_back"}  # fmt: skip
 """Stories of what went wrong; each has a claim that breaks."""
 
 

@@ -1,0 +1,102 @@
+# A deposed controller writes the state, and the leader refuses to hear of it.
+# Shows: 'Cached zkVersion not equal', for ever: the write was not fenced up to 2.0, the request that
+# should tell of it is. (KAFKA-2729, KAFKA-6082)
+system cluster version 2.3 without zk_writes_fenced brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 2 queue 3 crashes 0 expiries 2 losses 0 shutdowns 0 requests 0 lingering 0
+
+session_expires broker=1
+broker_becomes_controller broker=2
+broker_learns_it_won broker=2
+controller_node_is_deleted
+controller_reads_context broker=2
+broker_reconnects broker=1
+broker_becomes_controller broker=1
+broker_learns_it_won broker=1
+controller_reads_context broker=1
+controller_announces_brokers broker=1
+controller_restores_replicas broker=1
+controller_tells_removals broker=1
+controller_tells_elections broker=1
+controller_announces_brokers broker=2
+controller_restores_replicas broker=2
+controller_removes_replica broker=2 replica=1 partition=0
+broker_updates_metadata broker=1 sender=1
+older_epoch_is_refused broker=1 sender=1 partition=0
+broker_updates_metadata broker=1 sender=1
+broker_updates_metadata broker=2 sender=1
+older_epoch_is_refused broker=2 sender=1 partition=0
+broker_updates_metadata broker=2 sender=1
+check no_wedge
+----
+session_expires(broker=1)
+    zk.registered: {1,2} → {2}
+    spent.expiries: 0 → 1
+broker_becomes_controller(broker=2)
+    zk.controller: none → 2
+    zk.epoch: 0 → 1
+    campaign[2]: 0 → 1
+broker_learns_it_won(broker=2)
+    campaign[2]: 1 → 0
+    belief[2]: 0 → 1
+controller_node_is_deleted()
+    zk.controller: 2 → none
+    spent.expiries: 1 → 2
+controller_reads_context(broker=2)
+    cache[2].stage: starting → announcing
+    cache[2].live: {} → {2}
+    cache[2].reached: {} → {2}
+broker_reconnects(broker=1)
+    zk.registered: {2} → {1,2}
+broker_becomes_controller(broker=1)
+    zk.controller: none → 1
+    zk.epoch: 1 → 2
+    campaign[1]: 0 → 2
+broker_learns_it_won(broker=1)
+    campaign[1]: 2 → 0
+    belief[1]: 0 → 2
+controller_reads_context(broker=1)
+    cache[1].stage: starting → announcing
+    cache[1].live: {} → {1,2}
+    cache[1].reached: {} → {1,2}
+controller_announces_brokers(broker=1)
+    cache[1].stage: announcing → restoring
+    cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2}]
+    cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2}]
+controller_restores_replicas(broker=1)
+    cache[1].stage: restoring → burying
+    cache[1][1].queue: [kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    cache[1][2].queue: [kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+controller_tells_removals(broker=1)
+    cache[1].stage: burying → electing
+controller_tells_elections(broker=1)
+    cache[1].stage: electing → idle
+controller_announces_brokers(broker=2)
+    cache[2].stage: announcing → restoring
+    cache[2][2].queue: [] → [kind update_metadata about {} alive {2}]
+controller_restores_replicas(broker=2)
+    cache[2].stage: restoring → burying
+    cache[2][2].queue: [kind update_metadata about {} alive {2}] → [kind update_metadata about {} alive {2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {2}]
+    partition[0][2].context.gone: {} → {1}
+controller_removes_replica(broker=2, replica=1, partition=0)
+    partition[0].version: 0 → 1
+    partition[0][1].state.epoch: 0 → 1
+    partition[0][1].state.isr: {} → {2}
+    partition[0][1].state.controller: 0 → 1
+    partition[0][2].context.version: 0 → 1
+    partition[0][2].context.gone: {1} → {}
+    partition[0][2].context.batched: false → true
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    seen[1]: 0 → 2
+older_epoch_is_refused(broker=1, sender=1, partition=0)
+    cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind update_metadata about {0: 0} alive {1,2}]
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2}] → []
+broker_updates_metadata(broker=2, sender=1)
+    cache[1][2].queue: [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    seen[2]: 0 → 2
+older_epoch_is_refused(broker=2, sender=1, partition=0)
+    cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind update_metadata about {0: 0} alive {1,2}]
+broker_updates_metadata(broker=2, sender=1)
+    cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2}] → []
+no_wedge: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
+    (belief[1] 2, cache[1].stage idle, leaving[2] stays, partition[0].version 1, partition[0][1].state.isr {2}, partition[0][1].state.leader none, up {1,2}, zk.controller 1, zk.epoch 2, zk.registered {1,2})

@@ -1,0 +1,118 @@
+# The controller dies with a replica that leads, and its successor does not take it out.
+# Shows: ZooKeeper and all clients go on naming a dead leader; a new controller takes the replicas of
+# dead brokers offline since 2.3. (KAFKA-3143)
+system cluster version 2.3 without dead_replicas_taken_offline brokers 2 partitions 1 replicas 2 versions 3 epoch 2 controllers 2 queue 3 crashes 1 expiries 1 losses 0 shutdowns 0 requests 0 lingering 1
+
+session_expires broker=1
+session_ends_before_its_nodes broker=2
+broker_becomes_controller broker=2
+broker_learns_it_won broker=2
+controller_reads_context broker=2
+broker_reconnects broker=1
+controller_announces_brokers broker=2
+controller_restores_replicas broker=2
+controller_elects_leader broker=2 leader=2 partition=0
+broker_crashes broker=2
+node_of_an_ended_session_goes broker=2
+broker_becomes_controller broker=1
+broker_learns_it_won broker=1
+controller_reads_context broker=1
+controller_announces_brokers broker=1
+controller_restores_replicas broker=1
+controller_finds_no_leader broker=1 partition=0
+controller_tells_elections broker=1
+broker_updates_metadata broker=1 sender=1
+broker_knows_no_such_leader broker=1 sender=1 partition=0
+broker_updates_metadata broker=1 sender=1
+check dead_leaders_are_noticed
+----
+session_expires(broker=1)
+    zk.registered: {1,2} → {2}
+    spent.expiries: 0 → 1
+session_ends_before_its_nodes(broker=2)
+    zk.outlived: {} → {2}
+    spent.lingering: 0 → 1
+broker_becomes_controller(broker=2)
+    zk.controller: none → 2
+    zk.epoch: 0 → 1
+    campaign[2]: 0 → 1
+broker_learns_it_won(broker=2)
+    campaign[2]: 1 → 0
+    belief[2]: 0 → 1
+controller_reads_context(broker=2)
+    cache[2].stage: starting → announcing
+    cache[2].live: {} → {2}
+    cache[2].reached: {} → {2}
+broker_reconnects(broker=1)
+    zk.registered: {2} → {1,2}
+controller_announces_brokers(broker=2)
+    cache[2].stage: announcing → restoring
+    cache[2][2].queue: [] → [kind update_metadata about {} alive {2}]
+controller_restores_replicas(broker=2)
+    cache[2].stage: restoring → electing
+    cache[2][2].queue: [kind update_metadata about {} alive {2}] → [kind update_metadata about {} alive {2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {2}]
+    partition[0][2].context.offline: false → true
+    partition[0][2].context.due: false → true
+controller_elects_leader(broker=2, leader=2, partition=0)
+    partition[0].version: 0 → 1
+    partition[0][1].state.leader: none → 2
+    partition[0][1].state.epoch: 0 → 1
+    partition[0][1].state.isr: {} → {2}
+    partition[0][1].state.controller: 0 → 1
+    partition[0][2].context.version: 0 → 1
+    partition[0][2].context.offline: true → false
+    partition[0][2].context.due: true → false
+    partition[0][2].context.batched: false → true
+broker_crashes(broker=2)
+    up: {1,2} → {1}
+    belief[2]: 1 → 0
+    cache[2].stage: electing → starting
+    cache[2].live: {2} → {}
+    cache[2].reached: {2} → {}
+    cache[2][2].queue: [kind update_metadata about {} alive {2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {2}] → []
+    alive[2]: {1,2} → {}
+    partition[0][2].replica.version: 0 → none
+    partition[0][2].replica.fetching: true → false
+    partition[0][2].known: 0 → none
+    partition[0][2].context.version: 1 → 0
+    partition[0][2].context.batched: true → false
+    spent.crashes: 0 → 1
+node_of_an_ended_session_goes(broker=2)
+    zk.controller: 2 → none
+    zk.registered: {1,2} → {1}
+    zk.outlived: {2} → {}
+broker_becomes_controller(broker=1)
+    zk.controller: none → 1
+    zk.epoch: 1 → 2
+    campaign[1]: 0 → 2
+broker_learns_it_won(broker=1)
+    campaign[1]: 2 → 0
+    belief[1]: 0 → 2
+controller_reads_context(broker=1)
+    cache[1].stage: starting → announcing
+    cache[1].live: {} → {1}
+    cache[1].reached: {} → {1}
+    partition[0][1].context.version: 0 → 1
+controller_announces_brokers(broker=1)
+    cache[1].stage: announcing → restoring
+    cache[1][1].queue: [] → [kind update_metadata about {} alive {1}]
+controller_restores_replicas(broker=1)
+    cache[1].stage: restoring → electing
+    cache[1][1].queue: [kind update_metadata about {} alive {1}] → [kind update_metadata about {} alive {1}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}]
+    partition[0][1].context.offline: false → true
+    partition[0][1].context.due: false → true
+controller_finds_no_leader(broker=1, partition=0)
+    partition[0][1].context.due: true → false
+controller_tells_elections(broker=1)
+    cache[1].stage: electing → idle
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {} alive {1}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}]
+    seen[1]: 0 → 2
+    alive[1]: {1,2} → {1}
+broker_knows_no_such_leader(broker=1, sender=1, partition=0)
+    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}] → [kind update_metadata about {0: 1} alive {1}]
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1}] → []
+    partition[0][1].known: 0 → 1
+dead_leaders_are_noticed: broken — when nothing is under way, no dead broker is registered as a leader
+    (belief[1] 2, cache[1].stage idle, partition[0][1].state.leader 2, up {1}, zk.controller 1, zk.epoch 2, zk.registered {1})

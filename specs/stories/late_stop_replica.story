@@ -1,0 +1,199 @@
+# A StopReplica of a broker's last incarnation stops the next one.
+# Shows: it is sent twice over a broken connection, and the first copy arrives behind what the new
+# incarnation is told; broker epochs refuse it since 2.2. (KAFKA-7235, KIP-380)
+system cluster version 2.3 without broker_epoch brokers 2 partitions 1 replicas 2 versions 3 epoch 2 controllers 1 queue 3 crashes 0 expiries 0 losses 1 shutdowns 1 requests 0 lingering 0
+
+broker_asks_to_go broker=2
+broker_becomes_controller broker=1
+broker_learns_it_won broker=1
+controller_reads_context broker=1
+controller_announces_brokers broker=1
+controller_restores_replicas broker=1
+controller_tells_removals broker=1
+controller_tells_elections broker=1
+controller_begins_shutdown broker=1 subject=2
+broker_updates_metadata broker=1 sender=1
+older_epoch_is_refused broker=1 sender=1 partition=0
+broker_updates_metadata broker=1 sender=1
+broker_updates_metadata broker=2 sender=1
+controller_stops_follower broker=1
+controller_removes_replica broker=1 replica=2 partition=0
+older_epoch_is_refused broker=2 sender=1 partition=0
+broker_updates_metadata broker=2 sender=1
+controller_tells_removals broker=1
+controller_answers_shutdown broker=1
+broker_stops broker=2
+broker_starts broker=2
+broker_becomes_leader broker=1 sender=1 partition=0
+broker_updates_metadata broker=1 sender=1
+stop_replica_is_sent_again broker=2 sender=1
+controller_sees_bounced_brokers broker=1
+controller_finds_it_removed broker=1 replica=2 partition=0
+controller_tells_removals broker=1
+controller_notifies_brokers broker=1
+older_epoch_is_refused broker=1 sender=1 partition=0
+controller_welcomes_brokers broker=1
+broker_updates_metadata broker=1 sender=1
+controller_instates_replicas broker=1
+controller_tells_elections broker=1
+broker_updates_metadata broker=1 sender=1
+broker_updates_metadata broker=1 sender=1
+broker_updates_metadata broker=1 sender=1
+broker_updates_metadata broker=2 sender=1
+broker_becomes_follower broker=2 sender=1 partition=0
+broker_updates_metadata broker=2 sender=1
+late_stop_replica_arrives broker=2
+check no_wedge
+----
+broker_asks_to_go(broker=2)
+    leaving[2]: stays → asks
+    asked: {} → {2}
+    spent.shutdowns: 0 → 1
+broker_becomes_controller(broker=1)
+    zk.controller: none → 1
+    zk.epoch: 0 → 1
+    campaign[1]: 0 → 1
+broker_learns_it_won(broker=1)
+    campaign[1]: 1 → 0
+    belief[1]: 0 → 1
+controller_reads_context(broker=1)
+    cache[1].stage: starting → announcing
+    cache[1].live: {} → {1,2}
+    cache[1].reached: {} → {1,2}
+controller_announces_brokers(broker=1)
+    cache[1].stage: announcing → restoring
+    cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2}]
+    cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2}]
+controller_restores_replicas(broker=1)
+    cache[1].stage: restoring → burying
+    cache[1][1].queue: [kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    cache[1][2].queue: [kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+controller_tells_removals(broker=1)
+    cache[1].stage: burying → electing
+controller_tells_elections(broker=1)
+    cache[1].stage: electing → idle
+controller_begins_shutdown(broker=1, subject=2)
+    cache[1].stage: idle → stopping
+    cache[1].shutting: {} → {2}
+    cache[1].subject: none → 2
+    asked: {2} → {}
+    partition[0][1].context.gone: {} → {2}
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    seen[1]: 0 → 1
+older_epoch_is_refused(broker=1, sender=1, partition=0)
+    cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind update_metadata about {0: 0} alive {1,2}]
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2}] → []
+broker_updates_metadata(broker=2, sender=1)
+    cache[1][2].queue: [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    seen[2]: 0 → 1
+controller_stops_follower(broker=1)
+    cache[1].stage: stopping → retiring
+    cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}, kind stop_replica about {0: 0} alive {}]
+controller_removes_replica(broker=1, replica=2, partition=0)
+    partition[0].version: 0 → 1
+    partition[0][1].state.leader: none → 1
+    partition[0][1].state.epoch: 0 → 1
+    partition[0][1].state.isr: {} → {1}
+    partition[0][1].state.controller: 0 → 1
+    partition[0][1].context.version: 0 → 1
+    partition[0][1].context.gone: {2} → {}
+    partition[0][1].context.batched: false → true
+older_epoch_is_refused(broker=2, sender=1, partition=0)
+    cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}, kind stop_replica about {0: 0} alive {}] → [kind update_metadata about {0: 0} alive {1,2}, kind stop_replica about {0: 0} alive {}]
+broker_updates_metadata(broker=2, sender=1)
+    cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2}, kind stop_replica about {0: 0} alive {}] → [kind stop_replica about {0: 0} alive {}]
+controller_tells_removals(broker=1)
+    cache[1].stage: retiring → answering
+    cache[1][1].queue: [] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][2].queue: [kind stop_replica about {0: 0} alive {}] → [kind stop_replica about {0: 0} alive {}, kind update_metadata about {0: 1} alive {1,2}, kind stop_replica about {0: 1} alive {}]
+    partition[0][1].context.batched: true → false
+controller_answers_shutdown(broker=1)
+    cache[1].stage: answering → idle
+    cache[1].subject: 2 → none
+    leaving[2]: asks → may_go
+broker_stops(broker=2)
+    zk.registered: {1,2} → {1}
+    up: {1,2} → {1}
+    cache[1].reached: {1,2} → {1}
+    seen[2]: 1 → 0
+    alive[2]: {1,2} → {}
+    leaving[2]: may_go → stays
+    partition[0][2].replica.version: 0 → none
+    partition[0][2].replica.fetching: true → false
+    partition[0][2].known: 0 → none
+broker_starts(broker=2)
+    zk.registered: {1} → {1,2}
+    up: {1} → {1,2}
+broker_becomes_leader(broker=1, sender=1, partition=0)
+    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}]
+    partition[0][1].replica.version: 0 → 1
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2}] → []
+    partition[0][1].known: 0 → 1
+stop_replica_is_sent_again(broker=2, sender=1)
+    late[2].held: false → true
+    late[2].controller: 0 → 1
+    late[2][0].about: false → true
+    spent.losses: 0 → 1
+controller_sees_bounced_brokers(broker=1)
+    cache[1].stage: idle → removing_followers
+    cache[1].live: {1,2} → {1}
+    cache[1].reached: {1} → {1,2}
+    cache[1].started: {} → {2}
+    cache[1].shutting: {2} → {}
+    cache[1][2].queue: [kind stop_replica about {0: 0} alive {}, kind update_metadata about {0: 1} alive {1,2}, kind stop_replica about {0: 1} alive {}] → []
+    partition[0][1].context.gone: {} → {2}
+controller_finds_it_removed(broker=1, replica=2, partition=0)
+    partition[0][1].context.gone: {2} → {}
+    partition[0][1].context.batched: false → true
+controller_tells_removals(broker=1)
+    cache[1].stage: removing_followers → notifying
+    cache[1][1].queue: [] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}]
+    partition[0][1].context.batched: true → false
+controller_notifies_brokers(broker=1)
+    cache[1].stage: notifying → welcoming
+    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1}]
+older_epoch_is_refused(broker=1, sender=1, partition=0)
+    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1}] → [kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1}]
+controller_welcomes_brokers(broker=1)
+    cache[1].stage: welcoming → instating
+    cache[1].live: {1} → {1,2}
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1}] → [kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1}, kind update_metadata about {} alive {1,2}]
+    cache[1][2].queue: [] → [kind update_metadata about {0: 1} alive {1,2}]
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1}, kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1}, kind update_metadata about {} alive {1,2}]
+    alive[1]: {1,2} → {1}
+controller_instates_replicas(broker=1)
+    cache[1].stage: instating → electing
+    cache[1].started: {2} → {}
+    cache[1][1].queue: [kind update_metadata about {} alive {1}, kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1}, kind update_metadata about {} alive {1,2}, kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}]
+controller_tells_elections(broker=1)
+    cache[1].stage: electing → idle
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {} alive {1}, kind update_metadata about {} alive {1,2}, kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {} alive {1,2}, kind update_metadata about {0: 1} alive {1,2}]
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {} alive {1,2}, kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}]
+    alive[1]: {1} → {1,2}
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2}] → []
+broker_updates_metadata(broker=2, sender=1)
+    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}]
+    seen[2]: 0 → 1
+    alive[2]: {} → {1,2}
+    partition[0][2].known: none → 1
+broker_becomes_follower(broker=2, sender=1, partition=0)
+    cache[1][2].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}]
+    partition[0][2].replica.version: none → 1
+    partition[0][2].replica.fetching: false → true
+broker_updates_metadata(broker=2, sender=1)
+    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2}] → []
+late_stop_replica_arrives(broker=2)
+    late[2].held: true → false
+    late[2].controller: 1 → 0
+    late[2][0].about: true → false
+    partition[0][2].replica.fetching: true → false
+no_wedge: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
+    (belief[1] 1, cache[1].stage idle, leaving[1] stays, partition[0].version 1, partition[0][1].state.isr {1}, partition[0][1].state.leader 1, up {1,2}, zk.controller 1, zk.epoch 1, zk.registered {1,2})
