@@ -105,8 +105,10 @@ def send(now, new, broker, epoch, to, state):
     mine, was = now.belief[broker], now.request[epoch][now.belief[broker]]
     added = those(lambda b: any_of(was.to.has(b), to.has(b)))
     nothing = to.is_empty()
-    new.request[epoch][mine] = was.but(to=added, **{
-        part: when(nothing, getattr(was, part), value) for part, value in state.items()})
+    told = {part: when(nothing, getattr(was, part), value) for part, value in state.items()}
+    # a changed move (KIP-455) has other replicas; what is in flight already is not changed by it
+    told["replicas"] = when(was.to.is_empty(), told["replicas"], was.replicas)
+    new.request[epoch][mine] = was.but(to=added, **told)
 
 
 def stop(now, new, broker, whom, how, epoch):
