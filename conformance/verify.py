@@ -148,6 +148,14 @@ DEEP_EXPLORATIONS: tuple[Exploring, ...] = (
         symmetry=True,
     ),
     Exploring("replication", "2.3", {"log": 2, "records": 2}, _REPLICATION, symmetry=True),
+    Exploring("replication", "2.3", {"brokers": 3, "expiries": 0}, _REPLICATION, symmetry=True),
+    Exploring(
+        "replication",
+        "2.3",
+        {"log": 2, "records": 2, "epoch": 3, "versions": 3, "expiries": 0},
+        _REPLICATION,
+        symmetry=True,
+    ),
     Exploring("replication", "2.3", {"controllers": 2}, _REPLICATION, symmetry=True),
     Exploring("replication", "2.3", {"epoch": 3, "versions": 3}, _REPLICATION, symmetry=True),
 )
