@@ -243,6 +243,18 @@ def test_steps_asked_about_alone_prove_nothing():
     assert (result.open, result.verdict) == ([], Verdict.NOT_CHECKED)
 
 
+def test_a_number_of_brokers_closes_their_sort_and_leaves_records_open():
+    closed, left_open = Z3Code(SYSTEM.recorded(), 3), Z3Code(SYSTEM.recorded())
+
+    for code in (closed, left_open):
+        code.state()
+
+    assert left_open.axioms == []
+    assert len(closed.axioms) == 2
+    assert "record" not in str(closed.axioms)
+    assert "no_broker" not in str(closed.axioms)  # nowhere is none allowed, so there is none
+
+
 def test_every_invariant_stands_in_one_group():
     grouped = [one.name for group in GROUPS.values() for one in group]
 
