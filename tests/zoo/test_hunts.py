@@ -96,7 +96,7 @@ def test_an_entry_that_no_system_shows_is_not_checked(insync):
     result = insync("zoo KAFKA-6517")
 
     assert result.exit_code == 3
-    assert f"not shown by any system: {entry("KAFKA-6517").excuse}" in result.stdout
+    assert f"not shown by any system: {entry('KAFKA-6517').excuse}" in result.stdout
 
 
 def test_a_search_that_is_cut_short_is_unknown(insync):
