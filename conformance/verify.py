@@ -148,7 +148,13 @@ DEEP_EXPLORATIONS: tuple[Exploring, ...] = (
         symmetry=True,
     ),
     Exploring("replication", "2.3", {"log": 2, "records": 2}, _REPLICATION, symmetry=True),
-    Exploring("replication", "2.3", {"brokers": 3, "expiries": 0}, _REPLICATION, symmetry=True),
+    Exploring(
+        "replication",
+        "2.3",
+        {"brokers": 3, "expiries": 0, "losses": 1},
+        _REPLICATION,
+        symmetry=True,
+    ),
     Exploring(
         "replication",
         "2.3",
