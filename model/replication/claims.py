@@ -84,7 +84,7 @@ def leader_epoch_never_falls(now, after):
 
 @always_step("the high watermark of a broker never falls as long as it believes it leads",
              companion="a_commit_survives_an_election")
-def leaders_hw_never_falls(now, after):
+def hw_never_falls(now, after):
     return every(BROKERS, lambda b: implies(
         all_of(now.replica[b].role == "leader", after.replica[b].role == "leader"),
         after.replica[b].hw >= now.replica[b].hw))
@@ -144,6 +144,6 @@ def an_old_fetch_is_in_flight(now):
 
 CLAIMS = (
     no_message_loss, isr_holds_committed, log_matching, leader_unique, clean_election,
-    leader_epoch_never_falls, leaders_hw_never_falls, followers_catch_up,
+    leader_epoch_never_falls, hw_never_falls, followers_catch_up,
     a_leader_is_elected, a_commit_survives_an_election, two_replicas_have_a_high_watermark,
     zombies_overlap, an_old_fetch_is_in_flight)

@@ -135,7 +135,7 @@ ENTRIES = (
         (), "2.4.1",
         "A follower behind the leader's first offset empties its log and starts at that offset; "
         "the high watermark stays below the log.",
-        "leaders_hw_never_falls", "full_truncate_keeps_hw",
+        "hw_never_falls", "full_truncate_keeps_hw",
         excuse="needs logs that lose their beginning: retention, or DeleteRecords",
     ),
     Entry(

@@ -171,7 +171,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
             bounds={"versions": 3},
         ),
     ),
-    ("replication", "leaders_hw_never_falls"): (
+    ("replication", "hw_never_falls"): (
         Bug(
             12, dropped=(UNKNOWN_ENDS, ("leader_advances_hw", "every ISR member is beyond the HW"))
         ),

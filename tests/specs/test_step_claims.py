@@ -195,7 +195,7 @@ def test_the_shortest_run_does_not_depend_on_workers(monkeypatch, workers):
     [
         (ELECTION, "controller_epoch_never_falls"),
         (REPLICATION, "leader_epoch_never_falls"),
-        (REPLICATION, "leaders_hw_never_falls"),
+        (REPLICATION, "hw_never_falls"),
     ],
     ids=lambda one: getattr(one, "name", one),
 )
