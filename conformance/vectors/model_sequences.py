@@ -75,6 +75,7 @@ def _cells(
         ("partition.state.controller", (LONE, 0)): 1,
         ("partition.context.version", (SHARED, CONTROLLER)): 0,
         ("partition.context.version", (LONE, CONTROLLER)): 0,
+        ("partition.context.offline", (LONE, CONTROLLER)): waits and not starts,
     }
     for number in range(1, BOUNDS["brokers"] + 1):
         exists = number in ids.values()

@@ -62,7 +62,7 @@ def test_the_module_names_the_command_that_wrote_it(insync, tmp_path: Path):
     [
         ("export", "name a format, one of tla; write: insync export [OPTIONS] FORMAT SYSTEM"),
         ("export tlc classic", "unknown format 'tlc': did you mean 'tla'? one of: tla"),
-        ("export tla", "name a system, one of classic, election, replication; write: insync"),
+        ("export tla", "name a system, one of classic, election, replication, "),
         ("export tla electon", "unknown system 'electon': did you mean 'election'?"),
         ("export tla classic --version kip_1", "unknown version of classic 'kip_1'"),
         ("export tla classic --without fence", "classic has no switch 'fence'"),

@@ -349,7 +349,7 @@ def test_an_initial_state_that_tells_brokers_apart_is_refused():
 
     why = refused(system(takes_over, broker=BROKERS, initial=first_owns))
 
-    assert why == "the initial state tells brokers apart"
+    assert why == "the initial state has owner: it names the broker 1"
 
 
 def test_too_many_brokers_to_try_all_orders_are_refused():
