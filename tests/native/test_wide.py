@@ -15,9 +15,11 @@ LARGE = 3_000_000_000_000
 """A value that no packed field could hold."""
 
 
-def wide(name: str, version: str | None = None, **bounds: int) -> tuple[WideKernel, PythonCode]:
+def wide(
+    name: str, version: str | None = None, claims: list[str] | None = None, **bounds: int
+) -> tuple[WideKernel, PythonCode]:
     chosen = system(name)
-    grounded = Grounded(chosen.recorded(version), chosen.limits(bounds))
+    grounded = Grounded(chosen.recorded(version), chosen.limits(bounds), claims)
     return WideKernel(grounded), PythonCode(grounded)
 
 
@@ -69,7 +71,8 @@ def test_every_instance_is_refused_where_generated_python_refuses_it(name: str) 
 
 
 def test_values_far_beyond_a_packed_field_are_kept_exactly() -> None:
-    kernel, code = wide("replication", versions=LARGE, records=LARGE)
+    # What clients were told is kept for each record, so claims about that are left out here.
+    kernel, code = wide("replication", None, ["no_message_loss"], versions=LARGE, records=LARGE)
     codes = list(kernel.grounded.initial)
     version = kernel.grounded.cell("zk.version").number
     codes[version] = LARGE - 1
