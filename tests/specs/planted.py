@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from model.language import RecordedSystem
 from model.systems import SYSTEMS
+from tests.reassignment.planted import REASSIGNMENT
 from tests.topics.planted import TOPICS
 
 
@@ -314,6 +315,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
 }
 """(system, claim) -> its bugs. A claim without one could not fail, for all that anybody knows."""
 
-BUGS.update(
-    {("topics", claim): tuple(Bug(**one) for one in bugs) for claim, bugs in TOPICS.items()}
-)
+for _system, _bugs in (("topics", TOPICS), ("reassignment", REASSIGNMENT)):
+    BUGS.update(
+        {(_system, claim): tuple(Bug(**one) for one in bugs) for claim, bugs in _bugs.items()}
+    )

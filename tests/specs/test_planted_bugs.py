@@ -25,7 +25,7 @@ def each_bug() -> list[Any]:
     for (system, claim), bugs in BUGS.items():
         for number, bug in enumerate(bugs):
             long = system == "replication" and (bug.depth or 0) >= SLOW
-            slow = long or (system == "cluster" and not bug.plain)
+            slow = long or (system in ("cluster", "reassignment") and not bug.plain)
             cases.append(
                 pytest.param(
                     system, claim, bug,
@@ -79,7 +79,8 @@ def healthy(system: str, claim: str, bug: Bug, states: int) -> bool:
     """Without the bug an `always` is not broken in as many states, a `sometimes` is reached."""
     model = SYSTEMS[system]
     if bug.depth is None:
-        found, _ = find(model.recorded(), model.limits({}), claim, engine=engine(bug))
+        own = model.recorded(bug.version if bug.missing else None)
+        found, _ = find(own, model.limits({}), claim, engine=engine(bug))
         return found.claims[claim].verdict is Verdict.HOLDS
     found, _ = find(model.recorded(), model.limits(bug.bounds), claim, states, engine=engine(bug))
     return found.claims[claim].verdict is not Verdict.BROKEN

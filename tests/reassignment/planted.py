@@ -1,0 +1,78 @@
+"""For every claim of `reassignment` a bug that breaks it; see tests/specs/planted.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+QUIET = {"crashes": 0, "faults": 0}
+TWO_REPLICAS = {**QUIET, "replicas": 2}
+ADOPTED_EARLY = ("controller_adopts_target", "every target was in the ISR")
+SETTLED_EARLY = ("controller_settles_assignment", "the old replicas are deleted")
+ANY_TARGET = ("controller_moves_leader", "the first live target of the ISR is chosen")
+CREATED_TWICE = ("topic_is_created", "there is no such topic")
+
+
+def without(*steps: str, version: str | None = None) -> tuple[dict[str, Any], ...]:
+    """A `sometimes` is never so where a step is missing that it takes."""
+    return ({"depth": None, "missing": steps, "bounds": QUIET, "version": version},)
+
+
+REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
+    "isr_holds_committed": (
+        {"depth": 4, "dropped": (CREATED_TWICE,), "bounds": QUIET, "plain": True},
+        {"depth": 20, "version": "2.0", "without": ("leader_knows_replicas",),
+         "bounds": TWO_REPLICAS},
+    ),
+    "no_message_loss": (
+        {"depth": 4, "dropped": (CREATED_TWICE,), "bounds": QUIET, "plain": True},
+    ),
+    "copies_are_kept": (
+        {"depth": 5, "dropped": (CREATED_TWICE,), "bounds": QUIET, "plain": True},
+    ),
+    "clean_election": (
+        {"depth": 5, "dropped": (ADOPTED_EARLY, ANY_TARGET), "bounds": QUIET, "plain": True},
+    ),
+    "isr_is_assigned": (
+        {"depth": 5, "dropped": (SETTLED_EARLY,), "bounds": QUIET, "plain": True},
+    ),
+    "request_goes_only_when_done": (
+        {"depth": 6, "dropped": (("controller_closes_request", "the target is the assignment"),),
+         "bounds": QUIET, "plain": True},
+    ),
+    "leader_epoch_never_falls": (
+        {"depth": 17, "dropped": (("leader_shrinks_isr", "the cached version is current"),),
+         "bounds": {"crashes": 0}},
+    ),
+    "moves_finish": (
+        {"depth": 7, "unfair": ("controller_begins_move",), "bounds": QUIET, "plain": True},
+    ),
+    "other_request_is_kept": (
+        {"depth": 7, "without": ("requests_loaded_whole",), "bounds": {"crashes": 0},
+         "plain": True},
+    ),
+    "assignment_is_whole": (
+        {"depth": 13, "without": ("waits_for_dead_targets",), "bounds": {"crashes": 0}},
+    ),
+    "moves_are_asked_for": (
+        {"depth": 13, "without": ("moves_forgotten_on_resign",),
+         "bounds": {"crashes": 0, "faults": 2}},
+    ),
+    "clients_know_the_epoch": (
+        {"depth": 11, "without": ("epoch_noted_when_raised",), "bounds": QUIET, "plain": True},
+    ),
+    "laggards_can_be_dropped": (
+        {"depth": 12, "without": ("leader_drops_strangers",), "bounds": TWO_REPLICAS},
+    ),
+    "a_move_is_done": without("controller_settles_assignment"),
+    "the_leader_is_moved": without("controller_moves_leader"),
+    "a_stranger_is_in_the_isr": without("leader_expands_isr"),
+    "a_move_changes_hands": without("broker_becomes_controller"),
+    "two_moves_are_asked_for": without("administrator_asks_for_two_moves"),
+    "a_request_is_withdrawn": without("administrator_withdraws_request"),
+    "a_move_is_cancelled": without("controller_cancels_move", version="2.4"),
+    "copies_are_fewer": without("leader_appends"),
+    "the_last_copy_is_deleted": without("broker_deletes_replica"),
+    "a_write_is_overtaken": without("leader_reads_another_write_back"),
+    "a_deposed_controller_reads": without("controller_reads_cluster"),
+    "a_stranger_is_deleted_in_the_isr": without("broker_deletes_replica", version="2.4"),
+}  # fmt: skip
