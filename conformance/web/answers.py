@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.web.board import Board, board
+from conformance.web.retold import line_of_step
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from model.versions import SWITCHES
-from specs.reading import text
 from specs.story.play import play
 from specs.story.read import RULE, parse
 from specs.story.rerecord import rerecorded
@@ -92,10 +92,7 @@ def way(asked: dict[str, Any]) -> dict[str, Any]:
     if shortest is None:
         why = "no run within the bounds does" if found.complete else "not found in so many states"
         return {"lines": None, "why": why, "distinct": found.distinct, "bounds": bounds}
-    lines = [
-        " ".join([step.step, *(f"{k}={_word(v)}" for k, v in step.args.items())])
-        for step in shortest.steps
-    ]
+    lines = [line_of_step(step.step, step.args) for step in shortest.steps]
     return {"lines": lines, "why": None, "distinct": found.distinct, "bounds": bounds}
 
 
@@ -105,10 +102,6 @@ def story(asked: dict[str, Any]) -> dict[str, str]:
     title = str(asked.get("title") or "A run").strip().replace("\n", " ").rstrip(".")
     written = "\n".join([f"# {title}.", here.heading_text, "", *lines, RULE]) + "\n"
     return {"text": rerecorded(play(parse(written, "run.story")))}
-
-
-def _word(value: Any) -> str:
-    return text(value, is_set=isinstance(value, list))
 
 
 def _game(asked: dict[str, Any]) -> tuple[Board, list[str]]:

@@ -18,9 +18,9 @@ from model.language import ImpossibleValue, ProtocolError
 from model.language.evaluate import Evaluator, SparseState
 from model.language.recording import Recorded, Requirement
 from model.language.schema import SetOf
-from model.language.sorts import Enumeration, Sort
+from model.language.sorts import Sort
 from specs.story.commands import Arguments, label, read_command
-from specs.story.heading import Heading, read_heading
+from specs.story.heading import ROOM, Heading, read_heading
 from specs.story.leaves import Leaves
 
 MOST_CHOICES = 400
@@ -192,8 +192,8 @@ class Board:
     def _choices(self, step: Recorded, state: SparseState) -> Iterator[Arguments]:
         """Every choice of parameters among the numbers that are in use, and the next ones."""
         bounds = dict.fromkeys(self.heading.recorded.system.bounds, _greatest(state) + 1)
-        bounds |= {name: size for name, size in self.heading.step_bounds.items()
-                   if name in self._sizes or name in self.heading.given}  # fmt: skip
+        # What has a size of its own (brokers, what the heading names) has that size.
+        bounds |= {n: size for n, size in self.heading.step_bounds.items() if size != ROOM}
         domains: list[list[int | frozenset[int]]] = []
         for sort in step.parameters.values():
             if isinstance(sort, SetOf):
@@ -207,13 +207,6 @@ class Board:
                 domains.append(list(sort.domain(bounds)))
         for chosen in itertools.product(*domains):
             yield dict(zip(step.parameters, chosen, strict=True))
-
-    @property
-    def _sizes(self) -> set[str]:
-        found = set()
-        for leaf in self.heading.recorded.fields.values():
-            found |= {one.bound for one in (*leaf.dims, leaf.sort) if isinstance(one, Enumeration)}
-        return found
 
     # -- claims -----------------------------------------------------------------------------------
 

@@ -208,7 +208,7 @@ def _shown(lesson: Lesson, block: Block) -> str:
 def _address(story: Story) -> str:
     assert story.heading is not None
     heading = heading_line(story.heading.recorded, story.heading.given)
-    lines = [line_of(one.what, one.arguments) for one in story.commands if one.is_step]
+    lines = [line_of(one) for one in story.commands if one.is_step]
     return "/#" + quote(json.dumps([heading, *lines], separators=(",", ":")))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from model.language import ProtocolError
 from model.systems import system
 from specs.reading import text
-from specs.story.commands import Arguments
+from specs.story.commands import Command
 from specs.story.errors import StoryError
 from specs.story.heading import heading_line
 from specs.story.read import read_story
@@ -73,10 +73,7 @@ def of_run(run: dict[str, Any]) -> Retold:
     """A run in the form that `find --json` writes."""
     recorded = system(run["system"]).recorded(run["version"], run.get("without") or {})
     bounds = {name: int(number) for name, number in (run.get("bounds") or {}).items()}
-    lines = tuple(
-        " ".join([step["step"], *(f"{k}={_word(v)}" for k, v in step["args"].items())])
-        for step in run["steps"]
-    )
+    lines = tuple(line_of_step(step["step"], step["args"]) for step in run["steps"])
     verb = "reaches" if run.get("verdict") == "holds" else "breaks"
     title = f"{run['system']} {run['version']}: the shortest run that {verb} {run.get('claim')}"
     if run.get("sentence"):
@@ -92,17 +89,19 @@ def _story(path: Path) -> Retold:
     if story.heading is None:
         raise NoRunError(f"{path}: has no line to play; see specs/stories for examples")
     heading = heading_line(story.heading.recorded, story.heading.given)
-    lines = tuple(line_of(one.what, one.arguments) for one in story.commands if one.is_step)
+    lines = tuple(line_of(one) for one in story.commands if one.is_step)
     return Retold(story.title.lstrip("# ").strip(), heading, lines)
 
 
-def line_of(step: str, arguments: Arguments) -> str:
-    """A step as a story writes it."""
-    shown = {
-        name: sorted(value) if isinstance(value, frozenset) else value
-        for name, value in arguments.items()
-    }
-    return " ".join([step, *(f"{name}={_word(value)}" for name, value in shown.items())])
+def line_of(command: Command) -> str:
+    """A step as a story writes it: its label with spaces for brackets and commas."""
+    step, _, arguments = command.label.rstrip(")").partition("(")
+    return " ".join([step, *arguments.split(", ")]).strip()
+
+
+def line_of_step(step: str, arguments: dict[str, Any]) -> str:
+    """The same for a step of a run."""
+    return " ".join([step, *(f"{name}={_word(value)}" for name, value in arguments.items())])
 
 
 def _word(value: Any) -> str:

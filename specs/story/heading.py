@@ -38,7 +38,8 @@ class Heading:
     def step_bounds(self) -> dict[str, int]:
         """For steps: sizes, and what a guard names; numbers have no limit that was not given."""
         own = self.recorded.system
-        sizes = {name: own.bounds[name].default or ROOM for name in _enumerated(self.recorded)}
+        named = {*_enumerated(self.recorded), *_named_at_first(self.recorded)}
+        sizes = {name: own.bounds[name].default or ROOM for name in sorted(named)}
         limits = dict.fromkeys(_named_by_limit(self.recorded), ROOM)
         return {**limits, **sizes, **self.given}
 
@@ -131,11 +132,20 @@ def _enumerated(recorded: RecordedSystem) -> list[str]:
     return sorted({sort.bound for sort in sorts if isinstance(sort, Enumeration)})
 
 
+def _named_at_first(recorded: RecordedSystem) -> set[str]:
+    """The bounds that the initial state names: how much there is of something."""
+    return set(_bounds_in([one.value for one in recorded.initial]))
+
+
 def _named_by_limit(recorded: RecordedSystem) -> list[str]:
     """The bounds that a guard or a write names by `limit`, or ranges over to their end."""
     todo: list[Term] = []
     for step in recorded.steps:
         todo += [one.condition for one in step.requires] + [one.value for one in step.writes]
+    return _bounds_in(todo)
+
+
+def _bounds_in(todo: list[Term]) -> list[str]:
     found: set[str] = set()
     seen: set[Term] = set()
     while todo:

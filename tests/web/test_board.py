@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.web.board import Board, board
-from conformance.web.retold import line_of
+from conformance.web.retold import line_of_step
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from specs.explorer import explore, find
@@ -84,7 +84,7 @@ def test_a_guard_that_saves_us_is_named_with_the_claim_that_would_break():
     unfenced = election.recorded("2.3", {"zk_writes_fenced": False})
     run = find(unfenced, election.limits({}), "single_writer")[1]
     assert run is not None
-    *before, last = [line_of(step.step, step.args) for step in run.steps]
+    *before, last = [line_of_step(step.step, step.args) for step in run.steps]
 
     saved = board("system election version 2.3 brokers 2").guards_that_save(before)
 

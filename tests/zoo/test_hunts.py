@@ -21,7 +21,7 @@ LONG = [one for one in ZOO if one.shown and not one.shown.quick]
 STEPS = {
     "KIP-101": 18, "KIP-320": 21, "KIP-320-first-try": 12, "KAFKA-1647": 14, "KAFKA-532": 12,
     "KAFKA-6082": 10, "KAFKA-1188": 21, "KAFKA-1382": 8, "KAFKA-428": 13, "KIP-497": 9,
-    "KAFKA-708": 9, "KAFKA-9307": 8, "KAFKA-13407": 3, "KIP-966": 9, "unclean-election": 11,
+    "KAFKA-708": 9, "KAFKA-9307": 8, "KAFKA-13407": 3, "KIP-966": 9, "unclean-election": 12,
     "KAFKA-12686": 10,
     "KAFKA-4443": 13, "KIP-380-c": 14, "KAFKA-14140": 20, "KAFKA-2729": 22, "KAFKA-3143": 21,
     "KAFKA-1681": 7, "KIP-516": 32, "KAFKA-6612": 12,
