@@ -7,6 +7,7 @@ that a search asks the disk once.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from struct import Struct
 from typing import Generic, TypeVar
@@ -17,7 +18,7 @@ from impl.log.errors import CorruptIndex
 Entry = TypeVar("Entry", bound=tuple[int, int])
 
 
-class IndexFile(Generic[Entry]):
+class IndexFile(ABC, Generic[Entry]):
     """Entries of two numbers; the subclass says which. Offsets are absolute here.
 
     ``max_bytes`` is rounded down to whole entries.
@@ -105,18 +106,18 @@ class IndexFile(Generic[Entry]):
         """What is wrong with the entry in that slot."""
         return CorruptIndex(self.path, f"byte {slot * self.layout.size}", why)
 
+    @abstractmethod
     def contradiction(self, before: Entry | None, entry: Entry) -> str:
         """Why an entry cannot follow the one before; empty if it can."""
-        raise NotImplementedError
 
     # The entries
 
     def __len__(self) -> int:
         return len(self._loaded()) // self.layout.size
 
+    @abstractmethod
     def entry(self, slot: int) -> Entry:
         """The entry in that slot, 0 the first."""
-        raise NotImplementedError
 
     def entries(self) -> list[Entry]:
         """All of them."""
