@@ -22,7 +22,7 @@ from model.language.z3_code import lower_grounded
 from specs.invariants import Proof
 from specs.obligations import Conjunct, conjuncts
 from specs.prover import Obligation
-from specs.reading import Leaves, Reading, named, text
+from specs.reading import Leaves, Reading, named, text, told_arguments
 
 
 @dataclass
@@ -177,13 +177,13 @@ class SmallScope:
         lines = [
             "in a state that obeys every invariant:",
             *(shown or ["    (the initial state)"]),
-            f"the step {instance.step.transition.name}({named(instance.named_arguments)}) gives:",
+            f"the step {instance.step.transition.name}({named(told_arguments(instance))}) gives:",
             *(f"    {reading.change_text(path, pair)}" for path, pair in changes.items()),
             f"and then it no longer holds that {sentence}",
         ]
         return InductionCounterexample(
             obligation, sentence, instance.step.transition.name,
-            dict(instance.named_arguments), state, changes, lines,
+            told_arguments(instance), state, changes, lines,
         )  # fmt: skip
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from model.language.grounding import Grounded
-from model.language.instances import Cell
+from model.language.instances import Cell, Instance
 from model.language.scalars import blank_term
-from model.language.schema import Field
+from model.language.schema import Field, SetOf
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
 
 Leaves = dict[str, Any]
@@ -150,6 +150,18 @@ class Reading:
     def is_set(self, path: str) -> bool:
         """Does the path name a set?"""
         return self._kind.get(path) == "set"
+
+
+def told_arguments(instance: Instance) -> dict[str, Any]:
+    """An instance's parameters as people write them: `none` is None, a named value its name."""
+    return {
+        name: sorted(plain(sort.element, code) for code in value)
+        if isinstance(sort, SetOf) and isinstance(value, frozenset)
+        else plain(cast(Sort, sort), cast(int, value))
+        for (name, sort), value in zip(
+            instance.step.parameters.items(), instance.arguments, strict=True
+        )
+    }
 
 
 def named(arguments: Mapping[str, Any]) -> str:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from model.language.grounding import Grounded
-from model.language.instances import Instance
 from model.language.python_code import PythonCode
-from model.language.schema import SetOf
-from model.language.sorts import Sort
 from model.versions import SWITCHES
-from specs.reading import Reading, named, plain
+from specs.reading import Reading, named, told_arguments
 from specs.verdict import Verdict
 
 
@@ -113,18 +110,6 @@ def _switched(name: str, value: object) -> list[str]:
     return ["--set", f"{name}={value}"]
 
 
-def _told(instance: Instance) -> dict[str, Any]:
-    """Its parameters as a person writes them: `none` is None, a named value its name."""
-    return {
-        name: sorted(plain(sort.element, code) for code in value)
-        if isinstance(sort, SetOf) and isinstance(value, frozenset)
-        else plain(cast(Sort, sort), cast(int, value))
-        for (name, sort), value in zip(
-            instance.step.parameters.items(), instance.arguments, strict=True
-        )
-    }
-
-
 def build_run(
     grounded: Grounded,
     code: PythonCode,
@@ -154,7 +139,7 @@ def build_run(
         steps.append(
             Step(
                 instance.step.transition.name,
-                _told(instance),
+                told_arguments(instance),
                 changes,
                 [reading.change_text(path, pair) for path, pair in changes.items()],
             )

@@ -278,7 +278,8 @@ class Evaluator:
 
     @staticmethod
     def _fitting(value: int, what: str) -> int:
-        if value not in INT64:
+        # Not `in`: of what is no integer a range tells only by counting through all of it.
+        if not INT64.start <= value < INT64.stop:
             raise ImpossibleValue(f"{what} is {value}, which does not fit in 64 bits")
         return value
 

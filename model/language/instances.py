@@ -49,14 +49,6 @@ class Instance:
     checks: list[Check] = field(default_factory=list)
 
     @property
-    def named_arguments(self) -> dict[str, int | list[int]]:
-        """Arguments by name; a set as a sorted list."""
-        return {
-            name: sorted(value) if isinstance(value, frozenset) else value
-            for name, value in zip(self.step.parameters, self.arguments, strict=True)
-        }
-
-    @property
     def label(self) -> str:
         """`leader_shrinks_isr(leader=1, laggard=2)`."""
         shown = ", ".join(

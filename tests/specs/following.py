@@ -9,7 +9,9 @@ from typing import Any
 
 from model.language import RecordedSystem
 from model.language.evaluate import Evaluator, SparseState, blank_code
+from model.language.instances import Instance
 from model.language.recording import Recorded
+from model.language.schema import SetOf
 from model.language.sorts import Names, Numbers, Sort
 from specs.explorer import Exploration
 from specs.reading import Reading
@@ -65,9 +67,19 @@ def step_named(recorded: RecordedSystem, name: str) -> Recorded:
     return next(step for step in recorded.steps if step.transition.name == name)
 
 
-def arguments(given: Mapping[str, Any]) -> dict[str, int | frozenset[int]]:
-    """The arguments of a run's step as the twin takes them."""
-    return {k: frozenset(v) if isinstance(v, list) else v for k, v in given.items()}
+def arguments(step: Recorded, given: Mapping[str, Any]) -> dict[str, int | frozenset[int]]:
+    """The arguments of a run's step, told as people write them, as the twin takes them."""
+    return {
+        name: frozenset(code_of(sort.element, one) for one in given[name])
+        if isinstance(sort, SetOf)
+        else code_of(sort, given[name])
+        for name, sort in step.parameters.items()
+    }
+
+
+def codes(instance: Instance) -> dict[str, int | frozenset[int]]:
+    """An instance's arguments as the twin takes them."""
+    return dict(zip(instance.step.parameters, instance.arguments, strict=True))
 
 
 def follow(exploration: Exploration, run: Run) -> list[SparseState]:
@@ -78,7 +90,8 @@ def follow(exploration: Exploration, run: Run) -> list[SparseState]:
     leaves = Reading(grounded).leaves(grounded.initial)
     states = [twin.initial()]
     for step in run.steps:
-        taken, given = step_named(recorded, step.step), arguments(step.args)
+        taken = step_named(recorded, step.step)
+        given = arguments(taken, step.args)
         assert twin.possible(taken, states[-1], given) is None, step.step
         states.append(twin.successor(taken, states[-1], given))
         for path, (before, after) in step.changes.items():
@@ -114,16 +127,16 @@ def _loops_without_it(exploration: Exploration, run: Run, states: list[SparseSta
     grounded = exploration.grounded
     twin = Evaluator(grounded.recorded, run.bounds)
     turn = states[run.loop :]
-    taken = [(step.step, step.args) for step in run.steps[run.loop :]]
+    taken = [
+        (step.step, arguments(step_named(grounded.recorded, step.step), step.args))
+        for step in run.steps[run.loop :]
+    ]
     neglected = [
         instance.label
         for instance in grounded.instances
         if instance.step.transition.name in grounded.recorded.claim(run.claim)[0].fair
-        and (instance.step.transition.name, instance.named_arguments) not in taken
-        and all(
-            twin.possible(instance.step, state, arguments(instance.named_arguments)) is None
-            for state in turn
-        )
+        and (instance.step.transition.name, given := codes(instance)) not in taken
+        and all(twin.possible(instance.step, state, given) is None for state in turn)
     ]
     satisfied = [twin.holds(run.claim, state) for state in turn]
     first, last = (

@@ -35,7 +35,8 @@ def check_by_twin(shown: InductionCounterexample, recorded: RecordedSystem) -> N
         assert after[path] == old
         after[path] = new
 
-    reached = twin.successor(step_named(recorded, shown.step), before, arguments(shown.args))
+    step = step_named(recorded, shown.step)
+    reached = twin.successor(step, before, arguments(step, shown.args))
 
     assert [name for name, term in facts.items() if not twin.value(term, before, {})] == []
     assert not twin.value(facts[shown.obligation.invariant], reached, {})

@@ -11,7 +11,7 @@ from model.language.evaluate import Evaluator
 from specs.explorer import DEADLOCK, explore, find
 from specs.verdict import Verdict
 from tests.language.small import BROKERS, system
-from tests.specs.following import arguments, follow
+from tests.specs.following import codes, follow
 
 BOUNDS = {"brokers": 2, "epoch": 3, "log": 1, "hottest": 1}
 TWO_REPLICAS = {"brokers": 2, "log": 1, "records": 1}
@@ -39,8 +39,7 @@ def test_the_shortest_run_to_a_dead_end_ends_where_nothing_is_possible(engine):
     stuck = follow(found, run)[-1]
     twin = Evaluator(found.grounded.recorded, run.bounds)
     assert all(
-        twin.possible(one.step, stuck, arguments(one.named_arguments)) is not None
-        for one in found.grounded.instances
+        twin.possible(one.step, stuck, codes(one)) is not None for one in found.grounded.instances
     )
 
 

@@ -15,6 +15,7 @@ from model.election import SYSTEM as ELECTION
 from model.language import System
 from model.replication import SYSTEM as REPLICATION
 from specs.explorer import find
+from specs.reading import told_arguments
 from specs.runs import Run, build_run, replay_command
 from specs.verdict import Verdict
 
@@ -80,7 +81,7 @@ def test_a_step_that_is_not_possible_cannot_be_part_of_a_run():
     found, run = find(ELECTION.recorded(), ELECTION.limits({}), "a_win_is_unheard")
     assert run is not None
     numbers = {
-        (one.step.transition.name, str(one.named_arguments)): one.number
+        (one.step.transition.name, str(told_arguments(one))): one.number
         for one in found.grounded.instances
     }
     instances = [numbers[step.step, str(step.args)] for step in run.steps]
