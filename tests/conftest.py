@@ -26,9 +26,23 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(os.environ.get("INSYNC_HYPOTHESIS", profile))
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups become part of the names
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
     if config.getoption("--deep"):
         return
     for item in items:
         if item.get_closest_marker("deep"):
             item.add_marker(pytest.mark.skip(reason="takes minutes; runs with --deep"))
+
+
+def _group(item: pytest.Item) -> str:
+    """What one worker takes whole: a file, whose fixtures are shared; and all that needs Spark.
+
+    There is one Spark session in a run of the tests.
+    """
+    folder = item.path.parent
+    return (
+        "spark" if folder.name == "pipeline" else str(item.path.relative_to(item.config.rootpath))
+    )

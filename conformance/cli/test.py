@@ -43,8 +43,9 @@ def gates() -> dict[str, list[str]]:
 def test(deep: bool, json_target: str | None, pytest_args: tuple[str, ...]) -> None:
     """Run lint, format, import arrows, types, and the tests; fail if any of them fails.
 
-    Anything else on the line goes to pytest. Every gate runs, whatever an earlier one said. The
-    gates print only when they fail.
+    Anything else on the line goes to pytest, which runs them on every core, a file at a time
+    (`-n 0`: one after another). Every gate runs, whatever an earlier one said. The gates print
+    only when they fail.
 
     \b
     Example:
@@ -54,7 +55,7 @@ def test(deep: bool, json_target: str | None, pytest_args: tuple[str, ...]) -> N
     if not (ROOT / "tests").is_dir():
         raise WrongUse("insync test runs in a checkout of the project; clone it and run ./insync")
     stages = [_gate(name, command, json_target) for name, command in gates().items()]
-    tests, code = _tests([*(["--deep"] if deep else []), *pytest_args], json_target)
+    tests, code = _tests([*_options(deep), *pytest_args], json_target)
     stages.append(tests)
     verdict = combine(stage.verdict for stage in stages)
     emit_json(
@@ -88,6 +89,12 @@ def _gate(name: str, command: list[str], json_target: str | None) -> Stage:
     if done.returncode:
         click.echo(done.stdout.rstrip(), err=True)
     return _told(Stage(name, verdict, time.monotonic() - start), json_target)
+
+
+def _options(deep: bool) -> list[str]:
+    """Every core takes a file at a time, and all that needs Spark goes to one of them."""
+    cores = ["-n", "logical", "--dist", "loadgroup"]
+    return [*cores, "--deep", "-o", "faulthandler_timeout=3600"] if deep else cores
 
 
 def _tests(arguments: list[str], json_target: str | None) -> tuple[Stage, int]:

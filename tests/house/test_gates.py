@@ -28,6 +28,7 @@ FORBIDDEN = [
 ]
 PASSING = "def test_it():\n    assert True\n"
 FAILING = "def test_it():\n    assert False\n"
+HANGING = "import time\n\ndef test_it():\n    time.sleep(600)\n"
 DEEP = "import pytest\n\n@pytest.mark.deep\ndef test_it():\n    assert False\n"
 
 
@@ -40,9 +41,10 @@ class Checkout:
         shutil.copy(ROOT / "pyproject.toml", folder)
         shutil.copy(ROOT / "tests" / "conftest.py", folder / "tests")
 
-    def insync_test(self, test: str, *args: str) -> Result:
+    def insync_test(self, test: str, *args: str, workers: int = 0) -> Result:
         (self.folder / "tests" / "test_it.py").write_text(test)
-        return CliRunner().invoke(main, ["test", "-p", "no:cacheprovider", *args])
+        line = ["test", "-p", "no:cacheprovider", "-n", str(workers), *args]
+        return CliRunner().invoke(main, line)
 
 
 @pytest.fixture
@@ -90,6 +92,17 @@ def test_what_pytest_says_becomes_the_exit_code(
     checkout: Checkout, test: str, args: list[str], code: int
 ):
     assert checkout.insync_test(test, *args).exit_code == code
+
+
+def test_a_test_that_hangs_is_ended_and_named(
+    checkout: Checkout, capfd: pytest.CaptureFixture[str]
+):
+    result = checkout.insync_test(HANGING, "-o", "faulthandler_timeout=1", workers=1)
+
+    shown = capfd.readouterr()
+    assert result.exit_code == 1
+    assert "tests/test_it.py::test_it" in shown.out
+    assert "in test_it" in shown.out + shown.err
 
 
 def test_without_a_checkout_there_is_nothing_to_test(
