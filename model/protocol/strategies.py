@@ -1,9 +1,10 @@
-"""The four ways in which a controller chooses a leader, as plain functions over lists of replicas.
+"""The four ways in which a controller chooses a leader, as pure functions, in two forms.
 
-`replication` and `topics` let any live ISR member win; what is said of them covers each of these.
-An assignment and an ISR are broker ids in their order. A strategy answers with an `Elected`, or
-None: then nothing is written, and the partition stays as it is. Whoever is elected has the leader
-epoch after the registered one, the leader of before too.
+In the notation, for the systems whose assignments have an order: a strategy gives a `Choice` over
+expressions. And over plain lists of broker ids, where a strategy answers with an `Elected`, or
+None: then nothing is written, and the partition stays as it is. Both are held to agree. Whoever is
+elected has the leader epoch after the registered one, the leader of before too. `replication` lets
+any live ISR member win; what is said of it covers each of these.
 
 Source: PartitionLeaderElectionAlgorithms and Election (2.4); the selectors of 0.10 to 1.0 agree.
 """
@@ -11,9 +12,91 @@ Source: PartitionLeaderElectionAlgorithms and Election (2.4); the selectors of 0
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from model.language import all_of, any_of, not_, some
+from model.protocol.state import BROKERS
 
 Brokers = tuple[int, ...]
+
+
+class Order(NamedTuple):
+    """A list of replicas in the notation: who is in it, and who stands before whom."""
+
+    has: Callable[[Any], Any]
+    before: Callable[[Any, Any], Any]
+
+
+def placed(replicas, place):
+    """The list of the set `replicas`, each at its `place[broker]`; the first is preferred."""
+    return Order(replicas.has, lambda one, other: place[one] < place[other])
+
+
+class Choice(NamedTuple):
+    """What a strategy makes of a state in the notation: `leads(broker)`: the broker is elected;
+    `exists`: anybody is; `isr`: the ISR that is written with the leader, as `isr(leader)`."""
+
+    leads: Callable[[Any], Any]
+    exists: Any
+    isr: Callable[[Any], Any]
+
+
+def first_who(order, may):
+    """The first of a list who may: a rule over brokers, and whether there is one at all."""
+    def may_lead(one):
+        return all_of(order.has(one), may(one))
+
+    def leads(one):
+        return all_of(may_lead(one), not_(some(BROKERS, lambda other: all_of(
+            may_lead(other), order.before(other, one)))))
+
+    return leads, some(BROKERS, may_lead)
+
+
+def offline_partition(order, isr, live, unclean=False):
+    """OfflinePartition: the first live ISR member leads, and the ISR keeps who lives.
+
+    Unclean: where no ISR member lives at all, the first live replica leads, and is the whole ISR.
+    """
+    def may(one):
+        eligible = isr.has(one)
+        if unclean:
+            eligible = any_of(eligible, isr.within(live).is_empty())
+        return all_of(live.has(one), eligible)
+
+    leads, exists = first_who(order, may)
+    living = isr.within(live)
+    return Choice(leads, exists, living.including if unclean else lambda leader: living)
+
+
+def reassigned_partition(target, isr, live):
+    """Reassign: the first of the target who lives and is in the ISR; the ISR stays."""
+    leads, exists = first_who(target, lambda one: all_of(live.has(one), isr.has(one)))
+    return Choice(leads, exists, lambda leader: isr)
+
+
+def preferred_replica(order, isr, live, needs_isr=True):
+    """PreferredReplica: the head of the list, if it lives and is in the ISR; the ISR stays.
+
+    Where `needs_isr` is false it leads even out of the ISR (KAFKA-9866).
+    """
+    def leads(one):
+        head = all_of(order.has(one), not_(some(BROKERS, lambda other: all_of(
+            order.has(other), order.before(other, one)))))
+        fit = all_of(head, live.has(one))
+        return all_of(fit, isr.has(one)) if needs_isr else fit
+
+    return Choice(leads, some(BROKERS, leads), lambda leader: isr)
+
+
+def controlled_shutdown(order, isr, live_or_shutting_down, shutting_down):
+    """ControlledShutdown: the first ISR member who stays; who goes leaves the ISR."""
+    def stays(one):
+        return not_(shutting_down.has(one))
+
+    leads, exists = first_who(order, lambda one: all_of(
+        live_or_shutting_down.has(one), isr.has(one), stays(one)))
+    return Choice(leads, exists, lambda leader: isr.such_that(stays))
 
 
 class Elected(NamedTuple):
