@@ -14,17 +14,18 @@ from model.language.evaluate import Evaluator
 from model.language.sorts import Bounded, Numbers
 from model.protocol import strategies
 from model.protocol.state import BROKERS
-from model.protocol.strategies import Brokers, Choice, Elected
+from model.protocol.strategies import Brokers, Elected
 
 ALL = (1, 2, 3)
 SUBSETS = [tuple(b for b in ALL if keep >> b & 1) for keep in range(0, 16, 2)]
 ORDERS = [order for size in range(4) for order in permutations(ALL, size)]
 STATE = Record(
     replicas=SetOf(BROKERS), place=per(BROKERS, Numbers("place", 0, Bounded("brokers"))),
-    isr=SetOf(BROKERS), live=SetOf(BROKERS), going=SetOf(BROKERS), chosen=SetOf(BROKERS))  # fmt: skip
+    isr=SetOf(BROKERS), live=SetOf(BROKERS), going=SetOf(BROKERS), chosen=SetOf(BROKERS),
+)  # fmt: skip
 
 
-def choice(name: str, now: Any) -> Choice:
+def choice(name: str, now: Any) -> Any:
     order = strategies.placed(now.replicas, now.place)
     if name == "clean":
         return strategies.offline_partition(order, now.isr, now.live)
