@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from conformance.cli.common import WrongUse, unknown
+from model.faults import means
 from model.language import ProtocolError, RecordedSystem, System
 from model.systems import SYSTEMS
 from model.systems import system as system_by_name
@@ -34,11 +35,12 @@ def system_named(name: str) -> System:
 
 @dataclass(frozen=True)
 class Variant:
-    """What --version, --set and --without said, as typed."""
+    """What --version, --set, --without and --fault said, as typed."""
 
     version: str | None
     settings: tuple[str, ...]
     without: tuple[str, ...]
+    faults: tuple[str, ...] = ()
 
     def recorded(self, system: System) -> RecordedSystem:
         """The system under the chosen switches; WrongUse for what it does not know."""
@@ -63,6 +65,14 @@ class Variant:
             if name in changed and changed[name] != read:
                 raise WrongUse(f"--set {text}: {name} is given twice; say it once")
             changed[name] = read
+        for fault in self.faults:
+            for name, meant in means(system, fault).switches.items():
+                if changed.get(name, meant) != meant:
+                    raise WrongUse(
+                        f"--fault {fault} is {name}={str(meant).lower()}, and the line says "
+                        f"{name}={str(changed[name]).lower()}; leave one of them out"
+                    )
+                changed[name] = meant
         return changed
 
 
@@ -104,10 +114,11 @@ def _value(name: str, text: str) -> object:
 
 @dataclass(frozen=True)
 class Size:
-    """What --brokers and --bound said, as typed."""
+    """What --brokers and --bound said, as typed, and --fault, which needs room for its strike."""
 
     brokers: str | None
     bounds: tuple[str, ...]
+    faults: tuple[str, ...] = ()
 
     def limits(self, system: System) -> dict[str, int]:
         """Every bound of the system; WrongUse for unknown names and senseless numbers."""
@@ -120,7 +131,26 @@ class Size:
                 raise WrongUse(f"the bound {name} is given as {given[name]} and as {number}")
             given[name] = number
         with refusals():
-            return system.limits(given)
+            limits = system.limits(given)
+            return {**limits, **self._room(system, limits, given)}
+
+    def _room(
+        self, system: System, limits: Mapping[str, int], given: Mapping[str, int]
+    ) -> dict[str, int]:
+        """The bounds that are too small for the faults that were named."""
+        needed = [
+            (fault, name, least)
+            for fault in self.faults
+            for name, least in means(system, fault).bounds.items()
+            if limits.get(name, least) < least
+        ]
+        for fault, name, least in needed:
+            if name in given:
+                raise WrongUse(
+                    f"--bound {name}={given[name]} leaves no room for --fault {fault}; "
+                    f"write --bound {name}={least}, or leave one of them out"
+                )
+        return {name: least for _, name, least in needed}
 
 
 def _pair(text: str, system: System) -> tuple[str, str]:

@@ -12,6 +12,7 @@ import click
 
 from conformance.cli.choice import Size, Variant
 from conformance.cli.common import Command, WrongUse
+from model.faults import FAULTS
 from model.systems import SYSTEMS
 from specs.explorer import ENGINES
 
@@ -32,14 +33,28 @@ def _required(context: click.Context, _parameter: click.Parameter, name: str | N
     return name
 
 
+fault_option = click.option(
+    "--fault",
+    "faults",
+    metavar="NAME",
+    multiple=True,
+    help=f"Let an adversary strike: {', '.join(FAULTS)}.",
+)
+"""Adds --fault, which arrives as `faults: tuple[str, ...]`."""
+
+
 def variant_options(command: Command) -> Command:
-    """Add --version, --set and --without; they arrive as `variant: Variant`."""
+    """Add --version, --set, --without and --fault; they arrive as `variant: Variant`."""
 
     @functools.wraps(command)
     def gathered(
-        version: str | None, settings: tuple[str, ...], without: tuple[str, ...], **rest: Any
+        version: str | None,
+        settings: tuple[str, ...],
+        without: tuple[str, ...],
+        faults: tuple[str, ...],
+        **rest: Any,
     ) -> Any:
-        return command(variant=Variant(version, settings, without), **rest)
+        return command(variant=Variant(version, settings, without, faults), **rest)
 
     return _with_options(
         cast(Command, gathered),
@@ -57,15 +72,18 @@ def variant_options(command: Command) -> Command:
             multiple=True,
             help="Throw a true-or-false switch back to what it was before the fix.",
         ),
+        fault_option,
     )
 
 
 def size_options(command: Command) -> Command:
-    """Add --brokers and --bound; they arrive as `size: Size`."""
+    """Add --brokers and --bound; they arrive as `size: Size`, with room for the faults named."""
 
     @functools.wraps(command)
-    def gathered(brokers: str | None, bounds: tuple[str, ...], **rest: Any) -> Any:
-        return command(size=Size(brokers, bounds), **rest)
+    def gathered(
+        brokers: str | None, bounds: tuple[str, ...], variant: Variant, **rest: Any
+    ) -> Any:
+        return command(variant=variant, size=Size(brokers, bounds, variant.faults), **rest)
 
     return _with_options(
         cast(Command, gathered),

@@ -175,7 +175,7 @@ def _understood(proof: Proof, variant: Variant, brokers: str) -> Asked:
         return Asked(proof, recorded, None)
     if not re.fullmatch(r"-?[0-9]+", brokers):
         raise WrongUse(f"--brokers {brokers}: write a number, or 'any' for all of them at once")
-    return Asked(proof, recorded, Size(brokers, ()).limits(system)["brokers"])
+    return Asked(proof, recorded, Size(brokers, (), variant.faults).limits(system)["brokers"])
 
 
 @contextmanager

@@ -26,8 +26,10 @@ from conformance.cli.tables import show_table
 from impl import KINDS, PROFILES, Trace, write_trace
 from impl import simulate as run
 from impl.world.cluster import MOST_BROKERS
+from impl.world.faults import JOINED_BY
 from impl.world.kafka_log import KafkaLogs
 from impl.world.simulator import FIRST_INSTANT_MS
+from model.faults import FAULTS
 from model.replication import SYSTEM as REPLICATION
 from specs.verdict import combine
 
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 
 FIRST_SEED = 1
 STEPS = 500
+EVERYTHING = "everything"
+PROFILE_OF = {"broker_crash": "crashes", "session_expiry": "sessions", "message_loss": "lossy"}
+"""Fault -> the profile in which nothing else goes wrong."""
 COLUMNS = (
     "seed",
     "verdict",
@@ -65,9 +70,14 @@ LEFT_BY_US = re.compile(r"seed-[0-9]+(\.ndjson|-logs)")
 @click.option(
     "--faults",
     metavar="PROFILE",
-    default="everything",
-    show_default=True,
-    help=f"What goes wrong: {', '.join(PROFILES)}.",
+    help=f"What goes wrong: {', '.join(PROFILES)}.  [default: {EVERYTHING}]",
+)
+@click.option(
+    "--fault",
+    "named",
+    metavar="NAME",
+    multiple=True,
+    help=f"Only this goes wrong, and what else is named so: {', '.join(PROFILE_OF)}.",
 )
 @click.option(
     "--brokers",
@@ -84,7 +94,8 @@ def simulate(
     seed: int | None,
     seeds: str | None,
     steps: int,
-    faults: str,
+    faults: str | None,
+    named: tuple[str, ...],
     brokers: int,
     out: str | None,
     logs: bool,
@@ -99,10 +110,10 @@ def simulate(
     Example:
       insync simulate --seed 7 --steps 1000
       insync simulate --seeds 1..20 --faults crashes --out runs --logs
+      insync simulate --fault session_expiry --fault message_loss
     """
     chosen = _seeds(seed, seeds)
-    if faults not in PROFILES:
-        raise unknown("fault profile", faults, PROFILES)
+    profile = _profile(faults, named)
     if logs and out is None:
         raise WrongUse("--logs are files to keep; say where: --out DIR --logs")
     began, taken = time.monotonic(), Counter[str]()
@@ -111,14 +122,14 @@ def simulate(
         for number in chosen:
             progress(f"seed {number}, {len(rows)} of {len(chosen)} runs done")
             journal = KafkaLogs(brokers, FIRST_INSTANT_MS) if logs else None
-            trace = run(number, steps, faults, brokers, journal=journal)
+            trace = run(number, steps, profile, brokers, journal=journal)
             taken.update(event.step for event in trace.events)
             rows.append(_row(trace, folder, journal, out is not None))
-    again = f"--steps {steps} --faults {faults} --brokers {brokers}"
+    again = f"--steps {steps} {_as_typed(profile, named)} --brokers {brokers}"
     result = {
         "verdict": combine(row["verdict"] for row in rows),
         "steps": steps,
-        "faults": faults,
+        "faults": profile,
         "brokers": brokers,
         "runs": rows,
         "never_taken": [name for name in KINDS if not taken[name]],
@@ -127,6 +138,34 @@ def simulate(
     _show(result, again, json_target)
     emit_json(json_target, result)
     finish(combine(row["verdict"] for row in rows))
+
+
+def _profile(faults: str | None, named: tuple[str, ...]) -> str:
+    """The profile to run under: the one of --faults, or those of each --fault, joined."""
+    if not named:
+        profile = EVERYTHING if faults is None else faults
+        if profile not in PROFILES:
+            raise unknown("fault profile", profile, PROFILES)
+        return profile
+    if faults is not None:
+        raise WrongUse("--faults is a profile and --fault names what is in one; write one of them")
+    for name in named:
+        if name not in FAULTS:
+            raise unknown("fault", name, FAULTS)
+        if name not in PROFILE_OF:
+            raise WrongUse(
+                f"--fault {name}: the simulator has {', '.join(PROFILE_OF)}; "
+                f"{name} is explored: insync explore {next(iter(FAULTS[name].systems))} "
+                f"--fault {name}"
+            )
+    return JOINED_BY.join(sorted({PROFILE_OF[name] for name in named}))
+
+
+def _as_typed(profile: str, named: tuple[str, ...]) -> str:
+    """The options that give this profile again."""
+    if named:
+        return " ".join(f"--fault {name}" for name in dict.fromkeys(named))
+    return f"--faults {profile!r}" if " " in profile else f"--faults {profile}"
 
 
 def _seeds(seed: int | None, seeds: str | None) -> range:

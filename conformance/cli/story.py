@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ from conformance.cli.common import (
     say,
     write_atomically,
 )
+from conformance.cli.options import fault_option
+from model.faults import means
 from specs.story import Outcome, Story, difference, play, read_story, rerecorded
+from specs.story.heading import Heading
 from specs.verdict import Verdict, combine
 
 SUFFIX = ".story"
@@ -32,22 +36,33 @@ SUFFIX = ".story"
     help="What plays the story.",
 )
 @click.option("--accept", is_flag=True, help="Write what was told into the files.")
+@fault_option
 @json_option
-def story(files: tuple[Path, ...], on: str, accept: bool, json_target: str | None) -> None:
+def story(
+    files: tuple[Path, ...],
+    on: str,
+    accept: bool,
+    faults: tuple[str, ...],
+    json_target: str | None,
+) -> None:
     """Play stories: text files that tell a run step by step, with what each step changes.
 
     FILES are stories, or folders of them. A story is compared with what is recorded below each of
-    its `----` lines. Exit code 1 says that one went otherwise, 3 that one checks nothing.
+    its `----` lines. Exit code 1 says that one went otherwise, 3 that one checks nothing. With
+    --fault a story is played where that goes wrong as well: what is beyond its limits is not then.
 
     \b
     Example:
       insync story specs/stories
       insync story specs/stories/m2_is_lost.story --json -
       insync story mine.story --accept
+      insync story mine.story --fault broker_crash
     """
+    if faults and accept:
+        raise WrongUse("--accept records a story as it stands; write either --accept or --fault")
     paths = _paths(files)
     with refusals():
-        stories = [_read(path) for path in paths]
+        stories = [_under(_read(path), faults) for path in paths]
     results = [
         _told(path, play(one), accept, json_target)
         for path, one in zip(paths, stories, strict=True)
@@ -88,6 +103,20 @@ def _read(path: Path) -> Story:
         return read_story(path)
     except OSError as error:
         raise WrongUse(f"{path}: {error.strerror}; name a story that can be read") from error
+
+
+def _under(story: Story, faults: tuple[str, ...]) -> Story:
+    """The story in a world where more goes wrong."""
+    heading = story.heading
+    if heading is None or not faults:
+        return story
+    played = heading.recorded
+    known = [means(played.system, name) for name in faults]
+    switches = {name: value for one in known for name, value in one.switches.items()}
+    room = {name: least for one in known for name, least in one.bounds.items()}
+    given = {name: max(number, room.get(name, 0)) for name, number in heading.given.items()}
+    recorded = played.system.recorded(played.version, {**played.without, **switches})
+    return replace(story, heading=Heading(recorded, given))
 
 
 def _told(path: Path, outcome: Outcome, accept: bool, json_target: str | None) -> dict[str, Any]:

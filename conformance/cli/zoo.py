@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -11,6 +11,7 @@ import click
 from conformance.cli.choice import described, listed, refusals
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
 from conformance.cli.kept import Keeping, keep_options
+from conformance.cli.options import fault_option
 from conformance.cli.tables import show_table
 from model.language import RecordedSystem
 from model.zoo import ZOO, Entry, Expression
@@ -75,6 +76,7 @@ def hunt(entry: Entry, max_states: int | None, report: Report) -> Hunt:
     type=click.IntRange(min=1),
     help="Stop each search before more than N states; what is open then is unknown.",
 )
+@fault_option
 @keep_options
 @json_option
 def zoo(
@@ -82,13 +84,15 @@ def zoo(
     every: bool,
     quick: bool,
     max_states: int | None,
+    faults: tuple[str, ...],
     keeping: Keeping,
     json_target: str | None,
 ) -> None:
     """List historic bugs; find one by ID, or --all of them, and show that its fix helps.
 
     ID is a number, a JIRA or a KIP of the list. The shortest run is found anew each time; then
-    the protocol as history fixed it is explored whole, within the same bounds. Exit code: 0 the
+    the protocol as history fixed it is explored whole, within the same bounds; with --fault, both
+    where that goes wrong as well, and the fix need not help there. Exit code: 0 the
     bug is found and its fix holds, 1 one of the two is not so, 2 --max-states or memory came
     first, 3 no system shows this one yet.
 
@@ -97,21 +101,29 @@ def zoo(
       insync zoo
       insync zoo KAFKA-1188
       insync zoo KIP-279 --save-story diverged.story
+      insync zoo KIP-279 --fault disk_loss
       insync zoo --quick
     """
     if sum((name is not None, every, quick)) > 1:
         raise WrongUse("an ID, --all and --quick exclude each other; write one of them")
     if name is None and keeping != Keeping(None, False):
         raise WrongUse("--save-story and --open keep one run; write: insync zoo ID --save-story F")
+    if name is None and faults:
+        raise WrongUse(f"--fault is for one bug; write: insync zoo ID --fault {faults[0]}")
     if name is not None:
         with refusals():
-            chosen = entry_named(name)
+            chosen = _under(entry_named(name), faults)
         _one(chosen, max_states, keeping, json_target)
     elif every or quick:
         hunted = [one for one in ZOO if one.shown and (every or one.shown.quick)]
         _several(hunted, max_states, json_target)
     else:
         _list(json_target)
+
+
+def _under(entry: Entry, faults: tuple[str, ...]) -> Entry:
+    """The entry in a world where more goes wrong, with its bug and without it."""
+    return replace(entry, shown=entry.shown.under(faults)) if entry.shown else entry
 
 
 def _list(json_target: str | None) -> None:

@@ -68,11 +68,21 @@ ENOUGH_UNCOMMITTED = 3
 """A leader with so many records above its high watermark is rarely given another one."""
 
 
+JOINED_BY = "+"
+
+
 def profile_named(name: str) -> FaultProfile:
-    """A fault profile by name; ValueError lists the names."""
-    if name not in PROFILES:
+    """A fault profile by name, or several, as in ``crashes+lossy``; ValueError lists the names."""
+    parts = name.split(JOINED_BY)
+    if not {*parts} <= {*PROFILES}:
         raise ValueError(f"no fault profile {name!r}; there are {', '.join(PROFILES)}")
-    return PROFILES[name]
+    chosen = [PROFILES[part] for part in parts]
+    return FaultProfile(
+        crashes=max(one.crashes for one in chosen),
+        sessions=max(one.sessions for one in chosen),
+        losses=max(one.losses for one in chosen),
+        clients=all(one.clients for one in chosen),
+    )
 
 
 def weight(world: World, step: Step, faults: FaultProfile) -> int:

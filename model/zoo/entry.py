@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
+from model.faults import means
 from model.language import RecordedSystem
 from model.language.symmetry import why_not_symmetric
 from model.systems import system
@@ -15,9 +16,10 @@ class Expression:
     """How to see a bug: `claim` breaks in `base` with the switches `thrown`, within `bounds`.
 
     As history fixed it, it is `fixed` (by default `base`, with nothing thrown): there the claim
-    holds within the same bounds. `quick`: both take a few seconds; the others up to minutes.
-    `plain`: few states are enough, and generated Python is through with them before machine code
-    is made. Symmetry is for all but what is about loops, or names brokers.
+    holds within the same bounds. `world` are switches that both have, for what whoever hunts wants
+    to go wrong besides. `quick`: both take a few seconds; the others up to minutes. `plain`: few
+    states are enough, and generated Python is through with them before machine code is made.
+    Symmetry is for all but what is about loops, or names brokers.
     """
 
     system: str
@@ -26,16 +28,26 @@ class Expression:
     bounds: Mapping[str, int] = field(default_factory=dict)
     thrown: Mapping[str, object] = field(default_factory=dict)
     fixed: str | None = None
+    world: Mapping[str, object] = field(default_factory=dict)
     quick: bool = False
     plain: bool = False
 
     def broken(self) -> RecordedSystem:
         """The system with the bug in it."""
-        return system(self.system).recorded(self.base, self.thrown)
+        return system(self.system).recorded(self.base, {**self.thrown, **self.world})
 
     def mended(self) -> RecordedSystem:
         """The system as history fixed it."""
-        return system(self.system).recorded(self.fixed or self.base)
+        return system(self.system).recorded(self.fixed or self.base, self.world)
+
+    def under(self, faults: Iterable[str]) -> Expression:
+        """The same where more goes wrong; ProtocolError for a fault that the system has not."""
+        known = [means(system(self.system), name) for name in faults]
+        world, limits = dict(self.world), self.limits
+        for one in known:
+            world.update(one.switches)
+            limits.update({name: max(limits[name], n) for name, n in one.bounds.items()})
+        return replace(self, world=world, bounds=limits)
 
     @property
     def limits(self) -> dict[str, int]:

@@ -1,0 +1,97 @@
+"""Adversaries by name: what may go wrong in the world, and what that is in each system.
+
+A fault is switches thrown to what an assumption rules out, bounds that give it at least one
+strike, or both; or a system has it in any case, where nothing limits how often it strikes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from model.language import ProtocolError, System
+from model.language.errors import unknown_name
+
+
+@dataclass(frozen=True)
+class Means:
+    """How a system has a fault: switches and their values, and bounds with the least for each."""
+
+    switches: Mapping[str, object] = field(default_factory=dict)
+    bounds: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One adversary, and the systems that have it, by name."""
+
+    name: str
+    about: str
+    systems: Mapping[str, Means]
+
+
+IN_ANY_CASE = Means()
+_CRASH = Means(bounds={"crashes": 1})
+_EXPIRY = Means(bounds={"expiries": 1})
+_LOSS = Means(bounds={"losses": 1})
+_ANY_OF_THEM = Means(bounds={"faults": 1})  # of `reassignment`, which counts them together
+
+FAULTS: dict[str, Fault] = {
+    fault.name: fault
+    for fault in (
+        Fault(
+            "broker_crash", "a process dies, and may be started again",
+            {"election": IN_ANY_CASE, "replication_history": IN_ANY_CASE, "replication": _CRASH,
+             "reassignment": _CRASH, "topics": _CRASH, "cluster": _CRASH},
+        ),
+        Fault(
+            "session_expiry", "ZooKeeper ends the session of a process that lives on",
+            {"election": IN_ANY_CASE, "replication": _EXPIRY, "topics": _EXPIRY,
+             "cluster": _EXPIRY, "reassignment": _ANY_OF_THEM},
+        ),
+        Fault(
+            "message_loss", "a request or an answer is lost on its way",
+            {"replication_history": IN_ANY_CASE, "replication": _LOSS, "topics": _LOSS,
+             "cluster": _LOSS, "reassignment": _ANY_OF_THEM},
+        ),
+        Fault(
+            "lost_fsync", "a crash takes records from the log that were never forced to disk",
+            {"replication": Means({"log_survives_crash": False}, {"crashes": 1})},
+        ),
+        Fault(
+            "disk_loss", "a broker comes back under its old id with an empty disk",
+            {"replication": Means({"disk_lost": "by_any"}, {"crashes": 1})},
+        ),
+        Fault(
+            "disk_failure", "a broker cannot delete a directory that it is told to delete",
+            {"topics": Means(bounds={"failures": 1})},
+        ),
+        Fault(
+            "lingering_node", "ZooKeeper keeps the nodes of a session for a while after its end",
+            {"cluster": Means(bounds={"lingering": 1})},
+        ),
+        Fault(
+            "careless_move", "an administrator moves replicas away from a broker that is dead",
+            {"topics": Means({"dead_replicas_stay": False}, {"moves": 1})},
+        ),
+    )
+}  # fmt: skip
+"""Every adversary that a command line may name."""
+
+
+def faults_of(system: System) -> list[str]:
+    """The faults that a system has."""
+    return [name for name, fault in FAULTS.items() if system.name in fault.systems]
+
+
+def means(system: System, name: str) -> Means:
+    """What a fault is in a system; ProtocolError names the faults that the system has."""
+    if name not in FAULTS:
+        raise ProtocolError(unknown_name("fault", name, FAULTS))
+    found = FAULTS[name].systems.get(system.name)
+    if found is None:
+        known = faults_of(system)
+        has = f"the system has {', '.join(known)}" if known else "nothing goes wrong in the system"
+        users = ", ".join(FAULTS[name].systems)
+        raise ProtocolError(f"{name} is no fault of {system.name}, but of {users}; {has}")
+    return found
