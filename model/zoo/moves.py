@@ -27,7 +27,6 @@ ENTRIES = (
         Expression(
             "reassignment", "2.3", "laggards_can_be_dropped",
             {"replicas": 2, "faults": 0, "crashes": 0}, {"leader_drops_strangers": False},
-            quick=True,
         ),
         remark="Releases up to 2.3 made a replica of every id in the ISR; those from 2.4 on have "
         "the bug, and no preset does.",
@@ -40,7 +39,7 @@ ENTRIES = (
         "moves_are_asked_for", "keep_ctx_on_resign",
         Expression(
             "reassignment", "2.3", "moves_are_asked_for", {"faults": 2, "crashes": 0},
-            {"moves_forgotten_on_resign": False}, quick=True,
+            {"moves_forgotten_on_resign": False},
         ),
         remark="Shorter than the sheet has it: the broker that worked on the request comes to "
         "office again, and nobody else in between.",
@@ -74,7 +73,7 @@ ENTRIES = (
         "clients_know_the_epoch", "ctx_epoch_not_bumped",
         Expression(
             "reassignment", "2.3", "clients_know_the_epoch", {"faults": 0, "crashes": 0},
-            {"epoch_noted_when_raised": False}, quick=True,
+            {"epoch_noted_when_raised": False},
         ),
         remark="No failover and no fault: every move had it.",
     ),

@@ -22,6 +22,8 @@ from conformance.verify import (
 from impl.broker import Partition
 from specs.verdict import Verdict
 
+pytestmark = pytest.mark.spark
+
 
 def quiet(_line: str) -> None:
     """No progress."""
