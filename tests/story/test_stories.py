@@ -17,6 +17,7 @@ HISTORY = {"m2_is_lost", "two_fast_elections_diverge", "first_try_at_kip_320", "
            "zombie_fetcher_is_counted", "same_leader_is_not_asked", "epoch_is_not_recorded",
            "own_write_looks_failed", "isr_is_written_blindly", "isr_is_counted_before_written",
            "isr_becomes_empty", "last_replica_standing", "unclean_election_loses",
+           "lost_isr_answer_commits_alone", "disk_is_lost_in_the_isr",
            "reassign_replica_slips_back", "reassign_stranger_stays", "reassign_earlier_term",
            "reassign_other_entry_is_lost", "reassign_dead_target",
            "reassign_clients_know_the_old_epoch",
