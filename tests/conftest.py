@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
+
+SPARK = "tests/pipeline"
 
 # Derandomised: the same commit gives the same answer. A deep run looks at fresh examples each
 # time, and prints the blob that brings a failure back.
@@ -26,10 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(os.environ.get("INSYNC_HYPOTHESIS", profile))
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups become part of the names
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
     if config.getoption("--deep"):
         return
     for item in items:
@@ -37,12 +38,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="takes minutes; runs with --deep"))
 
 
-def _group(item: pytest.Item) -> str:
-    """What one worker takes whole: a file, whose fixtures are shared; and all that needs Spark.
+class WholeFiles(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
+    """A worker takes a whole file, whose tests share fixtures and may build on one another.
 
-    There is one Spark session in a run of the tests.
+    All of tests/pipeline goes to one: there is one Spark session in a run of the tests.
     """
-    folder = item.path.parent
-    return (
-        "spark" if folder.name == "pipeline" else str(item.path.relative_to(item.config.rootpath))
-    )
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", 1)[0]
+        return SPARK if file.startswith(f"{SPARK}/") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> WholeFiles:
+    return WholeFiles(config, log)

@@ -92,8 +92,8 @@ def _gate(name: str, command: list[str], json_target: str | None) -> Stage:
 
 
 def _options(deep: bool) -> list[str]:
-    """Every core takes a file at a time, and all that needs Spark goes to one of them."""
-    cores = ["-n", "logical", "--dist", "loadgroup"]
+    """Every core takes tests; tests/conftest.py says which belong together."""
+    cores = ["-n", "logical"]
     return [*cores, "--deep", "-o", "faulthandler_timeout=3600"] if deep else cores
 
 

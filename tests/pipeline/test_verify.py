@@ -22,8 +22,6 @@ from conformance.verify import (
 from impl.broker import Partition
 from specs.verdict import Verdict
 
-pytestmark = pytest.mark.spark
-
 
 def quiet(_line: str) -> None:
     """No progress."""
