@@ -38,6 +38,12 @@ Example:
 @click.option("--version", "release", metavar="V", help="The release that wrote the lines.")
 @click.option("--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True)
 @click.option("--master", metavar="URL", help="The Spark master; local[2] when none is given.")
+@click.option(
+    "--hidden",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Steps that may be missing before a line of a partial trace; its header says, or 8.",
+)
 @click.option("--report", metavar="FILE.html", help="Also write one page that shows it all.")
 @json_option
 def check(
@@ -45,6 +51,7 @@ def check(
     release: str | None,
     engine: str,
     master: str | None,
+    hidden: int | None,
     report: str | None,
     json_target: str | None,
 ) -> None:
@@ -54,11 +61,15 @@ def check(
     went back, and lines that could say why may be missing) or explained. Exits 0 when all holds,
     1 when broken, 2 when only incomplete findings stand in the way, and 3 when nothing was
     compared or a file could not be read.
+
+    A recorded trace may be partial: its header says "partial": true, its lines may lack the step's
+    name, arguments and any leaves, and whole steps may be missing. It holds if some run of the
+    model fits what was seen; where a limit ended the search the answer is unknown.
     """
     from conformance.pipeline.tables import show_check
 
     _refuse_report(report)
-    result = checked(paths, release, engine, master, report)
+    result = checked(paths, release, engine, master, report, hidden)
     show_check(result, lambda text: say(text, json_target))
     if report is not None:
         say(f"the report is in {report}", json_target)
@@ -82,6 +93,7 @@ def checked(
     engine: str = "spark",
     master: str | None = None,
     report: str | None = None,
+    hidden: int | None = None,
 ) -> dict[str, Any]:
     """What `insync check` says, as plain data. Raises WrongUse for paths that make no sense."""
     from conformance.pipeline.corpus import Judged, without_logs
@@ -90,7 +102,7 @@ def checked(
     ingested, others = _sorted_out(paths)
     found = find(others)
     check_release(release)
-    traces = [_trace(path) for path in found.traces]
+    traces = [_trace(path, hidden) for path in found.traces]
     corpora: list[Corpus] = []
     judged = Judged()
     drawn: list[Timeline] = []
@@ -151,7 +163,7 @@ def _judge(runner: Engine, corpora: list[Corpus]) -> Judged:
     return together
 
 
-def _trace(path: str) -> TraceResult:
+def _trace(path: str, hidden: int | None) -> TraceResult:
     from conformance.pipeline.traces import replayed
 
-    return replayed(path)
+    return replayed(path, hidden)

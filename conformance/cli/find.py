@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import replace
+
 import click
 
+from conformance.cli.bounded import (
+    ENGINE,
+    MAX_STEPS,
+    NONE,
+    RLIMIT,
+    Bounded,
+    bounded_options,
+    refuse_what_does_not_fit,
+    split_lifted,
+)
 from conformance.cli.choice import (
     Size,
     Variant,
     claims_named,
-    described,
     listed,
     refusals,
     system_named,
 )
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.found import Found, steps
 from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.options import (
     Searching,
@@ -24,7 +37,7 @@ from conformance.cli.options import (
 )
 from model.language import RecordedSystem
 from model.systems import SYSTEMS
-from specs.explorer import DEADLOCK, ClaimResult, Exploration
+from specs.explorer import DEADLOCK
 from specs.explorer import find as shortest
 from specs.runs import Run, replay_command
 from specs.verdict import Verdict
@@ -35,7 +48,8 @@ from specs.verdict import Verdict
 @system_argument
 @variant_options
 @size_options
-@search_options
+@functools.partial(search_options, more_engines=(ENGINE,))
+@bounded_options
 @keep_options
 @json_option
 def find(
@@ -44,6 +58,7 @@ def find(
     variant: Variant,
     size: Size,
     search: Searching,
+    bounded: Bounded,
     keeping: Keeping,
     json_target: str | None,
 ) -> None:
@@ -55,88 +70,70 @@ def find(
     possible. Where there is no such run within the bounds, the counts say how many states were
     looked at. Exit code 1 says broken, 0 holds (or reached), 2 that --max-states came first.
 
+    With --engine z3 runs are looked at by their length, whatever the number of states, up to
+    --max-steps or until --rlimit is spent (then exit code 2); a bound can be lifted by =none.
+
     \b
     Example:
       insync find strong_isr classic --version kip_101
       insync find single_writer election --without zk_writes_fenced
       insync find deadlock classic
       insync find strong_isr classic --version kip_101 --save-story lost.story
+      insync find strong_isr classic --version hw_truncation --engine z3 --bound epoch=none
     """
     if claim in SYSTEMS and system not in SYSTEMS:
         raise WrongUse(f"the claim comes first; write: insync find {system} {claim}")
     chosen = system_named(system)
     recorded = variant.recorded(chosen)
+    size, lifted = split_lifted(size)
+    refuse_what_does_not_fit(search, bounded, lifted)
     limits = size.limits(chosen)
     if claim != DEADLOCK:
         claims_named(recorded, [claim])
     with refusals(), Progress() as progress:
-        exploration, run = shortest(
-            recorded, limits, claim, search.max_states, progress, search.engine, search.symmetry,
-            search.workers, search.memory_bytes,
-        )  # fmt: skip
-    verdict = _result(exploration, claim).verdict
-    replay = _replay(exploration, claim, run, search)
-    for line in _report(exploration, claim, run, replay):
+        if search.engine == ENGINE:
+            found = _by_z3(recorded, limits, claim, lifted, bounded, progress)
+        else:
+            found = _explored(recorded, limits, claim, search, progress)
+    for line in found.lines():
         say(line, json_target)
-    emit_json(json_target, _payload(exploration, claim, run, replay))
-    keeping.keep(run, json_target)
-    finish(verdict)
+    emit_json(json_target, found.as_json())
+    keeping.keep(found.run, json_target)
+    finish(found.result.verdict)
 
 
-def _result(found: Exploration, claim: str) -> ClaimResult:
-    return found.deadlock if claim == DEADLOCK else found.claims[claim]
-
-
-def _without_run(
-    recorded: RecordedSystem, bounds: dict[str, int], result: ClaimResult, replay: str
-) -> Run:
-    return Run(
-        claim=result.name,
-        sentence=result.sentence,
-        system=recorded.system.name,
-        version=recorded.version,
-        without=recorded.without,
-        bounds=bounds,
-        verdict=result.verdict,
-        steps=[],
-        replay=replay,
-    )
-
-
-def _replay(found: Exploration, claim: str, run: Run | None, search: Searching) -> str:
-    recorded, bounds = found.grounded.recorded, found.grounded.bounds
-    command = replay_command(
-        "find", recorded.system.name, recorded.version, recorded.without, bounds, claim
-    )
-    # A run is the same with a limit or without; what was not found depends on it.
-    return command if run else command + search.words()
-
-
-def _report(found: Exploration, claim: str, run: Run | None, replay: str) -> list[str]:
-    result, bounds = _result(found, claim), listed(found.grounded.bounds)
-    lines = [f"{claim} of {described(found.grounded.recorded)}", f"  {result.sentence}"]
+def _explored(
+    recorded: RecordedSystem,
+    limits: dict[str, int],
+    claim: str,
+    search: Searching,
+    progress: Progress,
+) -> Found:
+    found, run = shortest(
+        recorded, limits, claim, search.max_states, progress, search.engine, search.symmetry,
+        search.workers, search.memory_bytes,
+    )  # fmt: skip
+    again = _again(recorded, limits, claim)
     looked = f"{found.distinct:,} states in {found.seconds:.1f} s"
-    if run is not None:
-        word = "broken" if result.verdict is Verdict.BROKEN else "holds: reached"
-        lines += [f"{word} {_after(run)} ({bounds})", _why_this_one(run, looked), ""]
-        lines += [run.as_text(), ""] if run.steps else ["in the initial state, before any step", ""]
-    elif result.verdict is Verdict.HOLDS:
-        lines += [f"holds ({bounds}): all {looked}, depth {found.depth}"]
-    else:
-        lines += [f"{result.verdict} ({result.why}; {bounds}): {looked}"]
-    return [*lines, f"again: {replay}"]
-
-
-def _steps(number: int) -> str:
-    return f"{number} step{'' if number == 1 else 's'}"
-
-
-def _after(run: Run) -> str:
-    if run.loop is None:
-        return f"after {_steps(len(run.steps))}"
-    turn = len(run.steps) - run.loop
-    back = f"by a loop of {_steps(turn)}" if turn else "for ever"
-    return f"after {_steps(run.loop)}, {back}"
+    result = found.deadlock if claim == DEADLOCK else found.claims[claim]
+    every = result.verdict is Verdict.HOLDS
+    return Found(
+        found.grounded,
+        result,
+        run,
+        listed(limits),
+        "" if run is None else _why_this_one(run, looked),
+        f"all {looked}, depth {found.depth}" if every else looked,
+        # A run is the same with a limit or without; what was not found depends on it.
+        again if run else again + search.words(),
+        {
+            "engine": found.engine.name,
+            "complete": found.complete,
+            "distinct": found.distinct,
+            "generated": found.generated,
+            "seconds": round(found.seconds, 3),
+        },
+    )
 
 
 def _why_this_one(run: Run, looked: str) -> str:
@@ -145,17 +142,49 @@ def _why_this_one(run: Run, looked: str) -> str:
     return f"no such loop begins earlier: {looked}"
 
 
-def _payload(found: Exploration, claim: str, run: Run | None, replay: str) -> dict[str, object]:
-    recorded, result = found.grounded.recorded, _result(found, claim)
-    whole = run or _without_run(recorded, found.grounded.bounds, result, replay)
-    return {
-        **whole.as_json(),
-        "depth": result.depth,
-        "kind": result.kind,
-        "why": result.why,
-        "engine": found.engine.name,
-        "complete": found.complete,
-        "distinct": found.distinct,
-        "generated": found.generated,
-        "seconds": round(found.seconds, 3),
-    }
+def _by_z3(
+    recorded: RecordedSystem,
+    limits: dict[str, int],
+    claim: str,
+    lifted: tuple[str, ...],
+    bounded: Bounded,
+    progress: Progress,
+) -> Found:
+    # Z3 takes a while to load: only now that the line is understood.
+    from specs.bounded import find_by_z3
+
+    max_steps = MAX_STEPS if bounded.max_steps is None else bounded.max_steps
+    rlimit = RLIMIT if bounded.rlimit is None else bounded.rlimit
+    found = find_by_z3(recorded, limits, claim, lifted, max_steps, rlimit, progress)
+    free = dict.fromkeys(lifted, "none")
+    replay = _again(recorded, {k: v for k, v in limits.items() if k not in free}, claim)
+    replay += f" --engine {ENGINE}" + "".join(f" --bound {name}={NONE}" for name in lifted)
+    replay += "" if found.run else bounded.words()
+    fixed = {name: number for name, number in limits.items() if name not in free}
+    within = ", ".join(filter(None, [listed(fixed), *(f"{name} without bound" for name in lifted)]))
+    looked = f"every run of up to {steps(found.length)} in {found.seconds:.1f} s"
+    run = None if found.run is None else replace(found.run, replay=replay)
+    return Found(
+        found.grounded,
+        found.result,
+        run,
+        within,
+        f"no run is shorter: {looked}",
+        looked + (", and none is longer" if found.ended else ""),
+        replay,
+        {
+            "engine": ENGINE,
+            "complete": found.ended,
+            "lifted": list(lifted),
+            "looked_at": found.length,
+            "questions": found.asked,
+            "rlimit": found.work,
+            "seconds": round(found.seconds, 3),
+        },
+    )
+
+
+def _again(recorded: RecordedSystem, bounds: dict[str, int], claim: str) -> str:
+    return replay_command(
+        "find", recorded.system.name, recorded.version, recorded.without, bounds, claim
+    )

@@ -46,6 +46,12 @@ COMMANDS: dict[str, Entry] = {
     "explain": Entry("conformance.cli.explain", "explain", "Show a run as a page or a picture."),
     "play": Entry("conformance.cli.play", "play", "Play the model in the browser."),
     "vectors": Entry("conformance.cli.vectors", "vectors", "Answer cases of Kafka's behaviour."),
+    "cluster": Entry("conformance.cli.cluster", "cluster", "Run a cluster of the implementation."),
+    "topics": Entry("conformance.cli.topics", "topics", "Create, describe, alter, delete topics."),
+    "reassign": Entry("conformance.cli.reassign", "reassign", "Move partitions to other replicas."),
+    "elect": Entry("conformance.cli.elect", "elect", "Give leadership to preferred replicas."),
+    "produce": Entry("conformance.cli.records", "produce", "Send lines as records."),
+    "consume": Entry("conformance.cli.records", "consume", "Print the records of a topic."),
     "test": Entry("conformance.cli.test", "test", "Run the project's own gates and tests."),
 }
 

@@ -122,7 +122,7 @@ class Searching:
         return limit + (" --symmetry" if self.symmetry else "") + fingerprints
 
 
-def search_options(command: Command) -> Command:
+def search_options(command: Command, more_engines: tuple[str, ...] = ()) -> Command:
     """Add the options of a search; they arrive as `search: Searching`."""
 
     @functools.wraps(command)
@@ -159,10 +159,11 @@ def search_options(command: Command) -> Command:
         ),
         click.option(
             "--engine",
-            type=click.Choice(ENGINES),
+            type=click.Choice([*ENGINES, *more_engines]),
             default="native",
             show_default=True,
-            help="Machine code, or the plain Python that it is tested against.",
+            help="Machine code, or the plain Python that it is tested against"
+            + (f"; or {' or '.join(more_engines)}." if more_engines else "."),
         ),
         click.option(
             "--workers",

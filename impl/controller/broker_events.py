@@ -31,7 +31,9 @@ class BrokerEvents:
         A broker that came back before anybody noticed is treated as one that failed and started.
         """
         known = self.core.context.broker_epochs
-        now = {broker: epoch for broker, (_, epoch) in self.core.client.brokers(watch=True).items()}
+        registered = self.core.client.brokers(watch=True)
+        now = {broker: epoch for broker, (_, epoch) in registered.items()}
+        infos = {broker: info for broker, (info, _) in registered.items()}
         new = sorted(set(now) - set(known))
         dead = sorted(set(known) - set(now))
         bounced = [
@@ -40,6 +42,9 @@ class BrokerEvents:
             if now[broker] > known[broker] and self.core.release.since("2.2")
         ]
         self.last_change = {"new": new, "dead": dead, "bounced": bounced}
+        if new or dead or bounced:
+            self.core.context.journal.brokers(new, dead, bounced, sorted(now))
+        self.core.context.broker_infos |= infos
         if new:
             self._register(now, new)
             self.started(new)
@@ -63,6 +68,7 @@ class BrokerEvents:
     def started(self, brokers: list[int]) -> None:
         """``onBrokerStartup``."""
         core, context = self.core, self.core.context
+        context.journal.told(f"New broker startup callback for {_ids(brokers)}")
         for broker in brokers:
             context.offline_directories.pop(broker, None)
         if core.release.since("2.2"):
@@ -83,6 +89,7 @@ class BrokerEvents:
     def failed(self, brokers: list[int]) -> None:
         """``onBrokerFailure``."""
         context = self.core.context
+        context.journal.told(f"Broker failure callback for {_ids(brokers)}")
         for broker in brokers:
             context.offline_directories.pop(broker, None)
             context.shutting_down.discard(broker)
@@ -117,6 +124,7 @@ class BrokerEvents:
         core, context = self.core, self.core.context
         if broker not in context.live_or_shutting_down:
             raise BrokerNotAvailable(f"Broker id {broker} does not exist.")
+        context.journal.told(f"Shutting down broker {broker}")
         context.shutting_down.add(broker)
         hosted = [
             one.partition
@@ -135,3 +143,7 @@ class BrokerEvents:
         offline = [Replica(partition, broker) for partition in followed]
         core.replicas.handle(offline, ReplicaState.OFFLINE)
         return [one for one in hosted if context.leadership[one].leader == broker]
+
+
+def _ids(brokers: Iterable[int]) -> str:
+    return ",".join(map(str, brokers))

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from impl.controller.journal import ControllerJournal
 from impl.controller.states import PartitionState, ReplicaState
-from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
+from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 
 
 class Replica(NamedTuple):
@@ -21,12 +22,17 @@ class Replica(NamedTuple):
 
 
 class ClusterContext:
-    """Brokers, assignments, leadership, states, and topics on their way out."""
+    """Brokers, assignments, leadership, states, and topics on their way out.
 
-    def __init__(self) -> None:
+    ``journal`` hears of what changes; it outlasts the office.
+    """
+
+    def __init__(self, journal: ControllerJournal | None = None) -> None:
+        self.journal = journal or ControllerJournal()
         self.epoch = 0
         self.epoch_version = 0
         self.broker_epochs: dict[int, int] = {}  # registered brokers, the shutting down included
+        self.broker_infos: dict[int, BrokerInfo] = {}
         self.shutting_down: set[int] = set()
         self.offline_directories: dict[int, set[TopicPartition]] = {}
         self.assignments: dict[str, dict[int, ReplicaAssignment]] = {}
@@ -158,7 +164,7 @@ class ClusterContext:
 
     def reset(self) -> None:
         """Forget everything: the broker is no longer controller."""
-        self.__init__()  # type: ignore[misc]  # a context that never knew anything
+        self.__init__(self.journal)  # type: ignore[misc]  # a context that never knew anything
 
     # Reassignment (2.4 and later it is recorded in the assignment itself)
 

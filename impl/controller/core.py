@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from impl.controller.cluster_context import ClusterContext
 from impl.controller.deletion import DeletionManager
+from impl.controller.journal import ControllerJournal
 from impl.controller.partition_machine import PartitionMachine
 from impl.controller.replica_machine import ReplicaMachine
 from impl.controller.request_batch import RequestBatch, Send
@@ -50,13 +51,15 @@ class ControllerCore:
         release: Release,
         send: Send,
         config: ControllerConfig | None = None,
+        journal: ControllerJournal | None = None,
+        protocol: Release | None = None,
     ) -> None:
         self.broker = broker
         self.release = release
         self.config = config or ControllerConfig()
         self.client = ZnodeClient(port, release)
-        self.context = ClusterContext()
-        self.batch = RequestBatch(broker, self.context, release, send)
+        self.context = ClusterContext(journal)
+        self.batch = RequestBatch(broker, self.context, release, send, protocol)
         self.partitions = PartitionMachine(
             self.context, self.batch, self.client, release, self._unclean_allowed
         )
@@ -106,6 +109,9 @@ class ControllerCore:
             updated = self.client.update_states({partition: bumped}, self.context.epoch_version)
             if partition in updated.done:
                 self.context.leadership[partition] = updated.done[partition]
+                self.context.journal.told(
+                    f"Updated leader epoch for partition {partition} to {bumped.leader_epoch}"
+                )
                 return updated.done[partition]
             if partition in updated.failed:
                 return None

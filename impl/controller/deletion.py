@@ -92,7 +92,10 @@ class DeletionManager:
     def mark_ineligible(self, topics: Iterable[str]) -> None:
         """Queued topics that have to wait for something."""
         queued = self.context.queued_for_deletion
-        self.context.ineligible_for_deletion |= queued & set(topics)
+        halted = queued & set(topics)
+        if halted - self.context.ineligible_for_deletion:
+            self.context.journal.deletion(f"Halted deletion of topics {','.join(sorted(halted))}")
+        self.context.ineligible_for_deletion |= halted
 
     def resume_for(self, topics: Iterable[str]) -> None:
         """What topics waited for has happened."""
@@ -131,15 +134,26 @@ class DeletionManager:
                 self._complete(topic)
                 continue
             if retries:
+                self.context.journal.deletion(
+                    f"Retrying deletion of topic {topic} since replicas were not successfully "
+                    "deleted"
+                )
                 retry += self.context.replicas_in(topic, ReplicaState.DELETION_INELIGIBLE)
             if action in (Action.START, Action.RETRY):
                 ready.append(topic)
+            elif blocked:
+                self.context.journal.deletion(
+                    f"Not retrying deletion of topic {topic} at this time since it is marked "
+                    "ineligible for deletion"
+                )
         if retry:
             self.replicas.handle(retry, ReplicaState.OFFLINE)
         if ready:
             self._begin(ready)
 
     def _begin(self, topics: list[str]) -> None:
+        for topic in topics:
+            self.context.journal.deletion(f"Deletion of topic {topic} (re)started")
         fresh = [one for one in topics if one not in self.context.deletion_started]
         if self.release.since("2.1"):
             gone = [one for topic in fresh for one in self.context.partitions_of(topic)]
@@ -179,3 +193,4 @@ class DeletionManager:
         ):
             topics.discard(topic)
         self.context.forget_topic(topic)
+        self.context.journal.deletion(f"Deletion of topic {topic} successfully completed")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from impl.controller import imbalance
 from impl.controller.broker_events import BrokerEvents
 from impl.controller.core import ControllerConfig, ControllerCore
+from impl.controller.journal import ControllerJournal
 from impl.controller.partition_machine import PREFERRED, Failed
 from impl.controller.reassigner import Reassigner
 from impl.controller.request_batch import BatchNotSent, Send
@@ -35,10 +36,13 @@ class EventController:
         release: Release,
         send: Send,
         config: ControllerConfig | None = None,
+        journal: ControllerJournal | None = None,
+        protocol: Release | None = None,
     ) -> None:
         self.broker = broker
         self.release = release
-        self.core = ControllerCore(broker, port, release, send, config)
+        self.core = ControllerCore(broker, port, release, send, config, journal, protocol)
+        self.journal = self.core.context.journal
         self.brokers = BrokerEvents(self.core, self.reassignments_may_go_on)
         self.reassigner = Reassigner(self.core)
         self.active = False
@@ -48,17 +52,22 @@ class EventController:
 
     def elect(self, now_ms: int) -> bool:
         """Try to become controller; True if it is now (``elect``)."""
-        if self.core.client.controller(watch=True) is not None:
+        holder = self.core.client.controller(watch=True)
+        if holder is not None:
+            self.journal.holds(holder)
             return False
         try:
             office = self.core.client.register_controller(self.broker, now_ms)
         except ControllerMoved as moved:
             self.moved_to = str(moved)
+            self.journal.lost_the_race(str(moved))
             return False
         self.core.context.epoch, self.core.context.epoch_version = (
             office.epoch,
             office.epoch_version,
         )
+        self.journal.epoch = office.epoch
+        self.journal.elected(office.epoch, office.epoch_version)
         self.core.client.controller(watch=True)
         self.active = True
         self.guarded(self.fail_over)
@@ -67,16 +76,22 @@ class EventController:
     def fail_over(self) -> None:
         """Take up the work, in Kafka's order (b.5)."""
         core, context = self.core, self.core.context
+        self.journal.step("Registering handlers")
+        self.journal.step("Deleting isr change notifications")
         self._drop_old_notifications()
+        self.journal.step("Initializing controller context")
         self._initialize_context()
+        self.journal.step("Fetching topic deletions in progress")
         queued = core.client.deletions(watch=True)
         self.reassigner.targets.clear()
         self._await(paths.REASSIGN_PARTITIONS)
         found = core.client.reassignments()
         core.deletion.init(queued, self._must_wait(queued, found))
+        self.journal.step("Sending update metadata request")
         core.update_metadata(context.live_or_shutting_down, [])
         core.replicas.startup()
         core.partitions.startup()
+        self.journal.ready(context.epoch)
         for partition, target in found.items():
             self.reassigner.begin(partition, target)
         for partition, assignment in context.being_reassigned().items():
@@ -93,9 +108,9 @@ class EventController:
 
     def _initialize_context(self) -> None:
         core, context = self.core, self.core.context
-        context.broker_epochs = {
-            broker: epoch for broker, (_, epoch) in core.client.brokers(watch=True).items()
-        }
+        registered = core.client.brokers(watch=True)
+        context.broker_epochs = {broker: epoch for broker, (_, epoch) in registered.items()}
+        context.broker_infos = {broker: info for broker, (info, _) in registered.items()}
         for topic in core.client.topics(watch=True):
             self._read_topic(topic)
         context.leadership.clear()
@@ -127,6 +142,8 @@ class EventController:
 
     def resign(self) -> None:
         """Out of office: everything known is forgotten, epoch and version are 0 again."""
+        if self.active:
+            self.journal.resigned()
         self.active = False
         self.core.batch.clear()
         self.core.context.reset()
@@ -143,6 +160,7 @@ class EventController:
             work()
         except (ControllerMoved, SessionExpired) as moved:
             self.moved_to = str(moved)
+            self.journal.moved(getattr(work, "__name__", "event"), str(moved))
             self.resign()
         except BatchNotSent as illegal:
             self.moved_to = str(illegal)
@@ -193,7 +211,8 @@ class EventController:
     def topics_changed(self) -> None:
         """``TopicChange``: partitions of new topics are created, topics that went are forgotten."""
         registered = self.core.client.topics(watch=True)
-        for topic in [one for one in self.core.context.assignments if one not in registered]:
+        gone = [one for one in self.core.context.assignments if one not in registered]
+        for topic in gone:
             self.core.context.forget_topic(topic)
         known = set(self.core.context.assignments)
         fresh = [
@@ -202,6 +221,10 @@ class EventController:
             if topic not in known
             for partition in self._read_topic(topic)
         ]
+        new = sorted({one.topic for one in fresh})
+        if new or gone:
+            assigned = {one: self.core.context.replicas(one) for one in fresh}
+            self.journal.topics(new, gone, assigned)
         self.create_partitions(fresh)
 
     def partitions_changed(self, topic: str) -> None:
@@ -210,7 +233,10 @@ class EventController:
         Of a topic that is to be deleted they are not created, and since 2.0 taken back.
         """
         if topic not in self.core.context.queued_for_deletion:
-            self.create_partitions(self._read_topic(topic))
+            fresh = self._read_topic(topic)
+            if fresh:
+                self.journal.adding({one: self.core.context.assignment(one) for one in fresh})
+            self.create_partitions(fresh)
             return
         kept = self.core.context.assignments.get(topic, {})
         registered = self.core.client.topic(topic, watch=True)
@@ -222,6 +248,9 @@ class EventController:
         if not partitions:
             return
         core = self.core
+        self.journal.told(
+            f"New partition creation callback for {','.join(map(str, sorted(partitions)))}"
+        )
         topics = sorted({one.topic for one in partitions})
         wanted = set(partitions)
         members = [
@@ -242,6 +271,9 @@ class EventController:
         unknown = requested - set(core.context.assignments)
         core.deletion.drop_requests(unknown)
         known = requested - unknown
+        if known:
+            named = ",".join(sorted(known))
+            self.journal.told(f"Starting topic deletion for topics {named}")
         if not core.deletion.enabled:
             if self.release.since("0.10.1"):
                 core.deletion.drop_requests(known)

@@ -127,8 +127,13 @@ class PartitionMachine:
                 failed |= self._elect(others, strategy or OFFLINE)
         else:
             for partition in valid:
+                before = self.context.partition_state(partition)
+                replicas = self.context.replicas(partition)
+                self.context.journal.partition_moved(partition, before, target, replicas)
                 self.context.put_partition_state(partition, target)
         self.trouble += failed.values()
+        for text in failed.values():
+            self.context.journal.failed(text)
         return failed
 
     def _initialize(self, partitions: list[TopicPartition]) -> Failed:
@@ -251,6 +256,8 @@ class PartitionMachine:
         is_new: bool,
     ) -> None:
         self.context.leadership[partition] = state
-        self.context.put_partition_state(partition, PartitionState.ONLINE)
+        before, online = self.context.partition_state(partition), PartitionState.ONLINE
         replicas = self.context.replicas(partition)
+        self.context.journal.partition_moved(partition, before, online, replicas, state)
+        self.context.put_partition_state(partition, online)
         self.batch.add_leader_and_isr(recipients, partition, state, replicas, is_new)

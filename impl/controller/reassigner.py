@@ -51,6 +51,9 @@ class Reassigner:
             current = self.core.context.assignment(partition)
             self.reassign_recorded(partition, current.reassign_to(target))
             return True
+        self.core.context.journal.told(
+            f"Handling reassignment of partition {partition} to new replicas {_ids(target)}"
+        )
         self.targets[partition] = tuple(target)
         self.core.client.again(
             lambda: self.core.client.port.exists(paths.state(*partition), watch=True)
@@ -111,6 +114,10 @@ class Reassigner:
 
     def _widen(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         context, old = self.core.context, self.core.context.replicas(partition)
+        context.journal.told(
+            f"New replicas {_ids(target)} for partition {partition} being reassigned not yet "
+            "caught up with the leader"
+        )
         both = tuple(dict.fromkeys((*target, *old)))
         self._write_assignment(partition, ReplicaAssignment(both))  # 1
         self.core.update_leader_epoch_and_send(partition, both, both)  # 2
@@ -158,6 +165,10 @@ class Reassigner:
         partitions = dict(registered.partitions) if registered is not None else {}
         partitions[partition.partition] = assignment
         self.core.client.set_topic(partition.topic, partitions, context.epoch_version)
+        context.journal.told(
+            f"Updated assigned replicas for partition {partition} being reassigned to "
+            f"{_ids(assignment.replicas)}"
+        )
         context.set_assignment(partition, assignment)
 
     def _drop(self, partition: TopicPartition, target: Sequence[int] | None = None) -> None:
@@ -166,6 +177,12 @@ class Reassigner:
         if partition not in entries or (target is not None and entries[partition] != tuple(target)):
             return
         del entries[partition]
+        self.core.context.journal.told(
+            f"Removed partition {partition} from the list of reassigned partitions in zookeeper"
+            if entries
+            else "No more partitions need to be reassigned. Deleting zk path "
+            "/admin/reassign_partitions"
+        )
         self.core.client.set_reassignments(entries, self.core.context.epoch_version)
 
     # KIP-455
@@ -220,3 +237,7 @@ def valid_target(target: Sequence[int], current: Collection[int], live: Collecti
         or any(one not in live for one in target if one not in current)
     )
     return INVALID_REPLICA_ASSIGNMENT if bad else NONE
+
+
+def _ids(brokers: Iterable[int]) -> str:
+    return ",".join(map(str, brokers))

@@ -39,6 +39,10 @@ class ReplicaMachine:
         self.unclean_by_default = unclean_by_default
         self.trouble: list[str] = []
 
+    def _fails(self, text: str) -> None:
+        self.trouble.append(text)
+        self.context.journal.failed(text)
+
     def startup(self) -> None:
         """Replicas on live brokers go online; the others start as ineligible for deletion.
 
@@ -79,7 +83,7 @@ class ReplicaMachine:
             if replica_may_go(before, target, self.release):
                 valid.append(partition)
             else:
-                self.trouble.append(
+                self._fails(
                     f"Replica {broker} for partition {partition} should be in one of the states "
                     f"from which {target.value} may follow. Instead it is in {before.value} state"
                 )
@@ -97,7 +101,8 @@ class ReplicaMachine:
             case ReplicaState.NON_EXISTENT:
                 for partition in valid:
                     self._leave_assignment(broker, partition)
-                    self.context.replica_states.pop(Replica(partition, broker), None)
+                    self._put(broker, partition, target)
+                    del self.context.replica_states[Replica(partition, broker)]
             case ReplicaState.DELETION_SUCCESSFUL | ReplicaState.DELETION_INELIGIBLE:
                 for partition in valid:
                     self._put(broker, partition, target)
@@ -107,7 +112,7 @@ class ReplicaMachine:
             known = self.context.leadership.get(partition)
             if known is not None:
                 if known.leader == broker:
-                    self.trouble.append(
+                    self._fails(
                         f"Replica {broker} for partition {partition} cannot be moved to NewReplica "
                         "state as it is being requested to become leader"
                     )
@@ -147,7 +152,7 @@ class ReplicaMachine:
             if partition in led:
                 continue
             if not self.release.since("2.0"):
-                self.trouble.append(f"no leadership is known of partition {partition}")
+                self._fails(f"no leadership is known of partition {partition}")
                 continue
             if self.release.since("2.3"):
                 everybody = self.context.live_or_shutting_down
@@ -185,20 +190,21 @@ class ReplicaMachine:
         for partition, state in updated.done.items():
             done[partition] = state
             self.context.leadership[partition] = state
+            self.context.journal.isr_removed(broker, partition, state)
         for partition, error in updated.failed.items():
-            self.trouble.append(f"the ISR of {partition} could not be written: {error}")
+            self._fails(f"the ISR of {partition} could not be written: {error}")
         return updated.retry
 
     def _read(self, partition: TopicPartition) -> _State | None:
         try:
             state = self.client.state(partition)
         except ZooKeeperError as error:
-            self.trouble.append(f"the state of {partition} could not be read: {error}")
+            self._fails(f"the state of {partition} could not be read: {error}")
             return None
         if state is None:
-            self.trouble.append(f"there is no state of partition {partition}")
+            self._fails(f"there is no state of partition {partition}")
         elif state.controller_epoch > self.context.epoch:
-            self.trouble.append(
+            self._fails(
                 f"the state of {partition} was written by another controller of epoch "
                 f"{state.controller_epoch}"
             )
@@ -234,4 +240,7 @@ class ReplicaMachine:
         )
 
     def _put(self, broker: int, partition: TopicPartition, state: ReplicaState) -> None:
-        self.context.replica_states[Replica(partition, broker)] = state
+        replica = Replica(partition, broker)
+        before = self.context.replica_state(replica)
+        self.context.journal.replica_moved(broker, partition, before, state)
+        self.context.replica_states[replica] = state

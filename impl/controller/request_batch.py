@@ -155,16 +155,22 @@ class RequestBatch:
 
         Since 2.2 nothing is sent to brokers that are gone; before, the channel drops it there.
         """
+        journal = self.context.journal
         for broker, orders in sorted(self.orders.items()):
             if self._reachable(broker):
-                self.send(broker, self._leader_and_isr(broker, orders, epoch))
-        for broker in sorted(self.metadata_to):
-            if self._reachable(broker):
-                self.send(broker, self._update_metadata(broker, epoch))
+                request = self._leader_and_isr(broker, orders, epoch)
+                journal.sends_leader_and_isr(broker, request)
+                self.send(broker, request)
+        told = [broker for broker in sorted(self.metadata_to) if self._reachable(broker)]
+        if told:
+            journal.sends_metadata(told, self.metadata)
+        for broker in told:
+            self.send(broker, self._update_metadata(broker, epoch))
         for broker, stops in sorted(self.stops.items()):
             if self._reachable(broker):
-                for request in self._stop_replicas(broker, stops, epoch):
-                    self.send(broker, request)
+                for stop in self._stop_replicas(broker, stops, epoch):
+                    journal.sends_stop_replica(broker, stop)
+                    self.send(broker, stop)
         self.clear()
 
     def _reachable(self, broker: int) -> bool:

@@ -74,6 +74,14 @@ class LogManager:
             raise OSError(f"no log directory is usable: {told}")
         return found
 
+    def adopt(self, broker_id: int, cluster_id: str | None = None) -> None:
+        """Write ``meta.properties`` where there is none: the broker has an id from now on."""
+        for directory in self._online():
+            with self._directory_may_fail(directory):
+                if directory.read_meta() is None:
+                    meta = MetaProperties(broker_id, cluster_id)
+                    write_meta(self.disk, directory.path, meta)
+
     def _refuse_duplicates(self) -> None:
         """A partition that two directories claim is offline in both: neither can be believed."""
         homes: dict[TopicPartition, LogDirectory] = {}

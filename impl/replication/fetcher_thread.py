@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from impl.releases import Release
-from impl.replication.batch_log import Batch, BatchLog
 from impl.replication.truncation import EpochEnd, follower_truncation
 
 Key = TypeVar("Key")
@@ -26,6 +25,7 @@ class Answer(Enum):
     UNKNOWN_LEADER_EPOCH = "UNKNOWN_LEADER_EPOCH"
     OFFSET_OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
     CORRUPT_MESSAGE = "CORRUPT_MESSAGE"
+    NOT_LEADER_FOR_PARTITION = "NOT_LEADER_FOR_PARTITION"
 
 
 class Phase(Enum):
@@ -68,10 +68,13 @@ class EpochReply(NamedTuple):
 
 
 class FetchReply(NamedTuple):
-    """An answer to a fetch: at most one batch, the leader's high watermark and log start."""
+    """An answer to a fetch: what came, the leader's high watermark and log start.
+
+    ``batch`` is whatever the follower's log appends, None if nothing came.
+    """
 
     error: Answer
-    batch: Batch | None = None
+    batch: Any = None
     high_watermark: int = 0
     log_start: int = 0
     diverging: EpochEnd | None = None
@@ -93,6 +96,32 @@ class Leader(Protocol[Key]):
         """ListOffsets, the log's end."""
 
 
+class FollowedLog(Protocol):
+    """What a fetcher asks of a follower's log."""
+
+    high_watermark: int
+    start: int
+
+    @property
+    def end(self) -> int:
+        """The log end offset."""
+
+    def latest_epoch(self) -> int | None:
+        """The newest epoch in the log, None if there is none."""
+
+    def end_offset_for(self, epoch: int) -> tuple[int, int]:
+        """Epoch and exclusive end, see ``LeaderEpochFileCache``."""
+
+    def append(self, batch: Any) -> None:
+        """Append what a leader answered."""
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut from an offset on."""
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Forget every record; the log begins anew at an offset."""
+
+
 class UnrequestedPartition(Exception):
     """``IllegalStateException``: an answer about a partition that was not asked about."""
 
@@ -112,7 +141,7 @@ class FetcherThread(Generic[Key]):
     """
 
     def __init__(
-        self, leader: Leader[Key], logs: Mapping[Key, BatchLog], release: Release, on_fetch: bool
+        self, leader: Leader[Key], logs: Mapping[Key, FollowedLog], release: Release, on_fetch: bool
     ) -> None:
         self.leader = leader
         self.logs = logs
@@ -151,7 +180,7 @@ class FetcherThread(Generic[Key]):
         self.logs[key].truncate_to(offset)
         self.truncations += 1
 
-    def append(self, key: Key, batch: Batch) -> None:
+    def append(self, key: Key, batch: Any) -> None:
         """Append what was fetched to a partition's log."""
         self.logs[key].append(batch)
 
@@ -241,7 +270,7 @@ class FetcherThread(Generic[Key]):
         if reply.error is Answer.FENCED_LEADER_EPOCH:
             self._fail(key)
         elif reply.error is Answer.OFFSET_OUT_OF_RANGE:
-            self.states[key] = replace(state, offset=self._out_of_range(key))
+            self._out_of_range(key, state)
         elif reply.error is Answer.NONE and reply.diverging is not None:
             self._cut_while_fetching(key, reply.diverging)
         elif reply.error is Answer.NONE:
@@ -266,13 +295,16 @@ class FetcherThread(Generic[Key]):
         if key in self.states:  # it goes on fetching, whether or not that was the last cut
             self.states[key] = replace(self.states[key], phase=Phase.FETCHING)
 
-    def _out_of_range(self, key: Key) -> int:
-        """Where to go on when the leader does not have the offset (fact sheet g.9)."""
+    def _out_of_range(self, key: Key, state: FetchState) -> None:
+        """Find where to go on when the leader does not have the offset (fact sheet g.9)."""
         log, end = self.logs[key], self.leader.latest(key)
+        start = self.leader.earliest(key) if end >= log.end else 0
+        if self.states.get(key) != state:
+            return  # removed, or told to follow anew, while the questions were on their way
         if end < log.end:
             self.truncate(key, end)
-            return end
-        start = self.leader.earliest(key)
+            self.states[key] = replace(state, offset=end)
+            return
         if start > log.end:
             log.truncate_fully_and_start_at(start)
-        return max(start, log.end)
+        self.states[key] = replace(state, offset=max(start, log.end))

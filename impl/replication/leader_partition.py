@@ -7,7 +7,8 @@ does not; since 2.7 it is a request to the controller, and pending until that an
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.releases import Release
@@ -74,8 +75,37 @@ def out_of_sync(
     return now_ms - last_caught_up > lag_ms
 
 
+class Epochs(Protocol):
+    """What a leader asks of its log's epoch cache."""
+
+    def assign(self, epoch: int, start: int) -> None:
+        """Let an epoch begin at an offset."""
+
+
+class ReplicaLog(Protocol):
+    """What a leader asks of its log: where it begins and ends, in memory or on a disk."""
+
+    log_start: int
+    log_end: int
+    high_watermark: int
+
+    @property
+    def epochs(self) -> Epochs:
+        """The leader epochs of its records."""
+
+
+@dataclass(slots=True)
+class LogEnds:
+    """A log of which nothing but offsets and epochs is kept."""
+
+    log_end: int = 0
+    high_watermark: int = 0
+    log_start: int = 0
+    epochs: LeaderEpochFileCache = field(default_factory=LeaderEpochFileCache)
+
+
 class LeaderPartition:
-    """One partition where this broker leads, or led."""
+    """One partition where this broker leads, or led; ``log`` is its log, by default in memory."""
 
     def __init__(
         self,
@@ -85,15 +115,13 @@ class LeaderPartition:
         release: Release,
         log_end: int = 0,
         checkpoint: int | None = None,
+        log: ReplicaLog | None = None,
     ) -> None:
         self.broker = broker
         self.replicas = tuple(replicas)
         self.lag_ms = lag_ms
         self.release = release
-        self.log_end = log_end
-        self.log_start = 0
-        self.hw = max(self.log_start, min(checkpoint or 0, log_end))
-        self.epochs = LeaderEpochFileCache()
+        self.log = log or LogEnds(log_end, max(0, min(checkpoint or 0, log_end)))
         self.remotes: dict[int, Remote] = {}
         self.leads = False
         self.leader: int | None = None
@@ -103,6 +131,26 @@ class LeaderPartition:
         self.pending: tuple[int, ...] | None = None  # the ISR that was asked for (2.7)
         self.requests: list[tuple[int, ...]] = []  # those to the controller, in order
         self.expands = self.shrinks = self.failures = 0
+
+    @property
+    def log_end(self) -> int:
+        """The log end offset."""
+        return self.log.log_end
+
+    @property
+    def log_start(self) -> int:
+        """Where the log begins."""
+        return self.log.log_start
+
+    @property
+    def hw(self) -> int:
+        """The high watermark."""
+        return self.log.high_watermark
+
+    @property
+    def epochs(self) -> Epochs:
+        """The leader epochs of the log."""
+        return self.log.epochs
 
     # Roles
 
@@ -121,7 +169,7 @@ class LeaderPartition:
             remote.new_epoch(self.log_end, now_ms, replica in self.isr)
             if new:
                 remote.end = remote.log_start = UNKNOWN_END
-        self._advance(now_ms)
+        self.advance(now_ms)
         return new
 
     def make_follower(self, leader: int, epoch: int) -> bool:
@@ -135,8 +183,8 @@ class LeaderPartition:
 
     def append(self, count: int, now_ms: int) -> None:
         """Records from a producer."""
-        self.log_end += count
-        self._advance(now_ms)
+        self.log.log_end += count
+        self.advance(now_ms)
 
     def follower_fetched(
         self, replica: int, offset: int, now_ms: int, leader_end: int | None = None
@@ -149,7 +197,7 @@ class LeaderPartition:
         self.remotes[replica].fetched(offset, 0, shown, now_ms)
         if self.may_join(replica, offset):
             self.expand(replica, now_ms)
-        self._advance(now_ms)
+        self.advance(now_ms)
 
     def may_join(self, replica: int, offset: int) -> bool:
         """A replica outside the ISR has all that is committed, and reached this epoch's start.
@@ -176,11 +224,11 @@ class LeaderPartition:
     def expand(self, replica: int, now_ms: int) -> None:
         """Add a replica, or ask for it."""
         if replica not in self.maximal_isr:
-            self._change((*self.isr, replica), now_ms)
+            self.change((*self.isr, replica), now_ms)
 
     def shrink(self, replicas: Collection[int], now_ms: int) -> None:
         """Remove replicas, or ask for it."""
-        self._change(tuple(one for one in self.isr if one not in replicas), now_ms)
+        self.change(tuple(one for one in self.isr if one not in replicas), now_ms)
 
     def lagging(self, now_ms: int) -> list[int]:
         """The members of the ISR that are out of sync."""
@@ -204,20 +252,21 @@ class LeaderPartition:
         if late and self.pending is None:
             self.shrink(late, now_ms)
 
-    def _change(self, isr: tuple[int, ...], now_ms: int) -> None:
+    def change(self, isr: tuple[int, ...], now_ms: int) -> None:
+        """Have another ISR: at once, or when the controller agrees (2.7)."""
         if isr == self.isr or self.pending is not None:
             return
         if self.release.since("2.7"):
             self.pending = isr
             self.requests.append(isr)
         else:
-            self._adopt(isr, now_ms)
+            self.adopt(isr, now_ms)
 
     def change_succeeded(self, now_ms: int) -> None:
         """The controller agreed to the change that was asked for."""
         if self.pending is not None:
             isr, self.pending = self.pending, None
-            self._adopt(isr, now_ms)
+            self.adopt(isr, now_ms)
 
     def change_failed(self, error: str) -> None:
         """The controller did not: ask again, or wait for it, by its answer."""
@@ -225,17 +274,19 @@ class LeaderPartition:
         if self.pending is not None and error not in GIVES_UP:
             self.requests.append(self.pending)
 
-    def _adopt(self, isr: tuple[int, ...], now_ms: int) -> None:
+    def adopt(self, isr: tuple[int, ...], now_ms: int) -> None:
+        """The other ISR is registered."""
         self.expands += len(isr) > len(self.isr)
         self.shrinks += len(isr) < len(self.isr)
         self.isr = isr
-        self._advance(now_ms)
+        self.advance(now_ms)
 
-    def _advance(self, now_ms: int) -> None:
+    def advance(self, now_ms: int) -> None:
+        """Raise the high watermark as far as it may go."""
         if not self.leads:
             return
         remotes = {one: (known.end, known.last_caught_up) for one, known in self.remotes.items()}
-        self.hw = high_watermark(
+        self.log.high_watermark = high_watermark(
             self.log_end, self.maximal_isr, remotes, now_ms, self.lag_ms, self.hw
         )
 

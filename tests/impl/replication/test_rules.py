@@ -37,7 +37,7 @@ def test_a_follower_joins_at_the_start_of_the_leaders_epoch_and_not_before_since
     joined = []
     for name in ("1.1", "2.0"):
         partition = LeaderPartition(1, (1, 2, 3), 10_000, Release.of(name), log_end=6)
-        partition.hw = 2
+        partition.log.high_watermark = 2
         partition.make_leader(1, (1, 3), 0)
         partition.follower_fetched(2, 4, 5)
         joined.append(2 in partition.isr)

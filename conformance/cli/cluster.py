@@ -1,0 +1,276 @@
+"""`insync cluster`: brokers and ZooKeeper as processes of their own, in one directory."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conformance.cli.common import WrongUse, emit_json, json_option, say
+from conformance.cli.kafka_tool import cluster_in, preset_of
+from impl.releases import DEFAULT, Release
+from impl.server.cluster import (
+    KINDS,
+    STATE,
+    Cluster,
+    ClusterError,
+    lock_folder,
+    new_state,
+)
+from impl.server.properties import WrongProperties, parse_properties
+from impl.zookeeper.errors import ZooKeeperError
+from impl.zookeeper.server import NoServer
+
+QUICK = {"controlled.shutdown.retry.backoff.ms": "500"}
+"""A cluster that is stopped whole has nobody to move leaders to: it should not wait for long."""
+
+FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+BROKER = click.argument("broker", metavar="BROKER", type=int)
+
+
+@click.group()
+def cluster() -> None:
+    """Run a reference cluster: one process a broker, on loopback, with everything in one directory.
+
+    \b
+    Example:
+      insync cluster start DIR --brokers 3 --version 2.3
+      insync topics --create --zookeeper DIR --topic orders --partitions 3 --replication-factor 3
+      insync cluster pause DIR 1
+      insync cluster stop DIR
+    """
+
+
+@cluster.command()
+@FOLDER
+@click.argument("broker", metavar="[BROKER]", type=int, required=False)
+@click.option("--brokers", type=click.IntRange(1, 20), default=None, metavar="N",
+              help="How many, for a new cluster; 3 by default.")  # fmt: skip
+@click.option("--version", metavar="V", help=f"The release, for a new one; {DEFAULT} by default.")
+@click.option("--zookeeper", "kind", metavar="KIND",
+              help=f"For a new one: {', '.join(KINDS)} or an address.")  # fmt: skip
+@click.option("--racks", metavar="R,R", help="A rack for each broker.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE",
+              help="A broker's property, by Kafka's name, for a new cluster.")  # fmt: skip
+@json_option
+def start(
+    folder: Path,
+    broker: int | None,
+    brokers: int | None,
+    version: str | None,
+    kind: str | None,
+    racks: str | None,
+    settings: tuple[str, ...],
+    json_target: str | None,
+) -> None:
+    """Start the cluster in DIR, a new one if there is none; or one broker of it.
+
+    What runs already goes on. If anything fails, everything that was started here is ended.
+
+    \b
+    Example:
+      insync cluster start DIR --brokers 3 --version 2.3 --zookeeper real
+      insync cluster start DIR 2
+    """
+    with _changing(folder):
+        if (folder / STATE).exists():
+            if any(given is not None for given in (brokers, version, kind, racks)) or settings:
+                raise WrongUse(
+                    f"{folder} has a cluster already: --brokers, --version, --zookeeper, --racks "
+                    f"and --set are for a new one; write: insync cluster start {folder}"
+                )
+            found = Cluster(folder)
+        else:
+            if broker is not None:
+                raise WrongUse(f"{folder} has no cluster yet; write: insync cluster start {folder}")
+            found = _new(folder, brokers or 3, version or DEFAULT, kind or "embedded", racks,
+                         settings)  # fmt: skip
+        if broker is not None:
+            found.name_of(broker)
+        before = found.running()
+        found.start(only=broker)
+    for name in found.running():
+        known = "runs already" if name in before else "started"
+        say(f"{name}: {known}, process {found.pid(name)}", json_target)
+    emit_json(json_target, _status(found))
+
+
+def _new(
+    folder: Path, brokers: int, version: str, kind: str, racks: str | None,
+    settings: tuple[str, ...],
+) -> Cluster:  # fmt: skip
+    if folder.exists() and any(one.name != ".lock" for one in folder.iterdir()):
+        raise WrongUse(f"{folder} is no cluster and not empty; name an empty directory")
+    if kind not in KINDS and ":" not in kind:
+        raise WrongUse(f"--zookeeper {kind}: write {', '.join(KINDS)} or HOST:PORT")
+    ids = range(1, brokers + 1)
+    named = [part.strip() for part in racks.split(",")] if racks else []
+    if named and len(named) != brokers:
+        raise WrongUse(f"--racks {racks}: name {brokers} racks, one a broker")
+    chosen = dict(QUICK)
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise WrongUse(f"--set {text}: write NAME=VALUE")
+        chosen[name.strip()] = value.strip()
+    release = preset_of(version)
+    text = "".join(f"{name}={value}\n" for name, value in chosen.items())
+    try:
+        parse_properties("--set", f"zookeeper.connect=h:1\nlog.dirs=d\n{text}", Release.of(release))
+    except WrongProperties as error:
+        raise WrongUse(str(error)) from error
+    state = new_state(ids, release, kind, dict(zip(ids, named, strict=False)), chosen)
+    return Cluster.create(folder, state)
+
+
+@cluster.command()
+@FOLDER
+@click.argument("broker", metavar="[BROKER]", type=int, required=False)
+@json_option
+def stop(folder: Path, broker: int | None, json_target: str | None) -> None:
+    """End every process of the cluster cleanly, or one broker; what is on the disk stays.
+
+    \b
+    Example:
+      insync cluster stop DIR
+      insync cluster stop DIR 2
+    """
+    found = cluster_in(folder)
+    with _changing(folder):
+        if broker is None:
+            ended = found.stop()
+        else:
+            found.stop_broker(broker)
+            ended = [found.name_of(broker)]
+    for name in ended:
+        say(f"{name}: ended", json_target)
+    if not ended:
+        say("nothing runs", json_target)
+    emit_json(json_target, _status(found))
+
+
+@cluster.command()
+@FOLDER
+@json_option
+def status(folder: Path, json_target: str | None) -> None:
+    """Say which processes run, which are paused, and who is controller.
+
+    \b
+    Example:
+      insync cluster status DIR
+      insync cluster status DIR --json -
+    """
+    found = cluster_in(folder)
+    told = _status(found)
+    say(f"release {told['version']}, ZooKeeper {told['zookeeper']} at {told['connect']}",
+        json_target)  # fmt: skip
+    for name, one in told["processes"].items():
+        where = "" if one["pid"] is None else f", process {one['pid']}"
+        at = f", port {one['port']}" if one["port"] else ""
+        say(f"{name}: {one['state']}{where}{at}", json_target)
+    controller = told["controller"]
+    say("controller: " + ("nobody" if controller is None else str(controller)), json_target)
+    emit_json(json_target, told)
+
+
+@cluster.command()
+@FOLDER
+@BROKER
+@json_option
+def kill(folder: Path, broker: int, json_target: str | None) -> None:
+    """End a broker at once, as a crash does (SIGKILL).
+
+    \b
+    Example:
+      insync cluster kill DIR 1
+    """
+    _do(folder, broker, "kill", "killed", json_target)
+
+
+@cluster.command()
+@FOLDER
+@BROKER
+@json_option
+def pause(folder: Path, broker: int, json_target: str | None) -> None:
+    """Stop a broker where it is, as a long collection of garbage does (SIGSTOP).
+
+    \b
+    Example:
+      insync cluster pause DIR 1
+    """
+    _do(folder, broker, "pause", "paused", json_target)
+
+
+@cluster.command()
+@FOLDER
+@BROKER
+@json_option
+def resume(folder: Path, broker: int, json_target: str | None) -> None:
+    """Let a paused broker go on (SIGCONT).
+
+    \b
+    Example:
+      insync cluster resume DIR 1
+    """
+    _do(folder, broker, "resume", "resumed", json_target)
+
+
+def _do(folder: Path, broker: int, what: str, done: str, json_target: str | None) -> None:
+    found = cluster_in(folder)
+    with _changing(folder):
+        getattr(found, what)(broker)
+    say(f"broker{broker}: {done}", json_target)
+    emit_json(json_target, _status(found))
+
+
+def _status(found: Cluster) -> dict[str, Any]:
+    processes = {}
+    for name in found.names():
+        pid = found.pid(name)
+        state = "ended" if pid is None else "paused" if found.paused(name) else "runs"
+        number = name.removeprefix("broker")
+        port = found.state.ports[int(number)] if number.isdecimal() else None
+        processes[name] = {"state": state, "pid": pid, "port": port}
+    return {
+        "folder": str(found.folder),
+        "version": found.state.version,
+        "zookeeper": found.state.zookeeper,
+        "connect": found.state.connect,
+        "processes": processes,
+        "controller": _controller(found),
+        "logs": str(found.folder / "logs"),
+    }
+
+
+def _controller(found: Cluster) -> int | None:
+    if found.own_zookeeper and found.pid("zookeeper") is None:
+        return None
+    from impl.znodes.client import ZnodeClient
+
+    try:
+        port = found.session()
+    except (ZooKeeperError, ImportError):
+        return None
+    try:
+        return ZnodeClient(port, found.release).controller()
+    finally:
+        port.close()
+
+
+@contextlib.contextmanager
+def _changing(folder: Path) -> Iterator[None]:
+    """Hold the directory's lock; what cannot be done becomes one line."""
+    made = not folder.exists()
+    try:
+        with lock_folder(folder):
+            yield
+    except (ClusterError, NoServer, OSError) as error:
+        raise WrongUse(str(error)) from error
+    finally:
+        if made and folder.exists() and not (folder / STATE).exists():
+            with contextlib.suppress(OSError):
+                (folder / ".lock").unlink(missing_ok=True)
+                folder.rmdir()

@@ -1,0 +1,83 @@
+"""What `insync find` says of an answer, whichever engine gave it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.cli.choice import described
+from model.language.grounding import Grounded
+from specs.exploration import ClaimResult
+from specs.runs import Run
+from specs.verdict import Verdict
+
+
+@dataclass
+class Found:
+    """An answer about a claim, as it is told.
+
+    `within` names the bounds, `beside_run` and `without_run` say how much was looked at; `more` is
+    what the JSON has besides the contract.
+    """
+
+    grounded: Grounded
+    result: ClaimResult
+    run: Run | None
+    within: str
+    beside_run: str
+    without_run: str
+    replay: str
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def lines(self) -> list[str]:
+        """The report, a line a step."""
+        result, run = self.result, self.run
+        lines = [f"{result.name} of {described(self.grounded.recorded)}", f"  {result.sentence}"]
+        if run is not None:
+            word = "broken" if result.verdict is Verdict.BROKEN else "holds: reached"
+            lines += [f"{word} {_after(run)} ({self.within})", self.beside_run, ""]
+            lines += [run.as_text() if run.steps else "in the initial state, before any step", ""]
+        elif result.verdict is Verdict.HOLDS:
+            lines += [f"holds ({self.within}): {self.without_run}"]
+        else:
+            lines += [f"{result.verdict} ({result.why}; {self.within}): {self.without_run}"]
+        return [*lines, f"again: {self.replay}"]
+
+    def as_json(self) -> dict[str, Any]:
+        """The contract's keys, and more."""
+        run = self.run or self._without_steps()
+        return {
+            **run.as_json(),
+            "depth": self.result.depth,
+            "kind": self.result.kind,
+            "why": self.result.why,
+            "replay": self.replay,
+            **self.more,
+        }
+
+    def _without_steps(self) -> Run:
+        recorded = self.grounded.recorded
+        return Run(
+            claim=self.result.name,
+            sentence=self.result.sentence,
+            system=recorded.system.name,
+            version=recorded.version,
+            without=recorded.without,
+            bounds=dict(self.grounded.bounds),
+            verdict=self.result.verdict,
+            steps=[],
+            replay=self.replay,
+        )
+
+
+def steps(number: int) -> str:
+    """`1 step`, `8 steps`."""
+    return f"{number} step{'' if number == 1 else 's'}"
+
+
+def _after(run: Run) -> str:
+    if run.loop is None:
+        return f"after {steps(len(run.steps))}"
+    turn = len(run.steps) - run.loop
+    back = f"by a loop of {steps(turn)}" if turn else "for ever"
+    return f"after {steps(run.loop)}, {back}"

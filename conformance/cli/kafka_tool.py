@@ -1,0 +1,112 @@
+"""What the commands share that speak as Kafka's own scripts do: ZooKeeper, brokers, refusals."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from conformance.cli.common import WRONG_USE, WrongUse, emit_json, say
+from impl.admin.errors import AdminError
+from impl.releases import DEFAULT, PRESETS, Release
+from impl.server.cluster import Cluster, ClusterError
+from impl.server.sessions import open_session
+from impl.znodes import MalformedZnode
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.errors import ConnectionLoss, ZooKeeperError
+
+
+class Refused(click.ClickException):
+    """A request that Kafka's tool refuses: its message as it is, and exit code 64."""
+
+    exit_code = WRONG_USE
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print Kafka's line, on standard error unless told otherwise."""
+        click.echo(self.message, file=file, err=file is None)
+
+
+@contextlib.contextmanager
+def refusals(before: str) -> Iterator[None]:
+    """Admin errors become one line that begins as the tool begins it."""
+    try:
+        yield
+    except AdminError as error:
+        raise Refused(f"{before}{error}") from error
+    except (MalformedZnode, ZooKeeperError) as error:
+        raise Refused(f"{before}{type(error).__name__}: {error}") from error
+
+
+def release_of(text: str | None) -> Release:
+    """A release by name. Raises WrongUse for what is none."""
+    try:
+        return Release.of(text or DEFAULT)
+    except ValueError as error:
+        raise WrongUse(f"--version {text}: {error}; known are {', '.join(PRESETS)}") from error
+
+
+def preset_of(text: str) -> str:
+    """A release that a cluster can have. Raises WrongUse for another."""
+    if text not in PRESETS:
+        raise WrongUse(f"--version {text}: a cluster is one of {', '.join(PRESETS)}")
+    return text
+
+
+def cluster_in(folder: str | Path) -> Cluster:
+    """The cluster of a directory. Raises WrongUse if it is none."""
+    try:
+        return Cluster(Path(folder))
+    except ClusterError as error:
+        raise WrongUse(str(error)) from error
+
+
+@contextlib.contextmanager
+def zookeeper(where: str | None, version: str | None) -> Iterator[ZnodeClient]:
+    """A client of the ZooKeeper that ``--zookeeper`` names: a cluster's directory, or an address.
+
+    The release is the cluster's own, unless --version says otherwise.
+    """
+    if where is None:
+        raise Refused('Missing required argument "[zookeeper]"')
+    connect, release = where, release_of(version)
+    if Path(where).is_dir():
+        cluster = cluster_in(where)
+        if cluster.own_zookeeper and cluster.pid("zookeeper") is None:
+            raise WrongUse(f"the cluster in {where} does not run; insync cluster start {where}")
+        connect = cluster.state.connect
+        release = cluster.release if version is None else release
+    elif ":" not in where:
+        raise WrongUse(f"--zookeeper {where}: write HOST:PORT, or a cluster's directory")
+    try:
+        port = open_session(connect, 6000, answer_ms=5000)
+    except (ConnectionLoss, ValueError, ImportError) as error:
+        raise WrongUse(f"--zookeeper {where}: {error}") from error
+    try:
+        yield ZnodeClient(port, release)
+    finally:
+        port.close()
+
+
+def brokers_at(where: str | None, option: str) -> list[tuple[str, int]]:
+    """The brokers that an option names: HOST:PORT,... or a cluster's directory."""
+    if where is None:
+        raise Refused(f'Missing required argument "[{option}]"')
+    if Path(where).is_dir():
+        return cluster_in(where).addresses()
+    found = []
+    for part in where.split(","):
+        host, _, port = part.strip().rpartition(":")
+        if not host or not port.isdecimal():
+            raise WrongUse(f"--{option} {where}: write HOST:PORT,..., or a cluster's directory")
+        found.append((host, int(port)))
+    return found
+
+
+def print_lines(lines: Sequence[str], json_target: str | None) -> None:
+    """What the tool prints, and as JSON."""
+    for line in lines:
+        say(line, json_target)
+    emit_json(json_target, {"lines": list(lines)})

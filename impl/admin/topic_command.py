@@ -1,0 +1,286 @@
+"""``kafka-topics`` on a cluster: create, list, describe, alter and delete, by ZooKeeper (i.5, i.6).
+
+Every method returns the lines that the tool prints, and raises an AdminError with Kafka's message
+where it refuses. Source: TopicCommand, AdminUtils, AdminZkClient.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from impl.admin import placement, topic_lines
+from impl.admin.errors import AdminOperation, IllegalArgument, InvalidTopic, TopicExists
+from impl.admin.topic_lines import PartitionLine
+from impl.admin.topic_names import (
+    COLLISION_WARNING,
+    check_collision,
+    check_name,
+    has_collision_chars,
+    is_internal,
+)
+from impl.releases import Release
+from impl.znodes import TopicPartition, decode_config, encode_config, paths
+from impl.znodes.client import ZnodeClient
+from impl.znodes.topics import ReplicaAssignment, TopicZnode, encode_topic, topic_version
+from impl.zookeeper.errors import NodeExists
+
+KEYS_WARNING = (
+    "WARNING: If partitions are increased for a topic that has a key, the partition logic or "
+    "ordering of the messages will be affected"
+)
+CONFIG_WARNING = (
+    "WARNING: Altering topic configuration from this script has been deprecated and may be removed "
+    "in future releases.",
+    "         Going forward, please use kafka-configs.sh for this functionality",
+)
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What ``--describe`` is asked to leave out."""
+
+    under_replicated: bool = False
+    unavailable: bool = False
+    with_overrides: bool = False
+
+
+class TopicCommand:
+    """``where`` is how ZooKeeper was named; ``chance`` draws where replicas begin."""
+
+    def __init__(
+        self, client: ZnodeClient, where: str, chance: random.Random | None = None
+    ) -> None:
+        self.client = client
+        self.release: Release = client.release
+        self.where = where
+        self.chance = chance or random.Random()
+
+    # Create
+
+    def create(
+        self,
+        topic: str,
+        partitions: int = 1,
+        factor: int = 1,
+        by_hand: str | None = None,
+        configs: Mapping[str, str] | None = None,
+        if_not_exists: bool = False,
+        rack_aware: bool = True,
+    ) -> list[str]:
+        """Create a topic; ``by_hand`` is the text of ``--replica-assignment``."""
+        lines = [COLLISION_WARNING] if has_collision_chars(topic) else []
+        try:
+            self._create(topic, partitions, factor, by_hand, configs or {}, rack_aware)
+        except TopicExists:
+            if if_not_exists:
+                return lines
+            raise
+        return [*lines, topic_lines.created(topic, self.release)]
+
+    def _create(
+        self,
+        topic: str,
+        partitions: int,
+        factor: int,
+        by_hand: str | None,
+        configs: Mapping[str, str],
+        rack_aware: bool,
+    ) -> None:
+        assignment = (
+            placement.parse_replica_assignment(by_hand)
+            if by_hand is not None
+            else self._place(partitions, factor, rack_aware)
+        )
+        check_name(topic)
+        existing = self.client.topics()
+        if topic in existing:
+            raise TopicExists(f"Topic '{topic}' already exists.")
+        check_collision(topic, existing)
+        placement.check_assignment(assignment, self.release)
+        text = encode_config(configs)
+        self.client.make_path(paths.config("topics", topic), text)
+        port = self.client.port
+        self.client.again(lambda: port.set_data(paths.config("topics", topic), text))
+        try:
+            self.client.create_topic(topic, assignment)
+        except NodeExists:
+            raise TopicExists(f"Topic '{topic}' already exists.") from None
+
+    def _place(self, partitions: int, factor: int, rack_aware: bool) -> placement.Assignment:
+        brokers = self.brokers(rack_aware)
+        placement.check_counts(len(brokers), partitions, factor, self.release)
+        start, shift = (self.chance.randrange(len(brokers)) for _ in range(2))
+        return placement.assign_replicas(brokers, partitions, factor, start, shift, self.release)
+
+    def brokers(self, rack_aware: bool = True) -> dict[int, str | None]:
+        """The live brokers and their racks, or none of the racks."""
+        found = {one: info.rack for one, (info, _) in sorted(self.client.brokers().items())}
+        return found if rack_aware else dict.fromkeys(found)
+
+    # List and describe
+
+    def chosen(self, pattern: str | None, exclude_internal: bool = False) -> list[str]:
+        """The topics whose names a pattern fits, as Kafka's whitelists read it; all without one.
+
+        InvalidTopic for what is no pattern.
+        """
+        found = sorted(self.client.topics())
+        if pattern is not None:
+            text = pattern.strip().replace(",", "|").replace(" ", "").strip("\"'")
+            try:
+                fits = re.compile(text)
+            except re.error as error:
+                raise InvalidTopic(f"{pattern} is an invalid regex.") from error
+            found = [topic for topic in found if fits.fullmatch(topic)]
+        return [one for one in found if not (exclude_internal and is_internal(one))]
+
+    def list(self, pattern: str | None = None, exclude_internal: bool = False) -> Sequence[str]:
+        """The names, and which of them are to go."""
+        return topic_lines.listed(self.chosen(pattern), self.client.deletions(), exclude_internal)
+
+    def describe(
+        self, pattern: str | None = None, filters: Filters | None = None,
+        exclude_internal: bool = False,
+    ) -> Sequence[str]:  # fmt: skip
+        """A line for each topic and one for each partition."""
+        only = filters or Filters()
+        topics = self.chosen(pattern, exclude_internal)
+        if pattern is not None and not topics and self.release.since("2.2"):
+            raise topic_lines.missing(pattern, self.where, self.release)
+        live = set(self.client.brokers())
+        marked = set(self.client.deletions())
+        lines: list[str] = []
+        for topic in topics:
+            lines += self._described(topic, only, live, topic in marked)
+        return lines
+
+    def _described(self, topic: str, only: Filters, live: set[int], marked: bool) -> Sequence[str]:
+        rows = self._rows(topic)
+        if rows is None:
+            return [f"Topic {topic} doesn't exist!"]
+        lines = []
+        configs = self.configs(topic)
+        marked = marked and self.release.since("1.0")
+        headed = not only.unavailable and not only.under_replicated
+        if headed and (configs or not only.with_overrides):
+            lines.append(topic_lines.header(topic, rows, configs, self.release, marked))
+        if only.with_overrides:
+            return lines
+        for row in rows:
+            lagging = only.under_replicated and len(row.isr) < len(row.replicas)
+            gone = only.unavailable and (row.leader is None or row.leader not in live)
+            if lagging or gone or not (only.under_replicated or only.unavailable):
+                lines.append(topic_lines.row(topic, row, self.release, marked))
+        return lines
+
+    def _rows(self, topic: str) -> Sequence[PartitionLine] | None:
+        registered = self.client.topic(topic)
+        if registered is None:
+            return None
+        rows = []
+        for number, assignment in sorted(registered.partitions.items()):
+            state = self.client.state(TopicPartition(topic, number))
+            leader, isr = (None, ()) if state is None else (state.leader, state.isr)
+            rows.append(
+                PartitionLine(
+                    number, leader, assignment.replicas, isr, assignment.adding,
+                    assignment.removing,
+                )
+            )  # fmt: skip
+        return rows
+
+    def configs(self, topic: str) -> dict[str, str]:
+        """What is set for a topic of its own."""
+        node = self.client.read(paths.config("topics", topic))
+        return {} if node is None else decode_config("topics", topic, node.data)
+
+    # Alter
+
+    def alter(
+        self,
+        pattern: str,
+        partitions: int | None = None,
+        by_hand: str | None = None,
+        configs: Mapping[str, str] | None = None,
+        drop: Sequence[str] = (),
+        if_exists: bool = False,
+    ) -> Sequence[str]:
+        """Add partitions, or set and drop configuration."""
+        topics = self.chosen(pattern)
+        if not topics and not if_exists:
+            raise topic_lines.missing(pattern, self.where, self.release)
+        lines: list[str] = []
+        for topic in topics:
+            if configs or drop:
+                lines += self._configure(topic, configs or {}, drop)
+            if partitions is not None:
+                topic_lines.check_alter(topic, self.release)
+                lines.append(KEYS_WARNING)
+                self._grow(topic, partitions, by_hand)
+                lines.append("Adding partitions succeeded!")
+        return lines
+
+    def _configure(
+        self, topic: str, configs: Mapping[str, str], drop: Sequence[str]
+    ) -> Sequence[str]:
+        kept = {key: value for key, value in self.configs(topic).items() if key not in drop}
+        self.write_configs(topic, kept | dict(configs))
+        quoted = topic if self.release.since("2.2") else f'"{topic}"'
+        return [*CONFIG_WARNING, f"Updated config for topic {quoted}."]
+
+    def write_configs(self, topic: str, configs: Mapping[str, str]) -> None:
+        """Set a topic's configuration, and let brokers know."""
+        path, text = paths.config("topics", topic), encode_config(configs)
+        self.client.make_path(path, text)
+        self.client.again(lambda: self.client.port.set_data(path, text))
+        self.client.notify_config_change("topics", topic)
+
+    def _grow(self, topic: str, partitions: int, by_hand: str | None) -> None:
+        registered = self.client.topic(topic)
+        if registered is None:
+            raise topic_lines.missing(topic, self.where, self.release)
+        existing = {number: one.replicas for number, one in registered.partitions.items()}
+        given = None if by_hand is None else placement.parse_replica_assignment(by_hand)
+        added = placement.add_partitions(
+            topic, existing, self.brokers(), partitions, self.release, given
+        )
+        grown = dict(registered.partitions)
+        grown |= {number: ReplicaAssignment(replicas) for number, replicas in added.items()}
+        text = encode_topic(TopicZnode(grown), min(topic_version(self.release), 2))
+        self.client.again(lambda: self.client.port.set_data(paths.topic(topic), text))
+
+    # Delete
+
+    def delete(self, pattern: str, if_exists: bool = False) -> Sequence[str]:
+        """Ask the controller to delete topics."""
+        topics = self.chosen(pattern)
+        if not topics and not if_exists:
+            raise topic_lines.missing(pattern, self.where, self.release)
+        lines: list[str] = []
+        for topic in topics:
+            told = topic_lines.delete(topic, marked=False, release=self.release)
+            try:
+                self.client.request_deletion(topic)
+            except NodeExists:
+                told = topic_lines.delete(topic, marked=True, release=self.release)
+            lines += told
+        return lines
+
+
+def parse_configs(texts: Sequence[str], known: frozenset[str]) -> dict[str, str]:
+    """Read ``--config name=value``; IllegalArgument or AdminOperation in Kafka's words."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise IllegalArgument(
+                "requirement failed: Invalid topic config: all configs to be added must be in the "
+                'format "key=val".'
+            )
+        if name.strip() not in known:
+            raise AdminOperation(f"Unknown topic config name: {name.strip()}")
+        found[name.strip()] = value.strip()
+    return found

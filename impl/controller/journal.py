@@ -1,0 +1,96 @@
+"""What a controller tells whoever listens: one method an event, silent unless overridden.
+
+The controller writes no logs. It calls this port where Kafka would log; a writer, such as
+``impl.server.controller_lines``, makes lines of it. Nothing here feeds back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from impl.controller.requests import LeaderAndIsr, PartitionMetadata, StopReplica
+from impl.controller.states import PartitionState, ReplicaState
+from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
+
+
+class ControllerJournal:
+    """Listens to every event of one broker's controller, and keeps none."""
+
+    epoch = 0
+
+    def elected(self, epoch: int, epoch_version: int) -> None:
+        """It took office."""
+
+    def holds(self, broker: int) -> None:
+        """Another broker is in office, so that there is nothing to be elected for."""
+
+    def lost_the_race(self, why: str) -> None:
+        """Somebody else took office."""
+
+    def step(self, text: str) -> None:
+        """One of the steps of taking up the work, in Kafka's words."""
+
+    def ready(self, epoch: int) -> None:
+        """The state machines are up."""
+
+    def resigned(self) -> None:
+        """It is out of office."""
+
+    def moved(self, event: str, why: str) -> None:
+        """A fence, met while an event was handled, said that another one is in office."""
+
+    def told(self, text: str, level: str = "INFO") -> None:
+        """Something worth a line of controller.log, in Kafka's words."""
+
+    def deletion(self, text: str) -> None:
+        """Something worth a line of the deletion manager, in Kafka's words."""
+
+    def brokers(
+        self, new: Iterable[int], dead: Iterable[int], bounced: Iterable[int], live: Iterable[int]
+    ) -> None:
+        """Registrations changed."""
+
+    def topics(
+        self,
+        new: Collection[str],
+        gone: Collection[str],
+        assigned: Mapping[TopicPartition, Sequence[int]],
+    ) -> None:
+        """Topics came or went."""
+
+    def adding(self, partitions: Mapping[TopicPartition, ReplicaAssignment]) -> None:
+        """A topic grew."""
+
+    def partition_moved(
+        self,
+        partition: TopicPartition,
+        before: PartitionState,
+        after: PartitionState,
+        replicas: Sequence[int],
+        state: LeaderIsrAndControllerEpoch | None = None,
+    ) -> None:
+        """A partition entered a state; with what was written, where it was elected."""
+
+    def replica_moved(
+        self, broker: int, partition: TopicPartition, before: ReplicaState, after: ReplicaState
+    ) -> None:
+        """A replica entered a state."""
+
+    def isr_removed(
+        self, broker: int, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
+    ) -> None:
+        """A replica was taken out of an ISR."""
+
+    def failed(self, text: str) -> None:
+        """A transition did not come about."""
+
+    def sends_leader_and_isr(self, broker: int, request: LeaderAndIsr) -> None:
+        """A LeaderAndIsr request is handed to a broker's channel."""
+
+    def sends_metadata(
+        self, brokers: Iterable[int], told: Mapping[TopicPartition, PartitionMetadata]
+    ) -> None:
+        """UpdateMetadata is handed to the channels of some brokers."""
+
+    def sends_stop_replica(self, broker: int, request: StopReplica) -> None:
+        """A StopReplica request is handed to a broker's channel."""

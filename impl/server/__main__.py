@@ -1,0 +1,62 @@
+"""A broker as a process.
+
+    python -m impl.server BROKER.properties --version 2.3 --logs FOLDER
+
+It ends cleanly at SIGTERM and SIGINT. Exit code 0 then, 1 if it cannot start (one line says why),
+64 for wrong use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from impl.disk import Locked
+from impl.log.errors import StorageError
+from impl.log.meta_properties import InconsistentBrokerId, InconsistentClusterId
+from impl.releases import DEFAULT, Release
+from impl.server.broker import Broker
+from impl.server.properties import WrongProperties, read_properties
+from impl.zookeeper.errors import ZooKeeperError
+
+WRONG_USE = 64
+
+
+class _Arguments(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # type: ignore[override]
+        print(f"impl.server: {message}; see --help", file=sys.stderr)
+        raise SystemExit(WRONG_USE)
+
+
+def main(arguments: list[str]) -> int:
+    """Run a broker until it is told to end."""
+    parser = _Arguments(prog="python -m impl.server", description="Run one broker.")
+    parser.add_argument("properties", type=Path, help="its properties file, with Kafka's names")
+    parser.add_argument("--version", default=DEFAULT, help="the release that it behaves like")
+    parser.add_argument("--logs", type=Path, required=True, help="folder for server.log and others")
+    given = parser.parse_args(arguments)
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    try:
+        config = read_properties(given.properties, Release.of(given.version))
+        broker = Broker(config, given.logs)
+    except WrongProperties as error:
+        print(f"impl.server: {error}", file=sys.stderr)
+        return WRONG_USE
+    except (
+        ValueError, OSError, Locked, StorageError, ZooKeeperError, ImportError,
+        InconsistentBrokerId, InconsistentClusterId,
+    ) as error:  # fmt: skip
+        print(f"impl.server: {type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    ended.wait()
+    broker.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,342 @@
+"""A running broker: everything joined, from its properties file to its sockets.
+
+Start (``KafkaServer.startup``): ZooKeeper, cluster id, broker id, logs, replicas, listener,
+registration, election. Stop: controlled shutdown, then the other way round. Every thread is a
+daemon: a process that is told to end does.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from impl.disk import RealDisk
+from impl.log import LogManager, LogSettings
+from impl.log.by_release import config_of, epoch_cache_of
+from impl.log.log_tasks import LogTaskIntervals, LogTasks
+from impl.replication import answers
+from impl.server.codec import decode_request
+from impl.server.control import Control
+from impl.server.fetching import FetcherManager
+from impl.server.log4j_files import Log4jFiles
+from impl.server.properties import GENERATED, BrokerProperties, WrongProperties
+from impl.server.replicas import ReplicaManager, now_ms
+from impl.server.serving import Serving
+from impl.server.sessions import open_session
+from impl.server.topic_configs import TopicConfigs
+from impl.server.wire import Connection, Disconnected, Listener, Message
+from impl.znodes import BrokerInfo, TopicPartition, decode_cluster_id, encode_cluster_id, paths
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.errors import NodeExists, ZooKeeperError
+from impl.zookeeper.port import Port
+
+PROPAGATION_S = 2.5
+EPOCH_PATIENCE_S = 5.0
+
+
+class Broker:
+    """One broker. ``log_folder`` is where its server.log and the others go."""
+
+    def __init__(self, config: BrokerProperties, log_folder: Path) -> None:
+        self.config = config
+        self.release = config.release
+        self._stopped = threading.Event()
+        self._early: list[str] | None = []  # trouble before there is a log to write it to
+        port = self._session()
+        try:
+            client = ZnodeClient(port, self.release)
+            for path in paths.persistent(self.release):
+                client.make_path(path)
+            self.cluster_id = _cluster_id(client) if self.release.since("0.10.1") else None
+            self.configs = TopicConfigs(self._trouble)
+            self.configs.read_all(client)
+            self.logs = self._log_manager()
+            configured = config.whole("broker.id")
+            known = self.logs.start(
+                None if configured == GENERATED else configured,
+                self.cluster_id if self.release.since("2.4") else None,
+            )
+            self.broker = known if known is not None else self._generated(client)
+            self.files = Log4jFiles(log_folder, self.broker, self.release)
+            self._join(port)
+        except BaseException:
+            port.close()
+            raise
+
+    def _session(self) -> Port:
+        return open_session(
+            self.config.text("zookeeper.connect"),
+            self.config.whole("zookeeper.session.timeout.ms"),
+        )
+
+    def _generated(self, client: ZnodeClient) -> int:
+        """A broker id of its own: the version of ``/brokers/seqid``, above the reserved ones."""
+        if not self.config.truth("broker.id.generation.enable"):
+            raise WrongProperties("broker.id is missing, and broker.id.generation.enable is false")
+        version = client.again(lambda: client.port.set_data(paths.BROKER_SEQUENCE, "")).version
+        number = self.config.whole("reserved.broker.max.id") + version
+        self.logs.adopt(number, self.cluster_id if self.release.since("2.4") else None)
+        return number
+
+    def _log_manager(self) -> LogManager:
+        numbers = self.release.parts
+        config = config_of(numbers, self.config.log)
+        settings = LogSettings(
+            now_ms,
+            config,
+            self.configs.log_config,
+            lambda: epoch_cache_of(numbers),
+        )
+        directories = [str(Path(path).resolve()) for path in self.config.log_dirs]
+        return LogManager(RealDisk(), directories, settings, failed=self._directory_failed)
+
+    def _join(self, port: Port) -> None:
+        self.files.line("server.log", "INFO", "starting", _SERVER)
+        colon = ":" if self.release.since("2.1") else " :"
+        version = f"Kafka version{colon} {self.release}"
+        self.files.line("server.log", "INFO", version, _APP_INFO)
+        if self.cluster_id is not None:
+            self.files.line("server.log", "INFO", f"Cluster ID = {self.cluster_id}", _SERVER)
+        self.replicas = ReplicaManager(
+            self.broker, self.release, self.logs, self.config.whole("replica.lag.time.max.ms"),
+            self.files, lambda: self.control.client, self.configs,
+        )  # fmt: skip
+        early, self._early = self._early or [], None
+        for text in early:
+            self._trouble(text)
+        self._tell_of_logs()
+        self.fetchers = FetcherManager(self.replicas, self.config)
+        self.replicas.fetchers = self.fetchers
+        self.serving = Serving(self.replicas, self._min_isr)
+        self.listener = Listener(self.config.address, self.answer, self._handler_failed)
+        host, number = self.listener.address
+        self.info = BrokerInfo(
+            (f"PLAINTEXT://{host}:{number}",),
+            now_ms(),
+            rack=self.config.text("broker.rack") or None,
+        )
+        self.control = Control(
+            self.broker, port, self.config, self.files, self.info, self.configs, self._session,
+            self._config_changed,
+        )  # fmt: skip
+        try:
+            self.control.register()
+            self.listener.start()
+            self.control.begin()
+        except BaseException:
+            self.listener.close()
+            self.logs.stop()
+            raise
+        self.files.server("started")
+        self.control.start()
+        self._tasks = LogTasks(
+            self.logs,
+            LogTaskIntervals(
+                self.config.whole("replica.high.watermark.checkpoint.interval.ms"),
+                self.config.whole("log.flush.offset.checkpoint.interval.ms"),
+                self.config.whole("log.retention.check.interval.ms"),
+            ),
+        )
+        self._scheduler = threading.Thread(target=self._schedule, name="scheduler", daemon=True)
+        self._scheduler.start()
+
+    def _tell_of_logs(self) -> None:
+        for partition in self.logs.partitions:
+            log = self.logs.log(partition)
+            assert log is not None, "a partition that is listed has a log"
+            folder = log.directory.rpartition("/")[0]
+            named = TopicPartition(*partition)
+            self.files.log(
+                named,
+                folder,
+                f"Completed load of log with {len(log.segments)} segments, log start offset "
+                f"{log.log_start} and log end offset {log.log_end} in 1 ms",
+            )
+        for partition, why in sorted(self.logs.offline.items()):
+            text = f"Partition {TopicPartition(*partition)} is offline: {why}"
+            self.files.line("server.log", "ERROR", text, "kafka.log.LogManager")
+
+    # What happens by itself
+
+    def _schedule(self) -> None:
+        """isr-expiration, isr-change-propagation, and the tasks of the logs."""
+        shrink_s = self.config.whole("replica.lag.time.max.ms") / 2000
+        due: dict[Callable[[], None], tuple[float, float]] = {}
+        began = time.monotonic()
+        for work, every in (
+            (self.replicas.maybe_shrink_isrs, shrink_s),
+            (self.replicas.maybe_propagate_isr_changes, PROPAGATION_S),
+        ):
+            due[work] = (began + every, every)
+        while not self._stopped.wait(0.05):
+            for work, (at, every) in [*due.items()]:
+                if time.monotonic() >= at:
+                    due[work] = (time.monotonic() + every, every)
+                    self._carefully(work)
+            self._carefully(self._run_log_tasks)
+
+    def _run_log_tasks(self) -> None:
+        with self.replicas.lock:
+            self._tasks.run_due()
+
+    def _carefully(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except (ZooKeeperError, OSError) as error:
+            self._trouble(f"{getattr(work, '__name__', 'a task')}: {error}")
+
+    # Requests
+
+    def answer(self, head: dict[str, Any], body: bytes) -> Message:
+        """One request of whoever it is."""
+        match head.get("api"):
+            case "Produce":
+                return self.serving.produce(head, body)
+            case "Fetch":
+                return self.serving.fetch(head, body)
+            case "OffsetForLeaderEpoch":
+                return self.serving.epoch_ends(head, body)
+            case "ListOffsets":
+                return self.serving.list_offsets(head, body)
+            case "Metadata":
+                return self.serving.metadata(head, body)
+            case "LeaderAndIsr" | "UpdateMetadata" | "StopReplica":
+                return self._controlled(head)
+            case "ControlledShutdown":
+                return Message(
+                    self.control.controlled_shutdown(int(head["broker"]), int(head["epoch"]))
+                )
+            case other:
+                return Message({"error": "UNSUPPORTED_VERSION", "message": f"no request {other}"})
+
+    def _controlled(self, head: dict[str, Any]) -> Message:
+        if self._stopped.is_set():
+            return Message({"error": "RETRY"})
+        error = self._broker_epoch_error(int(head["broker_epoch"]))
+        if error != "NONE":
+            return Message({"error": error})
+        request, endpoints = decode_request(head)
+        correlation = int(head["correlation"])
+        match head["api"]:
+            case "LeaderAndIsr":
+                whole, errors = self.replicas.leader_and_isr(request, correlation)  # type: ignore[arg-type]
+            case "StopReplica":
+                whole, errors = self.replicas.stop_replica(request, correlation)  # type: ignore[arg-type]
+            case _:
+                whole = self.replicas.update_metadata(request, endpoints, correlation)  # type: ignore[arg-type]
+                errors = {}
+        return Message(
+            {"error": whole, "partitions": [[*one, error] for one, error in errors.items()]}
+        )
+
+    def _broker_epoch_error(self, asked: int) -> str:
+        """Whether the request was meant for this registration.
+
+        One that is not known here yet is waited for: ZooKeeper told the controller first.
+        """
+        deadline = time.monotonic() + EPOCH_PATIENCE_S
+        while True:
+            try:
+                return answers.broker_epoch_error(asked, self.control.epoch, self.release)
+            except answers.EpochFromTheFuture:
+                if time.monotonic() > deadline:
+                    return "RETRY"
+                time.sleep(0.02)
+
+    def _min_isr(self, topic: str) -> int:
+        return self.configs.min_isr(topic, self.config.whole("min.insync.replicas"))
+
+    # What goes wrong
+
+    def _trouble(self, text: str) -> None:
+        if self._early is None:
+            self.files.line("server.log", "WARN", text, _SERVER)
+        else:
+            self._early.append(text)
+
+    def _handler_failed(self, error: BaseException) -> None:
+        text = f"Error when handling a request: {type(error).__name__}: {error}"
+        self.files.line("server.log", "ERROR", text, "kafka.server.KafkaApis")
+
+    def _directory_failed(self, directory: str, why: str) -> None:
+        self._trouble(f"Stopping serving logs in dir {directory}: {why}")
+        if self._early is None:
+            self.replicas.directory_failed()
+
+    def _config_changed(self, topic: str) -> None:
+        with self.replicas.lock:
+            for partition in self.replicas.partitions:
+                if partition.topic == topic:
+                    log = self.logs.log(partition)
+                    if log is not None:
+                        log.config = self.configs.log_config(topic, self.logs.settings.config)
+
+    # The end
+
+    def stop(self) -> None:
+        """Controlled shutdown, then a clean stop of the logs; the session ends last but one."""
+        if self._stopped.is_set():
+            return
+        self.files.server("shutting down")
+        if self.config.truth("controlled.shutdown.enable"):
+            self._controlled_shutdown()
+        self._stopped.set()
+        self.control.stop()
+        self.control.join(5)
+        self.listener.close()
+        with self.replicas.lock:
+            self.fetchers.close()
+            self.logs.stop()
+        self.control.port.close()
+        self.files.server("shut down completed")
+        self.files.close()
+
+    def _controlled_shutdown(self) -> None:
+        """Ask the controller to move leaders away, as often as is configured."""
+        pause_s = self.config.whole("controlled.shutdown.retry.backoff.ms") / 1000
+        for attempt in range(max(1, self.config.whole("controlled.shutdown.max.retries"))):
+            if attempt:
+                time.sleep(pause_s)
+            try:
+                controller = self.control.client.controller()
+            except ZooKeeperError:
+                return
+            address = self.replicas.metadata.brokers.get(-1 if controller is None else controller)
+            if address is None:
+                continue
+            ask = Connection(address, 12.0)
+            try:
+                answer = ask.ask({"api": "ControlledShutdown", "broker": self.broker,
+                                  "epoch": self.control.epoch}).head  # fmt: skip
+            except Disconnected as error:
+                self._trouble(f"Error during controlled shutdown: {error}")
+                continue
+            finally:
+                ask.close()
+            if answer.get("error") == "NONE" and not answer.get("remaining"):
+                self.files.server("Controlled shutdown succeeded")
+                return
+        self._trouble("Proceeding to do an unclean shutdown as all the controlled shutdown failed")
+
+
+def _cluster_id(client: ZnodeClient) -> str:
+    """``/cluster/id``, made by the first broker."""
+    node = client.read(paths.CLUSTER_ID)
+    if node is None:
+        made = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        client.make_path(paths.CLUSTER_ID.rpartition("/")[0])
+        with contextlib.suppress(NodeExists):
+            client.again(lambda: client.port.create(paths.CLUSTER_ID, encode_cluster_id(made)))
+        node = client.read(paths.CLUSTER_ID)
+        assert node is not None, "somebody made the cluster id"
+    return decode_cluster_id(node.data)
+
+
+_SERVER = "kafka.server.KafkaServer"
+_APP_INFO = "org.apache.kafka.common.utils.AppInfoParser"

@@ -1,0 +1,247 @@
+"""A producer and a consumer: they find leaders by asking any broker, and ask again when these move.
+
+At least once: what was not acknowledged in time is sent again, and may then be there twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from impl.log import StoredRecord, encode_batch
+from impl.log.record_batch import batches_in, records_of
+from impl.server.wire import Address, Connection, Disconnected
+
+RETRIABLE = frozenset(
+    (
+        "NOT_LEADER_FOR_PARTITION",
+        "NOT_LEADER_OR_FOLLOWER",
+        "LEADER_NOT_AVAILABLE",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "NOT_ENOUGH_REPLICAS",
+        "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+        "REQUEST_TIMED_OUT",
+        "KAFKA_STORAGE_ERROR",
+        "OFFSET_NOT_AVAILABLE",
+        "RETRY",
+    )
+)
+"""Answers after which a client asks for the leader anew, and tries again."""
+
+PAUSE_S = 0.1
+_MASK = 0xFFFFFFFF
+
+
+class ClientError(Exception):
+    """A request that was not met; ``code`` is Kafka's error."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Sent(NamedTuple):
+    """Where a record went."""
+
+    partition: int
+    offset: int
+
+
+class Client:
+    """Connections to brokers, and what they said of topics."""
+
+    def __init__(self, bootstrap: Sequence[Address], timeout_s: float = 30.0) -> None:
+        self.bootstrap = list(bootstrap)
+        self.timeout_s = timeout_s
+        self.brokers: dict[int, Address] = {}
+        self.topics: dict[str, dict[int, int]] = {}
+        self._open: dict[Address, Connection] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self.close()
+
+    def close(self) -> None:
+        """End all connections."""
+        for connection in self._open.values():
+            connection.close()
+        self._open.clear()
+
+    def connection(self, address: Address) -> Connection:
+        """The connection to a broker."""
+        return self._open.setdefault(address, Connection(address, self.timeout_s))
+
+    def refresh(self, patience_s: float = 3.0) -> dict[str, Any]:
+        """Ask a broker for metadata, the known ones first; ClientError if none answers."""
+        known = [*self.brokers.values(), *self.bootstrap]
+        for address in dict.fromkeys(known):
+            try:
+                answer = self.connection(address).ask({"api": "Metadata"}, timeout_s=patience_s)
+            except Disconnected:
+                continue
+            fields = answer.head
+            if not fields.get("brokers"):
+                continue  # it was not told of the cluster yet
+            self.brokers = {one: (host, port) for one, host, port in fields["brokers"]}
+            self.topics = {
+                topic: {number: leader for number, leader, *_ in partitions}
+                for topic, partitions in fields["topics"].items()
+            }
+            return fields
+        listed = ",".join(f"{host}:{port}" for host, port in self.bootstrap)
+        raise ClientError("BROKER_NOT_AVAILABLE", f"no broker answers at {listed}")
+
+    def partitions(self, topic: str, deadline: float) -> list[int]:
+        """The partitions of a topic, waiting for them until a time of ``time.monotonic``."""
+        while True:
+            try:
+                self.refresh()
+            except ClientError:
+                if time.monotonic() > deadline:
+                    raise
+            if self.topics.get(topic):
+                return sorted(self.topics[topic])
+            if time.monotonic() > deadline:
+                raise ClientError(
+                    "UNKNOWN_TOPIC_OR_PARTITION", f"Topic {topic} not present in metadata"
+                )
+            time.sleep(PAUSE_S)
+
+    def ask_leader(
+        self,
+        topic: str,
+        partition: int,
+        head: dict[str, Any],
+        body: bytes,
+        deadline: float,
+        patience_s: float | None = None,
+    ) -> tuple[dict[str, Any], bytes]:
+        """Ask whoever leads a partition, until it answers; ClientError when the time is up."""
+        code = "LEADER_NOT_AVAILABLE"
+        while True:
+            leader = self.topics.get(topic, {}).get(partition, -1)
+            if leader in self.brokers:
+                try:
+                    answer = self.connection(self.brokers[leader]).ask(head, body, patience_s)
+                    code = str(answer.head["error"])
+                    if code not in RETRIABLE:
+                        return answer.head, answer.body
+                except Disconnected:
+                    code = "NETWORK_EXCEPTION"
+            if time.monotonic() > deadline:
+                raise ClientError(code, f"{topic}-{partition}: {code}, and the time is up")
+            time.sleep(PAUSE_S)
+            try:
+                self.refresh()
+            except ClientError:
+                continue
+
+
+class Producer(Client):
+    """``acks``: -1 (all), 0 or 1; ``request_ms`` is how long a broker may wait for the ISR."""
+
+    def __init__(
+        self, bootstrap: Sequence[Address], acks: int = -1, request_ms: int = 3000,
+        timeout_s: float = 30.0,
+    ) -> None:  # fmt: skip
+        super().__init__(bootstrap, timeout_s)
+        self.acks = acks
+        self.request_ms = request_ms
+        self._next = 0
+
+    def send(
+        self, topic: str, values: Sequence[bytes], key: bytes | None = None,
+        partition: int | None = None,
+    ) -> list[Sent]:  # fmt: skip
+        """Send some values as one batch; where they went. ClientError if that is not known."""
+        deadline = time.monotonic() + self.timeout_s
+        known = sorted(self.topics.get(topic, ())) or self.partitions(topic, deadline)
+        if partition is None:
+            partition = known[self._choose(key) % len(known)]
+        stamp = int(time.time() * 1000)
+        records = [StoredRecord(at, stamp, key, value) for at, value in enumerate(values)]
+        head = {"api": "Produce", "topic": topic, "partition": partition, "acks": self.acks,
+                "timeout_ms": self.request_ms}  # fmt: skip
+        patience_s = self.request_ms / 1000 + 2
+        answer, _ = self.ask_leader(
+            topic, partition, head, encode_batch(records), deadline, patience_s
+        )
+        if answer["error"] != "NONE":
+            raise ClientError(
+                answer["error"], f"{topic}-{partition}: {answer['error']} {answer['message']}"
+            )
+        return [Sent(partition, answer["base_offset"] + at) for at in range(len(values))]
+
+    def _choose(self, key: bytes | None) -> int:
+        if key is not None:
+            return murmur2(key) & 0x7FFFFFFF
+        self._next += 1
+        return self._next - 1
+
+
+class Consumer(Client):
+    """Reads what is committed, partition by partition; no groups."""
+
+    def offset(self, topic: str, partition: int, timestamp: int) -> int:
+        """The first offset of a time: -2 the earliest, -1 the latest."""
+        head = {"api": "ListOffsets", "replica": -1, "topic": topic, "partition": partition,
+                "timestamp": timestamp}  # fmt: skip
+        deadline = time.monotonic() + self.timeout_s
+        answer, _ = self.ask_leader(topic, partition, head, b"", deadline)
+        if answer["error"] != "NONE":
+            raise ClientError(answer["error"], f"{topic}-{partition}: {answer['error']}")
+        return int(answer["offset"])
+
+    def read(
+        self, topic: str, partition: int, offset: int, wait_ms: int = 500
+    ) -> list[StoredRecord]:
+        """Records from an offset on; none if nothing came in time."""
+        asked = [topic, partition, None, offset, None]
+        head = {"api": "Fetch", "replica": -1, "max_wait_ms": wait_ms, "min_bytes": 1,
+                "max_bytes": 1 << 20, "partitions": [asked]}  # fmt: skip
+        deadline = time.monotonic() + self.timeout_s
+        while True:
+            answer, body = self.ask_leader(topic, partition, head, b"", deadline)
+            error = answer["partitions"][0][2]
+            if error == "NONE":
+                break
+            if error not in RETRIABLE or time.monotonic() > deadline:
+                raise ClientError(error, f"{topic}-{partition}: {error} at offset {offset}")
+            time.sleep(PAUSE_S)
+            self.refresh()
+        return [
+            record
+            for at, _ in batches_in(body)
+            for record in records_of(body, at)
+            if record.offset >= offset
+        ]
+
+    def read_all(self, topic: str, partition: int) -> Iterator[StoredRecord]:
+        """Everything from the log's start to what is committed now."""
+        offset, end = (self.offset(topic, partition, which) for which in (-2, -1))
+        while offset < end:
+            found = self.read(topic, partition, offset)
+            yield from found
+            offset = found[-1].offset + 1 if found else offset
+
+
+def murmur2(data: bytes) -> int:
+    """``Utils.murmur2``: what Kafka's producer chooses a key's partition by; 32 bits, unsigned."""
+    m, h = 0x5BD1E995, (0x9747B28C ^ len(data)) & _MASK
+    whole = len(data) // 4 * 4
+    for at in range(0, whole, 4):
+        k = int.from_bytes(data[at : at + 4], "little") * m & _MASK
+        k = (k ^ k >> 24) * m & _MASK
+        h = (h * m & _MASK) ^ k
+    if len(data) > whole:
+        h ^= int.from_bytes(data[whole:], "little")
+        h = h * m & _MASK
+    h = (h ^ h >> 13) * m & _MASK
+    return h ^ h >> 15

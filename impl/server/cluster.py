@@ -1,0 +1,460 @@
+"""A cluster in a directory: its processes started, ended, killed, paused; everything it keeps.
+
+    DIR/cluster.json          release, brokers and their ports, ZooKeeper
+    DIR/.lock                 held by whoever changes the cluster
+    DIR/run/NAME.pid          held (flock) by the process NAME as long as it lives
+    DIR/brokerN/              its properties, its data, what it printed
+    DIR/logs/brokerN/         server.log, controller.log, state-change.log: for ``insync check``
+    DIR/zookeeper/            what ZooKeeper keeps
+
+A process is known by the lock that it inherited, never by its number alone: a number may belong to
+somebody else by now, a lock that is held does not. Stopped processes hold it too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+from impl.releases import DEFAULT, Release
+from impl.server.sessions import EMBEDDED, open_session
+from impl.server.wire import Connection, Disconnected
+from impl.zookeeper.port import Port
+from impl.zookeeper.server import JVM, MAIN, find_jars, find_java, four_letters
+
+LOOPBACK = "127.0.0.1"
+ZOOKEEPER = "zookeeper"
+KINDS = ("embedded", "real")
+STATE = "cluster.json"
+FORMAT = "insync.cluster/1"
+
+
+class ClusterError(Exception):
+    """Something that cannot be done with this directory; the message says what to do instead."""
+
+
+@dataclass
+class ClusterState:
+    """What ``cluster.json`` holds. ``zookeeper`` is embedded, real, or an address elsewhere."""
+
+    version: str
+    zookeeper: str
+    connect: str
+    ports: dict[int, int]
+    racks: dict[int, str]
+    settings: dict[str, str]
+
+
+class Cluster:
+    """One directory. ClusterError if it is no cluster's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.state = self._read()
+
+    def _read(self) -> ClusterState:
+        path = self.folder / STATE
+        try:
+            fields = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ClusterError(
+                f"{self.folder} is no cluster; write: insync cluster start {self.folder}"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise ClusterError(f"{path}: {error}") from error
+        if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
+            raise ClusterError(f"{path} is not of the format {FORMAT}")
+        try:
+            for name in ("ports", "racks"):
+                fields[name] = {int(key): value for key, value in fields[name].items()}
+            return ClusterState(**fields)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ClusterError(f"{path}: {error} is wrong or missing") from error
+
+    @staticmethod
+    def create(folder: Path, state: ClusterState) -> Cluster:
+        """Write a new cluster's state."""
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = folder / f"{STATE}.unfinished"
+        text = json.dumps({"format": FORMAT, **asdict(state)}, indent=2)
+        unfinished.write_text(text + "\n", encoding="utf-8")
+        unfinished.replace(folder / STATE)
+        return Cluster(folder)
+
+    # Who lives
+
+    @property
+    def release(self) -> Release:
+        """What the brokers behave like."""
+        return Release.of(self.state.version)
+
+    @property
+    def brokers(self) -> list[int]:
+        """The ids of its brokers."""
+        return sorted(self.state.ports)
+
+    @property
+    def own_zookeeper(self) -> bool:
+        """ZooKeeper is one of its processes."""
+        return self.state.zookeeper in KINDS
+
+    def names(self) -> list[str]:
+        """Its processes, in the order in which they start."""
+        brokers = [f"broker{one}" for one in self.brokers]
+        return [ZOOKEEPER, *brokers] if self.own_zookeeper else brokers
+
+    def pid(self, name: str) -> int | None:
+        """The number of a process that lives, None if it does not."""
+        path = self._pid_file(name)
+        try:
+            with path.open("r", encoding="utf-8") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    text = file.read().strip()
+                    return int(text) if text.isdecimal() else None
+        except FileNotFoundError:
+            pass
+        return None
+
+    def _pid_file(self, name: str) -> Path:
+        return self.folder / "run" / f"{name}.pid"
+
+    def paused(self, name: str) -> bool:
+        """The process is stopped (SIGSTOP)."""
+        pid = self.pid(name)
+        return pid is not None and _process_state(pid) in ("T", "t")
+
+    def running(self) -> list[str]:
+        """The processes that live."""
+        return [name for name in self.names() if self.pid(name) is not None]
+
+    def addresses(self) -> list[tuple[str, int]]:
+        """Where its brokers listen."""
+        return [(LOOPBACK, port) for _, port in sorted(self.state.ports.items())]
+
+    def session(self, timeout_ms: int = 6000) -> Port:
+        """A session with its ZooKeeper."""
+        return open_session(self.state.connect, timeout_ms)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Change the cluster; ClusterError while somebody else does."""
+        with lock_folder(self.folder):
+            yield
+
+    # Starting
+
+    def start(self, patience_s: float = 60.0, only: int | None = None) -> None:
+        """Start what does not run, or one broker alone; on a failure, end what was started."""
+        started: list[str] = []
+        wanted = self.names() if only is None else [f"broker{only}"]
+        try:
+            for name in wanted:
+                if self.pid(name) is None:
+                    started.append(name)
+                    self._launch(name, patience_s)
+            self._wait_until_known(patience_s, [name for name in started if name != ZOOKEEPER])
+        except BaseException:
+            self._end(reversed(started), signal.SIGKILL, 5.0)
+            raise
+
+    def _launch(self, name: str, patience_s: float) -> None:
+        if name == ZOOKEEPER:
+            self._spawn(name, self._zookeeper_command())
+            self._wait_for_zookeeper(patience_s)
+            return
+        number = int(name.removeprefix("broker"))
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        properties = folder / "server.properties"
+        properties.write_text(self._properties(number), encoding="utf-8")
+        logs = self.folder / "logs" / name
+        self._spawn(
+            name,
+            [sys.executable, "-m", "impl.server", str(properties), "--version",
+             self.state.version, "--logs", str(logs)],
+        )  # fmt: skip
+
+    def _properties(self, number: int) -> str:
+        lines = {
+            "broker.id": str(number),
+            "listeners": f"PLAINTEXT://{LOOPBACK}:{self.state.ports[number]}",
+            "zookeeper.connect": self.state.connect,
+            "log.dirs": str(self.folder / f"broker{number}" / "data"),
+        }
+        if number in self.state.racks:
+            lines["broker.rack"] = self.state.racks[number]
+        lines |= self.state.settings
+        return "".join(f"{key}={value}\n" for key, value in lines.items())
+
+    def _zookeeper_command(self) -> list[str]:
+        folder = self.folder / ZOOKEEPER
+        folder.mkdir(parents=True, exist_ok=True)
+        port = self.state.connect.rpartition(":")[2]
+        if self.state.zookeeper == "embedded":
+            return [sys.executable, "-m", "impl.server.embedded", port, str(folder)]
+        settings = folder / "zoo.cfg"
+        lines = {
+            "dataDir": folder / "data",
+            "clientPort": port,
+            "clientPortAddress": LOOPBACK,
+            "tickTime": 200,
+            "minSessionTimeout": 200,
+            "maxSessionTimeout": 60000,
+            "maxClientCnxns": 0,
+            "admin.enableServer": "false",
+            "4lw.commands.whitelist": "ruok,conf",
+        }
+        text = "".join(f"{name}={value}\n" for name, value in lines.items())
+        settings.write_text(text, encoding="utf-8")
+        class_path = ":".join(str(jar) for jar in find_jars())
+        return [find_java(), *JVM, "-cp", class_path, MAIN, str(settings)]
+
+    def _spawn(self, name: str, command: Sequence[str]) -> None:
+        path = self._pid_file(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        out = self.folder / name / "printed.out"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+", encoding="utf-8") as file, out.open("ab") as printed:
+            if not _taken(file):
+                raise ClusterError(f"{name} of {self.folder} runs already")
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                cwd=out.parent,
+                env={**os.environ, "PYTHONPATH": _python_path()},
+                start_new_session=True,  # an interrupt at the terminal is for the command alone
+                pass_fds=(file.fileno(),),  # the lock lives as long as the process does
+            )
+            file.truncate(0)
+            file.write(f"{process.pid}\n")
+            _CHILDREN.append(process)
+
+    def _wait_for_zookeeper(self, patience_s: float) -> None:
+        deadline = time.monotonic() + patience_s
+        port = int(self.state.connect.rpartition(":")[2])
+        while time.monotonic() < deadline:
+            if self.pid(ZOOKEEPER) is None:
+                raise ClusterError(f"ZooKeeper ended at once; it said: {self._said(ZOOKEEPER)}")
+            if self.state.zookeeper == "embedded":
+                if _listens(port):
+                    return
+            elif f"dataDir={self.folder / ZOOKEEPER / 'data'}" in four_letters(port, "conf"):
+                return
+            time.sleep(0.05)
+        raise ClusterError(f"ZooKeeper did not come up within {patience_s:.0f} s")
+
+    def _wait_until_known(self, patience_s: float, wanted: Sequence[str]) -> None:
+        """Every broker that was started knows of every broker that runs."""
+        deadline = time.monotonic() + patience_s
+        waiting = list(wanted)
+        while waiting:
+            name = waiting[0]
+            if self.pid(name) is None:
+                raise ClusterError(f"{name} ended at once; it said: {self._said(name)}")
+            alive = {
+                int(one.removeprefix("broker"))
+                for one in self.running()
+                if one != ZOOKEEPER and not self.paused(one)
+            }
+            if alive <= set(self._known_to(int(name.removeprefix("broker")))):
+                waiting.pop(0)
+                continue
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"{name} does not know the cluster within {patience_s:.0f} s; "
+                    f"see {self.folder / 'logs' / name / 'server.log'}"
+                )
+            time.sleep(0.05)
+
+    def _known_to(self, number: int) -> list[int]:
+        ask = Connection((LOOPBACK, self.state.ports[number]), 2.0)
+        try:
+            return [one for one, *_ in ask.ask({"api": "Metadata"}).head.get("brokers", ())]
+        except Disconnected:
+            return []
+        finally:
+            ask.close()
+
+    def _said(self, name: str) -> str:
+        path = self.folder / name / "printed.out"
+        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        return lines[-1] if lines else "nothing"
+
+    # Ending
+
+    def stop(self, patience_s: float = 30.0) -> list[str]:
+        """End everything: brokers first, each cleanly if it can; ZooKeeper last. Who was ended."""
+        running = self.running()
+        for name in running:
+            if self.paused(name):
+                self._signal(name, signal.SIGCONT)
+        brokers = [name for name in reversed(running) if name != ZOOKEEPER]
+        self._end(brokers, signal.SIGTERM, patience_s)
+        if ZOOKEEPER in running:
+            self._end([ZOOKEEPER], signal.SIGTERM, patience_s)
+        return running
+
+    def _end(self, names: Sequence[str] | Iterator[str], number: int, patience_s: float) -> None:
+        waiting = list(names)
+        for name in waiting:
+            self._signal(name, number)
+            if number == signal.SIGTERM:
+                self._wait_gone([name], patience_s)  # one after the other: leaders move away
+        self._wait_gone(waiting, patience_s)
+
+    def _wait_gone(self, names: Sequence[str], patience_s: float) -> None:
+        deadline = time.monotonic() + patience_s
+        waiting = list(names)
+        while waiting:
+            for child in _CHILDREN:
+                child.poll()  # or an ended child of this process would linger
+            waiting = [name for name in waiting if self.pid(name) is not None]
+            if waiting and time.monotonic() > deadline:
+                for name in waiting:
+                    self._signal(name, signal.SIGKILL)
+                deadline = time.monotonic() + 5.0
+            if waiting:
+                time.sleep(0.02)
+
+    def _signal(self, name: str, number: int) -> None:
+        pid = self.pid(name)
+        if pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def stop_broker(self, broker: int, patience_s: float = 30.0) -> None:
+        """End one broker cleanly."""
+        self._end([self._living(broker)], signal.SIGTERM, patience_s)
+
+    def kill(self, broker: int) -> None:
+        """End a broker at once (SIGKILL)."""
+        name = self._living(broker)
+        self._signal(name, signal.SIGKILL)
+        self._wait_gone([name], 5.0)
+
+    def pause(self, broker: int) -> None:
+        """Stop a broker where it is (SIGSTOP), as a long collection of garbage would."""
+        self._signal(self._living(broker), signal.SIGSTOP)
+
+    def resume(self, broker: int) -> None:
+        """Let it go on (SIGCONT)."""
+        self._signal(self._living(broker), signal.SIGCONT)
+
+    def _living(self, broker: int) -> str:
+        name = self.name_of(broker)
+        if self.pid(name) is None:
+            raise ClusterError(f"{name} does not run; write: insync cluster start {self.folder}")
+        return name
+
+    def name_of(self, broker: int) -> str:
+        """The name of a broker's process. ClusterError if there is no such broker."""
+        if broker not in self.state.ports:
+            listed = ", ".join(map(str, self.brokers))
+            raise ClusterError(f"there is no broker {broker} in {self.folder}; there are {listed}")
+        return f"broker{broker}"
+
+
+@contextlib.contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Hold the lock of a cluster's directory; ClusterError while another process does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ClusterError(
+                f"{folder} is being changed by another process; wait until that is done"
+            ) from None
+        yield
+
+
+def new_state(
+    brokers: Sequence[int],
+    version: str = DEFAULT,
+    zookeeper: str = "embedded",
+    racks: dict[int, str] | None = None,
+    settings: dict[str, str] | None = None,
+) -> ClusterState:
+    """A cluster to be, on ports that are free now."""
+    ports = free_ports(len(brokers) + 1)
+    if zookeeper == "embedded":
+        connect = f"{EMBEDDED}{LOOPBACK}:{ports[0]}"
+    else:
+        connect = f"{LOOPBACK}:{ports[0]}" if zookeeper == "real" else zookeeper
+    return ClusterState(
+        version,
+        zookeeper,
+        connect,
+        dict(zip(brokers, ports[1:], strict=True)),
+        racks or {},
+        settings or {},
+    )
+
+
+def remove(folder: Path) -> None:
+    """Remove a cluster's directory, once nothing in it runs."""
+    shutil.rmtree(folder)
+
+
+def free_ports(count: int) -> list[int]:
+    """So many different ports on which nobody listens at this moment."""
+    with contextlib.ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind((LOOPBACK, 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
+
+
+def _taken(file: IO[str], patience_s: float = 1.0) -> bool:
+    """Take a lock; whoever only looks whether it is held holds it for a moment himself."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+
+
+def _listens(port: int) -> bool:
+    try:
+        with socket.create_connection((LOOPBACK, port), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
+def _process_state(pid: int) -> str:
+    """The letter that the system shows for a process; empty if it is gone."""
+    shown = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return shown.stdout.strip()[:1]
+
+
+def _python_path() -> str:
+    """Where ``impl`` is imported from, for a process that starts elsewhere."""
+    root = str(Path(__file__).resolve().parents[2])
+    before = os.environ.get("PYTHONPATH")
+    return root if not before else f"{root}{os.pathsep}{before}"
+
+
+_CHILDREN: list[subprocess.Popen[bytes]] = []

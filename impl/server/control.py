@@ -1,0 +1,315 @@
+"""A broker's event thread: its session with ZooKeeper, its registration, its controller.
+
+Nothing but this thread touches the controller. What ZooKeeper tells, what brokers answer and what
+is due are events, handled one after the other. An expired session ends the office at once; then
+the broker registers anew and stands for election. Source: KafkaController, ControllerEventManager,
+KafkaZkClient; fact sheet b.4, i.6, k.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from impl.controller.broker_events import BrokerNotAvailable
+from impl.controller.cluster_context import Replica
+from impl.controller.core import ControllerConfig
+from impl.controller.event_controller import EventController
+from impl.controller.requests import LeaderAndIsr, Request, StopReplica
+from impl.server.channels import Channels
+from impl.server.controller_lines import ControllerLines
+from impl.server.log4j_files import Log4jFiles
+from impl.server.properties import BrokerProperties
+from impl.server.replicas import now_ms
+from impl.server.topic_configs import TopicConfigs, UncleanTopics
+from impl.znodes import BrokerInfo, TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.errors import ConnectionLoss, NodeExists, SessionExpired, ZooKeeperError
+from impl.zookeeper.port import Port
+
+POLL_S = 0.03
+FIRST_REBALANCE_S = 5.0
+Event = Callable[[], None]
+
+
+class Control(threading.Thread):
+    """``open_session`` makes a new session; ``configs_changed`` is told of a topic whose
+    configuration changed.
+    """
+
+    def __init__(
+        self,
+        broker: int,
+        port: Port,
+        config: BrokerProperties,
+        files: Log4jFiles,
+        info: BrokerInfo,
+        configs: TopicConfigs,
+        open_session: Callable[[], Port],
+        configs_changed: Callable[[str], None],
+    ) -> None:
+        super().__init__(name="controller-event-thread", daemon=True)
+        self.broker = broker
+        self.config = config
+        self.files = files
+        self.info = info
+        self.configs = configs
+        self.open_session = open_session
+        self.configs_changed = configs_changed
+        self.port = port
+        self.client = ZnodeClient(port, config.release)
+        self.epoch = -1  # the broker's: the czxid of its registration
+        self.events: queue.Queue[Event] = queue.Queue()
+        self.ended = threading.Event()
+        self.lines = ControllerLines(files)
+        patience_s = config.whole("controller.socket.timeout.ms") / 1000
+        self.channels = Channels(files, patience_s, self._answered)
+        self.controller = self._fresh_controller()
+        self.next_rebalance = time.monotonic() + FIRST_REBALANCE_S
+        self._notices: set[str] = set()
+
+    def _fresh_controller(self) -> EventController:
+        settings = ControllerConfig(
+            unclean_leader_election=self.config.truth("unclean.leader.election.enable"),
+            delete_topics=self.config.truth("delete.topic.enable"),
+            imbalance_percentage=self.config.whole("leader.imbalance.per.broker.percentage"),
+            unclean_topics=UncleanTopics(self.configs, lambda: self.client),
+        )
+        controller = EventController(
+            self.broker,
+            self.port,
+            self.config.release,
+            self.channels.send,
+            settings,
+            self.lines,
+            self.config.protocol,
+        )
+        self.channels.context = controller.core.context
+        return controller
+
+    # Registration
+
+    def register(self, earlier_session: int = 0) -> None:
+        """Create ``/brokers/ids/N``; NodeExists if another broker has the id.
+
+        A process that was killed leaves a registration behind until its session is over: that is
+        waited for, as whoever starts Kafka anew has to.
+        """
+        path = paths.broker(self.broker)
+        self.files.line("server.log", "INFO", f"Creating {path} (is it secure? false)", _ZK_CLIENT)
+        deadline = time.monotonic() + self.config.whole("zookeeper.session.timeout.ms") / 1000 + 2
+        while True:
+            try:
+                self.epoch = self.client.register_broker(self.broker, self.info, earlier_session)
+                break
+            except NodeExists:
+                if time.monotonic() > deadline or self.ended.is_set():
+                    raise
+                time.sleep(0.1)
+        host, port = self.info.plaintext
+        where = f"ArrayBuffer(EndPoint({host},{port},ListenerName(PLAINTEXT),PLAINTEXT))"
+        text = f"Registered broker {self.broker} at path {path} with addresses: {where}"
+        if self.config.release.since("2.2"):
+            text += f", czxid (broker epoch): {self.epoch}"
+        self.files.line("server.log", "INFO", text, _ZK_CLIENT)
+
+    def begin(self) -> None:
+        """Stand for election; then events come."""
+        self._watch_configs()
+        self._elect()
+
+    def _elect(self) -> None:
+        self.controller.elect(now_ms())
+
+    def _watch_configs(self) -> None:
+        names = set(self.client.names(paths.CONFIG_CHANGES, watch=True))
+        for name in sorted(names - self._notices):
+            topic = self.configs.heard(self.client, name)
+            if topic is not None:
+                self.configs_changed(topic)
+        self._notices = names
+
+    # The thread
+
+    def run(self) -> None:
+        """Handle events until the end."""
+        self._thread_line("Starting")
+        while not self.ended.is_set():
+            try:
+                self._turn()
+            except SessionExpired:
+                self._begin_anew()
+            except ConnectionLoss:
+                self.ended.wait(0.2)
+            except Exception as error:  # as Kafka's event thread: logged, and the next one comes
+                text = f"Error processing event: {type(error).__name__}: {error}"
+                self.files.controller(text, "ERROR")
+        if self.controller.active:
+            self.controller.resign()
+        self.channels.close()
+        self._thread_line("Stopped")
+
+    def _thread_line(self, text: str) -> None:
+        if not self.config.release.since("1.0"):
+            if text == "Starting":
+                self.files.controller("Controller starting up")
+            return
+        head = f"[ControllerEventThread controllerId={self.broker}] "
+        logger = "kafka.controller.ControllerEventManager$ControllerEventThread"
+        self.files.line("controller.log", "INFO", head + text, logger)
+
+    def _turn(self) -> None:
+        self._next()()
+        for event in self.port.events():
+            if event.path == paths.CONFIG_CHANGES:
+                self._watch_configs()
+            else:
+                self.controller.told(event, now_ms())
+            self._after_event()
+        if time.monotonic() >= self.next_rebalance:
+            self._rebalance()
+        self._after_event()
+        if not self.port.alive:
+            raise SessionExpired("the session is over")
+
+    def _next(self) -> Event:
+        try:
+            return self.events.get(timeout=POLL_S)
+        except queue.Empty:
+            return lambda: None
+
+    def _after_event(self) -> None:
+        if not self.controller.active:
+            if self.channels.open:
+                self.channels.close()
+            if not self.port.alive:
+                raise SessionExpired("the session is over")
+        else:
+            self.channels.forget_the_gone()
+
+    def _rebalance(self) -> None:
+        every = self.config.whole("leader.imbalance.check.interval.seconds")
+        self.next_rebalance = time.monotonic() + every
+        if self.config.truth("auto.leader.rebalance.enable"):
+            self.controller.guarded(self.controller.rebalance)
+
+    def _begin_anew(self) -> None:
+        """The session expired: resign, then register under a new one, and stand again."""
+        if self.controller.active:
+            self.controller.resign()
+        self.channels.close()
+        text = "[ZooKeeperClient Kafka server] Session expired."
+        self.files.line("server.log", "INFO", text, "kafka.zookeeper.ZooKeeperClient")
+        earlier = self.port.session
+        self.port.close()
+        while not self.ended.is_set():
+            try:
+                self.port = self.open_session()
+                self.client = ZnodeClient(self.port, self.config.release)
+                self.controller = self._fresh_controller()
+                self.register(earlier)
+                self.begin()
+                return
+            except (ZooKeeperError, ConnectionLoss) as error:
+                self.files.line("server.log", "WARN", f"no session yet: {error}", _ZK_CLIENT)
+                self.ended.wait(0.2)
+
+    # What others bring
+
+    def _answered(self, broker: int, request: Request, answer: dict[str, Any]) -> None:
+        """A broker's answer, in its channel's thread: made an event."""
+        epoch = request.controller_epoch
+        match request:
+            case StopReplica() if request.raises_event:
+                self.events.put(lambda: self._deleted(epoch, broker, request, answer))
+            case LeaderAndIsr():
+                self.events.put(lambda: self._applied(epoch, broker, answer))
+
+    def _deleted(
+        self, epoch: int, broker: int, request: StopReplica, answer: dict[str, Any]
+    ) -> None:
+        """``TopicDeletionStopReplicaResponseReceived``."""
+        if not self.controller.active or self.controller.core.context.epoch != epoch:
+            return
+        errors = _errors(answer)
+        whole = answer.get("error", "NONE")
+        asked = sorted(request.raises_event)
+        failed = [one for one in asked if whole != "NONE" or errors.get(one, "NONE") != "NONE"]
+        deletion = self.controller.core.deletion
+
+        def work() -> None:
+            if failed:
+                deletion.replicas_failed([Replica(one, broker) for one in failed])
+            done = [Replica(one, broker) for one in asked if one not in failed]
+            if done:
+                deletion.replicas_deleted(done)
+
+        self.controller.guarded(work)
+
+    def _applied(self, epoch: int, broker: int, answer: dict[str, Any]) -> None:
+        """``LeaderAndIsrResponseReceived``: which replicas are on failed directories (1.0)."""
+        if not self.controller.active or self.controller.core.context.epoch != epoch:
+            return
+        if answer.get("error", "NONE") != "NONE" or not self.config.release.since("1.0"):
+            return
+        errors = _errors(answer)
+        offline = {one for one, error in errors.items() if error == "KAFKA_STORAGE_ERROR"}
+        online = {one for one, error in errors.items() if error == "NONE"}
+        context = self.controller.core.context
+        known = context.offline_directories.get(broker, set())
+        fresh = offline - known
+        now = (known - online) | offline
+        if now:
+            context.offline_directories[broker] = now
+        else:
+            context.offline_directories.pop(broker, None)
+        if fresh:
+            named = ",".join(map(str, sorted(fresh)))
+            self.lines.told(f"Some replicas {named} on broker {broker} are offline")
+            gone = [Replica(one, broker) for one in sorted(fresh)]
+            self.controller.guarded(lambda: self.controller.brokers.replicas_offline(gone))
+
+    def controlled_shutdown(self, broker: int, epoch: int) -> dict[str, Any]:
+        """A broker wants to go; asked from its connection's thread, done in this one."""
+        done: Future[dict[str, Any]] = Future()
+
+        def work() -> None:
+            if not self.controller.active:
+                done.set_result({"error": "NOT_CONTROLLER"})
+                return
+            known = self.controller.core.context.broker_epochs.get(broker, -1)
+            if self.config.release.since("2.2") and -1 < epoch < known:
+                done.set_result({"error": "STALE_BROKER_EPOCH"})
+                return
+            try:
+                self.controller.guarded(lambda: kept.extend(brokers.shut_down(broker)))
+                done.set_result({"error": "NONE", "remaining": [list(one) for one in kept]})
+            except BrokerNotAvailable:
+                done.set_result({"error": "BROKER_NOT_AVAILABLE"})
+
+        kept: list[TopicPartition] = []
+        brokers = self.controller.brokers
+        self.events.put(work)
+        try:
+            return done.result(timeout=10)
+        except TimeoutError:
+            return {"error": "REQUEST_TIMED_OUT"}
+
+    def stop(self) -> None:
+        """End the thread; the session is left to whoever opened it."""
+        self.ended.set()
+        self.events.put(lambda: None)
+
+
+def _errors(answer: dict[str, Any]) -> dict[TopicPartition, str]:
+    return {
+        TopicPartition(topic, number): error
+        for topic, number, error in answer.get("partitions", ())
+    }
+
+
+_ZK_CLIENT = "kafka.zk.KafkaZkClient"

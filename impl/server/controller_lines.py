@@ -1,0 +1,247 @@
+"""A controller's lines: controller.log, and its part of state-change.log (fact sheet m)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from impl.controller.journal import ControllerJournal
+from impl.controller.requests import LeaderAndIsr, PartitionMetadata, StopReplica
+from impl.controller.states import PartitionState, ReplicaState
+from impl.server.log4j_files import Log4jFiles
+from impl.server.state_texts import ids, metadata, order_sent
+from impl.world.log4j import CONTROLLER, SERVER
+from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
+
+_LISTENERS = "kafka.controller."
+
+
+class ControllerLines(ControllerJournal):
+    """Writes what a controller tells, in the words of its release."""
+
+    def __init__(self, files: Log4jFiles) -> None:
+        self.files = files
+        self.release = files.release
+
+    # Office
+
+    def elected(self, epoch: int, epoch_version: int) -> None:
+        broker = self.files.broker
+        if self.release.since("2.1"):
+            self.files.controller(
+                f"{broker} successfully elected as the controller. Epoch incremented to {epoch} "
+                f"and epoch zk version is now {epoch_version}"
+            )
+        elif self.release.since("0.11"):
+            self.files.controller(f"{broker} successfully elected as the controller")
+        else:
+            text, logger = "successfully elected as leader", "kafka.server.ZookeeperLeaderElector"
+            self.files.line(SERVER, "INFO", f"{broker} {text}", logger)
+        if not self.release.since("1.1"):
+            self.files.controller(f"Controller {broker} incremented epoch to {epoch}")
+        elif not self.release.since("2.1"):
+            self.files.controller(f"Epoch incremented to {epoch}")
+
+    def holds(self, broker: int) -> None:
+        if self.release.since("1.1"):
+            self.files.controller(
+                f"Broker {broker} has been elected as the controller, so stopping the election "
+                "process.",
+                "DEBUG",
+            )
+
+    def lost_the_race(self, why: str) -> None:
+        if self.release.since("1.1"):
+            self.files.controller(f"Broker lost the election: {why}", "DEBUG")
+
+    def step(self, text: str) -> None:
+        if self.release.since("1.1"):
+            self.files.controller(text)
+
+    def ready(self, epoch: int) -> None:
+        text = f"eady to serve as the new controller with epoch {epoch}"
+        self.files.controller(
+            f"Broker {self.files.broker} is r{text}" if self.files.old else f"R{text}"
+        )
+
+    def resigned(self) -> None:
+        broker = self.files.broker
+        self.files.controller(
+            f"Broker {broker} resigned as the controller" if self.files.old else "Resigned"
+        )
+
+    def moved(self, event: str, why: str) -> None:
+        if self.release.since("2.1"):
+            self.files.controller(
+                f"Controller moved to another broker when processing {_event(event)}."
+            )
+
+    def told(self, text: str, level: str = "INFO") -> None:
+        self.files.controller(text, level)
+
+    def deletion(self, text: str) -> None:
+        comma = "," if not self.release.since("2.4") else ""
+        head = f"[Topic Deletion Manager {self.files.broker}]{comma} "
+        self.files.line(
+            CONTROLLER, "INFO", head + text, "kafka.controller.TopicDeletionManager"
+        )  # fmt: skip
+
+    # What changed in ZooKeeper
+
+    def brokers(
+        self, new: Iterable[int], dead: Iterable[int], bounced: Iterable[int], live: Iterable[int]
+    ) -> None:
+        again = f"bounced brokers: {ids(bounced)}, " if self.release.since("2.2") else ""
+        text = (
+            f"Newly added brokers: {ids(new)}, deleted brokers: {ids(dead)}, {again}"
+            f"all live brokers: {ids(live)}"
+        )
+        self._heard("BrokerChangeListener", "ReplicaStateMachine$BrokerChangeListener", text)
+
+    def topics(
+        self,
+        new: Collection[str],
+        gone: Collection[str],
+        assigned: Mapping[TopicPartition, Sequence[int]],
+    ) -> None:
+        lists = dict(sorted(assigned.items()))
+        text = (
+            f"New topics: [Set({', '.join(new)})], deleted topics: [Set({', '.join(gone)})], "
+            f"new partition replica assignment [{self._map(lists)}]"
+        )
+        self._heard("TopicChangeListener", "PartitionStateMachine$TopicChangeListener", text)
+
+    def adding(self, partitions: Mapping[TopicPartition, ReplicaAssignment]) -> None:
+        lists = {one: assignment.replicas for one, assignment in sorted(partitions.items())}
+        kind = "PartitionStateMachine$PartitionModificationsListener"
+        self._heard("AddPartitionsListener", kind, f"New partitions to be added {self._map(lists)}")
+
+    def _heard(self, listener: str, logger: str, text: str) -> None:
+        """Up to 0.10 listeners of their own wrote such lines."""
+        if self.release.since("0.11"):
+            self.files.controller(text)
+            return
+        head = f"[{listener} on Controller {self.files.broker}]: "
+        self.files.line(CONTROLLER, "INFO", head + text, _LISTENERS + logger)
+
+    def _map(self, lists: Mapping[TopicPartition, Sequence[int]]) -> str:
+        name = self.files.name
+        entries = (f"{name(one)} -> Vector({ids(to, ', ')})" for one, to in lists.items())
+        return f"Map({', '.join(entries)})"
+
+    # State machines
+
+    def partition_moved(
+        self,
+        partition: TopicPartition,
+        before: PartitionState,
+        after: PartitionState,
+        replicas: Sequence[int],
+        state: LeaderIsrAndControllerEpoch | None = None,
+    ) -> None:
+        name = self.files.name(partition)
+        if state is None:
+            text = f"Changed partition {name} state from {before.value} to {after.value}"
+            if after is PartitionState.NEW:
+                text += f" with assigned replicas {ids(replicas)}"
+        elif self.release.since("1.1"):
+            text = (
+                f"Changed partition {name} from {before.value} to {after.value} with state "
+                f"LeaderAndIsr(leader={state.leader}, leaderEpoch={state.leader_epoch}, "
+                f"isr=List({ids(state.isr, ', ')}), zkVersion={state.zk_version})"
+            )
+        else:
+            text = (
+                f"Changed partition {name} from {before.value} to {after.value} with leader "
+                f"{state.leader}"
+            )
+        self.files.controller_change(self.epoch, text)
+
+    def replica_moved(
+        self, broker: int, partition: TopicPartition, before: ReplicaState, after: ReplicaState
+    ) -> None:
+        self.files.controller_change(
+            self.epoch,
+            f"Changed state of replica {broker} for partition {self.files.name(partition)} from "
+            f"{before.value} to {after.value}",
+        )
+
+    def isr_removed(
+        self, broker: int, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
+    ) -> None:
+        if self.release.since("2.7"):
+            self.files.controller_change(
+                self.epoch,
+                f"Partition {partition} state changed to (Leader:{state.leader},ISR:"
+                f"{ids(state.isr)},LeaderEpoch:{state.leader_epoch},ControllerEpoch:"
+                f"{state.controller_epoch}) after removing replica {broker} from the ISR as part "
+                "of transition to OfflineReplica",
+            )
+            return
+        self.files.controller(
+            f"New leader and ISR for partition {self.files.name(partition)} is "
+            f'{{"leader":{state.leader},"leader_epoch":{state.leader_epoch},'
+            f'"isr":[{ids(state.isr)}]}}',
+            "DEBUG",
+        )
+
+    def failed(self, text: str) -> None:
+        if self.release.since("1.1"):
+            self.files.controller(
+                f"Error while moving some partitions to their next state: {text}",
+                "ERROR",
+                _MACHINE,
+            )
+        else:
+            self.files.controller_change(
+                self.epoch, f"Initiated state change ({text}) failed", "ERROR"
+            )
+
+    # Requests
+
+    def sends_leader_and_isr(self, broker: int, request: LeaderAndIsr) -> None:
+        for partition, order in request.partitions.items():
+            role = "leader" if order.state.leader == broker else "follower"
+            self.files.controller_change(
+                self.epoch,
+                f"Sending become-{role} LeaderAndIsr request "
+                f"{order_sent(partition, order, self.release)} to broker {broker} for partition "
+                f"{self.files.name(partition)}",
+            )
+
+    def sends_metadata(
+        self, brokers: Iterable[int], told: Mapping[TopicPartition, PartitionMetadata]
+    ) -> None:
+        who = f"Set({ids(brokers, ', ')})"
+        for partition, one in told.items():
+            self.files.controller_change(
+                self.epoch,
+                f"Sending UpdateMetadata request {metadata(partition, one, self.release)} to "
+                f"brokers {who} for partition {partition}",
+            )
+
+    def sends_stop_replica(self, broker: int, request: StopReplica) -> None:
+        if self.release.since("2.6"):
+            count = len(request.partitions)
+            self.files.controller_change(
+                self.epoch,
+                f"Sending StopReplica request for {count} replicas to broker {broker}",
+                "INFO",
+            )
+
+
+_MACHINE = "kafka.controller.ZkPartitionStateMachine"
+
+_EVENTS = {
+    "changed": "BrokerChange",
+    "topics_changed": "TopicChange",
+    "deletion_requested": "TopicDeletion",
+    "reassignment_requested": "PartitionReassignment",
+    "preferred_election": "PreferredReplicaLeaderElection",
+    "isrs_changed": "IsrChangeNotification",
+    "fail_over": "Startup",
+}
+
+
+def _event(name: str) -> str:
+    """The name of Kafka's event."""
+    return _EVENTS.get(name, "PartitionModifications")

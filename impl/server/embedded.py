@@ -1,0 +1,283 @@
+"""The embedded ZooKeeper in a process of its own: the store in memory, behind a socket.
+
+It needs neither Java nor kazoo. Every write is in ``snapshot.json`` before it is answered, so that
+a process that ends, however it ends, loses none (a machine that loses power may: nothing is
+synced). When it starts again all sessions are over, and their ephemeral znodes gone.
+
+    python -m impl.server.embedded PORT FOLDER
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from impl.server.wire import Address, Connection, Disconnected, Listener, Message
+from impl.zookeeper import errors
+from impl.zookeeper.errors import ConnectionLoss, SessionExpired, ZooKeeperError
+from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.session import EmbeddedSession
+from impl.zookeeper.store import ZooKeeper
+from impl.zookeeper.znode import (
+    ANY_VERSION,
+    NO_SESSION,
+    Check,
+    Create,
+    Created,
+    Delete,
+    Event,
+    EventType,
+    Op,
+    SetData,
+    Znode,
+)
+
+BY_CODE: dict[int, type[ZooKeeperError]] = {
+    error.code: error
+    for error in vars(errors).values()
+    if isinstance(error, type) and issubclass(error, ZooKeeperError)
+}
+_OPS: dict[str, type[Check] | type[Create] | type[SetData] | type[Delete]] = {
+    kind.__name__: kind for kind in (Check, Create, SetData, Delete)
+}
+LOOPBACK = "127.0.0.1"
+TICK_S = 0.05
+
+
+class EmbeddedServer:
+    """Sessions of other processes on one store, which is kept in ``folder``."""
+
+    def __init__(self, address: Address, folder: Path) -> None:
+        self.snapshot = folder / "snapshot.json"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.zookeeper = self._load()
+        self.sessions: dict[int, EmbeddedSession] = {}
+        self.lock = threading.Lock()
+        self.ended = threading.Event()
+        self.listener = Listener(address, self.answer)
+
+    def _load(self) -> ZooKeeper:
+        if not self.snapshot.exists():
+            return ZooKeeper()
+        kept = json.loads(self.snapshot.read_text(encoding="utf-8"))
+        store = ZooKeeper(kept["zxid"] + 1, kept["next_session"])
+        store.nodes = {
+            path: Znode(*fields)
+            for path, fields in kept["nodes"].items()
+            if fields[2] == NO_SESSION
+        }
+        return store
+
+    def _keep(self, before: int) -> None:
+        if self.zookeeper.zxid == before:
+            return
+        nodes = {path: _fields(node) for path, node in self.zookeeper.nodes.items()}
+        kept = {"zxid": self.zookeeper.zxid, "next_session": self.zookeeper.next_session,
+                "nodes": nodes}  # fmt: skip
+        unfinished = self.snapshot.with_name("snapshot.json.unfinished")
+        unfinished.write_text(json.dumps(kept), encoding="utf-8")
+        unfinished.replace(self.snapshot)
+
+    def serve(self) -> None:
+        """Serve until ``stop``; sessions that were silent for too long expire."""
+        self.listener.start()
+        while not self.ended.wait(TICK_S):
+            with self.lock:
+                before = self.zookeeper.zxid
+                for session in self.zookeeper.overdue(_now_ms()):
+                    self._expire(session)
+                self._keep(before)
+        self.listener.close()
+
+    def stop(self) -> None:
+        """End."""
+        self.ended.set()
+
+    def _expire(self, session: int) -> None:
+        self.zookeeper.expire(session)
+        self.sessions.pop(session, None)
+
+    def answer(self, head: dict[str, Any], _body: bytes) -> Message:
+        """One operation."""
+        with self.lock:
+            before = self.zookeeper.zxid
+            try:
+                result = self._do(head)
+            except ZooKeeperError as error:
+                return Message({"code": error.code, "text": str(error)})
+            finally:
+                self._keep(before)
+            return Message({"result": result})
+
+    def _do(self, head: dict[str, Any]) -> Any:
+        op, args = head["op"], head.get("args", [])
+        if op == "open":
+            opened = EmbeddedSession(self.zookeeper, int(head["timeout_ms"]), _now_ms())
+            self.sessions[opened.session] = opened
+            return opened.session
+        number = int(head["session"])
+        self.zookeeper.hear(number, _now_ms())
+        session = self.sessions[number]
+        match op:
+            case "ping":
+                return None
+            case "create":
+                made = session.create(*args)
+                return [made.path, _fields(made.znode)]
+            case "get" | "set_data":
+                node = session.get(*args) if op == "get" else session.set_data(*args)
+                return _fields(node)
+            case "exists":
+                found = session.exists(*args)
+                return None if found is None else _fields(found)
+            case "children":
+                return session.children(*args)
+            case "delete":
+                return session.delete(*args)
+            case "multi":
+                ops = [_OPS[name](**fields) for name, fields in args]
+                return [_outcome(one) for one in session.multi(ops)]
+            case "events":
+                return [[event.type.name, event.path] for event in session.events()]
+            case "close":
+                return self._expire(number)
+            case _:
+                raise ValueError(f"{op} is no operation")
+
+
+class EmbeddedClient:
+    """A ``Port`` to such a server. ConnectionLoss if nobody answers."""
+
+    def __init__(self, address: Address, timeout_ms: int, answer_ms: int = 10_000) -> None:
+        self._connection = Connection(address, answer_ms / 1000)
+        self._over = threading.Event()
+        opened = self._ask({"op": "open", "timeout_ms": timeout_ms})
+        self.session = int(opened)
+        self._heart = Connection(address, answer_ms / 1000)
+        beat = threading.Thread(target=self._beat, args=(timeout_ms / 3000,), daemon=True)
+        beat.start()
+
+    @property
+    def alive(self) -> bool:
+        """False once the client was told that the session is over."""
+        return not self._over.is_set()
+
+    def _beat(self, every_s: float) -> None:
+        while not self._over.wait(every_s):
+            try:
+                answer = self._heart.ask({"op": "ping", "session": self.session})
+            except Disconnected:
+                continue
+            if answer.head.get("code") == SessionExpired.code:
+                self._over.set()
+
+    def create(
+        self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
+    ) -> Created:
+        """Create a znode, owned by this session if it is ephemeral."""
+        made, fields = self._op("create", path, data, ephemeral, sequential)
+        return Created(made, Znode(*fields))
+
+    def get(self, path: str, watch: bool = False) -> Znode:
+        """The znode; a watch is left if there is one."""
+        return Znode(*self._op("get", path, watch))
+
+    def exists(self, path: str, watch: bool = False) -> Znode | None:
+        """The znode without its data, or None; a watch is left either way."""
+        found = self._op("exists", path, watch)
+        return None if found is None else Znode(*found)
+
+    def children(self, path: str, watch: bool = False) -> list[str]:
+        """The children's names, sorted; a watch is left if the znode exists."""
+        return [str(name) for name in self._op("children", path, watch)]
+
+    def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
+        """Write the data if the version is as expected."""
+        return Znode(*self._op("set_data", path, data, version))
+
+    def delete(self, path: str, version: int = ANY_VERSION) -> None:
+        """Delete the znode if the version is as expected."""
+        self._op("delete", path, version)
+
+    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+        """All of the operations or none."""
+        fields = [[type(op).__name__, {name: getattr(op, name) for name in op.__slots__}]
+                  for op in ops]  # fmt: skip
+        return [_read_outcome(one) for one in self._op("multi", *fields)]
+
+    def events(self) -> list[Event]:
+        """The notifications since the last call."""
+        return [Event(EventType[name], path) for name, path in self._op("events")]
+
+    def close(self) -> None:
+        """End the session. Done twice, it does nothing."""
+        if not self._over.is_set():
+            # Else it is over, or will be when it has been silent for long enough.
+            with contextlib.suppress(ZooKeeperError):
+                self._op("close")
+        self._over.set()
+        self._connection.close()
+        self._heart.close()
+
+    def _op(self, name: str, *args: object) -> Any:
+        if self._over.is_set():
+            raise SessionExpired(f"session {self.session} has expired; open a new one")
+        return self._ask({"op": name, "session": self.session, "args": args})
+
+    def _ask(self, head: dict[str, Any]) -> Any:
+        try:
+            answer = self._connection.ask(head).head
+        except Disconnected as error:
+            self._over.wait(0.1)  # who asks again does so at once
+            raise ConnectionLoss(f"no ZooKeeper answers: {error}") from error
+        if "code" in answer:
+            if answer["code"] == SessionExpired.code:
+                self._over.set()
+            raise BY_CODE.get(answer["code"], ZooKeeperError)(answer["text"])
+        if "result" not in answer:
+            raise ZooKeeperError(str(answer.get("message", answer)))
+        return answer["result"]
+
+
+def _fields(node: Znode) -> list[Any]:
+    return [node.data, node.version, node.owner, node.czxid, node.mzxid, node.creates]
+
+
+def _outcome(outcome: OpOutcome) -> Any:
+    if isinstance(outcome, ZooKeeperError):
+        return {"code": outcome.code, "text": str(outcome)}
+    return outcome
+
+
+def _read_outcome(outcome: Any) -> OpOutcome:
+    if isinstance(outcome, dict):
+        return BY_CODE[outcome["code"]](outcome["text"])
+    found: str | int | None = outcome
+    return found
+
+
+def _now_ms() -> int:
+    return int(time.monotonic() * 1000)
+
+
+def main(arguments: list[str]) -> int:
+    """The process; 64 if it is not given a port and a folder."""
+    if len(arguments) != 2 or not arguments[0].isdecimal():
+        print("usage: python -m impl.server.embedded PORT FOLDER", file=sys.stderr)
+        return 64
+    server = EmbeddedServer((LOOPBACK, int(arguments[0])), Path(arguments[1]))
+    signal.signal(signal.SIGTERM, lambda *_: server.stop())
+    signal.signal(signal.SIGINT, lambda *_: server.stop())
+    server.serve()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

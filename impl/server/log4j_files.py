@@ -1,0 +1,107 @@
+"""server.log, controller.log and state-change.log of one running broker, in Kafka's layout."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import TextIO
+
+from impl.releases import Release
+from impl.world.log4j import CONTROLLER, SERVER, STATE_CHANGE, stamp
+from impl.znodes import TopicPartition
+
+
+class Log4jFiles:
+    """One broker's three files, appended to; every line is whole before the next begins."""
+
+    def __init__(self, folder: Path, broker: int, release: Release) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.broker = broker
+        self.release = release
+        self.old = not release.since("1.0")
+        self._lock = threading.Lock()
+        self._files: dict[str, TextIO] = {}
+        self._closed = False
+
+    def line(self, file: str, level: str, message: str, logger: str) -> None:
+        """One line, stamped now; after ``close`` nothing is written."""
+        text = message.replace("\n", " ")
+        with self._lock:
+            now_ms = int(time.time() * 1000)
+            if self._closed:
+                return
+            if file not in self._files:  # a file without lines is not made
+                path = self.folder / file
+                self._files[file] = path.open("a", encoding="utf-8", buffering=1)
+            self._files[file].write(f"[{stamp(now_ms)}] {level} {text} ({logger})\n")
+
+    def close(self) -> None:
+        """No more lines."""
+        with self._lock:
+            self._closed = True
+            for file in self._files.values():
+                file.close()
+
+    # Heads
+
+    def name(self, partition: TopicPartition) -> str:
+        """A partition as the release writes it: ``[t,0]`` up to 0.11, then ``t-0``."""
+        return f"[{partition.topic},{partition.partition}]" if self.old else str(partition)
+
+    def server(self, message: str, level: str = "INFO") -> None:
+        """A line of the process itself."""
+        head = f"[Kafka Server {self.broker}], " if self.old else f"[KafkaServer id={self.broker}] "
+        self.line(SERVER, level, head + message, "kafka.server.KafkaServer")
+
+    def partition(self, partition: TopicPartition, message: str, level: str = "INFO") -> None:
+        """A line of a partition."""
+        if self.old:
+            head = f"Partition {self.name(partition)} on broker {self.broker}: "
+        else:
+            head = f"[Partition {partition} broker={self.broker}] "
+        self.line(SERVER, level, head + message, "kafka.cluster.Partition")
+
+    def log(self, partition: TopicPartition, folder: str, message: str) -> None:
+        """A line of a log; up to 1.0 without a head."""
+        head = f"[Log partition={partition}, dir={folder}] " if self.release.since("1.1") else ""
+        self.line(SERVER, "INFO", head + message, "kafka.log.Log")
+
+    def fetcher(self, leader: int, fetcher: int, message: str, level: str = "INFO") -> None:
+        """A line of a fetcher thread."""
+        if self.old:
+            comma = ":" if self.release.since("0.11") else ","
+            head = f"[ReplicaFetcherThread-{fetcher}-{leader}]{comma} "
+        else:
+            head = f"[ReplicaFetcher replicaId={self.broker}, leaderId={leader}, "
+            head += f"fetcherId={fetcher}] "
+        self.line(SERVER, level, head + message, "kafka.server.ReplicaFetcherThread")
+
+    def manager(self, message: str) -> None:
+        """A line of the fetchers' manager."""
+        head = f"[ReplicaFetcherManager on broker {self.broker}] "
+        self.line(SERVER, "INFO", head + message, "kafka.server.ReplicaFetcherManager")
+
+    def change(self, message: str, level: str = "TRACE") -> None:
+        """A line of state-change.log, as the broker; ``message`` begins with a capital."""
+        if self.old:
+            text = f"Broker {self.broker} {message[:1].lower()}{message[1:]}"
+        else:
+            text = f"[Broker id={self.broker}] {message}"
+        self.line(STATE_CHANGE, level, text, "state.change.logger")
+
+    def controller(
+        self, message: str, level: str = "INFO", logger: str = "kafka.controller.KafkaController"
+    ) -> None:
+        """A line of controller.log."""
+        head = f"[Controller {self.broker}]: " if self.old else f"[Controller id={self.broker}] "
+        self.line(CONTROLLER, level, head + message, logger)
+
+    def controller_change(self, epoch: int, message: str, level: str = "TRACE") -> None:
+        """A line of state-change.log, as the controller."""
+        if self.old:
+            text = f"Controller {self.broker} epoch {epoch} {message[:1].lower()}{message[1:]}"
+        else:
+            text = f"[Controller id={self.broker} epoch={epoch}] {message}"
+        self.line(STATE_CHANGE, level, text, "state.change.logger")

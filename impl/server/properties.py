@@ -1,0 +1,244 @@
+"""A broker's properties file, under Kafka's names: read, checked, and named where it is wrong."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from impl.log.config import FIELDS as LOG_FIELDS
+from impl.log.config import LogConfig
+from impl.releases import Release
+
+GENERATED = -1
+"""``broker.id`` of a broker that gets one through ``/brokers/seqid``."""
+
+
+class WrongProperties(ValueError):
+    """A properties file that cannot be used; the message names the file and the line."""
+
+
+def _whole(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise ValueError("is a whole number") from None
+        if not least <= number <= most:
+            top = "or more" if most == 2**63 - 1 else f"to {most}"
+            raise ValueError(f"is {least} {top}")
+        return number
+
+    return read
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError("is true or false")
+    return text.lower() == "true"
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise ValueError("is not empty")
+    return text
+
+
+def _listeners(text: str) -> str:
+    protocol, mark, address = text.partition("://")
+    host, colon, port = address.rpartition(":")
+    if protocol != "PLAINTEXT" or not mark or not colon or not port.isdecimal():
+        raise ValueError("is one listener such as PLAINTEXT://127.0.0.1:9092")
+    if not host or int(port) > 65535:
+        raise ValueError("names a host, and a port up to 65535")
+    return text
+
+
+def _protocol(text: str) -> str:
+    try:
+        release = Release.of(text)
+    except ValueError:
+        raise ValueError("is a release such as 2.3") from None
+    if release.since("2.7"):
+        raise ValueError("is 2.6 or older: leaders write ISRs to ZooKeeper here, as up to there")
+    return text
+
+
+def _default_protocol(release: Release) -> str:
+    """The release's own; 2.6 from there on, whose leaders write to ZooKeeper themselves."""
+    return "2.6" if release.since("2.6") else str(release)
+
+
+KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
+    "broker.id": (_whole(GENERATED), GENERATED),
+    "broker.id.generation.enable": (_truth, True),
+    "reserved.broker.max.id": (_whole(0), 1000),
+    "broker.rack": (_text, None),
+    "listeners": (_listeners, "PLAINTEXT://127.0.0.1:9092"),
+    "zookeeper.connect": (_text, None),
+    "zookeeper.session.timeout.ms": (
+        _whole(1),
+        lambda release: 18000 if release.since("2.5") else 6000,
+    ),
+    "inter.broker.protocol.version": (_protocol, _default_protocol),
+    "log.dirs": (_text, None),
+    "log.dir": (_text, None),
+    "min.insync.replicas": (_whole(1), 1),
+    "num.partitions": (_whole(1), 1),
+    "default.replication.factor": (_whole(1), 1),
+    "num.replica.fetchers": (_whole(1), 1),
+    "replica.lag.time.max.ms": (
+        _whole(1),
+        lambda release: 30000 if release.since("2.5") else 10000,
+    ),
+    "replica.fetch.max.bytes": (_whole(0), 1 << 20),
+    "replica.fetch.min.bytes": (_whole(0), 1),
+    "replica.fetch.wait.max.ms": (_whole(0), 500),
+    "replica.fetch.backoff.ms": (_whole(0), 1000),
+    "replica.socket.timeout.ms": (_whole(1), 30000),
+    "replica.high.watermark.checkpoint.interval.ms": (_whole(1), 5000),
+    "log.flush.offset.checkpoint.interval.ms": (_whole(1), 60000),
+    "log.retention.check.interval.ms": (_whole(1), 300000),
+    "request.timeout.ms": (_whole(1), 30000),
+    "controller.socket.timeout.ms": (_whole(1), 30000),
+    "controlled.shutdown.enable": (_truth, True),
+    "controlled.shutdown.max.retries": (_whole(0), 3),
+    "controlled.shutdown.retry.backoff.ms": (_whole(0), 5000),
+    "auto.leader.rebalance.enable": (_truth, True),
+    "leader.imbalance.per.broker.percentage": (_whole(0), 10),
+    "leader.imbalance.check.interval.seconds": (_whole(1), 300),
+    "delete.topic.enable": (_truth, lambda release: release.since("1.0")),
+    "unclean.leader.election.enable": (_truth, lambda release: not release.since("0.11")),
+}
+"""By name: how a value is read, and what holds without one (or by the release)."""
+
+LOG_KEYS = frozenset(
+    name for name in LOG_FIELDS if name.startswith(("log.", "message.max", "log.message"))
+)
+"""The properties of logs, under a broker's names."""
+
+SHORTER = {
+    "log.retention.hours": ("log.retention.ms", 3_600_000),
+    "log.retention.minutes": ("log.retention.ms", 60_000),
+    "log.roll.hours": ("log.roll.ms", 3_600_000),
+}
+"""Other names for times, with the milliseconds in one of their units."""
+
+TOPIC_KEYS = frozenset(
+    (
+        *(name for name in LOG_FIELDS if not name.startswith("log.")),
+        "min.insync.replicas",
+        "unclean.leader.election.enable",
+        "leader.replication.throttled.replicas",
+        "follower.replication.throttled.replicas",
+    )
+) - {"message.max.bytes"}
+"""What may be set for a topic of its own (``LogConfig.configNames``, the part that is here)."""
+
+
+@dataclass(frozen=True)
+class BrokerProperties:
+    """What a broker was told, defaults filled in for its release."""
+
+    release: Release
+    values: Mapping[str, object]
+    log: LogConfig
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def whole(self, name: str) -> int:
+        """A whole number."""
+        value = self.values[name]
+        assert isinstance(value, int), f"{name} is no number"
+        return value
+
+    @property
+    def protocol(self) -> Release:
+        """``inter.broker.protocol.version``."""
+        return Release.of(self.text("inter.broker.protocol.version"))
+
+    def truth(self, name: str) -> bool:
+        """True or false."""
+        return bool(self.values[name])
+
+    def text(self, name: str) -> str:
+        """A text; empty if nothing is said."""
+        value = self.values[name]
+        return "" if value is None else str(value)
+
+    @property
+    def log_dirs(self) -> list[str]:
+        """Where the logs are kept: ``log.dirs``, else ``log.dir``, parted by commas."""
+        chosen = self.text("log.dirs") or self.text("log.dir")
+        return [part.strip() for part in chosen.split(",") if part.strip()]
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where the broker listens."""
+        host, _, port = self.text("listeners").partition("://")[2].rpartition(":")
+        return host, int(port)
+
+
+def read_properties(path: Path, release: Release) -> BrokerProperties:
+    """Read a file of ``name=value`` lines; WrongProperties names file, line and what is right."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise WrongProperties(f"{path}: {error.strerror}; name a properties file") from error
+    except UnicodeDecodeError as error:
+        raise WrongProperties(f"{path}: byte {error.start}: is no UTF-8 text") from error
+    return parse_properties(str(path), text, release)
+
+
+def parse_properties(name: str, text: str, release: Release) -> BrokerProperties:
+    """As ``read_properties``, from a text; ``name`` is how the file is called in messages."""
+    lines: dict[str, tuple[int, str]] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        bare = line.strip()
+        if not bare or bare[0] in "#!":
+            continue
+        key, equals, value = bare.partition("=")
+        if not equals:
+            raise _wrong(name, number, f"{bare!r} is no property; write name=value")
+        lines[key.strip()] = number, value.strip()
+    return _checked(name, lines, release)
+
+
+def _checked(name: str, lines: dict[str, tuple[int, str]], release: Release) -> BrokerProperties:
+    values: dict[str, object] = {
+        key: default(release) if callable(default) else default
+        for key, (_, default) in KNOWN.items()
+    }
+    log = LogConfig()
+    for key, (number, value) in lines.items():
+        if key in KNOWN:
+            try:
+                values[key] = KNOWN[key][0](value)
+            except ValueError as error:
+                raise _wrong(name, number, f"{key} {error}, not {value!r}") from error
+        elif key in LOG_KEYS or key in SHORTER:
+            known, scale = SHORTER.get(key, (key, 1))
+            try:
+                scaled = value if scale == 1 else str(_whole(-1)(value) * scale)
+                log = log.but({known: scaled})
+            except ValueError as error:
+                why = str(error) if key == known else f"{key}: {error}"
+                raise _wrong(name, number, why) from error
+        else:
+            raise _wrong(name, number, f"{key} is no property of a broker{_near(key)}")
+    if values["zookeeper.connect"] is None:
+        raise WrongProperties(f"{name}: zookeeper.connect is missing; write zookeeper.connect=H:P")
+    if values["log.dirs"] is None and values["log.dir"] is None:
+        raise WrongProperties(f"{name}: log.dirs is missing; write log.dirs=FOLDER[,FOLDER]")
+    given = {key: value for key, (_, value) in lines.items()}
+    return BrokerProperties(release, values, log, given)
+
+
+def _near(key: str) -> str:
+    names = sorted({*KNOWN, *LOG_KEYS, *SHORTER})
+    close = difflib.get_close_matches(key, names, n=1, cutoff=0.4)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _wrong(name: str, number: int, why: str) -> WrongProperties:
+    return WrongProperties(f"{name}:{number}: {why}")

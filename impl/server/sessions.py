@@ -1,0 +1,95 @@
+"""Sessions by ``zookeeper.connect``: a real ZooKeeper, or an embedded one in a process of its own.
+
+``127.0.0.1:2181`` is a real one; ``embedded@127.0.0.1:2181`` the other. Ports are used by several
+threads of a broker, so each is locked.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+
+from impl.server.embedded import EmbeddedClient
+from impl.zookeeper.port import OpOutcome, Port
+from impl.zookeeper.znode import ANY_VERSION, Created, Event, Op, Znode
+
+EMBEDDED = "embedded@"
+
+
+def open_session(connect: str, timeout_ms: int, answer_ms: int = 10_000) -> Port:
+    """A new session. ConnectionLoss if nobody answers; ValueError for an address that is none."""
+    if connect.startswith(EMBEDDED):
+        host, _, port = connect.removeprefix(EMBEDDED).rpartition(":")
+        if not host or not port.isdecimal():
+            raise ValueError(f"an embedded ZooKeeper is named {EMBEDDED}HOST:PORT, not {connect}")
+        return SharedPort(EmbeddedClient((host, int(port)), timeout_ms, answer_ms))
+    from impl.zookeeper.real import RealSession
+
+    logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # what matters is raised
+    return SharedPort(RealSession(connect, timeout_ms, answer_ms))
+
+
+class SharedPort:
+    """A ``Port`` for several threads: one operation at a time."""
+
+    def __init__(self, port: Port) -> None:
+        self._port = port
+        self._lock = threading.RLock()
+
+    @property
+    def session(self) -> int:
+        """The id of the session."""
+        return self._port.session
+
+    @property
+    def alive(self) -> bool:
+        """False once the client knows that its session has expired."""
+        return self._port.alive
+
+    def create(
+        self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
+    ) -> Created:
+        """As the port does."""
+        with self._lock:
+            return self._port.create(path, data, ephemeral, sequential)
+
+    def get(self, path: str, watch: bool = False) -> Znode:
+        """As the port does."""
+        with self._lock:
+            return self._port.get(path, watch)
+
+    def exists(self, path: str, watch: bool = False) -> Znode | None:
+        """As the port does."""
+        with self._lock:
+            return self._port.exists(path, watch)
+
+    def children(self, path: str, watch: bool = False) -> list[str]:
+        """As the port does."""
+        with self._lock:
+            return self._port.children(path, watch)
+
+    def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
+        """As the port does."""
+        with self._lock:
+            return self._port.set_data(path, data, version)
+
+    def delete(self, path: str, version: int = ANY_VERSION) -> None:
+        """As the port does."""
+        with self._lock:
+            self._port.delete(path, version)
+
+    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+        """As the port does."""
+        with self._lock:
+            return self._port.multi(ops)
+
+    def events(self) -> list[Event]:
+        """As the port does."""
+        with self._lock:
+            return self._port.events()
+
+    def close(self) -> None:
+        """As the port does."""
+        with self._lock:
+            self._port.close()

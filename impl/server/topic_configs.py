@@ -1,0 +1,84 @@
+"""What is set for topics of their own, as ``/config/topics`` says, kept up to date by notices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from impl.log import LogConfig
+from impl.log.config import FIELDS
+from impl.znodes import MalformedZnode, decode_config, decode_config_change, paths
+from impl.znodes.client import ZnodeClient
+
+
+class UncleanTopics(Mapping[str, bool]):
+    """Topics whose own configuration speaks of unclean elections; read when it is asked for."""
+
+    def __init__(self, configs: TopicConfigs, client: Callable[[], ZnodeClient]) -> None:
+        self.configs = configs
+        self.client = client
+
+    def __getitem__(self, topic: str) -> bool:
+        self.configs.read(self.client(), topic)
+        return self.configs.overrides[topic]["unclean.leader.election.enable"] == "true"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.configs.overrides)
+
+    def __len__(self) -> int:
+        return len(self.configs.overrides)
+
+
+class TopicConfigs:
+    """Overrides by topic. ``trouble`` is told of a znode that cannot be read."""
+
+    def __init__(self, trouble: Callable[[str], None]) -> None:
+        self.trouble = trouble
+        self.overrides: dict[str, dict[str, str]] = {}
+
+    def read_all(self, client: ZnodeClient) -> None:
+        """Every topic's, at the start of a session."""
+        for topic in client.names(f"{paths.CONFIG}/topics"):
+            self.read(client, topic)
+
+    def read(self, client: ZnodeClient, topic: str) -> None:
+        """One topic's; without a znode nothing is set."""
+        node = client.read(paths.config("topics", topic))
+        try:
+            found = {} if node is None else decode_config("topics", topic, node.data)
+        except MalformedZnode as error:
+            self.trouble(f"{error}; the topic goes on with what was set before")
+            found = self.overrides.get(topic, {})
+        self.overrides[topic] = found
+
+    def heard(self, client: ZnodeClient, name: str) -> str | None:
+        """A notice below ``/config/changes``; the topic that it is about, if it is about one."""
+        path = f"{paths.CONFIG_CHANGES}/{name}"
+        node = client.read(path)
+        if node is None:
+            return None
+        try:
+            kind, entity = decode_config_change(path, node.data)
+        except MalformedZnode as error:
+            self.trouble(str(error))
+            return None
+        if kind != "topics":
+            return None
+        self.read(client, entity)
+        return entity
+
+    def min_isr(self, topic: str, default: int) -> int:
+        """min.insync.replicas."""
+        text = self.overrides.get(topic, {}).get("min.insync.replicas", "")
+        return int(text) if text.isdecimal() else default
+
+    def log_config(self, topic: str, config: LogConfig) -> LogConfig:
+        """A log's configuration with the topic's own properties; what is wrong counts as unset."""
+        known = {
+            name: value for name, value in self.overrides.get(topic, {}).items() if name in FIELDS
+        }
+        for name, value in known.items():
+            try:
+                config = config.but({name: value})
+            except ValueError as error:
+                self.trouble(f"topic {topic}: {error}")
+        return config

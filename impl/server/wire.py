@@ -1,0 +1,209 @@
+"""Messages between processes: frames over loopback sockets, a header in JSON and bytes behind it.
+
+A frame is two lengths (4 bytes each, big endian), the header, the body. Requests and answers go
+in turn on one connection: a sender that hears nothing in time closes it, so an answer can never be
+taken for that of another question. Kafka's own protocol is not spoken here: what matters is who
+says what to whom, and that a process can be killed or stopped at any moment.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import socketserver
+import struct
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+LARGEST = 100 << 20
+"""``socket.request.max.bytes``: a frame beyond it ends the connection."""
+
+_LENGTHS = struct.Struct(">II")
+Address = tuple[str, int]
+
+
+class Message(NamedTuple):
+    """A header and what comes behind it."""
+
+    head: dict[str, Any]
+    body: bytes = b""
+
+
+class Disconnected(OSError):
+    """The other side is not there, went away, or said nothing in time."""
+
+
+def send(connection: socket.socket, message: Message) -> None:
+    """Send one frame whole."""
+    head = json.dumps(message.head, separators=(",", ":")).encode()
+    connection.sendall(_LENGTHS.pack(len(head), len(message.body)) + head + message.body)
+
+
+def receive(connection: socket.socket) -> Message | None:
+    """The next frame; None where the other side ended between two. Disconnected for anything else
+    that is no frame.
+    """
+    lengths = _read(connection, _LENGTHS.size, may_end=True)
+    if not lengths:
+        return None
+    head_size, body_size = _LENGTHS.unpack(lengths)
+    if head_size + body_size > LARGEST:
+        raise Disconnected(f"a frame of {head_size + body_size} bytes; {LARGEST} is the most")
+    try:
+        head = json.loads(_read(connection, head_size))
+    except ValueError as error:
+        raise Disconnected("the header of a frame is no JSON") from error
+    if not isinstance(head, dict):
+        raise Disconnected("the header of a frame is no JSON object")
+    return Message(head, _read(connection, body_size))
+
+
+def _read(connection: socket.socket, size: int, may_end: bool = False) -> bytes:
+    parts: list[bytes] = []
+    missing = size
+    while missing:
+        part = connection.recv(min(missing, 1 << 20))
+        if not part:
+            if may_end and not parts:
+                return b""
+            raise Disconnected("the connection ended within a frame")
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)
+
+
+class Connection:
+    """A client's side: connected when first used, and again after it broke."""
+
+    def __init__(self, address: Address, timeout_s: float = 30.0) -> None:
+        self.address = address
+        self.timeout_s = timeout_s
+        self._socket: socket.socket | None = None
+        self._closed = False
+        self._turn = threading.Lock()
+
+    def ask(
+        self, head: dict[str, Any], body: bytes = b"", timeout_s: float | None = None
+    ) -> Message:
+        """Send a request and wait for its answer; Disconnected, and then nobody knows whether it
+        was heard.
+        """
+        with self._turn:
+            patience = self.timeout_s if timeout_s is None else timeout_s
+            try:
+                connection = self._connected(patience)
+                connection.settimeout(patience)
+                send(connection, Message(head, body))
+                answer = receive(connection)
+                if answer is None:
+                    raise Disconnected("the connection ended before the answer came")
+            except OSError as error:
+                self._drop()
+                if isinstance(error, Disconnected):
+                    raise
+                host, port = self.address
+                raise Disconnected(f"{host}:{port}: {error or type(error).__name__}") from error
+            return answer
+
+    def _connected(self, patience_s: float) -> socket.socket:
+        if self._closed:
+            raise Disconnected("the connection was closed on this side")
+        if self._socket is None:
+            self._socket = socket.create_connection(self.address, timeout=min(patience_s, 5.0))
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return self._socket
+
+    def _drop(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def close(self) -> None:
+        """End it for good, from any thread; whoever waits for an answer is Disconnected."""
+        self._closed = True
+        connection = self._socket
+        if connection is not None:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                connection.close()
+
+
+Answer = Callable[[dict[str, Any], bytes], Message]
+
+
+class Listener:
+    """A server: every connection is answered in a thread of its own, in order.
+
+    OSError if the port is taken. ``trouble`` is told of what a handler could not deal with.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        answer: Answer,
+        trouble: Callable[[BaseException], None] = lambda error: None,
+    ) -> None:
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+        listener = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                listener._serve(self.request, answer, trouble)
+
+        self._server = _Server(address, Handler)
+        self.address: Address = self._server.server_address[:2]  # type: ignore[assignment]
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.05,), name="acceptor", daemon=True
+        )
+
+    def start(self) -> None:
+        """Let clients in."""
+        self._thread.start()
+
+    def _serve(
+        self, connection: socket.socket, answer: Answer, trouble: Callable[[BaseException], None]
+    ) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with self._lock:
+            self._open.add(connection)
+        try:
+            while not self._stopped:
+                request = receive(connection)
+                if request is None:
+                    return
+                try:
+                    reply = answer(request.head, request.body)
+                except Exception as error:
+                    trouble(error)
+                    text = f"{type(error).__name__}: {error}"
+                    reply = Message({"error": "UNKNOWN_SERVER_ERROR", "message": text})
+                send(connection, reply)
+        except OSError:
+            return  # the client went away; it will connect again if it wants something
+        finally:
+            with self._lock:
+                self._open.discard(connection)
+
+    def close(self) -> None:
+        """Let nobody in any more, and end what is open."""
+        self._stopped = True
+        if self._thread.is_alive():
+            self._server.shutdown()
+        self._server.server_close()
+        with self._lock:
+            for connection in self._open:
+                try:
+                    connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    continue
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64

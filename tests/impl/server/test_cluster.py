@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from impl.server.clients import ClientError, Consumer, Producer
+from impl.server.cluster import Cluster, ClusterError, lock_folder, new_state
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes.client import ZnodeClient
+from tests.impl.server.conftest import SETTINGS, Start
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if holds():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def registered(client: ZnodeClient) -> LeaderIsrAndControllerEpoch:
+    found = client.state(TopicPartition("t", 0))
+    assert found is not None
+    return found
+
+
+def values(cluster: Cluster, topic: str, partition: int = 0) -> list[bytes | None]:
+    with Consumer(cluster.addresses()) as consumer:
+        consumer.partitions(topic, time.monotonic() + 10)
+        return [record.value for record in consumer.read_all(topic, partition)]
+
+
+def test_what_was_acknowledged_survives_its_leaders_sudden_end_and_a_restart(start: Start):
+    cluster = start(3)
+    client = ZnodeClient(cluster.session(), cluster.release)
+    client.create_topic("t", {0: [1, 2, 3]})
+
+    with Producer(cluster.addresses()) as producer:
+        sent = [b"%d" % number for number in range(20)]
+        producer.send("t", sent[:10])
+        cluster.kill(1)
+        producer.send("t", sent[10:])
+    after_the_kill = registered(client)
+    cluster.start()
+    rejoined = eventually(lambda: set(registered(client).isr) == {1, 2, 3})
+    read = values(cluster, "t")
+    cluster.stop()
+    cluster.start()
+    again = values(cluster, "t")
+
+    assert after_the_kill.leader != 1
+    assert 1 not in after_the_kill.isr
+    assert rejoined
+    assert read == again == sent
+    client.port.close()
+
+
+def test_too_small_an_isr_refuses_a_record_that_all_must_have(start: Start):
+    cluster = start(2, min_insync_replicas="2")
+    client = ZnodeClient(cluster.session(), cluster.release)
+    client.create_topic("t", {0: [1, 2]})
+
+    with Producer(cluster.addresses(), timeout_s=2) as producer:
+        producer.send("t", [b"both"])
+        cluster.kill(2)
+        assert eventually(lambda: registered(client).isr == (1,))
+        with pytest.raises(ClientError) as refused:
+            producer.send("t", [b"one alone"])
+
+    assert refused.value.code == "NOT_ENOUGH_REPLICAS"
+    assert values(cluster, "t") == [b"both"]
+    client.port.close()
+
+
+def test_a_corrupt_segment_takes_its_partition_offline_and_the_rest_goes_on(start: Start):
+    cluster = start(1)
+    client = ZnodeClient(cluster.session(), cluster.release)
+    client.create_topic("t", {0: [1], 1: [1]})
+    with Producer(cluster.addresses()) as producer:
+        for partition in (0, 1):
+            producer.send("t", [b"x"], partition=partition)
+    cluster.stop()
+
+    path = cluster.folder / "broker1" / "data" / "t-0" / "leader-epoch-checkpoint"
+    path.write_text("0\nmany\n")
+    cluster.start()
+
+    assert values(cluster, "t", 1) == [b"x"]
+    told = (cluster.folder / "logs" / "broker1" / "server.log").read_text()
+    assert "Partition t-0 is offline" in told
+    assert "leader-epoch-checkpoint" in told
+    client.port.close()
+
+
+def test_a_second_process_on_one_directory_is_refused(start: Start, tmp_path: Path):
+    cluster = start(1)
+    twin = new_state([1], "2.3", cluster.state.connect, settings=SETTINGS)
+    twin.ports = {1: new_state([1]).ports[1]}
+    other = Cluster.create(tmp_path / "other", twin)
+    (tmp_path / "other" / "broker1").mkdir()
+    (tmp_path / "other" / "broker1" / "data").symlink_to(cluster.folder / "broker1" / "data")
+
+    with pytest.raises(ClusterError) as refused:
+        other.start(15)
+    with lock_folder(cluster.folder), pytest.raises(ClusterError, match="is being changed by"):
+        with lock_folder(cluster.folder):
+            pass
+
+    assert "another broker uses this directory" in str(refused.value)
+    assert not other.running()
+
+
+def test_a_start_that_fails_leaves_nothing_running(tmp_path: Path):
+    state = new_state([1, 2], settings=SETTINGS)
+    state.ports[2] = state.ports[1]
+    cluster = Cluster.create(tmp_path / "c", state)
+
+    with pytest.raises(ClusterError, match=r"broker\d ended at once; it said: .*Address already"):
+        cluster.start()
+
+    assert cluster.running() == []
+
+
+def test_a_broker_without_an_id_gets_one_and_keeps_it(start: Start):
+    cluster = start(1)
+    cluster.state.settings["broker.id"] = "-1"
+    cluster.stop_broker(1)
+    for left in (cluster.folder / "broker1" / "data").iterdir():
+        left.unlink()
+
+    cluster._launch("broker1", 20)
+    client = ZnodeClient(cluster.session(), cluster.release)
+    generated = eventually(lambda: list(client.brokers()) == [1001])
+    cluster.stop_broker(1)
+    cluster._launch("broker1", 20)
+    kept = eventually(lambda: list(client.brokers()) == [1001])
+
+    assert generated
+    assert kept
+    client.port.close()

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from impl.server.embedded import EmbeddedClient, EmbeddedServer
+from impl.zookeeper.errors import (
+    BadVersion,
+    ConnectionLoss,
+    NodeExists,
+    NoNode,
+    SessionExpired,
+    ZooKeeperError,
+)
+from impl.zookeeper.port import Port
+from impl.zookeeper.session import EmbeddedSession
+from impl.zookeeper.store import ZooKeeper
+from impl.zookeeper.znode import Check, Create, Delete, Event, EventType, SetData
+
+
+class Running:
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        self.server = EmbeddedServer(("127.0.0.1", port), folder)
+        self.thread = threading.Thread(target=self.server.serve)
+        self.thread.start()
+        self.address = self.server.listener.address
+
+    def stop(self) -> None:
+        self.server.stop()
+        self.thread.join(5)
+        assert not self.thread.is_alive()
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    found = Running(tmp_path)
+    yield found
+    found.stop()
+
+
+def told(port: Port) -> list[object]:
+    """One history, with whatever each operation answers."""
+    me = port.session
+    steps = [
+        lambda: port.create("/a", "one").path,
+        lambda: port.create("/a", "two"),
+        lambda: port.create("/a/b", "", ephemeral=True).znode.version,
+        lambda: port.create("/a/n_", "", sequential=True).path,
+        lambda: port.children("/a", watch=True),
+        lambda: port.get("/a", watch=True).data,
+        lambda: port.set_data("/a", "three", 0).version,
+        lambda: port.set_data("/a", "four", 0),
+        lambda: port.exists("/none", watch=True),
+        lambda: port.multi([Check("/a", 1), Create("/none", "x", me), SetData("/a", "z", 1)]),
+        lambda: port.multi([Delete("/a/b"), Check("/a", 7), Delete("/none")]),
+        lambda: port.delete("/a/b"),
+        lambda: port.get("/a/b"),
+        lambda: [tuple(event) for event in port.events()],
+        lambda: port.events(),
+    ]
+    answers: list[object] = []
+    for step in steps:
+        try:
+            answer: object = step()
+        except ZooKeeperError as error:
+            answer = (type(error), str(error))
+        if isinstance(answer, list):
+            answer = [(type(o), str(o)) if isinstance(o, ZooKeeperError) else o for o in answer]
+        answers.append(answer)
+    return answers
+
+
+def test_behind_a_socket_it_answers_as_it_does_in_memory(running: Running):
+    client = EmbeddedClient(running.address, 5000)
+
+    there, here = told(client), told(EmbeddedSession(ZooKeeper()))
+    client.close()
+
+    assert there == here
+    assert {NodeExists, BadVersion, NoNode} <= {one[0] for one in here if isinstance(one, tuple)}
+
+
+def test_a_session_that_is_silent_for_too_long_expires_and_others_are_told(running: Running):
+    silent, watching = EmbeddedClient(running.address, 300), EmbeddedClient(running.address, 5000)
+    silent.create("/mine", "", ephemeral=True)
+    watching.exists("/mine", watch=True)
+
+    silent._over.set()  # its heart stops, as that of a stopped process
+    deadline = time.monotonic() + 5
+    events: list[Event] = []
+    while not events and time.monotonic() < deadline:
+        events = watching.events()
+        time.sleep(0.02)
+
+    assert events == [Event(EventType.DELETED, "/mine")]
+    silent._over.clear()
+    with pytest.raises(SessionExpired):
+        silent.get("/")
+    assert not silent.alive
+    watching.close()
+
+
+def test_what_was_written_is_there_when_it_starts_again_and_sessions_are_over(tmp_path: Path):
+    first = Running(tmp_path)
+    client = EmbeddedClient(first.address, 5000)
+    client.create("/kept", "a")
+    client.set_data("/kept", "b")
+    owned = client.create("/gone", "", ephemeral=True).znode
+    first.stop()
+
+    second = Running(tmp_path)
+    again = EmbeddedClient(second.address, 5000)
+    kept, gone = again.get("/kept"), again.exists("/gone")
+    newer = again.create("/later", "").znode
+    sessions = client.session, again.session
+    again.close()
+    client.close()
+    second.stop()
+
+    assert (kept.data, kept.version) == ("b", 1)
+    assert gone is None
+    assert newer.czxid > owned.czxid
+    assert sessions[1] > sessions[0]
+
+
+def test_where_nobody_listens_the_connection_is_lost(tmp_path: Path):
+    gone = Running(tmp_path)
+    gone.stop()
+
+    with pytest.raises(ConnectionLoss):
+        EmbeddedClient(gone.address, 5000)

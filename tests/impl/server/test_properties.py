@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+
+from impl.releases import Release
+from impl.server.properties import WrongProperties, parse_properties
+
+NEEDED = "zookeeper.connect=h:1\nlog.dirs=a, b\n"
+
+
+def read(text: str, version: str = "2.3"):
+    return parse_properties("server.properties", NEEDED + text, Release.of(version))
+
+
+def test_defaults_are_those_of_the_release():
+    old, new = read("", "0.11"), read("", "2.7")
+
+    assert not old.truth("delete.topic.enable")
+    assert new.truth("delete.topic.enable")
+    assert old.whole("replica.lag.time.max.ms") == 10_000
+    assert new.whole("replica.lag.time.max.ms") == 30_000
+    assert read("", "0.10").truth("unclean.leader.election.enable")
+
+
+def test_kafkas_names_are_understood():
+    told = read(
+        "broker.id=7\n# a comment\nbroker.rack = east\nlisteners=PLAINTEXT://127.0.0.1:9093\n"
+        "log.segment.bytes=1000\nlog.message.timestamp.type=LogAppendTime\nlog.retention.hours=2\n"
+        "log.index.interval.bytes=10\nmin.insync.replicas=2\nauto.leader.rebalance.enable=false\n"
+        "leader.imbalance.per.broker.percentage=5\n"
+        "replica.high.watermark.checkpoint.interval.ms=100\n"
+    )
+
+    assert (told.whole("broker.id"), told.text("broker.rack")) == (7, "east")
+    assert told.log_dirs == ["a", "b"]
+    assert told.address == ("127.0.0.1", 9093)
+    assert told.log.segment_bytes == 1000
+    assert told.log.retention_ms == 2 * 3_600_000
+    assert told.log.message_timestamp_type == "LogAppendTime"
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("min.insync.replica=2", "server.properties:3: min.insync.replica is no property of a "
+         "broker; did you mean min.insync.replicas?"),
+        ("broker.id=one", "server.properties:3: broker.id is a whole number, not 'one'"),
+        ("broker.id=-2", "server.properties:3: broker.id is -1 or more, not '-2'"),
+        ("delete.topic.enable=yes", "server.properties:3: delete.topic.enable is true or false, "
+         "not 'yes'"),
+        ("log.segment.bytes=1", "server.properties:3: log.segment.bytes is 14 or more, not 1"),
+        ("log.message.timestamp.type=Now", "server.properties:3: log.message.timestamp.type is "
+         "CreateTime or LogAppendTime, not 'Now'"),
+        ("listeners=SSL://h:1", "server.properties:3: listeners is one listener such as "
+         "PLAINTEXT://127.0.0.1:9092, not 'SSL://h:1'"),
+        ("nonsense", "server.properties:3: 'nonsense' is no property; write name=value"),
+        ("segment.bytes=100", "server.properties:3: segment.bytes is no property of a broker; did "
+         "you mean log.segment.bytes?"),
+        ("inter.broker.protocol.version=2.7", "server.properties:3: inter.broker.protocol.version "
+         "is 2.6 or older: leaders write ISRs to ZooKeeper here, as up to there, not '2.7'"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_file_and_line(line: str, message: str):
+    with pytest.raises(WrongProperties) as refused:
+        read(line)
+
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize("text, name", [("log.dirs=a", "zookeeper.connect"),
+                                        ("zookeeper.connect=h:1", "log.dirs")])  # fmt: skip
+def test_what_has_no_default_must_be_said(text: str, name: str):
+    with pytest.raises(WrongProperties, match=f"p: {name} is missing"):
+        parse_properties("p", text, Release.of("2.3"))
