@@ -48,6 +48,7 @@ class TraceReport:
     events: int = 0
     accepted: int = 0
     silent: int = 0
+    hidden: int = 0  # steps that no line shows: in partial traces only
     fired: dict[str, int] = field(default_factory=dict)
     findings: list[Misfit] = field(default_factory=list)
 

@@ -6,11 +6,16 @@ from conformance.pipeline.findings import Finding
 from conformance.pipeline.report import TraceResult
 
 
-def replayed(path: str) -> TraceResult:
-    """Replay one trace; what did not fit takes the form of every other finding."""
+def replayed(path: str, hidden: int | None = None) -> TraceResult:
+    """Replay one trace; what did not fit takes the form of every other finding.
+
+    A trace whose header says that parts are missing is searched for a run that fits; `hidden` then
+    overrides how many steps may be missing before a line.
+    """
+    from conformance.partial import check_partial, is_partial
     from conformance.replay import check_trace
 
-    report = check_trace(path)
+    report = check_partial(path, hidden) if is_partial(path) else check_trace(path)
     return TraceResult(
         file=path,
         verdict=report.verdict,
@@ -31,6 +36,7 @@ def replayed(path: str) -> TraceResult:
         coverage={
             "accepted": report.accepted,
             "silent": report.silent,
+            "hidden": report.hidden,
             "fired": dict(sorted(report.fired.items())),
         },
     )

@@ -1,0 +1,93 @@
+"""Laws that every step keeps, whatever is hidden: what two lines show may break them at once.
+
+A search cannot try every choice of eight hidden steps. Where what was seen breaks a law, no run
+fits, and nothing need be searched. Each law is held against every edge of complete small spaces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from model.language.sparse import Index
+from specs.partial.moves import Moves
+from specs.partial.ways import Line
+
+BY_ONE = ("zk.epoch", "zk.leader_epoch", "zk.version", "next_record")
+"""No step lowers these, and none raises them by more than one."""
+
+NEVER_FALLS = (*BY_ONE, "zk.state_epoch")
+"""No step lowers these."""
+
+ONE_LEADER = ("zk.leader_epoch", "zk.leader")
+"""While the first stays, so does the second."""
+
+WRITTEN = ("zk.version", ("zk.leader", "zk.leader_epoch", "zk.isr", "zk.state_epoch"))
+"""While the first stays, so do the others."""
+
+CHANGES: dict[str, dict[str, tuple[int, ...]]] = {
+    "controller_elects_leader": {"zk.isr": (0,)},
+    "controller_removes_replica": {"zk.leader": (0,), "zk.isr": (0,)},
+    "leader_shrinks_isr": {"zk.leader": (), "zk.leader_epoch": (), "zk.isr": (0,)},
+    "leader_expands_isr": {"zk.leader": (), "zk.leader_epoch": (), "zk.isr": (1,)},
+}
+"""What these steps change cells to; of a field that is not named, anything."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A law, and the line where what is seen breaks it."""
+
+    line: int
+    rule: str
+    why: str
+    allowed: str
+
+
+def broken_law(lines: list[Line], moves: Moves, hidden: int) -> Broken | None:
+    """The first law that two lines break together; the first line is the initial state."""
+    falls = {moves.numbers[name]: name for name in NEVER_FALLS}
+    epoch, leader = (moves.numbers[name] for name in ONE_LEADER)
+    version = moves.numbers[WRITTEN[0]]
+    parts = {moves.numbers[name]: name for name in WRITTEN[1]}
+    last: dict[int, tuple[int, int, int]] = {}
+    led: tuple[int, int, int] | None = None
+    written: tuple[int, int, dict[tuple[int, Index], int]] | None = None
+    for at, line in enumerate(lines):
+        shown = {(number, index): code for number, index, code in line.cells}
+        for number, name in falls.items():
+            code = shown.get((number, ()))
+            if code is None:
+                continue
+            if number in last:
+                seen_at, before, number_before = last[number]
+                most = before + (at - seen_at) * (hidden + 1)
+                was = f"{name} is {code}, and was {before} at line {number_before}"
+                if code < before:
+                    return Broken(line.number, f"{name} never goes back", was, f"{before} or more")
+                if name in BY_ONE and code > most:
+                    allowed = f"{before} to {most}"
+                    return Broken(line.number, f"{name} grows by one a step", was, allowed)
+            last[number] = at, code, line.number
+        told = shown.get((epoch, ())), shown.get((leader, ()))
+        if told[0] is not None and told[1] is not None:
+            if led is not None and led[0] == told[0] and led[1] != told[1]:
+                return Broken(
+                    line.number, "a leader epoch has one leader",
+                    f"zk.leader is {told[1] or 'none'} in leader epoch {told[0]}, and was "
+                    f"{led[1] or 'none'} at line {led[2]}", str(led[1] or "none"),
+                )  # fmt: skip
+            led = told[0], told[1], line.number
+        now = shown.get((version, ()))
+        if now is not None:
+            state = {cell: code for cell, code in shown.items() if cell[0] in parts}
+            if written is not None and written[0] == now:
+                for cell, code in state.items():
+                    if written[2].get(cell, code) != code:
+                        return Broken(
+                            line.number, "the state changes with its version only",
+                            f"{parts[cell[0]]} differs from line {written[1]}, and zk.version is "
+                            f"{now} at both", f"{parts[cell[0]]} as it was",
+                        )  # fmt: skip
+                state = {**written[2], **state}
+            written = now, line.number, state
+    return None

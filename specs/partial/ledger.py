@@ -1,0 +1,112 @@
+"""One state that steps change in place and that can be taken back, change by change.
+
+The state is sparse, as the twin's is: field -> {index -> code}, and what is blank is left out.
+`mark` and `undo` make trying a step as cheap as what it changes, however long the logs are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from model.language.sparse import Index, SparseState
+
+Change = tuple[int, Index, Any]
+"""(number of the field, index, code)."""
+
+_WORD = (1 << 64) - 1
+
+
+class Ledger:
+    """The state, and how it came to be.
+
+    `fields` names the fields by number, with the blank code of each; `logs` says of a field that
+    is the end of a log which fields hold its records: those at and above the end do not exist.
+    """
+
+    def __init__(self, fields: list[tuple[str, Any]], logs: dict[int, list[int]]) -> None:
+        self.names = [name for name, _ in fields]
+        self.blanks = [blank for _, blank in fields]
+        self.logs = logs
+        self.cells: list[dict[Index, Any]] = [{} for _ in fields]
+        self.journal: list[Change] = []
+        self._sum = 0
+
+    @property
+    def key(self) -> int:
+        """Equal for equal states: the sum of two hashes of 64 bits for each cell that is not blank.
+
+        Two states that differ have the same key with a chance of about one in 2^128.
+        """
+        return self._sum
+
+    def load(self, state: SparseState) -> None:
+        """Become a state; what was done before can no longer be taken back."""
+        for cells in self.cells:
+            cells.clear()
+        self.journal.clear()
+        self._sum = 0
+        numbers = {name: number for number, name in enumerate(self.names)}
+        for name, cells in state.items():
+            if name in numbers:
+                for index, code in cells.items():
+                    self._put(numbers[name], index, code)
+
+    def state(self) -> SparseState:
+        """A copy, as the twin and its explanations know states."""
+        return {
+            name: dict(cells)
+            for name, cells in sorted(zip(self.names, self.cells, strict=True))
+            if cells
+        }
+
+    def read(self, number: int, index: Index) -> Any:
+        """The code of a cell."""
+        return self.cells[number].get(index, self.blanks[number])
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        """All changes of one step."""
+        for number, index, code in changes:
+            before = self.cells[number].get(index, self.blanks[number])
+            if before == code:
+                continue
+            self.journal.append((number, index, before))
+            self._put(number, index, code)
+            if number in self.logs and code < before:
+                self._cut(number, index, code, before)
+
+    def _cut(self, number: int, index: Index, end: int, before: int) -> None:
+        for part in self.logs[number]:
+            cells, blank = self.cells[part], self.blanks[part]
+            for offset in range(end, before):
+                at = (*index, offset)
+                if at in cells:
+                    self.journal.append((part, at, cells[at]))
+                    self._put(part, at, blank)
+
+    def _put(self, number: int, index: Index, code: Any) -> None:
+        cells, blank = self.cells[number], self.blanks[number]
+        before = cells.get(index, blank)
+        if before != blank:
+            self._sum = (self._sum - _hash(number, index, before)) & (_WORD << 64 | _WORD)
+        if code == blank:
+            cells.pop(index, None)
+        else:
+            cells[index] = code
+            self._sum = (self._sum + _hash(number, index, code)) & (_WORD << 64 | _WORD)
+
+    def mark(self) -> int:
+        """Where the journal stands now."""
+        return len(self.journal)
+
+    def undo(self, mark: int) -> None:
+        """Take back everything since a mark, the last change first."""
+        journal = self.journal
+        while len(journal) > mark:
+            self._put(*journal.pop())
+
+
+def _hash(number: int, index: Index, code: Any) -> int:
+    # Integers and tuples of them hash alike in every process, so that a search repeats exactly.
+    one, other = hash((number, index, int(code))), hash((int(code), 7919, index, number))
+    return (one & _WORD) << 64 | (other & _WORD)

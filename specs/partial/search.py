@@ -1,0 +1,253 @@
+"""A run of the model that fits lines with parts missing: depth-first, remembering what failed.
+
+Between two lines there may be hidden steps, up to a limit. What is judged is the accepted path
+alone: a line holds as soon as one run to it goes on to the end. The search says `holds` with that
+run, `broken` where everything was tried, and `unknown` where a limit ended it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from model.language.sparse import SparseState
+from specs.partial.guided import Changes, Fuel, OutOfBudget, Step
+from specs.partial.moves import Moves
+from specs.partial.ways import MOST_HIDDEN, Line, Ways
+from specs.verdict import Verdict
+
+MOST_TRIED = 50_000
+"""Steps that one trace may cost beyond those of its lines before the answer is unknown."""
+
+MOST_FOR_A_REPAIR = 40
+"""Steps that may be tried at one earlier line to bring about what a later one lacks."""
+
+FAR_BACK = 120
+"""Lines that are looked back over for that."""
+
+
+@dataclass
+class Found:
+    """The answer, and the run that fits, or how far one came."""
+
+    verdict: Verdict
+    reached: int
+    """Lines that some run fits, counted from the first."""
+    steps: list[tuple[int, Step, bool]] = field(default_factory=list)
+    """(number of the line before which or at which it was, step, was it hidden)."""
+    tried: int = 0
+    why: str = ""
+
+
+class Open(NamedTuple):
+    """A line whose ways are being tried."""
+
+    ways: Iterator[int]
+    start: int
+    """Where the path stood before it."""
+    key: int
+    """The state before it."""
+    mark: int
+
+
+class Search(Ways):
+    """Looks for a run; one search for one trace.
+
+    `changes` says what some steps can bring about at all; it only spares attempts, and what is not
+    found with it is never called broken unless everything was tried.
+    """
+
+    def __init__(
+        self, moves: Moves, hidden: int = MOST_HIDDEN, tried: int = MOST_TRIED,
+        changes: Changes = MappingProxyType({}),
+    ) -> None:  # fmt: skip
+        super().__init__(moves, hidden, tried, changes)
+        self._budget = tried
+        self._dead: dict[int, set[int]] = {}
+        self._open: list[Open] = []
+        self.furthest: tuple[int, SparseState] | None = None
+
+    # -- the trace ------------------------------------------------------------------------------
+
+    def find(self, lines: list[Line]) -> Found:
+        """A run over all lines. The ledger is left where the furthest run stands."""
+        self._lines, self._slacks = lines, _slacks(lines, self.hidden)
+        path = self.guide.path
+        spans: list[tuple[int, int]] = []
+        self._open.clear()
+        verdict, why = Verdict.HOLDS, ""
+        try:
+            verdict = self._deepen(lines, spans)
+            if verdict is Verdict.UNKNOWN:
+                why = "not every choice of hidden steps was tried"
+        except OutOfBudget:
+            self.ledger.undo(self._open[-1].mark)
+            self._keep_furthest(len(spans))
+            verdict, why = Verdict.UNKNOWN, f"{self._budget:,} steps were tried"
+        steps: list[tuple[int, Step, bool]] = []
+        if verdict is Verdict.HOLDS:
+            ends = [start for start, _ in spans[1:]] + [len(path)]
+            for line, (start, hidden), end in zip(lines, spans, ends, strict=True):
+                steps += [
+                    (line.number, path[place], place < start + hidden)
+                    for place in range(start, end)
+                ]
+        reached = self.furthest[0] if self.furthest else 0
+        return Found(verdict, reached, steps, self._budget - self.guide.budget, why)
+
+    def _keep_furthest(self, at: int) -> None:
+        if self.furthest is None or at > self.furthest[0]:
+            self.furthest = at, self.ledger.state()
+
+    def _deepen(self, lines: list[Line], spans: list[tuple[int, int]]) -> Verdict:
+        """Line after line; where a line has no way left, the one before it takes another."""
+        path = self.guide.path
+        open_ways, tried = self._open, -1
+        while len(spans) < len(lines):
+            at = len(spans)
+            if len(open_ways) == at:
+                key = self.ledger.key
+                known = key in self._dead.get(at, ())
+                ways = iter(()) if known else self._ways(at)
+                open_ways.append(Open(ways, len(path), key, self.ledger.mark()))
+            ways, start, key, _ = open_ways[-1]
+            hidden = next(ways, None)
+            if hidden is not None:
+                spans.append((start, hidden))
+                tried = max(tried, at)
+                continue
+            self._keep_furthest(at)
+            if at > tried and self.hidden:
+                tried = at
+                if self._repair(at, spans):
+                    continue
+            open_ways.pop()
+            self._dead.setdefault(at, set()).add(key)
+            if not spans:
+                return Verdict.UNKNOWN if self._cut else Verdict.BROKEN
+            spans.pop()
+            self.guide.spend()
+        self.furthest = len(lines), {}
+        return Verdict.HOLDS
+
+    # -- hidden steps far back --------------------------------------------------------------------
+
+    def _repair(self, at: int, spans: list[tuple[int, int]]) -> bool:
+        """A line lacks what only an earlier moment allows: put hidden steps in there, and take
+        again what came since. What was still open since then is given up."""
+        path, ledger = self.guide.path, self.ledger
+        wishes = self._wishes(self._lines[at])
+        starts = [*(start for start, _ in spans), len(path)]
+        taken = [path[starts[i] : starts[i + 1]] for i in range(at)]
+        whole, end = list(path), ledger.mark()
+        for first in range(at - 1, max(-1, at - FAR_BACK), -1):
+            mark = self._open[first].mark
+            room = self.hidden - spans[first][1]
+            if room < 1:
+                continue
+            ledger.undo(mark)
+            del path[starts[first] :]
+            fuel = Fuel(MOST_FOR_A_REPAIR)
+            for move, arguments in wishes:
+                for _ in self.guide.achieve(move, arguments, min(room, 3), fuel):
+                    more = len(path) - starts[first]
+                    marks = self._again(first, at, taken)
+                    if marks is not None:
+                        before = self._open[first]
+                        marks[0] = before.key, before.mark
+                        self._commit(first, at, more, marks, taken, spans)
+                        return True
+            for step in whole[starts[first] :]:
+                self.moves.take(*step)
+                path.append(step)
+            assert ledger.mark() == end
+        return False
+
+    def _wishes(self, line: Line) -> list[Step]:
+        """Steps that write what the line lacks."""
+        guide, found = self.guide, dict[Step, None]()
+        for move, known in line.steps:
+            for arguments in guide.arguments(move, known):
+                found.update(dict.fromkeys(guide.helpers_of(move, arguments)[:8]))
+        if not line.steps:
+            for number, index, code in self.mismatches(line):
+                names = self.ledger.names
+                found.update(dict.fromkeys(guide.helpers(names[number], index, code)[:8]))
+        return list(found)[:16]
+
+    def _again(self, first: int, at: int, taken: list[list[Step]]) -> list[tuple[int, int]] | None:
+        """Take again the steps of the lines since `first`, and the line that lacked something.
+
+        Returns the key and where the journal stood before each line. None if it cannot be done;
+        then the ledger and the path are as they were.
+        """
+        mark, length = self.ledger.mark(), len(self.guide.path)
+        marks: list[tuple[int, int]] = []
+        for number in range(first, at + 1):
+            marks.append((self.ledger.key, self.ledger.mark()))
+            if number == at:
+                if next(self._directly(self._lines[at]), None) is not None:
+                    return marks
+                break
+            if not all(self._retake(step) for step in taken[number]):
+                break
+            if not self.fits(self._lines[number]):
+                break
+        self.ledger.undo(mark)
+        del self.guide.path[length:]
+        return None
+
+    def _retake(self, step: Step) -> bool:
+        move, arguments = step
+        if move.refusal(*arguments) >= 0:
+            return False
+        self.moves.take(move, arguments)
+        self.guide.path.append(step)
+        return True
+
+    def _commit(
+        self, first: int, at: int, more: int, marks: list[tuple[int, int]], taken: list[list[Step]],
+        spans: list[tuple[int, int]],
+    ) -> None:  # fmt: skip
+        """The run is another one since `first`."""
+        self._cut = True
+        place = spans[first][0]
+        hidden = [*(hidden for _, hidden in spans[first:]), 0]
+        hidden[0] += more
+        lengths = [len(steps) for steps in taken[first:]]
+        lengths[0] += more
+        del spans[first:]
+        del self._open[first:]
+        for mark, count, length in zip(marks, hidden, [*lengths, 0], strict=True):
+            spans.append((place, count))
+            key, before = mark
+            self._open.append(Open(self._anew(len(self._open), before, place), place, key, before))
+            place += length
+
+    def _anew(self, at: int, mark: int, place: int) -> Iterator[int]:
+        """The ways over a line that was taken again, should they be asked for."""
+        self.ledger.undo(mark)
+        del self.guide.path[place:]
+        yield from self._ways(at)
+
+
+def _slacks(lines: list[Line], hidden: int) -> list[int]:
+    """How many hidden steps may come before each line.
+
+    Lines that show the same, one after the other and without a step's name, ask for nothing: the
+    steps that may lie between them are put off until a line needs them.
+    """
+    found: list[int] = []
+    alike = 0
+    for at, line in enumerate(lines):
+        found.append(hidden * max(1, alike))
+        before = lines[at - 1] if at else None
+        same = before is not None and alike and _shown(before) == _shown(line)
+        alike = (alike + 1 if same else 1) if line.silent and not line.steps else 0
+    return found
+
+
+def _shown(line: Line) -> tuple[object, ...]:
+    return line.cells, line.whole, line.leading

@@ -1,0 +1,241 @@
+"""Ways over one line: its own step, hidden steps before it, and what it shows afterwards."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from model.language.sparse import Index
+from specs.partial.guided import Changes, Choice, Fuel, Guide, Step, Targets
+from specs.partial.moves import Move, Moves
+
+MOST_HIDDEN = 8
+"""Steps that may be missing before a line, unless told otherwise."""
+
+MOST_FOR_A_STEP = 90
+"""Steps that may be tried to bring one step about in one state."""
+
+MOST_FOR_A_LINE = 700
+"""Steps that may be tried for one line in one state."""
+
+MOST_WITH_A_PURPOSE = 12
+"""Hidden steps that are planned for one line at most."""
+
+BLIND_DEPTH = 1
+"""So many hidden steps are tried without a purpose too, one choice after the other."""
+
+Cell = tuple[int, Index, int]
+"""(number of the field, index, code)."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: which steps it may be, and what is seen after it.
+
+    `steps` is empty where the step is not known; `silent` says that it may also be no step of the
+    model. `whole` gives fields that have these cells and no others. Of `leading`, the second part
+    is seen only if the first holds.
+    """
+
+    number: int
+    steps: tuple[tuple[Move, Choice], ...] = ()
+    silent: bool = False
+    cells: tuple[Cell, ...] = ()
+    whole: tuple[tuple[int, tuple[tuple[Index, int], ...]], ...] = ()
+    leading: tuple[tuple[Cell, tuple[Cell, ...]], ...] = ()
+
+
+class Ways:
+    """What may happen at a line, in the state that the ledger is in.
+
+    A way is a generator's answer: the ledger and the guide's path show it until the next is asked
+    for. `_slacks` says how many hidden steps may come before each line.
+    """
+
+    def __init__(self, moves: Moves, hidden: int, tried: int, changes: Changes) -> None:
+        self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
+        self.guide = Guide(moves, tried, changes)
+        self._cut = False  # were choices left out that might have been the right ones?
+        self._lines: list[Line] = []
+        self._slacks: list[int] = []
+
+    # -- a line ---------------------------------------------------------------------------------
+
+    def mismatches(self, line: Line) -> list[Cell]:
+        """What is seen and is not so in the state as it is."""
+        read = self.ledger.read
+        found = [cell for cell in line.cells if read(cell[0], cell[1]) != cell[2]]
+        for (number, index, code), cells in line.leading:
+            if read(number, index) == code:
+                found += [cell for cell in cells if read(cell[0], cell[1]) != cell[2]]
+        for number, cells_there in line.whole:
+            expected, here = dict(cells_there), self.ledger.cells[number]
+            if expected != here:
+                blank = self.ledger.blanks[number]
+                found += [
+                    (number, index, expected.get(index, blank))
+                    for index in sorted(set(expected) | set(here))
+                    if expected.get(index, blank) != here.get(index, blank)
+                ]
+        return found
+
+    def fits(self, line: Line) -> bool:
+        """Is everything that the line shows so?"""
+        read = self.ledger.read
+        for number, index, code in line.cells:
+            if read(number, index) != code:
+                return False
+        return not (line.leading or line.whole) or not self.mismatches(line)
+
+    def _ways(self, at: int) -> Iterator[int]:
+        """Ways over a line, those without hidden steps first; each yields how many were hidden."""
+        line, any_way = self._lines[at], False
+        for hidden in self._directly(line):
+            any_way = True
+            yield hidden
+        if any_way and not line.steps:
+            # What else may have happened here is put off until a later line needs it.
+            self._cut = self._cut or self.hidden > 0
+            return
+        most = self._slacks[at]
+        if most:
+            yield from self._hidden_ways(at, most)
+
+    def _directly(self, line: Line) -> Iterator[int]:
+        ledger, path = self.ledger, self.guide.path
+        if line.silent and not line.steps and self.fits(line):
+            yield 0
+        for move, known in line.steps:
+            for arguments in self.guide.arguments(move, known):
+                if move.refusal(*arguments) < 0:
+                    mark = ledger.mark()
+                    self.moves.take(move, arguments)
+                    if self.fits(line):
+                        path.append((move, arguments))
+                        yield 0
+                        path.pop()
+                    ledger.undo(mark)
+        if line.silent and line.steps and self.fits(line):
+            yield 0
+
+    def _hidden_ways(self, at: int, most: int) -> Iterator[int]:
+        line, path = self._lines[at], self.guide.path
+        seen: set[int] = set()
+        before, mark = len(path), self.ledger.mark()
+        for _ in self._purposeful(line, most):
+            if not self.fits(line) or self.ledger.key in seen:
+                continue
+            hidden = len(path) - before - (0 if line.silent else 1)
+            if hidden <= self.hidden or self._could_be_earlier(at, before, mark, hidden):
+                seen.add(self.ledger.key)
+                yield hidden
+        depth = min(most, BLIND_DEPTH)
+        if most > depth:
+            self._cut = True  # deeper choices without a purpose are not all tried
+        for deep in range(1, depth + 1):
+            yield from self._blind(line, deep, seen)
+
+    def _could_be_earlier(self, at: int, before: int, mark: int, hidden: int) -> bool:
+        """More steps than one gap may hide: do they fit into the gaps that were passed over?"""
+        steps = self.guide.path[before:]
+        self.ledger.undo(mark)
+        fine = True
+        for taken, (move, arguments) in enumerate(steps, 1):
+            self.moves.take(move, arguments)
+            if taken <= hidden - self.hidden and not self.fits(self._lines[at - 1]):
+                fine = False
+        return fine
+
+    def _purposeful(self, line: Line, most: int) -> Iterator[None]:
+        """Hidden steps that bring the line's step about, or what it shows."""
+        most = min(most, MOST_WITH_A_PURPOSE)
+        targets = {(number, index): code for number, index, code in line.cells}
+        guide, fuel = self.guide, Fuel(MOST_FOR_A_LINE)
+        if line.steps:
+            ready = [
+                (guide.lacks(move, arguments), number, arguments, move)
+                for number, (move, known) in enumerate(line.steps)
+                for arguments in guide.arguments(move, known)
+            ]
+            for _, _, arguments, move in sorted(ready, key=lambda one: one[:3]):
+                yield from guide.achieve(
+                    move, arguments, most + 1, Fuel(MOST_FOR_A_STEP, fuel), targets
+                )
+        if line.silent:
+            yield from self._to_cells(line, targets, most, fuel)
+        self._cut = self._cut or fuel.units < 0
+
+    def _beside(
+        self, line: Line, ready: list[tuple[int, int, tuple[int, ...], Move]], targets: Targets,
+        most: int, fuel: Fuel,
+    ) -> Iterator[None]:  # fmt: skip
+        """Hidden steps for what the line's own step does not write, and then the step."""
+        own = {self.moves.numbers[w.field] for move, _ in line.steps for w in move.writes}
+        others = tuple(cell for cell in line.cells if cell[0] not in own)
+        part = Line(line.number, cells=others)
+        if not others or self.fits(part):
+            return
+        before = len(self.guide.path)
+        for _ in self._to_cells(part, targets, most, fuel):
+            for _, _, arguments, move in sorted(ready, key=lambda one: one[:3]):
+                left = most + 1 - (len(self.guide.path) - before)
+                share = Fuel(MOST_FOR_A_STEP, fuel)
+                yield from self.guide.achieve(move, arguments, left, share, targets)
+
+    def _to_cells(self, line: Line, targets: Targets, most: int, fuel: Fuel) -> Iterator[None]:
+        """Hidden steps until the line's cells are as seen, one wrong cell after the other."""
+        wrong = self.mismatches(line)
+        if not wrong:
+            yield
+            return
+        if most < 1:
+            return
+        # The step that writes most of what is wrong says most about what has happened.
+        options: dict[Step, int] = {}
+        for number, index, code in wrong:
+            for step in self.guide.helpers(self.ledger.names[number], index, code):
+                options[step] = options.get(step, 0) + 1
+        ranked = sorted(
+            options, key=lambda step: (-options[step], self.guide.lacks(*step), step[0].name,
+                                       step[1]),
+        )  # fmt: skip
+        before, mark = len(self.guide.path), self.ledger.mark()
+        # At first one way for each option, so that a wrong guess of who it was costs little.
+        for wish, ways in ((targets, 1), (None, 1), (targets, None)):
+            for move, arguments in ranked:
+                achieved = self.guide.achieve(
+                    move, arguments, most, Fuel(MOST_FOR_A_STEP, fuel), wish
+                )
+                for _ in itertools.islice(achieved, ways):
+                    left = self.mismatches(line)
+                    if len(left) < len(wrong):
+                        more = most - (len(self.guide.path) - before)
+                        yield from self._to_cells(line, targets, more, fuel)
+                # Ways that are not asked for do not take themselves back.
+                self.ledger.undo(mark)
+                del self.guide.path[before:]
+
+    def _blind(self, line: Line, deep: int, seen: set[int]) -> Iterator[int]:
+        """Exactly so many hidden steps, whatever they are, and then the line."""
+        if not deep:
+            for _ in self._directly(line):
+                if self.ledger.key not in seen:
+                    seen.add(self.ledger.key)
+                    yield 0
+            return
+        for move in self.moves.by_name.values():
+            if not move.writes:
+                continue
+            for arguments in self.guide.arguments(move, (None,) * len(move.parameters)):
+                if move.refusal(*arguments) >= 0:
+                    continue
+                self.guide.spend()
+                mark = self.ledger.mark()
+                self.moves.take(move, arguments)
+                if self.ledger.mark() != mark:
+                    self.guide.path.append((move, arguments))
+                    for more in self._blind(line, deep - 1, seen):
+                        yield more + 1
+                    self.guide.path.pop()
+                self.ledger.undo(mark)
