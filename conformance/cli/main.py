@@ -41,6 +41,7 @@ COMMANDS: dict[str, Entry] = {
     "export": Entry("conformance.cli.export", "export", "Write a system for TLC to check."),
     "simulate": Entry("conformance.cli.simulate", "simulate", "Run and record the implementation."),
     "ingest": Entry("conformance.cli.ingest", "ingest", "Turn broker logs into events."),
+    "edges": Entry("conformance.cli.edges", "edges", "Walk every edge on the implementation."),
     "check": Entry("conformance.cli.check", "check", "Judge traces, events, or broker logs."),
     "lessons": Entry("conformance.cli.lessons", "lessons", "Check what the lessons tell."),
     "explain": Entry("conformance.cli.explain", "explain", "Show a run as a page or a picture."),

@@ -1,0 +1,136 @@
+"""Every edge of the model's state graph, walked on the implementation by snapshot and restore.
+
+From the initial state on, each state of the model within the bounds is kept with a snapshot of a
+world that is in it. Every transition that the model allows there is driven in that world and must
+end in the model's next state; every step that the world offers there must be one of the model's.
+So nothing is sampled: within the bounds each side's choices are the other's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.lockstep import Key, Lockstep, Mismatch
+from impl import Snapshot
+from specs.verdict import Verdict
+
+MOST_MISMATCHES = 5
+"""After so many the walk ends: one fault of the implementation breaks thousands of edges."""
+
+
+@dataclass
+class EdgeReport:
+    """How much of the graph was walked, and what did not fit."""
+
+    bounds: dict[str, int]
+    states: int = 0
+    edges: int = 0
+    covered: int = 0
+    complete: bool = True
+    fired: Counter[str] = field(default_factory=Counter)
+    mismatches: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Broken by any mismatch; unknown where states were left out; empty is not checked."""
+        if self.mismatches:
+            return Verdict.BROKEN
+        if not self.edges:
+            return Verdict.NOT_CHECKED
+        return Verdict.HOLDS if self.complete else Verdict.UNKNOWN
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, for `insync edges --json`."""
+        return {
+            "verdict": self.verdict.value,
+            "system": "replication",
+            "bounds": self.bounds,
+            "complete": self.complete,
+            "states": self.states,
+            "edges": self.edges,
+            "covered": self.covered,
+            "fired": dict(sorted(self.fired.items())),
+            "mismatches": self.mismatches,
+        }
+
+
+def walk_edges(
+    bounds: Mapping[str, int],
+    max_states: int | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> EdgeReport:
+    """Walk the graph of `replication` within the bounds, breadth first; deterministic.
+
+    With `max_states` the edges of the first so many states are walked, and the answer is at best
+    unknown. The walk ends after MOST_MISMATCHES mismatches.
+    """
+    return _Walk(bounds, max_states, progress).go()
+
+
+class _Walk:
+    def __init__(
+        self, bounds: Mapping[str, int], max_states: int | None, progress: Callable[[str], None]
+    ) -> None:
+        self.pair = Lockstep(bounds)
+        self.max_states, self.progress = max_states, progress
+        self.report = EdgeReport(dict(bounds))
+        start = self.pair.state
+        self.came: dict[Any, tuple[Any, Key] | None] = {start: None}
+        self.waiting: deque[tuple[Any, Snapshot]] = deque([(start, self.pair.world.snapshot())])
+
+    def go(self) -> EdgeReport:
+        report = self.report
+        while self.waiting and len(report.mismatches) < MOST_MISMATCHES:
+            state, snapshot = self.waiting.popleft()
+            if self.max_states is not None and report.states >= self.max_states:
+                report.complete = False
+                break
+            report.states += 1
+            self._state(state, snapshot)
+            if not report.states % 50:
+                self.progress(f"{report.states:,} states, {report.covered:,} edges walked")
+        if self.waiting:
+            report.complete = False
+        return report
+
+    def _state(self, state: Any, snapshot: Snapshot) -> None:
+        pair = self.pair
+        enabled = dict(pair.partner.enabled(state))
+        self._at(state, snapshot)
+        try:
+            pair.choices_are_allowed(enabled)
+        except Mismatch as mismatch:
+            self._mismatch(state, str(mismatch))
+        for key in sorted(enabled):
+            self.report.edges += 1
+            self._at(state, snapshot)
+            try:
+                pair.drive(key)
+            except Mismatch as mismatch:
+                self._mismatch(state, str(mismatch))
+                if len(self.report.mismatches) >= MOST_MISMATCHES:
+                    return
+                continue
+            self.report.covered += 1
+            self.report.fired[key[0]] += 1
+            if pair.state not in self.came:
+                self.came[pair.state] = state, key
+                self.waiting.append((pair.state, pair.world.snapshot()))
+
+    def _at(self, state: Any, snapshot: Snapshot) -> None:
+        self.pair.world.restore(snapshot)
+        self.pair.state = state
+        self.pair.history.clear()
+
+    def _mismatch(self, state: Any, text: str) -> None:
+        way: list[str] = []
+        came = self.came[state]
+        while came is not None:
+            before, (name, arguments) = came
+            way.append(f"    {name}({', '.join(map(str, arguments))})")
+            came = self.came[before]
+        steps = "\n".join(reversed(way)) or "    (none)"
+        self.report.mismatches.append(f"{text}\nthe model's steps to this state:\n{steps}")

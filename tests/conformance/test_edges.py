@@ -1,0 +1,77 @@
+"""Both sides offer the same choices in every state of a complete small graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.cli.edges import SMALL
+from conformance.edges import MOST_MISMATCHES, walk_edges
+from impl.broker import Partition
+from impl.world.world import KINDS
+from model.systems import system
+from specs.explorer import explore
+from specs.verdict import Verdict
+
+
+def test_every_edge_of_a_small_graph_is_covered() -> None:
+    report = walk_edges(SMALL)
+
+    assert (report.verdict, report.complete) == (Verdict.HOLDS, True)
+    assert report.covered == report.edges == 4_064
+    assert report.states == 619
+
+
+def test_edges_under_faults_are_covered_as_far_as_one_goes() -> None:
+    report = walk_edges({**SMALL, "epoch": 2, "versions": 2, "expiries": 1}, max_states=800)
+
+    assert report.verdict is Verdict.UNKNOWN
+    assert report.covered == report.edges > 4_000
+    assert {"session_expires", "controller_removes_replica"} <= set(report.fired)
+
+
+def test_the_walk_visits_as_many_states_as_the_explorer() -> None:
+    from conformance.mapping import AS_RELEASED
+
+    recorded = system("replication").recorded(None, AS_RELEASED)
+
+    explored = explore(recorded, SMALL, claims=[], engine="python")
+
+    assert explored.distinct == walk_edges(SMALL).states
+
+
+def test_a_fault_of_the_implementation_is_found_with_the_way_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Partition, "high_watermark_candidate", lambda self: self.log.end)
+
+    report = walk_edges(SMALL)
+
+    assert report.verdict is Verdict.BROKEN
+    assert len(report.mismatches) == MOST_MISMATCHES
+    assert "leader_advances_hw" in report.mismatches[0]
+    assert (
+        "the model's steps to this state:\n    broker_becomes_controller(" in (report.mismatches[0])
+    )
+
+
+def test_a_step_that_the_implementation_lost_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = KINDS["consumer_reads"]
+    never = type(kind)(
+        kind.name, kind.parameters, kind.candidates, lambda *_: "never", kind.act, kind.fixed
+    )
+    monkeypatch.setitem(KINDS, "consumer_reads", never)
+
+    report = walk_edges(SMALL)
+
+    assert report.verdict is Verdict.BROKEN
+    assert "the model allows consumer_reads" in report.mismatches[0]
+
+
+@pytest.mark.deep
+def test_every_edge_of_a_graph_with_two_writes_is_covered(tmp_path: Path) -> None:
+    report = walk_edges({**SMALL, "versions": 2})
+
+    assert report.verdict is Verdict.HOLDS
+    assert report.covered == report.edges
