@@ -26,7 +26,7 @@ VERSION, EPOCH = 0, 1  # of the registered state; leader epochs are counted from
 BROKERS = 4
 BOUNDS = {
     "brokers": BROKERS, "partitions": 1, "replicas": BROKERS, "versions": 1, "epoch": 2,
-    "controllers": 2, "queue": 3,
+    "controllers": 2, "queue": 3, "events": 1,
 }  # fmt: skip
 STEPS = (
     "controller_elects_leader", "controller_finds_no_leader", "controller_tells_elections",

@@ -18,7 +18,7 @@ CONTROLLER = 1
 MOST_STEPS = 20
 BOUNDS = {
     "brokers": 3, "partitions": 2, "replicas": 3, "versions": 1, "epoch": 2, "controllers": 1,
-    "queue": 6,
+    "queue": 6, "events": 1,
 }  # fmt: skip
 STEPS = (
     "controller_reads_context", "controller_announces_brokers", "controller_restores_replicas",
@@ -61,12 +61,15 @@ def sequence(question: Question) -> dict[str, Any]:
 def _cells(
     ids: Mapping[int, int], came: int, known: list[int], starts: bool, waits: bool
 ) -> dict[Place, object]:
+    blank = "controller_change"
     cells: dict[Place, object] = {
         ("up", (CONTROLLER,)): True,
         ("zk.controller", ()): CONTROLLER,
         ("zk.epoch", ()): 1,
         ("belief", (CONTROLLER,)): 1,
         ("cache.stage", (CONTROLLER,)): "starting" if starts else "idle",
+        ("cache.events.end", (CONTROLLER,)): 0 if starts else 1,
+        ("cache.events.at.kind", (CONTROLLER, 0)): blank if starts else "broker_change",
         ("partition.state.leader", (SHARED, 0)): CONTROLLER,
         ("partition.state.epoch", (SHARED, 0)): 1,
         ("partition.state.controller", (SHARED, 0)): 1,

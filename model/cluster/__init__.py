@@ -1,8 +1,8 @@
 """Kafka's controller as it is built, over ZooKeeper's nodes and brokers that are told.
 
-One event thread in stages, a queue of requests for each broker, metadata caches, and leaders that
-change the ISR by themselves. Of the logs it is kept who has all that was committed: `replication`
-has the logs, `election` the election of the controller in finer steps.
+One event queue and one thread in stages, a queue of requests for each broker, metadata caches, and
+leaders that change the ISR by themselves. Of the logs it is kept who has all that was committed:
+`replication` has the logs, `election` the election of the controller in finer steps.
 """
 
 from model.cluster.claims import CLAIMS
@@ -30,8 +30,10 @@ from model.cluster.lifecycle import (
     broker_takes_its_old_node_for_its_own,
     node_of_an_ended_session_goes,
     session_ends_before_its_nodes,
+    session_expires,
 )
 from model.cluster.membership import (
+    controller_finds_brokers_unchanged,
     controller_instates_replicas,
     controller_notifies_brokers,
     controller_overlooks_bounced_brokers,
@@ -40,7 +42,11 @@ from model.cluster.membership import (
     controller_sees_new_brokers,
     controller_welcomes_brokers,
 )
-from model.cluster.notifications import broker_reports_isr_change, controller_reads_isr_changes
+from model.cluster.notifications import (
+    broker_reports_isr_change,
+    controller_finds_no_isr_change,
+    controller_reads_isr_changes,
+)
 from model.cluster.obedience import (
     broker_becomes_follower,
     broker_becomes_leader,
@@ -52,6 +58,13 @@ from model.cluster.obedience import (
     older_epoch_is_refused,
     stop_replica_is_sent_again,
 )
+from model.cluster.office import (
+    controller_is_fenced,
+    controller_is_still_in_office,
+    controller_node_is_deleted,
+    controller_resigns,
+    controller_resigns_and_goes_on,
+)
 from model.cluster.preferred import (
     admin_asks_for_preferred_leaders,
     controller_begins_preferred_election,
@@ -59,7 +72,10 @@ from model.cluster.preferred import (
     controller_cannot_elect_preferred,
     controller_deletes_preferred_request,
     controller_elects_preferred,
+    controller_finds_balance,
+    controller_finds_no_request,
     controller_tells_preferred,
+    rebalance_timer_fires,
 )
 from model.cluster.replicas import (
     controller_finds_it_removed,
@@ -73,26 +89,21 @@ from model.cluster.shutdown import (
     controller_begins_shutdown,
     controller_finds_no_successor,
     controller_moves_leader,
+    controller_refuses_shutdown,
     controller_stops_follower,
     controller_tells_moves,
+    shutdown_request_arrives,
 )
 from model.cluster.start import initial
 from model.cluster.state import PARTITIONS, STATE
-from model.cluster.thread import (
-    controller_is_fenced,
-    controller_resigns,
-    controller_resigns_and_goes_on,
-)
 from model.language import Bound, System, focused
 from model.protocol.office import (
     broker_becomes_controller,
     broker_finds_it_moved,
     broker_learns_it_won,
-    controller_node_is_deleted,
     reply_is_lost,
     winner_takes_itself_for_another,
 )
-from model.protocol.zookeeper import session_expires
 from model.versions import SWITCHES, presets
 
 
@@ -118,22 +129,27 @@ SYSTEM = System(
         winner_takes_itself_for_another, controller_node_is_deleted,
         session_ends_before_its_nodes, node_of_an_ended_session_goes,
         broker_replaces_its_old_node, broker_takes_its_old_node_for_its_own,
-        controller_resigns, controller_resigns_and_goes_on, controller_is_fenced,
+        controller_resigns, controller_is_still_in_office, controller_resigns_and_goes_on,
+        controller_is_fenced,
         controller_reads_context, controller_announces_brokers, controller_restores_replicas,
         *of_a_partition(controller_elects_leader, controller_finds_no_leader),
         controller_tells_elections,
         *of_a_partition(controller_removes_replica, controller_finds_it_removed),
         controller_tells_removals,
         controller_sees_new_brokers, controller_sees_dead_brokers,
+        controller_finds_brokers_unchanged,
         controller_sees_bounced_brokers, controller_overlooks_bounced_brokers,
         controller_notifies_brokers, controller_welcomes_brokers, controller_instates_replicas,
         *of_a_partition(broker_reports_isr_change), controller_reads_isr_changes,
-        broker_asks_to_go, controller_begins_shutdown,
+        controller_finds_no_isr_change,
+        broker_asks_to_go, shutdown_request_arrives, controller_begins_shutdown,
+        controller_refuses_shutdown,
         *of_a_partition(controller_moves_leader, controller_finds_no_successor),
         controller_tells_moves, controller_stops_follower, controller_answers_shutdown,
         broker_stops,
         admin_asks_for_preferred_leaders, controller_begins_preferred_election,
-        controller_begins_rebalance,
+        controller_finds_no_request,
+        rebalance_timer_fires, controller_begins_rebalance, controller_finds_balance,
         *of_a_partition(controller_elects_preferred, controller_cannot_elect_preferred),
         controller_tells_preferred, controller_deletes_preferred_request,
         *of_a_partition(broker_becomes_leader, broker_becomes_follower,
@@ -153,6 +169,7 @@ SYSTEM = System(
         "epoch": Bound(2, 1, "greatest leader epoch; the first leader has 0"),
         "controllers": Bound(2, 1, "greatest controller epoch"),
         "queue": Bound(3, 1, "requests that wait for one broker"),
+        "events": Bound(3, 1, "events that wait for a controller's thread"),
         "crashes": Bound(1, 0, "processes that crash, in all"),
         "expiries": Bound(1, 0, "sessions that expire and /controller deletions, in all"),
         "losses": Bound(0, 0, "replies that are lost, and requests sent twice, in all"),

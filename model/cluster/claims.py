@@ -45,11 +45,10 @@ def acts(now, broker):
 
 
 def is_at_rest(now, controller):
-    """Its event thread is idle, no event is pending, and every request has arrived."""
+    """Its event thread is idle, no event is queued, and every request has arrived."""
     cache = now.cache[controller]
     return all_of(
-        acts(now, controller), cache.stage == "idle",
-        cache.live == now.zk.registered, cache.reached == now.zk.registered,
+        acts(now, controller), cache.stage == "idle", cache.events.end == 0,
         every(BROKERS, lambda broker: implies(
             now.up.has(broker), cache.queue[broker].end == 0)))
 
@@ -65,10 +64,8 @@ def is_settled(now):
         now.up == now.zk.registered, now.zk.outlived.is_empty(), now.asked.is_empty(),
         every(BROKERS, lambda broker: not_(now.late[broker].held)),
         some(BROKERS, lambda broker: is_at_rest(now, broker)),
-        everywhere(now, lambda own: all_of(
-            not_(own.noted), not_(own.wanted),
-            every(BROKERS, lambda broker:
-                not_(all_of(now.up.has(broker), own.replica[broker].unreported))))))
+        everywhere(now, lambda own: every(BROKERS, lambda broker:
+            not_(all_of(now.up.has(broker), own.replica[broker].unreported)))))
 
 
 @always("when nothing is under way, every live broker knows who lives, and of every partition the "
@@ -98,6 +95,17 @@ def no_wedge(now):
             every(BROKERS, lambda one: implies(
                 all_of(stays(now, one), own.replicas.has(one), one != leader),
                 fetches_from(own, one, leader))))))))
+
+
+@always("when nothing is under way, nothing waits in ZooKeeper for the controller: it knows who is "
+        "registered, and no notification and no request is left",
+        companion="the_cluster_settles_after_an_election")
+def no_event_is_missed(now):
+    return implies(is_settled(now), all_of(
+        everywhere(now, lambda own: not_(any_of(own.noted, own.wanted))),
+        every(BROKERS, lambda broker: implies(acts(now, broker), all_of(
+            now.cache[broker].live == now.zk.registered,
+            now.cache[broker].reached == now.zk.registered)))))
 
 
 @always("when nothing is under way, no dead broker is registered as a leader",
@@ -244,9 +252,9 @@ def a_node_outlives_its_session(now):
 
 
 CLAIMS = (
-    converges, no_wedge, dead_leaders_are_noticed, leader_unique, clean_election,
-    isr_holds_committed, no_message_loss, registrations_last, the_resigned_are_silent,
-    single_writer, epochs_never_fall, the_dead_stay_out,
+    converges, no_wedge, no_event_is_missed, dead_leaders_are_noticed, leader_unique,
+    clean_election, isr_holds_committed, no_message_loss, registrations_last,
+    the_resigned_are_silent, single_writer, epochs_never_fall, the_dead_stay_out,
     the_cluster_settles_after_an_election, a_partition_is_without_leader, zombies_overlap,
     a_second_leader_is_elected, a_replica_lacks_what_was_committed, a_zombie_is_at_work,
     a_dead_broker_still_fetches, a_node_outlives_its_session)

@@ -1,25 +1,37 @@
-"""The partition state machine: an offline partition comes Online with a leader, or stays.
+"""Elections of leaders: what they all share, and the partition machine's own, for Offline ones.
 
-A strategy takes the first replica of the assignment that may lead, so that there is one outcome.
+Each kind has three steps: a leader is written for one partition after the other, or nobody may
+lead one; in the end the batch is sent. A strategy takes the first replica of the assignment that
+may lead, so that there is one outcome.
 
-Source: PartitionStateMachine.doElectLeaderForPartitions, PartitionLeaderElectionAlgorithms (2.3)
+Source: PartitionStateMachine.doElectLeaderForPartitions (2.3)
 """
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from model.cluster.batch import batch
 from model.cluster.state import PARTITIONS
-from model.cluster.thread import at, keep, online, own, require_acting, require_writing
-from model.language import (
-    all_of,
-    any_of,
-    every,
-    not_,
-    require,
-    some,
-    transition,
-    version,
-    when,
-)
+from model.cluster.thread import at, done, keep, online, own, require_acting, require_writing
+from model.language import all_of, any_of, every, not_, require, some, transition, version, when
 from model.protocol.state import BROKERS
+from model.protocol.strategies import offline_partition, placed
+
+
+class Election(NamedTuple):
+    """One kind: the stages of the thread that elect so, the strategy, and why a step is refused."""
+
+    stages: tuple[str, ...]
+    choice: Callable[[Any, Any], Any]           # of a state and the controller
+    at_it: str
+    due: str
+    may: str
+    first: str
+    nobody: str
+    all_done: str
+
+    def is_on(self, stage):
+        return any_of(*(stage == one for one in self.stages))
 
 
 def write_state(now, new, broker, leader, isr):
@@ -34,42 +46,70 @@ def write_state(now, new, broker, leader, isr):
     new.context[broker].batched = True
 
 
-def bring_online(now, new, broker, leader, isr):
-    """The partition has a leader: what an election writes."""
-    new.context[broker].due     = False
-    new.context[broker].offline = False
-    write_state(now, new, broker, leader, isr)
-
-
 def require_not_written_by_a_newer(now, broker):
     require(now.state[now.version].controller <= now.belief[broker],
                                                     "no newer controller has written the state")
 
 
-def may_lead(now, broker, one):
-    """Live, a replica, and in the ISR of the state that is read; out of it, if that is allowed and
-    nobody of the ISR is live."""
-    isr, live = now.state[now.version].isr, online(now, broker)
-    eligible = isr.has(one)
-    if version.unclean_leader_election:
-        eligible = any_of(eligible, not_(some(BROKERS, lambda member: all_of(
-            isr.has(member), live.has(member)))))
-    return all_of(now.replicas.has(one), live.has(one), eligible)
+def elect(now, new, broker, leader, kind):
+    """The partition has a leader, and is Online."""
+    choice = kind.choice(now, broker)
+    require_writing(now, broker)
+    require(kind.is_on(now.cache[broker].stage),    kind.at_it)
+    require(now.context[broker].due,                kind.due)
+    require_not_written_by_a_newer(now, broker)
+    require(choice.may(leader),                     kind.may)
+    require(choice.first(leader),                   kind.first)
+
+    new.context[broker].due     = False
+    new.context[broker].offline = False
+    write_state(now, new, broker, leader, choice.isr(leader))
 
 
-def is_first(now, leader, may):
-    """No replica that may lead as well stands before it in the assignment."""
-    return every(BROKERS, lambda other: any_of(
-        not_(may(other)), now.place[other] >= now.place[leader]))
+def find_nobody(now, new, broker, kind):
+    """Nothing is written, and the partition stays as it is."""
+    require_acting(now, broker)
+    require(kind.is_on(now.cache[broker].stage),    kind.at_it)
+    require(now.context[broker].due,                kind.due)
+    require(not_(kind.choice(now, broker).exists),  kind.nobody)
+
+    new.context[broker].due = False
 
 
-def elects(stage):
-    return any_of(stage == "electing", stage == "retrying")
+def tell(now, new, broker, kind, stage, is_told=None):
+    """The batch: LeaderAndIsr to those replicas who are told, UpdateMetadata to all."""
+    require_acting(now, broker)
+    require(kind.is_on(now.cache[broker].stage),    kind.at_it)
+    require(every(PARTITIONS, lambda partition: not_(own(now, broker, partition).due)),
+                                                    kind.all_done)
+
+    def batched(partition):
+        return own(now, broker, partition).batched
+
+    def goes(partition, target):
+        return all_of(batched(partition), is_told(target)) if is_told else batched(partition)
+
+    new.cache[broker] = now.cache[broker].but(
+        stage=stage, queue=batch(now, broker, goes, batched))
+    keep(now, new, broker, lambda partition: own(now, broker, partition).but(batched=False))
 
 
-def require_election(now, broker):
-    require(elects(now.cache[broker].stage),        "it brings offline partitions online")
-    require(now.context[broker].due,                "the partition is offline")
+def order_of(now):
+    """The partition's assignment."""
+    return placed(now.replicas, now.place)
+
+
+OFFLINE = Election(
+    ("electing", "retrying"),
+    lambda now, broker: offline_partition(
+        order_of(now), now.state[now.version].isr, online(now, broker),
+        version.unclean_leader_election),
+    at_it="it brings offline partitions online",
+    due="the partition is offline",
+    may="the replica is live, and in the ISR",
+    first="no such replica stands before it",
+    nobody="no replica is live and in the ISR",
+    all_done="no partition waits for an election")
 
 
 @transition(broker=BROKERS, leader=BROKERS)
@@ -78,28 +118,13 @@ def controller_elects_leader(now, new, broker, leader):
 
     Kafka: OfflinePartitionLeaderElectionStrategy
     """
-    require_writing(now, broker)
-    require_election(now, broker)
-    require_not_written_by_a_newer(now, broker)
-    require(may_lead(now, broker, leader),          "the replica is live, and in the ISR")
-    require(is_first(now, leader, lambda other: may_lead(now, broker, other)),
-                                                    "no such replica stands before it")
-
-    isr = now.state[now.version].isr.within(online(now, broker))
-    if version.unclean_leader_election:
-        isr = isr.including(leader)
-    bring_online(now, new, broker, leader, isr)
+    elect(now, new, broker, leader, OFFLINE)
 
 
 @transition(broker=BROKERS)
 def controller_finds_no_leader(now, new, broker):
     """Nobody may lead: the partition stays offline, and nothing is written."""
-    require_acting(now, broker)
-    require_election(now, broker)
-    require(not_(some(BROKERS, lambda one: may_lead(now, broker, one))),
-                                                    "no replica is live and in the ISR")
-
-    new.context[broker].due = False
+    find_nobody(now, new, broker, OFFLINE)
 
 
 @transition(broker=BROKERS)
@@ -109,19 +134,10 @@ def controller_tells_elections(now, new, broker):
     After a broker's failure its replicas are next; else the event is done.
     """
     cache = now.cache[broker]
-    require_acting(now, broker)
-    require(elects(cache.stage),                    "it brings offline partitions online")
-    require(every(PARTITIONS, lambda partition: not_(own(now, broker, partition).due)),
-                                                    "no partition waits for an election")
-
-    new.cache[broker] = cache.but(
-        stage=when(not_(some_is_gone(now, broker)), at("idle"),
-              when(cache.stage == "retrying", at("removing_followers"), at("removing"))),
-        queue=batch(now, broker,
-            goes=lambda partition, target: all_of(
-                own(now, broker, partition).batched, not_(cache.shutting.has(target))),
-            tells=lambda partition: own(now, broker, partition).batched))
-    keep(now, new, broker, lambda partition: own(now, broker, partition).but(batched=False))
+    tell(now, new, broker, OFFLINE,
+         when(not_(some_is_gone(now, broker)), done(cache),
+         when(cache.stage == "retrying", at("removing_followers"), at("removing"))),
+         is_told=lambda target: not_(cache.shutting.has(target)))
 
 
 def some_is_gone(now, broker):

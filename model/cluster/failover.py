@@ -7,6 +7,7 @@ Source: KafkaController.onControllerFailover (2.3)
 """
 
 from model.cluster.batch import batch, live_brokers
+from model.cluster.preferred import is_wanted
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
     keep,
@@ -16,21 +17,26 @@ from model.cluster.thread import (
     states_by,
     with_one,
 )
-from model.language import all_of, lam, not_, require, some, transition, version
+from model.language import all_of, lam, not_, require, some, transition, version, when
 from model.protocol.state import BROKERS
 
 
 @transition(broker=BROKERS)
 def controller_reads_context(now, new, broker):
-    """It reads who lives and every partition's state, and drops all ISR notifications.
+    """It sets its watches, drops all ISR notifications, and reads who lives and every partition's
+    state. A request for preferred leaders that it finds is queued, before all that comes.
 
-    Why:   what a notification would have told it, it reads anyway.
-    Kafka: KafkaController.initializeControllerContext; watches are set before the reads
+    Why:   what a notification would have told it, it reads anyway; that its own deletion fires the
+           watch, and finds nothing, is left out here.
+    Kafka: KafkaController.onControllerFailover, initializeControllerContext
     """
     require_writing(now, broker)
     require(now.cache[broker].stage == "starting",   "it has read nothing yet")
 
-    new.cache[broker] = now.cache[broker].but(
+    cache = now.cache[broker]
+    new.cache[broker] = cache.but(
+        events=when(is_wanted(now), cache.events.append(kind="preferred_election", subject=None),
+                    cache.events),
         stage="announcing" if version.metadata_first else "restoring",
         live=now.zk.registered, reached=now.zk.registered)
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(

@@ -1,9 +1,21 @@
 """Processes and sessions: crash, restart, expiry while the process lives on, reconnection."""
 
+from model.cluster.events import is_queued, notified
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import with_one
-from model.language import BLANK, lam, not_, require, transition, version, when
+from model.language import (
+    BLANK,
+    any_of,
+    lam,
+    not_,
+    require,
+    some,
+    transition,
+    version,
+    when,
+)
 from model.protocol.state import BROKERS
+from model.protocol.zookeeper import without_nodes_of
 
 
 def forget_all(now, new, broker):
@@ -33,6 +45,28 @@ def broker_crashes(now, new, broker):
     new.cache[broker] = BLANK
 
 
+def unreached(now, other, broker):
+    """What a controller has, less the registration of a broker that ended."""
+    return now.cache[other].but(reached=now.cache[other].reached.without(broker))
+
+
+@transition(broker=BROKERS)
+def session_expires(now, new, broker):
+    """ZooKeeper ends a session: its nodes vanish, and who watches them hears of it; a live process
+    does not notice, and goes on with what it believes."""
+    require(now.zk.registered.has(broker),          "the broker is registered")
+
+    new.spent.expiries = now.spent.expiries + 1
+    end_session(now, new, broker)
+
+
+def end_session(now, new, broker):
+    """The nodes go; those of an ended session that was known to have ended, too."""
+    new.zk    = without_nodes_of(now.zk, broker).but(outlived=now.zk.outlived.without(broker))
+    new.cache = notified(now, "broker_change", but=broker, caches=lambda other: unreached(
+        now, other, broker) if version.broker_epoch else now.cache[other])
+
+
 @transition(broker=BROKERS)
 def broker_starts(now, new, broker):
     """A process starts, and registers; it knows nothing until a controller tells it."""
@@ -41,14 +75,17 @@ def broker_starts(now, new, broker):
 
     new.up            = now.up.including(broker)
     new.zk.registered = now.zk.registered.including(broker)
-    new.cache         = lam(BROKERS, lambda other: without_old_requests(now, other, broker))
-    drop_what_is_late(now, new, broker)
+    new.cache         = notified(now, "broker_change", but=broker,
+        caches=lambda other: without_old_requests(now, other, broker))
+    outdate(now, new, broker)
 
 
-def drop_what_is_late(now, new, broker):
-    """What names the last registration is refused from 2.2 (KIP-380), from it and to it."""
-    if version.shutdown_fenced:
-        new.asked = now.asked.without(broker)
+def outdate(now, new, broker):
+    """What is under way names the last registration: a ControlledShutdown from it, a copy of a
+    request to it, which is refused from 2.2 (KIP-380)."""
+    pending = any_of(now.asked.has(broker), some(BROKERS, lambda one: is_queued(
+        now.cache[one].events, "controlled_shutdown", broker)))
+    new.former = when(pending, now.former.including(broker), now.former.without(broker))
     if version.broker_epoch:
         new.late[broker] = BLANK
 
@@ -83,12 +120,7 @@ def node_of_an_ended_session_goes(now, new, broker):
     """The server removes what the ended session left."""
     require(now.zk.outlived.has(broker),            "a node of an ended session is there")
 
-    new.zk = now.zk.but(
-        outlived=now.zk.outlived.without(broker),
-        registered=now.zk.registered.without(broker),
-        controller=when(now.zk.controller == broker, None, now.zk.controller))
-    new.cache = lam(BROKERS, lambda other: now.cache[other].but(
-        reached=now.cache[other].reached.without(broker)))
+    end_session(now, new, broker)
 
 
 @transition(only=lambda v: v.node_owner_checked, broker=BROKERS)
@@ -117,16 +149,20 @@ def broker_takes_its_old_node_for_its_own(now, new, broker):
 
 
 def register_anew(now, new, broker):
-    """Out of office, and under a new broker epoch; what it knows of partitions stays."""
+    """Out of office, with its event queue cleared, and under a new broker epoch; what it knows of
+    partitions stays.
+
+    Kafka: KafkaController.Expire, put before all other events, and RegisterBrokerAndReelect
+    """
     new.campaign[broker]   = 0
     new.reply_lost[broker] = False
     new.belief[broker]     = 0
     new.resigned           = now.resigned.without(broker)
-    new.cache = lam(BROKERS, lambda other: when(
+    new.cache = notified(now, "broker_change", but=broker, caches=lambda other: when(
         other == broker, BLANK, without_old_requests(now, other, broker)))
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
         context=with_one(now.partition[partition].context, broker, BLANK)))
-    drop_what_is_late(now, new, broker)
+    outdate(now, new, broker)
 
 
 def without_old_requests(now, controller, broker):

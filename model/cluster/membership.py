@@ -1,23 +1,24 @@
 """Brokers that come and go, as the controller notices it.
 
-The watch on /brokers/ids fires once, and is set again when the children are read: between the two
-any number of changes collapse. So an event is pending exactly while what was read is not what is
-there, and no flag is needed. New, bounced and dead brokers are an event each here; Kafka reads once
-for the three.
+One BrokerChange reads once, and takes up those that are new, those that bounced, and those that are
+gone, one after the other: nothing else is worked on between the three.
 
 Source: KafkaController.processBrokerChange, onBrokerStartup, onBrokerFailure (2.3)
 """
 
+from typing import Any, NamedTuple
+
 from model.cluster.batch import batch, live_brokers
+from model.cluster.events import is_next
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
     at,
+    done,
     keep,
     leader_is_among,
     offline_again,
     own,
     require_acting,
-    require_idle,
 )
 from model.language import (
     BLANK,
@@ -28,6 +29,7 @@ from model.language import (
     require,
     some,
     transition,
+    version,
     when,
 )
 from model.protocol.office import require_office
@@ -40,48 +42,99 @@ def without_channels(now, broker, brokers):
         brokers.has(target), BLANK, now.cache[broker].queue[target]))
 
 
-def bounced(now, broker):
-    """The ids are the same, the registrations are not (KIP-380)."""
+class Change(NamedTuple):
+    """What one event found: ids that are new, that are back under another registration, gone."""
+
+    new: Any
+    bounced: Any
+    dead: Any
+
+
+def change(now, broker):
+    """What the event at hand found: it is read when the event is taken, once for all three, and
+    what waits for the others is kept. Up to 2.1 only ids were compared (KIP-380)."""
+    cache, registered = now.cache[broker], now.zk.registered
+    taken_up = cache.stage == "comparing"
+    bounced = cache.live.within(registered).such_that(lambda one: not_(cache.reached.has(one)))
+    return Change(
+        registered.such_that(lambda one: all_of(not_(taken_up), not_(cache.live.has(one)))),
+        when(taken_up, cache.bounced, bounced),
+        when(taken_up, cache.dead, cache.live.such_that(lambda one: not_(registered.has(one)))))
+
+
+def require_change(now, broker):
+    require_office(now, broker)
+    require(any_of(now.cache[broker].stage == "comparing", all_of(
+        now.cache[broker].stage == "idle", is_next(now, broker, "broker_change"))),
+                                                    "a BrokerChange is next in its queue, or is "
+                                                    "worked on")
+
+
+def with_change(now, broker, found, done_with=None):
+    """The event is out of the queue; who bounced or died has no channel any more, and is kept but
+    for those whom the thread is now `done_with`."""
     cache = now.cache[broker]
-    return cache.live.within(now.zk.registered).such_that(
-        lambda one: not_(cache.reached.has(one)))
+    cache = cache.but(events=when(cache.stage == "comparing", cache.events, cache.events.rest()))
+    if not version.bounces_seen:
+        return cache.but(
+            dead=less(found.dead, done_with), reached=cache.reached.joined(found.bounced),
+            queue=without_channels(now, broker, found.dead))
+    return cache.but(
+        bounced=less(found.bounced, done_with), dead=less(found.dead, done_with),
+        queue=without_channels(now, broker, found.bounced.joined(found.dead)))
+
+
+def less(brokers, gone):
+    return brokers if gone is None else brokers.such_that(lambda one: not_(gone.has(one)))
 
 
 @transition(broker=BROKERS)
 def controller_sees_new_brokers(now, new, broker):
     """Registered ids that it does not have: they are welcomed."""
-    cache, registered = now.cache[broker], now.zk.registered
-    arrived = registered.such_that(lambda one: not_(cache.live.has(one)))
-    require_office(now, broker)
-    require_idle(now, broker)
-    require(not_(arrived.is_empty()),               "a registered broker is new to it")
+    found = change(now, broker)
+    require_change(now, broker)
+    require(not_(found.new.is_empty()),             "a registered broker is new to it")
 
+    cache = with_change(now, broker, found)
     new.cache[broker] = cache.but(
-        stage="welcoming", started=arrived, live=cache.live.joined(arrived),
-        reached=cache.reached.joined(arrived))
-
-
-@transition(broker=BROKERS)
-def controller_sees_dead_brokers(now, new, broker):
-    """Ids that are not registered any more: their replicas go offline."""
-    cache, registered = now.cache[broker], now.zk.registered
-    dead = cache.live.such_that(lambda one: not_(registered.has(one)))
-    require_office(now, broker)
-    require_idle(now, broker)
-    require(not_(dead.is_empty()),                  "a broker that it takes for alive is gone")
-
-    fail(now, new, broker, dead, started=[])
+        stage="welcoming", started=found.new, live=cache.live.joined(found.new),
+        reached=cache.reached.joined(found.new))
 
 
 @transition(only=lambda v: v.bounces_seen, broker=BROKERS)
 def controller_sees_bounced_brokers(now, new, broker):
     """A known id under a new registration: the broker failed, and it started."""
-    back = bounced(now, broker)
-    require_office(now, broker)
-    require_idle(now, broker)
-    require(not_(back.is_empty()),                  "a broker has registered anew")
+    found = change(now, broker)
+    require_change(now, broker)
+    require(found.new.is_empty(),                   "no registered broker is new to it")
+    require(not_(found.bounced.is_empty()),         "a broker has registered anew")
 
-    fail(now, new, broker, back, started=back)
+    fail(now, new, broker, found, found.bounced, started=found.bounced)
+
+
+@transition(broker=BROKERS)
+def controller_sees_dead_brokers(now, new, broker):
+    """Ids that are not registered any more: their replicas go offline."""
+    found = change(now, broker)
+    require_change(now, broker)
+    require(found.new.is_empty(),                   "no registered broker is new to it")
+    if version.bounces_seen:
+        require(found.bounced.is_empty(),           "no broker has registered anew")
+    require(not_(found.dead.is_empty()),            "a broker that it takes for alive is gone")
+
+    fail(now, new, broker, found, found.dead, started=[])
+
+
+@transition(broker=BROKERS)
+def controller_finds_brokers_unchanged(now, new, broker):
+    """What changed was changed back, or was read with the event before."""
+    found = change(now, broker)
+    require_change(now, broker)
+    require(found.new.is_empty(),                   "no registered broker is new to it")
+    require(found.bounced.is_empty(),               "no broker has registered anew")
+    require(found.dead.is_empty(),                  "no broker that it takes for alive is gone")
+
+    new.cache[broker] = with_change(now, broker, found)
 
 
 @transition(only=lambda v: not v.bounces_seen, broker=BROKERS)
@@ -90,20 +143,20 @@ def controller_overlooks_bounced_brokers(now, new, broker):
 
     Kafka: KafkaController.BrokerChange until KIP-380
     """
-    cache = now.cache[broker]
-    back = bounced(now, broker)
-    require_office(now, broker)
-    require_idle(now, broker)
-    require(not_(back.is_empty()),                  "a broker has registered anew")
+    found = change(now, broker)
+    require_change(now, broker)
+    require(found.new.is_empty(),                   "no registered broker is new to it")
+    require(not_(found.bounced.is_empty()),         "a broker has registered anew")
+    require(found.dead.is_empty(),                  "no broker that it takes for alive is gone")
 
-    new.cache[broker].reached = cache.reached.joined(back)
+    new.cache[broker] = with_change(now, broker, found)
 
 
-def fail(now, new, broker, failed, started):
+def fail(now, new, broker, found, failed, started):
     """onBrokerFailure: elections where a leader is lost, then its replicas go offline."""
-    cache = now.cache[broker]
-    live = cache.live.such_that(lambda one: not_(failed.has(one)))
-    can_lead = live.such_that(lambda one: not_(cache.shutting.has(one)))
+    cache = with_change(now, broker, found, done_with=failed)
+    live = less(cache.live, failed)
+    can_lead = less(live, cache.shutting)
 
     def was_offline(partition):
         return own(now, broker, partition).offline
@@ -116,9 +169,7 @@ def fail(now, new, broker, failed, started):
         stage=when(some(PARTITIONS, loses_its_leader), at("electing"),
               when(some(PARTITIONS, was_offline), at("retrying"), at("removing_followers"))),
         live=live, started=started,
-        shutting=cache.shutting.such_that(lambda one: not_(failed.has(one))),
-        reached=cache.reached.such_that(lambda one: not_(failed.has(one))).joined(started),
-        queue=without_channels(now, broker, failed))
+        shutting=less(cache.shutting, failed), reached=less(cache.reached, failed).joined(started))
     keep(now, new, broker, lambda partition: own(now, broker, partition).but(
         offline=any_of(was_offline(partition), loses_its_leader(partition)),
         due=any_of(was_offline(partition), loses_its_leader(partition)),
@@ -133,7 +184,7 @@ def controller_notifies_brokers(now, new, broker):
     require(cache.stage == "notifying",             "replicas went offline that did not lead")
 
     new.cache[broker] = cache.but(
-        stage=when(cache.started.is_empty(), at("idle"), at("welcoming")),
+        stage=when(cache.started.is_empty(), done(cache), at("welcoming")),
         queue=live_brokers(now, broker))
 
 

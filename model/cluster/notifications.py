@@ -1,15 +1,21 @@
 """ISR changes that leaders notify of, so that all brokers hear of them.
 
-The notification is the event: it is pending as long as its znode is there.
-
 Source: KafkaController.processIsrChangeNotification, ReplicaManager.maybePropagateIsrChanges (2.3)
 """
 
 from model.cluster.batch import update_metadata
+from model.cluster.events import notified, require_next, taken, with_event
 from model.cluster.state import PARTITIONS
-from model.cluster.thread import own, require_idle, require_writing, with_one
-from model.language import lam, require, some, transition, when
+from model.cluster.thread import own, require_writing, with_one
+from model.language import lam, not_, require, some, transition, when
+from model.protocol.office import require_office
 from model.protocol.state import BROKERS
+
+CHANGED = "an IsrChangeNotification is next in its queue"
+
+
+def is_noted(now):
+    return some(PARTITIONS, lambda partition: now.partition[partition].noted)
 
 
 @transition(broker=BROKERS)
@@ -21,26 +27,38 @@ def broker_reports_isr_change(now, new, broker):
 
     new.replica[broker].unreported = False
     new.noted = True
+    new.cache = notified(now, "isr_change")
 
 
 @transition(broker=BROKERS)
 def controller_reads_isr_changes(now, new, broker):
     """It reads the states that notifications name, tells all brokers, and deletes what it read.
+    The deletion fires the watch again, which was set by the reading.
 
     Why: a crash before the deletion leaves the notifications to the next controller, which reads
     every state anyway; so the deletion is no step of its own.
     """
     require_writing(now, broker)
-    require_idle(now, broker)
-    require(some(PARTITIONS, lambda partition: now.partition[partition].noted),
-                                                    "a notification is there")
+    require_next(now, broker, "isr_change",         CHANGED)
+    require(is_noted(now),                          "a notification is there")
 
-    new.cache[broker].queue = update_metadata(
-        now, broker, now.cache[broker].live, lambda partition, target: when(
-            now.partition[partition].noted, now.partition[partition].version, None))
+    new.cache[broker] = with_event(taken(now.cache[broker]), "isr_change").but(
+        queue=update_metadata(
+            now, broker, now.cache[broker].live, lambda partition, target: when(
+                now.partition[partition].noted, now.partition[partition].version, None)))
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
         noted=False,
         context=with_one(now.partition[partition].context, broker, when(
             now.partition[partition].noted,
             own(now, broker, partition).but(version=now.partition[partition].version),
             own(now, broker, partition)))))
+
+
+@transition(broker=BROKERS)
+def controller_finds_no_isr_change(now, new, broker):
+    """The event was of a deletion, or of what was read with the event before."""
+    require_office(now, broker)
+    require_next(now, broker, "isr_change",         CHANGED)
+    require(not_(is_noted(now)),                    "no notification is there")
+
+    new.cache[broker] = taken(now.cache[broker])

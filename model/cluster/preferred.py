@@ -3,54 +3,64 @@
 Source: KafkaController.onPreferredReplicaElection, checkAndTriggerAutoLeaderRebalance (2.3)
 """
 
-from model.cluster.batch import batch
-from model.cluster.elections import bring_online, require_not_written_by_a_newer
+from model.cluster.elections import Election, elect, find_nobody, order_of, tell
+from model.cluster.events import notified, require_next, taken, with_event
 from model.cluster.state import PARTITIONS
-from model.cluster.thread import (
-    at,
-    keep,
-    online,
-    own,
-    require_acting,
-    require_idle,
-    require_writing,
-)
-from model.language import (
-    all_of,
-    any_of,
-    every,
-    lam,
-    not_,
-    require,
-    some,
-    transition,
-    version,
-    when,
-)
+from model.cluster.thread import at, keep, online, own, require_acting, require_writing
+from model.language import all_of, lam, not_, require, some, transition, version, when
+from model.protocol.office import require_office
 from model.protocol.state import BROKERS
+from model.protocol.strategies import preferred_replica
+
+PREFERRED = Election(
+    ("preferring", "rebalancing"),
+    lambda now, broker: preferred_replica(
+        order_of(now), now.state[now.version].isr, online(now, broker),
+        version.preferred_needs_isr),
+    at_it="it elects preferred leaders",
+    due="the partition is asked for",
+    may="the replica is online, and in the ISR",
+    first="it stands first in the assignment",
+    nobody="the preferred replica cannot lead",
+    all_done="no partition waits for its preferred leader")
+ASKED = "the request's event is next in its queue"
+TIMER = "the timer's event is next in its queue"
+
+
+def is_wanted(now):
+    return some(PARTITIONS, lambda partition: now.partition[partition].wanted)
 
 
 @transition()
 def admin_asks_for_preferred_leaders(now, new):
     """/admin/preferred_replica_election is created; while it is there it cannot be again."""
-    require(every(PARTITIONS, lambda partition: not_(now.partition[partition].wanted)),
-                                                    "no such request is there")
+    require(not_(is_wanted(now)),                   "no such request is there")
 
     new.spent.requests = now.spent.requests + 1
+    new.cache          = notified(now, "preferred_election")
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(wanted=True))
 
 
 @transition(broker=BROKERS)
 def controller_begins_preferred_election(now, new, broker):
     """It reads the request."""
-    require_acting(now, broker)
-    require_idle(now, broker)
-    require(some(PARTITIONS, lambda partition: now.partition[partition].wanted),
-                                                    "a request is there")
+    require_office(now, broker)
+    require_next(now, broker, "preferred_election", ASKED)
+    require(is_wanted(now),                         "a request is there")
 
-    new.cache[broker].stage = "preferring"
+    new.cache[broker] = taken(now.cache[broker]).but(stage="preferring")
     keep(now, new, broker, lambda partition: own(now, broker, partition).but(
         due=now.partition[partition].wanted))
+
+
+@transition(broker=BROKERS)
+def controller_finds_no_request(now, new, broker):
+    """It looks once more after each request, for one that came before the watch was set again."""
+    require_office(now, broker)
+    require_next(now, broker, "preferred_election", ASKED)
+    require(not_(is_wanted(now)),                   "no request is there")
+
+    new.cache[broker] = taken(now.cache[broker])
 
 
 def is_imbalanced(now, broker, partition):
@@ -63,80 +73,69 @@ def is_imbalanced(now, broker, partition):
             mine.replicas.has(one), mine.place[one] == 0, online(now, broker).has(one))))
 
 
+def some_is_imbalanced(now, broker):
+    return some(PARTITIONS, lambda partition: is_imbalanced(now, broker, partition))
+
+
 @transition(broker=BROKERS)
-def controller_begins_rebalance(now, new, broker):
-    """The timer fires, and too many partitions are not led by their preferred broker."""
+def rebalance_timer_fires(now, new, broker):
+    """The timer, which runs from the end of the failover, queues a look at the imbalance."""
     require_acting(now, broker)
-    require_idle(now, broker)
-    require(some(PARTITIONS, lambda partition: is_imbalanced(now, broker, partition)),
-                                                    "a partition is led by another than preferred")
+    require(now.cache[broker].stage != "starting",  "it has begun its work as the controller")
 
     new.spent.requests = now.spent.requests + 1
-    new.cache[broker].stage = "rebalancing"
+    new.cache[broker]  = with_event(now.cache[broker], "rebalance")
+
+
+@transition(broker=BROKERS)
+def controller_begins_rebalance(now, new, broker):
+    """Too many partitions are not led by their preferred broker."""
+    require_acting(now, broker)
+    require_next(now, broker, "rebalance",          TIMER)
+    require(some_is_imbalanced(now, broker),        "a partition is led by another than preferred")
+
+    new.cache[broker] = taken(now.cache[broker]).but(stage="rebalancing")
     keep(now, new, broker, lambda partition: own(now, broker, partition).but(
         due=is_imbalanced(now, broker, partition)))
 
 
-def may_be_preferred(now, broker, leader):
-    """It stands first, is online and in the ISR; the ISR is not changed by this election."""
-    fit = all_of(now.replicas.has(leader), now.place[leader] == 0, online(now, broker).has(leader))
-    if version.preferred_needs_isr:
-        fit = all_of(fit, now.state[now.version].isr.has(leader))
-    return fit
+@transition(broker=BROKERS)
+def controller_finds_balance(now, new, broker):
+    """Who is preferred leads, or cannot."""
+    require_acting(now, broker)
+    require_next(now, broker, "rebalance",          TIMER)
+    require(not_(some_is_imbalanced(now, broker)),  "no partition is led by another than preferred")
 
-
-def require_preferring(now, broker):
-    stage = now.cache[broker].stage
-    require(any_of(stage == "preferring", stage == "rebalancing"),
-                                                    "it elects preferred leaders")
+    new.cache[broker] = taken(now.cache[broker])
 
 
 @transition(broker=BROKERS, leader=BROKERS)
 def controller_elects_preferred(now, new, broker, leader):
-    """The preferred replica becomes the leader, under a new epoch even if it leads already."""
-    require_writing(now, broker)
-    require_preferring(now, broker)
-    require(now.context[broker].due,                "the partition is asked for")
-    require_not_written_by_a_newer(now, broker)
-    require(may_be_preferred(now, broker, leader),  "the preferred replica is online, in the ISR")
+    """The preferred replica becomes the leader, under a new epoch even if it leads already.
 
-    bring_online(now, new, broker, leader, now.state[now.version].isr)
+    Kafka: PreferredReplicaPartitionLeaderElectionStrategy; the ISR is not changed
+    """
+    elect(now, new, broker, leader, PREFERRED)
 
 
 @transition(broker=BROKERS)
 def controller_cannot_elect_preferred(now, new, broker):
     """The preferred replica is away, or not in the ISR: nothing is written."""
-    require_acting(now, broker)
-    require_preferring(now, broker)
-    require(now.context[broker].due,                "the partition is asked for")
-    require(not_(some(BROKERS, lambda one: may_be_preferred(now, broker, one))),
-                                                    "the preferred replica cannot lead")
-
-    new.context[broker].due = False
+    find_nobody(now, new, broker, PREFERRED)
 
 
 @transition(broker=BROKERS)
 def controller_tells_preferred(now, new, broker):
     """LeaderAndIsr to all replicas, UpdateMetadata to all brokers."""
-    cache = now.cache[broker]
-    require_acting(now, broker)
-    require_preferring(now, broker)
-    require(every(PARTITIONS, lambda partition: not_(own(now, broker, partition).due)),
-                                                    "no partition waits for its preferred leader")
-
-    new.cache[broker] = cache.but(
-        stage=when(cache.stage == "preferring", at("cleaning"), at("idle")),
-        queue=batch(now, broker,
-            goes=lambda partition, target: own(now, broker, partition).batched,
-            tells=lambda partition: own(now, broker, partition).batched))
-    keep(now, new, broker, lambda partition: own(now, broker, partition).but(batched=False))
+    tell(now, new, broker, PREFERRED,
+         when(now.cache[broker].stage == "preferring", at("cleaning"), at("idle")))
 
 
 @transition(broker=BROKERS)
 def controller_deletes_preferred_request(now, new, broker):
-    """The request goes in any case, whatever came of it."""
+    """The request goes in any case, whatever came of it, and the thread is to look again."""
     require_writing(now, broker)
     require(now.cache[broker].stage == "cleaning",  "the request is worked on")
 
-    new.cache[broker].stage = "idle"
+    new.cache[broker] = with_event(now.cache[broker], "preferred_election").but(stage="idle")
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(wanted=False))

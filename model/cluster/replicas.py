@@ -11,7 +11,7 @@ from model.cluster.elections import (
     some_is_gone,
     write_state,
 )
-from model.cluster.thread import at, keep, own, require_acting, require_writing, states_by
+from model.cluster.thread import at, done, keep, own, require_acting, require_writing, states_by
 from model.language import all_of, any_of, not_, require, transition, when
 from model.protocol.state import BROKERS
 
@@ -72,7 +72,7 @@ def controller_tells_removals(now, new, broker):
         stage=when(cache.stage == "burying", at("electing"),
               when(cache.stage == "removing_followers", at("notifying"),
               when(cache.stage == "retiring", at("answering"),
-              when(cache.started.is_empty(), at("idle"), at("welcoming"))))),
+              when(cache.started.is_empty(), done(cache), at("welcoming"))))),
         queue=batch(now, broker,
             goes=lambda partition, target: all_of(
                 own(now, broker, partition).batched, cache.subject != target),

@@ -3,28 +3,15 @@
 Source: KafkaServer.controlledShutdown, KafkaController.doControlledShutdown (2.3)
 """
 
-from model.cluster.batch import batch, stop_replica
-from model.cluster.elections import (
-    bring_online,
-    is_first,
-    require_not_written_by_a_newer,
-    some_is_gone,
-)
-from model.cluster.lifecycle import forget_all
+from model.cluster.batch import stop_replica
+from model.cluster.elections import Election, elect, find_nobody, order_of, some_is_gone, tell
+from model.cluster.events import notified, require_next, taken, with_event
+from model.cluster.lifecycle import forget_all, unreached
 from model.cluster.state import PARTITIONS
-from model.cluster.thread import (
-    at,
-    keep,
-    online,
-    own,
-    require_acting,
-    require_idle,
-    require_writing,
-)
+from model.cluster.thread import at, keep, own, require_acting
 from model.language import (
     BLANK,
     all_of,
-    every,
     lam,
     not_,
     require,
@@ -34,6 +21,21 @@ from model.language import (
     when,
 )
 from model.protocol.state import BROKERS
+from model.protocol.strategies import controlled_shutdown
+from model.protocol.zookeeper import without_nodes_of
+
+MOVES = Election(
+    ("moving",),
+    lambda now, broker: controlled_shutdown(
+        order_of(now), now.state[now.version].isr, now.cache[broker].live,
+        now.cache[broker].shutting),
+    at_it="it moves what a leaving broker leads",
+    due="the leaving broker leads the partition",
+    may="the replica is live, in the ISR, and stays",
+    first="no such replica stands before it",
+    nobody="nobody else of the ISR is live and stays",
+    all_done="no partition waits to be moved")
+QUEUED = "a ControlledShutdown of the broker is next in its queue"
 
 
 @transition(broker=BROKERS)
@@ -49,16 +51,36 @@ def broker_asks_to_go(now, new, broker):
 
 
 @transition(broker=BROKERS, subject=BROKERS)
+def shutdown_request_arrives(now, new, broker, subject):
+    """The request takes its place in the event queue of a controller."""
+    require_acting(now, broker)
+    require(now.cache[broker].stage != "starting",  "it has begun its work as the controller")
+    require(now.asked.has(subject),                 "a ControlledShutdown of it is under way")
+
+    new.asked         = now.asked.without(subject)
+    new.cache[broker] = with_event(now.cache[broker], "controlled_shutdown", subject)
+
+
+def is_taken_for_alive(now, broker, subject):
+    """The controller knows the broker, and from 2.2 under the registration that asked (KIP-380)."""
+    cache = now.cache[broker]
+    if not version.shutdown_fenced:
+        return cache.live.has(subject)
+    return all_of(cache.live.has(subject), not_(all_of(
+        now.former.has(subject), cache.reached.has(subject))))
+
+
+@transition(broker=BROKERS, subject=BROKERS)
 def controller_begins_shutdown(now, new, broker, subject):
     """The broker counts as shutting down at once: it leads nothing new from now on."""
-    cache = now.cache[broker]
     require_acting(now, broker)
-    require_idle(now, broker)
-    require(now.asked.has(subject),                 "a ControlledShutdown of the broker is queued")
-    require(cache.live.has(subject),                "the controller takes the broker for alive")
+    require_next(now, broker, "controlled_shutdown", QUEUED, subject)
+    require(is_taken_for_alive(now, broker, subject),
+                                                    "the controller takes who asked for alive")
 
     leads = led_by(now, broker, subject)
-    new.asked = now.asked.without(subject)
+    cache = taken(now.cache[broker])
+    new.former = now.former.without(subject)
     new.cache[broker] = cache.but(
         stage=when(some(PARTITIONS, leads), at("moving"), at("stopping")),
         shutting=cache.shutting.including(subject), subject=subject)
@@ -66,6 +88,18 @@ def controller_begins_shutdown(now, new, broker, subject):
         due=leads(partition),
         gone=now.partition[partition].replicas.such_that(
             lambda one: all_of(one == subject, not_(leads(partition))))))
+
+
+@transition(broker=BROKERS, subject=BROKERS)
+def controller_refuses_shutdown(now, new, broker, subject):
+    """BrokerNotAvailable, or STALE_BROKER_EPOCH: who asked is not there any more."""
+    require_acting(now, broker)
+    require_next(now, broker, "controlled_shutdown", QUEUED, subject)
+    require(not_(is_taken_for_alive(now, broker, subject)),
+                                                    "the controller does not know who asked")
+
+    new.former        = now.former.without(subject)
+    new.cache[broker] = taken(now.cache[broker])
 
 
 def led_by(now, broker, subject):
@@ -76,43 +110,19 @@ def led_by(now, broker, subject):
             now.partition[partition].replicas.has(one), one != subject)))
 
 
-def may_succeed(now, broker, one):
-    return all_of(now.replicas.has(one), now.state[now.version].isr.has(one),
-                  online(now, broker).has(one))
-
-
-def require_move(now, broker):
-    require(now.cache[broker].stage == "moving",    "it moves what a leaving broker leads")
-    require(now.context[broker].due,                "the leaving broker leads the partition")
-
-
 @transition(broker=BROKERS, leader=BROKERS)
 def controller_moves_leader(now, new, broker, leader):
     """The first ISR member that stays becomes the leader; who is leaving goes out of the ISR.
 
     Kafka: ControlledShutdownPartitionLeaderElectionStrategy
     """
-    require_writing(now, broker)
-    require_move(now, broker)
-    require_not_written_by_a_newer(now, broker)
-    require(may_succeed(now, broker, leader),       "the replica is live, in the ISR, and stays")
-    require(is_first(now, leader, lambda other: may_succeed(now, broker, other)),
-                                                    "no such replica stands before it")
-
-    shutting = now.cache[broker].shutting
-    bring_online(now, new, broker, leader, now.state[now.version].isr.such_that(
-        lambda member: not_(shutting.has(member))))
+    elect(now, new, broker, leader, MOVES)
 
 
 @transition(broker=BROKERS)
 def controller_finds_no_successor(now, new, broker):
     """No other ISR member lives: the leaving broker goes on leading."""
-    require_acting(now, broker)
-    require_move(now, broker)
-    require(not_(some(BROKERS, lambda one: may_succeed(now, broker, one))),
-                                                    "nobody else of the ISR is live and stays")
-
-    new.context[broker].due = False
+    find_nobody(now, new, broker, MOVES)
 
 
 @transition(broker=BROKERS)
@@ -121,22 +131,9 @@ def controller_tells_moves(now, new, broker):
 
     Why: in 1.1 and 2.0 it was left out, and went on in its old epoch (KAFKA-7482).
     """
-    cache = now.cache[broker]
-    require_acting(now, broker)
-    require(cache.stage == "moving",                "it moves what a leaving broker leads")
-    require(every(PARTITIONS, lambda partition: not_(own(now, broker, partition).due)),
-                                                    "no partition waits to be moved")
-
-    def goes(partition, target):
-        batched = own(now, broker, partition).batched
-        if version.leaving_leader_is_told:
-            return batched
-        return all_of(batched, not_(cache.shutting.has(target)))
-
-    new.cache[broker] = cache.but(
-        stage="stopping",
-        queue=batch(now, broker, goes, lambda partition: own(now, broker, partition).batched))
-    keep(now, new, broker, lambda partition: own(now, broker, partition).but(batched=False))
+    shutting = now.cache[broker].shutting
+    tell(now, new, broker, MOVES, at("stopping"),
+         is_told=None if version.leaving_leader_is_told else lambda one: not_(shutting.has(one)))
 
 
 @transition(broker=BROKERS)
@@ -171,14 +168,15 @@ def controller_answers_shutdown(now, new, broker):
 
 @transition(broker=BROKERS)
 def broker_stops(now, new, broker):
-    """The process ends in order: its session is closed, and its nodes go with it."""
+    """The process ends in order: its session is closed, and its nodes go with it; what is queued
+    is dropped.
+
+    Kafka: ShutdownEventThread, put first
+    """
     require(now.up.has(broker),                     "the process runs")
     require(now.leaving[broker] == "may_go",        "the controller let it go")
 
     forget_all(now, new, broker)
-    new.zk = now.zk.but(
-        registered=now.zk.registered.without(broker),
-        controller=when(now.zk.controller == broker, None, now.zk.controller))
-    new.cache = lam(BROKERS, lambda other: when(
-        other == broker, BLANK,
-        now.cache[other].but(reached=now.cache[other].reached.without(broker))))
+    new.zk    = without_nodes_of(now.zk, broker).but(outlived=now.zk.outlived.without(broker))
+    new.cache = notified(now, "broker_change", but=broker, caches=lambda other: when(
+        other == broker, BLANK, unreached(now, other, broker)))

@@ -18,8 +18,19 @@ PARTITIONS = Numbers("partition", 0, Bounded("partitions", -1))
 PLACES   = Numbers("place", 0, Bounded("brokers", -1))          # in an assignment, preferred first
 SLOTS    = Numbers("slot", 0, Bounded("queue", -1))
 WAITING  = Numbers("waiting requests", 0, Bounded("queue"))
+EVENT_SLOTS = Numbers("event slot", 0, Bounded("events", -1))
+EVENTS_WAITING = Numbers("waiting events", 0, Bounded("events"))
 
 REQUESTS = Names("request", ("leader_and_isr", "update_metadata", "stop_replica"))
+
+# What the controller's one event queue holds, in order of arrival; the last has a subject
+EVENTS = Names("event", (
+    "controller_change",        # /controller was deleted, or is another's
+    "broker_change",            # a child of /brokers/ids came or went
+    "isr_change",               # a child of /isr_change_notification came or went
+    "preferred_election",       # /admin/preferred_replica_election was created
+    "rebalance",                # a timer: AutoPreferredReplicaLeaderElection
+    "controlled_shutdown"))     # a broker's request
 
 # Where the controller's event thread is: between two stages it may be deposed, or crash
 STAGES = Names("stage", (
@@ -38,6 +49,7 @@ STAGES = Names("stage", (
     "stopping",             # controlled shutdown: StopReplica for what it follows
     "retiring",             # controlled shutdown: its replicas to Offline
     "answering",            # controlled shutdown: may the broker go?
+    "comparing",            # of one BrokerChange, the brokers that bounced, then those that died
     "preferring",           # preferred leaders, as an administrator asked
     "cleaning",             # the request is deleted
     "rebalancing",          # preferred leaders, as the imbalance asks
@@ -80,12 +92,16 @@ STATE = Record(
         started=SetOf(BROKERS),                             # brokers that it is instating
         shutting=SetOf(BROKERS),                            # shuttingDownBrokerIds
         subject=BROKERS.or_none,                            # the one whose shutdown it works on
+        bounced=SetOf(BROKERS), dead=SetOf(BROKERS),        # what a BrokerChange has still to do
+        events=Log(EVENT_SLOTS, EVENTS_WAITING, Record(     # the one event queue
+            kind=EVENTS, subject=BROKERS.or_none)),
         queue=per(BROKERS, Log(SLOTS, WAITING, Record(      # requests, one queue for each broker
             kind=REQUESTS, about=per(PARTITIONS, ZK_VERSIONS.or_none), alive=SetOf(BROKERS)))))),
     seen=per(BROKERS, CONTROLLER_EPOCHS),       # the highest controller epoch that a broker knows
     alive=per(BROKERS, SetOf(BROKERS)),         # who lives, by a broker's metadata cache
     leaving=per(BROKERS, LEAVING),              # how far a broker is with its controlled shutdown
-    asked=SetOf(BROKERS),                       # whose ControlledShutdown waits for the controller
+    asked=SetOf(BROKERS),                       # whose ControlledShutdown is under way
+    former=SetOf(BROKERS),                      # and whose names their last registration
     mistaken=SetOf(BROKERS),                    # took the node of their last session for their own
     resigned=SetOf(BROKERS),                    # resigned, and go on with events (KAFKA-4447)
     # A StopReplica that was sent again after its connection broke: the first copy is still to come

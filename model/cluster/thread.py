@@ -13,7 +13,6 @@ from model.language import (
     not_,
     require,
     some,
-    transition,
     version,
     when,
 )
@@ -38,6 +37,12 @@ def require_idle(now, broker):
 
 def at(stage):
     return literal(STAGES, stage)
+
+
+def done(cache):
+    """The thread is done with the event, or goes on with what its BrokerChange has still to do."""
+    return when(all_of(cache.bounced.is_empty(), cache.dead.is_empty()),
+                at("idle"), at("comparing"))
 
 
 def own(now, broker, partition):
@@ -87,43 +92,3 @@ def leave_context(now, new, broker):
     """What a broker knows as a controller is forgotten, with its queues."""
     new.cache[broker] = BLANK
     keep(now, new, broker, lambda partition: BLANK)
-
-
-@transition(broker=BROKERS)
-def controller_resigns(now, new, broker):
-    """A deposed controller notices that /controller is not its own any more, and forgets all.
-
-    Kafka: KafkaController.maybeResign, onControllerResignation
-    """
-    require(now.belief[broker] > 0,                 "the broker believes it is the controller")
-    require(now.zk.controller != broker,            "/controller is not its own any more")
-
-    new.belief[broker] = 0
-    new.resigned       = now.resigned.without(broker)
-    leave_context(now, new, broker)
-
-
-@transition(only=lambda v: not v.events_dropped, broker=BROKERS)
-def controller_resigns_and_goes_on(now, new, broker):
-    """It has resigned, and its thread goes on with what was queued, in the old epoch.
-
-    Kafka: listeners were not removed until KAFKA-4447
-    """
-    require(now.belief[broker] > 0,                 "the broker believes it is the controller")
-    require(now.zk.controller != broker,            "/controller is not its own any more")
-    require(not_(now.resigned.has(broker)),         "it has not resigned yet")
-
-    new.resigned = now.resigned.including(broker)
-
-
-@transition(only=lambda v: v.zk_writes_fenced, broker=BROKERS)
-def controller_is_fenced(now, new, broker):
-    """A deposed controller writes, the check of /controller_epoch fails, and it resigns.
-
-    Kafka: ControllerMovedException, KAFKA-6082
-    """
-    require_office(now, broker)
-    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
-
-    new.belief[broker] = 0
-    leave_context(now, new, broker)

@@ -33,24 +33,34 @@ def placed(replicas, place):
 
 
 class Choice(NamedTuple):
-    """What a strategy makes of a state in the notation: `leads(broker)`: the broker is elected;
-    `exists`: anybody is; `isr`: the ISR that is written with the leader, as `isr(leader)`."""
+    """What a strategy makes of a state in the notation.
 
-    leads: Callable[[Any], Any]
+    `may(broker)`: it is fit to lead; `first(broker)`: nobody who counts stands before it; `exists`:
+    somebody is elected; `isr(leader)`: the ISR that is written with the leader.
+    """
+
+    may: Callable[[Any], Any]
+    first: Callable[[Any], Any]
     exists: Any
     isr: Callable[[Any], Any]
 
+    def leads(self, broker):
+        """The broker is the one who is elected."""
+        return all_of(self.may(broker), self.first(broker))
 
-def first_who(order, may):
-    """The first of a list who may: a rule over brokers, and whether there is one at all."""
-    def may_lead(one):
-        return all_of(order.has(one), may(one))
 
-    def leads(one):
-        return all_of(may_lead(one), not_(some(BROKERS, lambda other: all_of(
-            may_lead(other), order.before(other, one)))))
+def first_of(order, fit, isr):
+    """The first replica of a list who is fit to lead."""
+    def may(one):
+        return all_of(order.has(one), fit(one))
 
-    return leads, some(BROKERS, may_lead)
+    return Choice(may, before_all(order, may), some(BROKERS, may), isr)
+
+
+def before_all(order, rule):
+    """None of the list who meets the rule stands before a broker."""
+    return lambda one: not_(some(BROKERS, lambda other: all_of(
+        rule(other), order.before(other, one))))
 
 
 def offline_partition(order, isr, live, unclean=False):
@@ -58,21 +68,20 @@ def offline_partition(order, isr, live, unclean=False):
 
     Unclean: where no ISR member lives at all, the first live replica leads, and is the whole ISR.
     """
-    def may(one):
+    def fit(one):
         eligible = isr.has(one)
         if unclean:
             eligible = any_of(eligible, isr.within(live).is_empty())
         return all_of(live.has(one), eligible)
 
-    leads, exists = first_who(order, may)
     living = isr.within(live)
-    return Choice(leads, exists, living.including if unclean else lambda leader: living)
+    return first_of(order, fit, living.including if unclean else lambda leader: living)
 
 
 def reassigned_partition(target, isr, live):
     """Reassign: the first of the target who lives and is in the ISR; the ISR stays."""
-    leads, exists = first_who(target, lambda one: all_of(live.has(one), isr.has(one)))
-    return Choice(leads, exists, lambda leader: isr)
+    return first_of(
+        target, lambda one: all_of(live.has(one), isr.has(one)), lambda leader: isr)
 
 
 def preferred_replica(order, isr, live, needs_isr=True):
@@ -80,13 +89,13 @@ def preferred_replica(order, isr, live, needs_isr=True):
 
     Where `needs_isr` is false it leads even out of the ISR (KAFKA-9866).
     """
-    def leads(one):
-        head = all_of(order.has(one), not_(some(BROKERS, lambda other: all_of(
-            order.has(other), order.before(other, one)))))
-        fit = all_of(head, live.has(one))
+    def may(one):
+        fit = all_of(order.has(one), live.has(one))
         return all_of(fit, isr.has(one)) if needs_isr else fit
 
-    return Choice(leads, some(BROKERS, leads), lambda leader: isr)
+    head = before_all(order, order.has)
+    return Choice(
+        may, head, some(BROKERS, lambda one: all_of(may(one), head(one))), lambda leader: isr)
 
 
 def controlled_shutdown(order, isr, live_or_shutting_down, shutting_down):
@@ -94,9 +103,9 @@ def controlled_shutdown(order, isr, live_or_shutting_down, shutting_down):
     def stays(one):
         return not_(shutting_down.has(one))
 
-    leads, exists = first_who(order, lambda one: all_of(
-        live_or_shutting_down.has(one), isr.has(one), stays(one)))
-    return Choice(leads, exists, lambda leader: isr.such_that(stays))
+    return first_of(
+        order, lambda one: all_of(live_or_shutting_down.has(one), isr.has(one), stays(one)),
+        lambda leader: isr.such_that(stays))
 
 
 class Elected(NamedTuple):

@@ -10,6 +10,13 @@ from model.language import (
 from model.protocol.state import BROKERS
 
 
+def without_nodes_of(zk, broker):
+    """What ZooKeeper has without a broker's ephemeral nodes."""
+    return zk.but(
+        registered=zk.registered.without(broker),
+        controller=when(zk.controller == broker, None, zk.controller))
+
+
 @transition(broker=BROKERS)
 def session_expires(now, new, broker):
     """ZooKeeper ends a session: the registration and /controller vanish; a live process does not
@@ -17,9 +24,7 @@ def session_expires(now, new, broker):
     require(now.zk.registered.has(broker),          "the broker is registered")
 
     new.spent.expiries = now.spent.expiries + 1
-    new.zk = now.zk.but(
-        registered=now.zk.registered.without(broker),
-        controller=when(now.zk.controller == broker, None, now.zk.controller))
+    new.zk = without_nodes_of(now.zk, broker)
     if version.broker_epoch:                          # else a request reaches who has the id
         new.cache = lam(BROKERS, lambda other: now.cache[other].but(
             reached=now.cache[other].reached.without(broker)))

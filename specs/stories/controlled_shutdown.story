@@ -20,6 +20,7 @@ quietly broker_updates_metadata broker=2 sender=2
 # Broker 1 leads, and asks to go.
 broker_asks_to_go broker=1
 refused broker_stops broker=1
+shutdown_request_arrives broker=2 subject=1
 controller_begins_shutdown broker=2 subject=1
 refused controller_moves_leader broker=2 leader=1 partition=0
 controller_moves_leader broker=2 leader=2 partition=0
@@ -30,11 +31,14 @@ broker_asks_to_go(broker=1)
     asked: {} → {1}
 refused broker_stops(broker=1)
     the controller let it go — false (leaving[1] asks)
+shutdown_request_arrives(broker=2, subject=1)
+    cache[2].events: [] → [kind controlled_shutdown subject 1]
+    asked: {1} → {}
 controller_begins_shutdown(broker=2, subject=1)
     cache[2].stage: idle → moving
     cache[2].shutting: {} → {1}
     cache[2].subject: none → 1
-    asked: {1} → {}
+    cache[2].events: [kind controlled_shutdown subject 1] → []
     partition[0][2].context.due: false → true
 refused controller_moves_leader(broker=2, leader=1, partition=0)
     the replica is live, in the ISR, and stays — false (cache[2].shutting {1})
@@ -78,6 +82,7 @@ broker_stops(broker=1)
     zk.registered: {1,2} → {2}
     up: {1,2} → {2}
     cache[2].reached: {1,2} → {2}
+    cache[2].events: [] → [kind broker_change subject none]
     seen[1]: 1 → 0
     alive[1]: {1,2} → {}
     leaving[1]: may_go → stays
@@ -96,6 +101,7 @@ controller_sees_dead_brokers(broker=2)
     cache[2].stage: idle → removing_followers
     cache[2].live: {1,2} → {2}
     cache[2].shutting: {1} → {}
+    cache[2].events: [kind broker_change subject none] → []
     partition[0][2].context.gone: {} → {1}
 controller_finds_it_removed(broker=2, replica=1, partition=0)
     partition[0][2].context.gone: {1} → {}

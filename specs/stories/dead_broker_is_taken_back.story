@@ -41,6 +41,7 @@ controller_reads_context(broker=1)
     cache[1].reached: {} → {1}
 broker_reconnects(broker=2)
     zk.registered: {1} → {1,2}
+    cache[1].events: [] → [kind broker_change subject none]
 controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {} alive {1}]
@@ -74,6 +75,7 @@ controller_sees_new_brokers(broker=1)
     cache[1].live: {1} → {1,2}
     cache[1].reached: {1} → {1,2}
     cache[1].started: {} → {2}
+    cache[1].events: [kind broker_change subject none] → []
 broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {0: 0} alive {1}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}]
 controller_welcomes_brokers(broker=1)

@@ -45,6 +45,7 @@ controller_reads_context(broker=2)
     cache[2].reached: {} → {2}
 broker_reconnects(broker=1)
     zk.registered: {2} → {1,2}
+    cache[2].events: [] → [kind broker_change subject none]
 controller_announces_brokers(broker=2)
     cache[2].stage: announcing → restoring
     cache[2][2].queue: [] → [kind update_metadata about {} alive {2}]
@@ -69,6 +70,7 @@ broker_crashes(broker=2)
     cache[2].stage: electing → starting
     cache[2].live: {2} → {}
     cache[2].reached: {2} → {}
+    cache[2].events: [kind broker_change subject none] → []
     cache[2][2].queue: [kind update_metadata about {} alive {2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {2}] → []
     alive[2]: {1,2} → {}
     partition[0][2].replica.version: 0 → none
@@ -115,4 +117,4 @@ broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {0: 1} alive {1}] → []
     partition[0][1].known: 0 → 1
 dead_leaders_are_noticed: broken — when nothing is under way, no dead broker is registered as a leader
-    (belief[1] 2, cache[1].stage idle, partition[0][1].state.leader 2, up {1}, zk.controller 1, zk.epoch 2, zk.registered {1})
+    (belief[1] 2, cache[1].events.end 0, cache[1].stage idle, partition[0][1].state.leader 2, up {1}, zk.controller 1, zk.epoch 2, zk.registered {1})

@@ -11,6 +11,7 @@ controller_announces_brokers broker=1
 controller_restores_replicas broker=1
 controller_tells_removals broker=1
 controller_tells_elections broker=1
+shutdown_request_arrives broker=1 subject=2
 controller_begins_shutdown broker=1 subject=2
 broker_updates_metadata broker=1 sender=1
 older_epoch_is_refused broker=1 sender=1 partition=0
@@ -72,11 +73,14 @@ controller_tells_removals(broker=1)
     cache[1].stage: burying → electing
 controller_tells_elections(broker=1)
     cache[1].stage: electing → idle
+shutdown_request_arrives(broker=1, subject=2)
+    cache[1].events: [] → [kind controlled_shutdown subject 2]
+    asked: {2} → {}
 controller_begins_shutdown(broker=1, subject=2)
     cache[1].stage: idle → stopping
     cache[1].shutting: {} → {2}
     cache[1].subject: none → 2
-    asked: {2} → {}
+    cache[1].events: [kind controlled_shutdown subject 2] → []
     partition[0][1].context.gone: {} → {2}
 broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
@@ -117,6 +121,7 @@ broker_stops(broker=2)
     zk.registered: {1,2} → {1}
     up: {1,2} → {1}
     cache[1].reached: {1,2} → {1}
+    cache[1].events: [] → [kind broker_change subject none]
     seen[2]: 1 → 0
     alive[2]: {1,2} → {}
     leaving[2]: may_go → stays
@@ -143,6 +148,7 @@ controller_sees_bounced_brokers(broker=1)
     cache[1].reached: {1} → {1,2}
     cache[1].started: {} → {2}
     cache[1].shutting: {2} → {}
+    cache[1].events: [kind broker_change subject none] → []
     cache[1][2].queue: [kind stop_replica about {0: 0} alive {}, kind update_metadata about {0: 1} alive {1,2}, kind stop_replica about {0: 1} alive {}] → []
     partition[0][1].context.gone: {} → {2}
 controller_finds_it_removed(broker=1, replica=2, partition=0)
@@ -196,4 +202,4 @@ late_stop_replica_arrives(broker=2)
     late[2][0].about: true → false
     partition[0][2].replica.fetching: true → false
 no_wedge: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
-    (belief[1] 1, cache[1].stage idle, leaving[1] stays, partition[0].version 1, partition[0][1].state.isr {1}, partition[0][1].state.leader 1, up {1,2}, zk.controller 1, zk.epoch 1, zk.registered {1,2})
+    (belief[1] 1, cache[1].events.end 0, cache[1].stage idle, leaving[1] stays, partition[0].version 1, partition[0][1].state.isr {1}, partition[0][1].state.leader 1, up {1,2}, zk.controller 1, zk.epoch 1, zk.registered {1,2})

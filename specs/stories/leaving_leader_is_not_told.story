@@ -11,6 +11,7 @@ controller_announces_brokers broker=1
 controller_restores_replicas broker=1
 controller_tells_removals broker=1
 controller_tells_elections broker=1
+shutdown_request_arrives broker=1 subject=1
 controller_begins_shutdown broker=1 subject=1
 controller_moves_leader broker=1 leader=2 partition=0
 broker_updates_metadata broker=1 sender=1
@@ -54,11 +55,14 @@ controller_tells_removals(broker=1)
     cache[1].stage: burying → electing
 controller_tells_elections(broker=1)
     cache[1].stage: electing → idle
+shutdown_request_arrives(broker=1, subject=1)
+    cache[1].events: [] → [kind controlled_shutdown subject 1]
+    asked: {1} → {}
 controller_begins_shutdown(broker=1, subject=1)
     cache[1].stage: idle → moving
     cache[1].shutting: {} → {1}
     cache[1].subject: none → 1
-    asked: {1} → {}
+    cache[1].events: [kind controlled_shutdown subject 1] → []
     partition[0][1].context.due: false → true
 controller_moves_leader(broker=1, leader=2, partition=0)
     partition[0].version: 0 → 1
@@ -105,4 +109,4 @@ broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2}] → []
     partition[0][2].known: 0 → 1
 converges: broken — when nothing is under way, every live broker knows who lives, and of every partition the state that ZooKeeper has, and leads nothing of which another is registered as the leader
-    (belief[1] 1, cache[1].stage idle, partition[0][0].state.leader 1, partition[0][1].replica.version 0, partition[0][1].state.leader 2, up {1,2}, zk.controller 1, zk.epoch 1, zk.registered {1,2})
+    (belief[1] 1, cache[1].events.end 0, cache[1].stage idle, partition[0][0].state.leader 1, partition[0][1].replica.version 0, partition[0][1].state.leader 2, up {1,2}, zk.controller 1, zk.epoch 1, zk.registered {1,2})

@@ -27,9 +27,11 @@ admin_asks_for_preferred_leaders
 controller_begins_preferred_election broker=2
 ----
 admin_asks_for_preferred_leaders()
+    cache[2].events: [] → [kind preferred_election subject none]
     partition[0].wanted: false → true
 controller_begins_preferred_election(broker=2)
     cache[2].stage: idle → preferring
+    cache[2].events: [kind preferred_election subject none] → []
     partition[0][2].context.due: false → true
 
 # It is not in the ISR yet: the election fails, and the request is deleted all the same.
@@ -39,11 +41,12 @@ quietly controller_tells_preferred broker=2
 controller_deletes_preferred_request broker=2
 ----
 refused controller_elects_preferred(broker=2, leader=1, partition=0)
-    the preferred replica is online, in the ISR — false (partition[0][1].state.isr {2})
+    the replica is online, and in the ISR — false (partition[0][1].state.isr {2})
 controller_cannot_elect_preferred(broker=2, partition=0)
     partition[0][2].context.due: true → false
 controller_deletes_preferred_request(broker=2)
     cache[2].stage: cleaning → idle
+    cache[2].events: [] → [kind preferred_election subject none]
     partition[0].wanted: true → false
 
 # It catches up, and is taken into the ISR.
@@ -61,7 +64,9 @@ quietly broker_becomes_follower broker=1 sender=2 partition=0
 quietly broker_updates_metadata broker=1 sender=2
 leader_expands_isr leader=2 replica=1 partition=0
 quietly broker_reports_isr_change broker=2 partition=0
+quietly controller_finds_no_request broker=2
 quietly controller_reads_isr_changes broker=2
+quietly controller_finds_no_isr_change broker=2
 ----
 leader_expands_isr(leader=2, replica=1, partition=0)
     partition[0].version: 1 → 2
@@ -73,6 +78,7 @@ leader_expands_isr(leader=2, replica=1, partition=0)
     partition[0][2].replica.unreported: false → true
 
 # Now the imbalance asks for it, and it leads.
+rebalance_timer_fires broker=2
 controller_begins_rebalance broker=2
 controller_elects_preferred broker=2 leader=1 partition=0
 controller_tells_preferred broker=2
@@ -81,8 +87,11 @@ broker_becomes_leader broker=1 sender=2 partition=0
 check clean_election
 check isr_holds_committed
 ----
+rebalance_timer_fires(broker=2)
+    cache[2].events: [] → [kind rebalance subject none]
 controller_begins_rebalance(broker=2)
     cache[2].stage: idle → rebalancing
+    cache[2].events: [kind rebalance subject none] → []
     partition[0][2].context.due: false → true
 controller_elects_preferred(broker=2, leader=1, partition=0)
     partition[0].version: 2 → 3

@@ -1,51 +1,67 @@
-# A controller resigns, and its thread goes on with what was queued.
-# Shows: its write passes the fence as long as nobody else was elected; listeners are removed since
+# A controller resigns, and its thread goes on with what was queued behind.
+# Shows: its write passes the fence as long as nobody else was elected; the queue is dropped since
 # 0.10.2. (KAFKA-4447)
-system cluster version 2.3 without events_dropped brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 2 queue 3 crashes 0 expiries 2 losses 0 shutdowns 0 requests 0 lingering 0
+system cluster version 2.3 without events_dropped brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 2 queue 3 events 3 crashes 0 expiries 2 losses 0 shutdowns 0 requests 0 lingering 0
 
-session_expires broker=1
-broker_becomes_controller broker=2
-broker_learns_it_won broker=2
+broker_becomes_controller broker=1
+broker_learns_it_won broker=1
 controller_node_is_deleted
-controller_resigns_and_goes_on broker=2
-controller_reads_context broker=2
-controller_announces_brokers broker=2
-controller_restores_replicas broker=2
-controller_removes_replica broker=2 replica=1 partition=0
+controller_reads_context broker=1
+session_expires broker=2
+controller_announces_brokers broker=1
+controller_restores_replicas broker=1
+controller_tells_removals broker=1
+controller_tells_elections broker=1
+controller_resigns_and_goes_on broker=1
+controller_sees_dead_brokers broker=1
+controller_removes_replica broker=1 replica=2 partition=0
 check the_resigned_are_silent
 ----
-session_expires(broker=1)
-    zk.registered: {1,2} → {2}
-    spent.expiries: 0 → 1
-broker_becomes_controller(broker=2)
-    zk.controller: none → 2
+broker_becomes_controller(broker=1)
+    zk.controller: none → 1
     zk.epoch: 0 → 1
-    campaign[2]: 0 → 1
-broker_learns_it_won(broker=2)
-    campaign[2]: 1 → 0
-    belief[2]: 0 → 1
+    campaign[1]: 0 → 1
+broker_learns_it_won(broker=1)
+    campaign[1]: 1 → 0
+    belief[1]: 0 → 1
 controller_node_is_deleted()
-    zk.controller: 2 → none
+    zk.controller: 1 → none
+    cache[1].events: [] → [kind controller_change subject none]
+    spent.expiries: 0 → 1
+controller_reads_context(broker=1)
+    cache[1].stage: starting → announcing
+    cache[1].live: {} → {1,2}
+    cache[1].reached: {} → {1,2}
+session_expires(broker=2)
+    zk.registered: {1,2} → {1}
+    cache[1].reached: {1,2} → {1}
+    cache[1].events: [kind controller_change subject none] → [kind controller_change subject none, kind broker_change subject none]
     spent.expiries: 1 → 2
-controller_resigns_and_goes_on(broker=2)
-    resigned: {} → {2}
-controller_reads_context(broker=2)
-    cache[2].stage: starting → announcing
-    cache[2].live: {} → {2}
-    cache[2].reached: {} → {2}
-controller_announces_brokers(broker=2)
-    cache[2].stage: announcing → restoring
-    cache[2][2].queue: [] → [kind update_metadata about {} alive {2}]
-controller_restores_replicas(broker=2)
-    cache[2].stage: restoring → burying
-    cache[2][2].queue: [kind update_metadata about {} alive {2}] → [kind update_metadata about {} alive {2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {2}]
-    partition[0][2].context.gone: {} → {1}
-controller_removes_replica(broker=2, replica=1, partition=0)
+controller_announces_brokers(broker=1)
+    cache[1].stage: announcing → restoring
+    cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2}]
+controller_restores_replicas(broker=1)
+    cache[1].stage: restoring → burying
+    cache[1][1].queue: [kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+controller_tells_removals(broker=1)
+    cache[1].stage: burying → electing
+controller_tells_elections(broker=1)
+    cache[1].stage: electing → idle
+controller_resigns_and_goes_on(broker=1)
+    cache[1].events: [kind controller_change subject none, kind broker_change subject none] → [kind broker_change subject none]
+    resigned: {} → {1}
+controller_sees_dead_brokers(broker=1)
+    cache[1].stage: idle → removing_followers
+    cache[1].live: {1,2} → {1}
+    cache[1].events: [kind broker_change subject none] → []
+    partition[0][1].context.gone: {} → {2}
+controller_removes_replica(broker=1, replica=2, partition=0)
     partition[0].version: 0 → 1
+    partition[0][1].state.leader: none → 1
     partition[0][1].state.epoch: 0 → 1
-    partition[0][1].state.isr: {} → {2}
+    partition[0][1].state.isr: {} → {1}
     partition[0][1].state.controller: 0 → 1
-    partition[0][2].context.version: 0 → 1
-    partition[0][2].context.gone: {1} → {}
-    partition[0][2].context.batched: false → true
-the_resigned_are_silent: broken by step 9 — a broker that has resigned as the controller writes no state
+    partition[0][1].context.version: 0 → 1
+    partition[0][1].context.gone: {2} → {}
+    partition[0][1].context.batched: false → true
+the_resigned_are_silent: broken by step 12 — a broker that has resigned as the controller writes no state

@@ -64,6 +64,7 @@ leader_expands_isr(leader=1, replica=2, partition=0)
     partition[0][1].replica.version: 1 → 2
     partition[0][1].replica.unreported: false → true
 broker_reports_isr_change(broker=1, partition=0)
+    cache[1].events: [] → [kind isr_change subject none]
     partition[0].noted: false → true
     partition[0][1].replica.unreported: true → false
 controller_reads_isr_changes(broker=1)

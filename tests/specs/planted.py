@@ -60,6 +60,9 @@ ONE_TERM = {"epoch": 1, "versions": 1}
 ONE_FAILOVER = {"expiries": 1, "controllers": 1, "versions": 2, "lingering": 0}
 NO_FAULT = {**ONE_FAILOVER, "crashes": 0, "expiries": 0}
 ANYBODY = ("controller_elects_leader", "the replica is live, and in the ISR")
+STILL_THERE = (
+    "controller_finds_brokers_unchanged", "no broker that it takes for alive is gone",
+)  # fmt: skip
 BLIND = ("leader_shrinks_isr", "the cached version is current")
 
 BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
@@ -237,7 +240,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("replication", "an_old_fetch_is_in_flight"): (Bug(None, bounds=ONE_TERM),),
     ("cluster", "converges"): (
         Bug(
-            23, without=("leaving_leader_is_told",), bounds={**NO_FAULT, "shutdowns": 1}, plain=True
+            24, without=("leaving_leader_is_told",), bounds={**NO_FAULT, "shutdowns": 1}, plain=True
         ),
         Bug(15, without=("bounces_seen",), bounds=ONE_FAILOVER, plain=True),
     ),
@@ -250,12 +253,15 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
             bounds={**ONE_FAILOVER, "versions": 3, "shutdowns": 1},
         ),
     ),
+    ("cluster", "no_event_is_missed"): (
+        Bug(14, dropped=(STILL_THERE,), bounds=ONE_FAILOVER, plain=True),
+    ),
     ("cluster", "dead_leaders_are_noticed"): (Bug(22, without=("dead_replicas_taken_offline",)),),
     ("cluster", "leader_unique"): (Bug(34, dropped=(BLIND,), bounds={"versions": 4, "epoch": 3}),),
     ("cluster", "clean_election"): (
         Bug(11, dropped=(ANYBODY,), plain=True),
         Bug(
-            24,
+            25,
             without=("preferred_needs_isr",),
             bounds={**ONE_FAILOVER, "versions": 3, "epoch": 3, "requests": 1},
             plain=True,
@@ -274,7 +280,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ),
     ("cluster", "the_resigned_are_silent"): (
         Bug(
-            10,
+            13,
             without=("events_dropped",),
             bounds={"crashes": 0, "expiries": 2, "versions": 2, "lingering": 0},
             plain=True,

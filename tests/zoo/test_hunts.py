@@ -27,7 +27,7 @@ STEPS = {
     "KAFKA-1681": 7, "KIP-516": 32, "KAFKA-6612": 12,
     "KAFKA-1097": 19, "KAFKA-9672": 11, "KAFKA-5310": 12, "KAFKA-6193": 6, "KAFKA-4214": 12,
     "KAFKA-9212": 10,
-    "KAFKA-4447": 9, "KIP-380-a": 40, "KIP-380-d": 27, "KAFKA-1387": 3, "KAFKA-7482": 22,
+    "KAFKA-4447": 12, "KIP-380-a": 41, "KIP-380-d": 28, "KAFKA-1387": 3, "KAFKA-7482": 23,
     "KIP-279": 22, "KAFKA-7415": 23, "KAFKA-7128": 18, "KAFKA-7786": 13, "KIP-380": 18,
 }  # fmt: skip
 """Entry -> steps of its shortest run."""

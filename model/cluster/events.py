@@ -1,0 +1,65 @@
+"""The controller's one event queue: first come, first served, and nothing but its thread acts.
+
+A watch is one-shot. It is set again when the handler of its event reads, so that it is set exactly
+while its event is not queued: any number of changes collapse into one event, and a handler finds
+what is there when it runs, which may be nothing new. A session that expires takes its watches with
+it; its owner clears the queue, for Expire goes before all, and resigns (`broker_reconnects`). An
+ordered stop clears it as well (ShutdownEventThread, `broker_stops`).
+
+Source: ControllerEventManager (2.3), KafkaZkClient's handlers of changes
+"""
+
+from model.cluster.state import EVENT_SLOTS
+from model.cluster.thread import require_idle
+from model.language import all_of, below, is_none, lam, require, some, when
+from model.protocol.state import BROKERS
+
+
+def same(one, other):
+    """Two subjects: the same broker, or none."""
+    return is_none(one) if other is None else one == other
+
+
+def is_queued(events, kind, subject=None):
+    return some(below(EVENT_SLOTS, events.end), lambda slot: all_of(
+        events[slot].kind == kind, same(events[slot].subject, subject)))
+
+
+def with_event(cache, kind, subject=None):
+    """An event more at the end of the queue, if it is not in it already."""
+    return cache.but(events=when(
+        is_queued(cache.events, kind, subject), cache.events,
+        cache.events.append(kind=kind, subject=subject)))
+
+
+def watches(now, one):
+    """It has set its watches, and a session that they are of."""
+    return all_of(now.belief[one] > 0, now.zk.registered.has(one),
+                  now.cache[one].stage != "starting")
+
+
+def notified(now, kind, caches=None, but=None):
+    """What controllers have in memory when a node changes that they watch. Whose own session ends
+    or begins is no watcher of that: `but` it."""
+    def cache(one):
+        mine = caches(one) if caches else now.cache[one]
+        hears = watches(now, one) if but is None else all_of(watches(now, one), one != but)
+        return when(hears, with_event(mine, kind), mine)
+
+    return lam(BROKERS, cache)
+
+
+def is_next(now, broker, kind, subject=None):
+    """The event is the first of the queue."""
+    events = now.cache[broker].events
+    return all_of(events.end > 0, events[0].kind == kind, same(events[0].subject, subject))
+
+
+def require_next(now, broker, kind, what, subject=None):
+    require_idle(now, broker)
+    require(is_next(now, broker, kind, subject),    what)
+
+
+def taken(cache):
+    """The queue without the event that is worked on."""
+    return cache.but(events=cache.events.rest())

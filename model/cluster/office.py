@@ -1,0 +1,77 @@
+"""How a controller loses its office: it hears so by an event, or a write of it is refused.
+
+Source: KafkaController.maybeResign, onControllerResignation; ControllerMovedException (2.1)
+"""
+
+from model.cluster.events import require_next, taken, with_event
+from model.cluster.thread import leave_context
+from model.language import is_none, lam, not_, require, transition, when
+from model.protocol.office import fence_is_passed, require_office
+from model.protocol.state import BROKERS
+
+CHANGED = "a ControllerChange is next in its queue"
+
+
+@transition()
+def controller_node_is_deleted(now, new):
+    """An operator deletes /controller to force an election; its owner lives on with its session,
+    and hears of it when its turn comes.
+
+    Why: a deposed controller that can still write is what the fence of KAFKA-6082 is for.
+    """
+    require(not_(is_none(now.zk.controller)),       "/controller exists")
+
+    new.zk.controller  = None
+    new.spent.expiries = now.spent.expiries + 1
+    new.cache = lam(BROKERS, lambda one: when(
+        now.zk.controller == one, with_event(now.cache[one], "controller_change"), now.cache[one]))
+
+
+@transition(broker=BROKERS)
+def controller_resigns(now, new, broker):
+    """A deposed controller reads that /controller is not its own any more, and forgets all: its
+    handlers are removed, so that what is queued behind is for nobody."""
+    require_office(now, broker)
+    require_next(now, broker, "controller_change",  CHANGED)
+    require(now.zk.controller != broker,            "/controller is not its own any more")
+
+    new.belief[broker] = 0
+    new.resigned       = now.resigned.without(broker)
+    leave_context(now, new, broker)
+
+
+@transition(broker=BROKERS)
+def controller_is_still_in_office(now, new, broker):
+    """The event is about an office that it lost before it ever heard of it; it has another now."""
+    require_office(now, broker)
+    require_next(now, broker, "controller_change",  CHANGED)
+    require(now.zk.controller == broker,            "/controller is its own")
+
+    new.cache[broker] = taken(now.cache[broker])
+
+
+@transition(only=lambda v: not v.events_dropped, broker=BROKERS)
+def controller_resigns_and_goes_on(now, new, broker):
+    """It has resigned, and its thread goes on with what was queued, in the old epoch.
+
+    Kafka: listeners were not removed until KAFKA-4447
+    """
+    require_office(now, broker)
+    require_next(now, broker, "controller_change",  CHANGED)
+    require(now.zk.controller != broker,            "/controller is not its own any more")
+
+    new.resigned      = now.resigned.including(broker)
+    new.cache[broker] = taken(now.cache[broker])
+
+
+@transition(only=lambda v: v.zk_writes_fenced, broker=BROKERS)
+def controller_is_fenced(now, new, broker):
+    """A deposed controller writes, the check of /controller_epoch fails, and it resigns.
+
+    Kafka: ControllerMovedException, KAFKA-6082
+    """
+    require_office(now, broker)
+    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+
+    new.belief[broker] = 0
+    leave_context(now, new, broker)

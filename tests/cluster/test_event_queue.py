@@ -1,0 +1,149 @@
+"""The controller's event queue: first come, first served, and read when it is handled."""
+
+from __future__ import annotations
+
+from specs.story import parse, play
+
+OPENING = "system cluster version 2.3 brokers {} partitions 1 replicas 2\n"
+IN_OFFICE = """\
+quietly broker_becomes_controller broker=1
+quietly broker_learns_it_won broker=1
+quietly controller_reads_context broker=1
+quietly controller_announces_brokers broker=1
+quietly controller_restores_replicas broker=1
+quietly controller_tells_removals broker=1
+quietly controller_tells_elections broker=1
+"""
+
+
+def told(lines: str, brokers: int = 2) -> str:
+    """What the lines tell after broker 1 has come into office."""
+    outcome = play(parse(f"{OPENING.format(brokers)}{IN_OFFICE}{lines}----\n"))
+    assert outcome.failed is None, outcome.failed
+    return "\n".join(outcome.lines[0])
+
+
+def test_an_event_waits_for_those_before_it():
+    lines = told("""\
+quietly broker_asks_to_go broker=1
+quietly session_expires broker=2
+quietly shutdown_request_arrives broker=1 subject=1
+refused controller_begins_shutdown broker=1 subject=1
+show cache[1].events
+""")
+
+    assert "a ControlledShutdown of the broker is next in its queue — false" in lines
+    assert "[kind broker_change subject none, kind controlled_shutdown subject 1]" in lines
+
+
+def test_two_changes_are_one_event_until_it_is_handled():
+    lines = told("""\
+quietly session_expires broker=2
+quietly broker_reconnects broker=2
+show cache[1].events
+controller_sees_bounced_brokers broker=1
+""")
+
+    assert "cache[1].events: [kind broker_change subject none]\n" in lines
+    assert "cache[1].events: [kind broker_change subject none] → []" in lines
+
+
+def test_an_event_finds_what_is_there_when_it_is_handled_and_that_may_be_nothing():
+    lines = told("""\
+quietly session_expires broker=2
+quietly controller_sees_dead_brokers broker=1
+quietly broker_reconnects broker=2
+quietly session_expires broker=2
+refused controller_finds_brokers_unchanged broker=1
+quietly controller_removes_replica broker=1 replica=2 partition=0
+quietly controller_tells_removals broker=1
+quietly controller_notifies_brokers broker=1
+controller_finds_brokers_unchanged broker=1
+""")
+
+    assert lines.count("a BrokerChange is next in its queue, or is worked on — false") == 1
+    assert lines.endswith("cache[1].events: [kind broker_change subject none] → []")
+
+
+def test_a_change_after_the_handler_has_read_is_another_event():
+    lines = told("""\
+quietly session_expires broker=2
+quietly controller_sees_dead_brokers broker=1
+broker_reconnects broker=2
+""")
+
+    assert "cache[1].events: [] → [kind broker_change subject none]" in lines
+
+
+def test_a_session_that_expires_takes_the_events_of_its_watches_with_it():
+    lines = told("""\
+quietly session_expires broker=2
+quietly session_expires broker=1
+refused controller_sees_dead_brokers broker=1
+broker_reconnects broker=1
+""")
+
+    assert "it has a ZooKeeper session — false" in lines
+    assert "cache[1].events: [kind broker_change subject none] → []" in lines
+
+
+def test_one_event_takes_up_who_is_new_who_bounced_and_who_died_and_nothing_in_between():
+    lines = told(
+        """\
+quietly session_expires broker=2
+quietly controller_sees_dead_brokers broker=1
+quietly controller_removes_replica broker=1 replica=2 partition=0
+quietly controller_tells_removals broker=1
+quietly controller_notifies_brokers broker=1
+quietly session_expires broker=3
+quietly broker_reconnects broker=2
+refused controller_sees_dead_brokers broker=1
+quietly controller_sees_new_brokers broker=1
+quietly controller_welcomes_brokers broker=1
+quietly admin_asks_for_preferred_leaders
+quietly controller_instates_replicas broker=1
+controller_tells_elections broker=1
+refused controller_begins_preferred_election broker=1
+controller_sees_dead_brokers broker=1
+""",
+        brokers=3,
+    )
+
+    assert "no registered broker is new to it — false" in lines
+    assert "cache[1].stage: electing → comparing" in lines
+    assert "its event thread is done with the last event — false" in lines
+    assert "cache[1].stage: comparing → removing_followers" in lines
+
+
+def test_a_request_that_a_new_controller_finds_is_its_first_event():
+    lines = told("""\
+quietly admin_asks_for_preferred_leaders
+quietly session_expires broker=1
+quietly broker_becomes_controller broker=2
+quietly broker_learns_it_won broker=2
+controller_reads_context broker=2
+""")
+
+    assert "cache[2].events: [] → [kind preferred_election subject none]" in lines
+
+
+def test_a_request_of_the_last_registration_is_refused_by_who_has_read_the_new_one():
+    lines = told("""\
+quietly broker_asks_to_go broker=2
+quietly session_expires broker=2
+quietly controller_sees_dead_brokers broker=1
+quietly broker_reconnects broker=2
+quietly controller_removes_replica broker=1 replica=2 partition=0
+quietly controller_tells_removals broker=1
+quietly controller_notifies_brokers broker=1
+quietly controller_sees_new_brokers broker=1
+quietly shutdown_request_arrives broker=1 subject=2
+quietly controller_welcomes_brokers broker=1
+quietly controller_instates_replicas broker=1
+quietly controller_tells_elections broker=1
+refused controller_begins_shutdown broker=1 subject=2
+controller_refuses_shutdown broker=1 subject=2
+""")
+
+    assert "the controller takes who asked for alive — false" in lines
+    assert "former: {2} → {}" in lines
