@@ -81,6 +81,7 @@ def broker_learns_it_won(now, new, broker):
 @transition(broker=BROKERS)
 def broker_finds_it_moved(now, new, broker):
     """The reply was lost, and by now /controller or the epoch is not the broker's any more."""
+    # redundant because a reply is lost only to a broker that won and has not heard of it.
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     require(now.reply_lost[broker],                 "its reply was lost")
     require(not_(finds_itself(now, broker)),        "/controller or the epoch is another's by now")

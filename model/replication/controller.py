@@ -54,11 +54,14 @@ def write_state(now, new, broker, leader, isr, to):
 
 
 def require_candidate(now, broker, leader):
+    # redundant "the broker believes it is the controller", because who does not has forgotten what
+    # it read.
     cache = now.cache[broker]
     eligible = cache.isr.has(leader)
     if version.unclean_leader_election:             # any live replica, if no ISR member lives
         eligible = any_of(eligible, not_(some(BROKERS, lambda member: all_of(
             cache.isr.has(member), cache.live.has(member)))))
+    # redundant because who has read nothing knows nobody alive.
     require(cache.held,                             "it has read the partition's state")
     require(eligible,                               "the candidate is in the ISR that it read")
     require(cache.live.has(leader),                 "the candidate was alive when it read")
@@ -112,7 +115,10 @@ def controller_election_is_fenced(now, new, broker, leader):
 
 
 def require_removable(now, broker, replica):
+    # redundant "the broker believes it is the controller", because who does not has forgotten what
+    # it read.
     cache = now.cache[broker]
+    # redundant because who has read nothing knows of no ISR.
     require(cache.held,                             "it has read the partition's state")
     require(cache.isr.has(replica),                 "the replica is in the ISR that it read")
     require(not_(cache.live.has(replica)),          "the replica was dead when it read")
@@ -147,6 +153,8 @@ def controller_removes_replica(now, new, broker, replica):
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_removal_conflicts(now, new, broker, replica):
     """The state changed since the controller read it: it is refused, and must read again."""
+    # redundant "leader or ISR change by it", because of a partition without a leader only the
+    # controller itself writes the state.
     require_office(now, broker)
     require_removable(now, broker, replica)
     if version.zk_writes_fenced:
@@ -175,6 +183,7 @@ def controller_informs(now, new, broker, replica):
     Kafka: ReplicaStateMachine.startup, KafkaController.onBrokerStartup
     """
     zk, mine = now.zk, now.belief[broker]
+    # redundant "it has a ZooKeeper session", because /controller goes with its owner's session.
     require_office(now, broker)
     require(zk.controller == broker,                "/controller is its own")
     require(not_(is_none(zk.leader)),               "the partition has a leader")

@@ -30,6 +30,7 @@ def follower_asks_records(now, new, broker, leader):
     mine = now.replica[broker]
     # redundant because a follower's leader is another: it spares the slots that stay empty.
     require(broker != leader,                             "a replica asks another, not itself")
+    # redundant because who leads follows itself, and who has no role follows nobody.
     require(mine.role == "follower",                       "the broker follows")
     require(mine.leader == leader,                        "it follows this leader")
     require(not_(mine.truncating),                        "it knows that its log fits the leader's")
@@ -53,6 +54,7 @@ def leader_answers_fetch(now, new, leader, follower):
     Why: the HW in the answer predates this fetch, so a follower's HW is one round behind.
     """
     slot, log = now.fetch[follower][leader], now.log[leader]
+    # redundant because a process that does not run leads nothing.
     require(now.up.has(leader),                           "the leader's process runs")
     require(slot.state == "asks_records",                  "the follower asked for records")
     if version.isr_write_locks:
@@ -113,6 +115,7 @@ def fetch_answer_is_ignored(now, new, follower, leader):
     """The answer is for what the follower no longer is."""
     require(now.fetch[follower][leader].state == "records_are_answered",
                                                           "the leader answered")
+    # redundant because a process that dies takes its requests with it, and their answers.
     require(now.up.has(follower),                         "the follower's process runs")
     require(not_(still_fits(now, follower, leader)),      "it no longer waits for this answer")
 
@@ -153,6 +156,7 @@ def leader_advances_hw(now, new, broker):
     mine, log = now.replica[broker], now.log[broker]
     slowest = least(below(ENDS, log.end + 1), lambda end: some(BROKERS, lambda member: all_of(
         counts(now, broker, member), known_end(now, broker, member) == end)), otherwise=0)
+    # redundant because only who leads has an ISR.
     require(mine.role == "leader",                         "the broker believes it leads")
     if all((version.isr_write_locks, version.isr_adopted_when_written)):
         require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")

@@ -38,7 +38,9 @@ def require_office(now, leader):
 
 
 def require_laggard(now, leader, replica):
+    # redundant "the broker believes it leads", because only who leads has an ISR.
     mine = now.replica[leader]
+    # redundant because it is never behind itself.
     require(leader != replica,                            "a leader never drops itself")
     require(mine.isr.has(replica),                        "the replica is in the leader's ISR")
     require(known_end(now, leader, replica) != now.log[leader].end,
@@ -110,6 +112,8 @@ def leader_expands_isr(now, new, leader, replica):
 
     Refused: leader_expand_is_refused
     """
+    # redundant "no ISR write of it waits for an answer", because the version has moved by it, or
+    # had moved before it.
     require_office(now, leader)
     require_returner(now, leader, replica)
     require_current(now, leader)

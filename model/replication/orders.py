@@ -145,6 +145,7 @@ def leaderless_request_is_ignored(now, new, broker, epoch, controller):
 @transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def older_controller_is_refused(now, new, broker, epoch, controller):
     """STALE_CONTROLLER_EPOCH: a request of a controller older than one the broker knows."""
+    # redundant "the process runs", because a process that died knows no controller.
     require_arrival(now, broker, epoch, controller)
     require(controller < now.replica[broker].controller_epoch,
                                                "the broker has seen a newer controller")
@@ -156,6 +157,7 @@ def older_controller_is_refused(now, new, broker, epoch, controller):
             broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def older_epoch_is_refused(now, new, broker, epoch, controller):
     """The controller is current, but the broker already knows this leader epoch or a newer one."""
+    # redundant "the process runs", because a process that died knows no leader epoch.
     require_arrival(now, broker, epoch, controller)
     require(controller >= now.replica[broker].controller_epoch,
                                                "the broker has seen no newer controller")

@@ -79,6 +79,7 @@ def leader_has_too_few_in_sync(now, new, broker):
 def require_own(now, broker, offset):
     log, mine = now.log[broker], now.replica[broker]
     require(mine.role == "leader",                         "the broker believes it leads")
+    # redundant because beyond the end of its log nothing is of the leader's epoch.
     require(offset < log.end,                             "the record is in its log")
     require(log[offset].epoch == mine.epoch,              "the record is of the leader's own epoch")
 

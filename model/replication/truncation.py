@@ -52,6 +52,7 @@ def follower_asks_epoch(now, new, broker, leader):
     mine = now.replica[broker]
     # redundant because a follower's leader is another: it spares the slots that stay empty.
     require(broker != leader,                             "a replica asks another, not itself")
+    # redundant because who leads follows itself, and who has no role follows nobody.
     require(mine.role == "follower",                       "the broker follows")
     require(mine.leader == leader,                        "it follows this leader")
     require(mine.truncating,                              "it does not know where to cut yet")
@@ -66,6 +67,7 @@ def follower_asks_epoch(now, new, broker, leader):
 def leader_answers_epoch(now, new, leader, follower):
     """The leader answers with the epoch it knows, no newer than the one asked, and its end."""
     slot, mine, log = now.fetch[follower][leader], now.replica[leader], now.log[leader]
+    # redundant because a process that does not run leads nothing.
     require(now.up.has(leader),                           "the leader's process runs")
     require(slot.state == "asks_epoch",                    "the follower asked for an epoch's end")
     if version.isr_write_locks:
@@ -113,6 +115,7 @@ def follower_truncates(now, new, follower, leader):
     slot, mine, log = now.fetch[follower][leader], now.replica[follower], now.log[follower]
     require(slot.state == "epoch_is_answered",             "the leader answered")
     require(still_follows(now, follower, leader),         "it still follows that leader and epoch")
+    # redundant because it asks where to cut only then, and cuts by nothing but the answer.
     require(mine.truncating,                              "it does not know where to cut yet")
 
     epoch, end = slot.answer_epoch, slot.answer_end
@@ -140,6 +143,7 @@ def epoch_answer_is_ignored(now, new, follower, leader):
     """The answer is for what the follower no longer is."""
     slot, mine = now.fetch[follower][leader], now.replica[follower]
     require(slot.state == "epoch_is_answered",             "the leader answered")
+    # redundant because a process that dies takes its questions with it, and their answers.
     require(now.up.has(follower),                         "the follower's process runs")
     require(not_(all_of(still_follows(now, follower, leader), mine.truncating)),
                                                           "it no longer waits for this answer")
