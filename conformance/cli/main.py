@@ -44,6 +44,7 @@ COMMANDS: dict[str, Entry] = {
     "edges": Entry("conformance.cli.edges", "edges", "Walk every edge on the implementation."),
     "check": Entry("conformance.cli.check", "check", "Judge traces, events, or broker logs."),
     "lessons": Entry("conformance.cli.lessons", "lessons", "Check what the lessons tell."),
+    "grade": Entry("conformance.cli.grade", "grade", "Judge answers to exercises."),
     "explain": Entry("conformance.cli.explain", "explain", "Show a run as a page or a picture."),
     "play": Entry("conformance.cli.play", "play", "Play the model in the browser."),
     "vectors": Entry("conformance.cli.vectors", "vectors", "Answer cases of Kafka's behaviour."),

@@ -1,0 +1,119 @@
+"""`insync grade`: exercises, and answers judged by the checker."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conformance.cli.choice import refusals
+from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.tables import show_table
+from specs.verdict import Verdict, combine
+
+_EXAMPLE = """
+\b
+Example:
+  insync grade                       # the exercises
+  insync grade two-leaders           # one of them: what is asked, how an answer begins
+  insync grade my-answer.story       # is it right?
+"""
+
+
+@click.command(epilog=_EXAMPLE)
+@click.argument("names", metavar="[FILE…|EXERCISE]", nargs=-1)
+@json_option
+def grade(names: tuple[str, ...], json_target: str | None) -> None:
+    """List exercises, show one, or judge answers.
+
+    An answer is a file whose first line names its exercise: a run is written as a story, a repair
+    as the line that opens one, an invariant in Python (the file is run). Exit code 0 says that it
+    is right, 1 that it is not, and why: the step that is refused, the run that still goes wrong,
+    the state from which a step breaks the invariant; 2 that the checker cannot tell, 3 that there
+    is nothing to judge.
+    """
+    from specs.grading import exercises
+
+    known = {one.name for one in exercises()}
+    if not names:
+        _list(json_target)
+    elif len(names) == 1 and names[0] in known and not Path(names[0]).exists():
+        _show(names[0], json_target)
+    else:
+        _judge([_path(name) for name in names], json_target)
+
+
+def _list(json_target: str | None) -> None:
+    from specs.grading import exercises
+
+    known = exercises()
+    show_table(
+        ["exercise", "asks", "claim", "title"],
+        [(one.name, one.task, one.claim, one.title) for one in known],
+        json_target,
+        prose=["title"],
+    )
+    say("`insync grade EXERCISE` shows one; `insync grade FILE` judges an answer.", json_target)
+    emit_json(
+        json_target,
+        {
+            "format": "insync.exercises/1",
+            "exercises": [
+                {"name": one.name, "title": one.title, "task": one.task, "claim": one.claim}
+                for one in known
+            ],
+        },
+    )
+
+
+def _show(name: str, json_target: str | None) -> None:
+    from specs.grading import exercise
+
+    asked = exercise(name)
+    say(asked.text, json_target)
+    say("\nAn answer begins so:\n", json_target)
+    say(textwrap.indent(asked.skeleton, "    "), json_target)
+    emit_json(
+        json_target,
+        {
+            "format": "insync.exercises/1",
+            "exercises": [
+                {
+                    "name": name, "title": asked.title, "task": asked.task, "claim": asked.claim,
+                    "text": asked.text, "answer": asked.skeleton,
+                }
+            ],
+        },
+    )  # fmt: skip
+
+
+def _path(name: str) -> Path:
+    path = Path(name)
+    if not path.is_file():
+        raise WrongUse(f"{name}: there is no such file, and no exercise of that name; "
+                       "insync grade lists them")  # fmt: skip
+    return path
+
+
+def _judge(paths: list[Path], json_target: str | None) -> None:
+    from specs.grading import grade as graded
+
+    results: list[dict[str, Any]] = []
+    for path in paths:
+        with refusals(), Progress() as progress:
+            try:
+                done = graded(path, progress)
+            except OSError as error:
+                raise WrongUse(f"{path}: {error.strerror}; name a file to judge") from error
+        name = done.answer.exercise.name
+        say(f"{path}: {done.word} ({name})", json_target)
+        for line in done.lines:
+            say(f"    {line}", json_target)
+        results.append(
+            {"file": str(path), "exercise": name, "verdict": done.verdict, "why": done.lines}
+        )
+    verdict = combine(Verdict(one["verdict"]) for one in results)
+    emit_json(json_target, {"format": "insync.grade/1", "verdict": verdict, "answers": results})
+    finish(verdict)

@@ -1,0 +1,22 @@
+"""Exercises that the checker judges: reach a state, break a claim, repair a design, prove one.
+
+from specs.grading import exercises, grade
+
+grade(Path("my-answer.story"))      # Grade: right, or why not, with the counterexample
+"""
+
+from specs.grading.answer import Answer, read_answer
+from specs.grading.exercise import FOLDER, Exercise, ExerciseError, exercise, exercises
+from specs.grading.grade import Grade, grade
+
+__all__ = [
+    "FOLDER",
+    "Answer",
+    "Exercise",
+    "ExerciseError",
+    "Grade",
+    "exercise",
+    "exercises",
+    "grade",
+    "read_answer",
+]
