@@ -162,7 +162,8 @@ def _by_z3(
     replay += "" if found.run else bounded.words()
     fixed = {name: number for name, number in limits.items() if name not in free}
     within = ", ".join(filter(None, [listed(fixed), *(f"{name} without bound" for name in lifted)]))
-    looked = f"every run of up to {steps(found.length)} in {found.seconds:.1f} s"
+    every = f"every run of up to {steps(found.length)}" if found.length >= 0 else "no run at all"
+    looked = f"{every} in {found.seconds:.1f} s"
     run = None if found.run is None else replace(found.run, replay=replay)
     return Found(
         found.grounded,

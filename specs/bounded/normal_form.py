@@ -1,0 +1,101 @@
+"""Which runs need not be looked at: each has one beside it that is looked at.
+
+Of all runs of one length that settle a claim, the search wants the first in the order of the
+instances. That one never has two neighbouring steps that could as well be exchanged and are in the
+wrong order, and never speaks of a broker while one with a smaller name, that nobody has spoken of,
+would do as well: otherwise an exchange would give an earlier run. So both may be forbidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from model.language.grounding import Grounded
+from model.language.instances import Instance
+from model.language.packing import is_broker_like
+from model.language.properties import DEADLOCK
+from model.language.schema import SetOf
+from model.language.symmetry import why_not_symmetric
+from model.language.terms import Term
+
+
+def exchangeable(instances: Sequence[Instance]) -> list[list[int]]:
+    """By position: the later ones of which each may as well come after this one.
+
+    Neither writes what the other reads or writes, so that both orders lead to the same state.
+    """
+    memo: dict[Term, frozenset[int]] = {}
+    reads = [_reads(one, memo) for one in instances]
+    writes = [frozenset(one.writes) for one in instances]
+    touches = [r | w for r, w in zip(reads, writes, strict=True)]
+    return [
+        [
+            later
+            for later in range(first + 1, len(instances))
+            if not (writes[first] & touches[later] or writes[later] & reads[first])
+        ]
+        for first in range(len(instances))
+    ]
+
+
+def _reads(instance: Instance, memo: dict[Term, frozenset[int]]) -> frozenset[int]:
+    parts = [condition for condition, _ in instance.requires]
+    parts += [check.fine for check in instance.checks]
+    parts += instance.writes.values()
+    return frozenset().union(*(_cells(part, memo) for part in parts))
+
+
+def _cells(term: Term, memo: dict[Term, frozenset[int]]) -> frozenset[int]:
+    found = memo.get(term)
+    if found is None:
+        if term.op == "cell":
+            found = frozenset({term.args[0]})
+        else:
+            inside = (_cells(arg, memo) for arg in term.args if isinstance(arg, Term))
+            found = frozenset().union(*inside)
+        memo[term] = found
+    return found
+
+
+class Introductions:
+    """Brokers that cannot be told apart are spoken of in the order of their names.
+
+    `all` has every broker, or nobody where the text tells them apart.
+    """
+
+    def __init__(self, grounded: Grounded, claim: str) -> None:
+        named = [] if claim == DEADLOCK else [claim]
+        told_apart = why_not_symmetric(grounded.recorded, named) is not None
+        self.all = () if told_apart else tuple(range(1, _brokers(grounded) + 1))
+
+    def spoken_of(self, instance: Instance) -> set[int]:
+        """The brokers among the parameters."""
+        return {broker for group in self._groups(instance) for broker in group}
+
+    def presumed(self, instance: Instance) -> set[int]:
+        """The brokers that earlier steps must have spoken of."""
+        said: set[int] = set()
+        presumed: set[int] = set()
+        for group in self._groups(instance):
+            new = group - said
+            presumed |= {one for one in self.all if new and one < max(new)} - said - group
+            said |= group
+        return presumed
+
+    def _groups(self, instance: Instance) -> list[set[int]]:
+        """The brokers of each parameter, in order; a set of them is one group."""
+        found = []
+        for sort, value in zip(instance.step.parameters.values(), instance.arguments, strict=True):
+            element = sort.element if isinstance(sort, SetOf) else sort
+            if self.all and is_broker_like(element):
+                members = value if isinstance(value, frozenset) else {value}
+                found.append({broker for broker in members if broker})
+        return found
+
+
+def _brokers(grounded: Grounded) -> int:
+    for leaf in grounded.recorded.fields.values():
+        for sort in (*leaf.dims, leaf.sort):
+            if is_broker_like(sort):
+                return sort.domain(grounded.bounds)[-1]
+    return 0

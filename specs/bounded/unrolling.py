@@ -1,0 +1,247 @@
+"""The recorded transitions as one formula that grows by a step at a time.
+
+Every position of a run has a state of its own and a choice of one instance; a run is a solution.
+The solver keeps what it learned about shorter runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import z3
+
+from model.language.grounding import Grounded
+from model.language.instances import Instance
+from model.language.properties import DEADLOCK
+from model.language.terms import FALSE, Term
+from specs.bounded.bits import Bits, Frame
+from specs.bounded.normal_form import Introductions, exchangeable
+
+
+class OutOfWork(Exception):
+    """The solver's own measure of work is used up: no answer, the same way every time."""
+
+
+class Solver:
+    """Z3 with a store of work that all questions share; the unit is Z3's own, never time."""
+
+    def __init__(self, work: int) -> None:
+        self._left = work
+        self.used = 0
+        self.asked = 0
+
+    def fresh(self, context: Any) -> Any:
+        """A new solver about bits, with nothing in it."""
+        solver = z3.SolverFor("QF_FD", ctx=context)
+        solver.set("random_seed", 0)
+        return solver
+
+    def check(self, solver: Any, *assumed: Any) -> bool:
+        """Is there a solution? Raises OutOfWork where the store did not suffice."""
+        if self._left <= 0:
+            raise OutOfWork
+        before = _work(solver)
+        solver.set("rlimit", self._left)
+        self.asked += 1
+        answer = solver.check(*assumed)
+        spent = max(_work(solver) - before, 1)
+        self.used, self._left = self.used + spent, self._left - spent
+        if answer == z3.unknown:
+            raise OutOfWork
+        return bool(answer == z3.sat)
+
+
+def _work(solver: Any) -> int:
+    statistics = solver.statistics()
+    known = "rlimit count" in statistics.keys()  # noqa: SIM118 - it is no mapping
+    return int(statistics.get_key_value("rlimit count")) if known else 0
+
+
+class Unrolling:
+    """All runs of a growing number of steps, within the bounds of a grounded system.
+
+    `ended` is true once no run is as long.
+    """
+
+    def __init__(self, grounded: Grounded, claim: str, solver: Solver) -> None:
+        self.grounded, self.claim, self._work = grounded, claim, solver
+        self.bits = Bits(grounded)
+        self.instances = [
+            one for one in grounded.instances
+            if all(condition is not FALSE for condition, _ in one.requires)
+        ]  # fmt: skip
+        self._about_steps = claim != DEADLOCK and grounded.is_about_steps(claim)
+        self._exchangeable = exchangeable(self.instances)
+        self._introductions = Introductions(grounded, claim)
+        self._spoken: dict[int, Any] = {
+            b: self.bits.literal(False) for b in self._introductions.all
+        }
+        self._solver = solver.fresh(self.bits.context)
+        self.frames = [Frame(self.bits, self.bits.state("0"))]
+        self.chosen: list[list[Any]] = []
+        for cell, value in zip(grounded.cells, self.frames[0].cells, strict=True):
+            self._solver.add(value == self.bits.code(cell, grounded.initial[cell.number]))
+        self.ended = False
+
+    @property
+    def length(self) -> int:
+        """Steps of the runs that are looked at now."""
+        return len(self.chosen)
+
+    # -- one more step --------------------------------------------------------------------------
+
+    def grow(self) -> None:
+        """One more step: exactly one instance, possible where the runs so far have come to."""
+        number = self.length
+        before = self.frames[-1]
+        after = Frame(self.bits, self.bits.state(str(number + 1)))
+        context = self.bits.context
+        chosen = [z3.Bool(f"{one.label} at {number}", context) for one in self.instances]
+        self._solver.add(any_of(chosen), z3.AtMost(*chosen, 1))
+        required: dict[Term, list[Any]] = {}
+        written: dict[tuple[int, Term], list[Any]] = {}
+        writers: dict[int, list[Any]] = {}
+        for taken, instance in zip(chosen, self.instances, strict=True):
+            for condition in _conditions(instance):
+                required.setdefault(condition, []).append(taken)
+            for cell, value in instance.writes.items():
+                written.setdefault((cell, value), []).append(taken)
+                writers.setdefault(cell, []).append(taken)
+        # Many instances ask the same, and write the same: each of it is said once.
+        for condition, several in required.items():
+            self._solver.add(z3.Implies(any_of(several), before.formula(condition)))
+        for (cell, value), several in written.items():
+            made = after.cells[cell] == before.formula(value)
+            self._solver.add(z3.Implies(any_of(several), made))
+        for here, (old, new) in enumerate(zip(before.cells, after.cells, strict=True)):
+            self._solver.add(any_of([*writers.get(here, ()), new == old]))
+        self._speak(chosen)
+        self.chosen.append(chosen)
+        self.frames.append(after)
+        # The last step of a run that breaks a claim about steps must stay the last.
+        self._order(number - 1 if self._about_steps else number)
+
+    def _order(self, second: int) -> None:
+        """Of two neighbouring steps that may be exchanged, the one with the lower number first."""
+        if second < 1:
+            return
+        first = self.chosen[second - 1]
+        for lower, others in enumerate(self._exchangeable):
+            if others:
+                before = any_of([first[higher] for higher in others])
+                self._solver.add(z3.Implies(self.chosen[second][lower], z3.Not(before)))
+
+    def _speak(self, chosen: list[Any]) -> None:
+        names = self._introductions
+        if not names.all:
+            return
+        saying: dict[int, list[Any]] = {broker: [known] for broker, known in self._spoken.items()}
+        for taken, instance in zip(chosen, self.instances, strict=True):
+            for broker in names.presumed(instance):
+                self._solver.add(z3.Implies(taken, self._spoken[broker]))
+            for broker in names.spoken_of(instance):
+                saying[broker].append(taken)
+        self._spoken = {broker: any_of(said) for broker, said in saying.items()}
+
+    # -- questions ------------------------------------------------------------------------------
+
+    def settled_here(self) -> Any:
+        """That the claim is settled where the runs end."""
+        last = self.frames[-1]
+        if self.claim == DEADLOCK:
+            return z3.Not(any_of([self._is_possible(one) for one in self.instances]))
+        term = self.grounded.claims[self.claim]
+        if not self._about_steps:
+            holds = last.formula(term)
+            kind = self.grounded.recorded.claim(self.claim)[0].kind
+            return holds if kind == "sometimes" else z3.Not(holds)
+        if not self.length:
+            return self.bits.literal(False)
+        return z3.Not(Frame(self.bits, [*self.frames[-2].cells, *last.cells]).formula(term))
+
+    def leaves_domains(self) -> Any:
+        """That some step from where the runs end would make an impossible value; None: never."""
+        last = self.frames[-1]
+        leaving = [
+            z3.And(self._is_possible(one), z3.Not(last.formula(check.fine)))
+            for one in self.instances
+            for check in one.checks
+            if check.bound is None
+        ]
+        return any_of(leaving) if leaving else None
+
+    def _is_possible(self, instance: Instance) -> Any:
+        """That an instance's requirements hold where the runs end, within bounds or beyond."""
+        last = self.frames[-1]
+        asked = [last.formula(condition) for condition, _ in instance.requires]
+        return z3.And(asked) if asked else self.bits.literal(True)
+
+    def is_over(self) -> bool:
+        """Is no run as long? Raises OutOfWork."""
+        self.ended = self.ended or not self._work.check(self._solver)
+        return self.ended
+
+    def ask(self, goal: Any, name: str) -> Any:
+        """A mark under which the goal is assumed, if a run has it; None, and ruled out, if not.
+
+        Raises OutOfWork.
+        """
+        mark = z3.Bool(f"{name} after {self.length}", self.bits.context)
+        self._solver.add(z3.Implies(mark, goal))
+        if self._work.check(self._solver, mark):
+            return mark
+        self.rule_out(goal)
+        return None
+
+    def rule_out(self, goal: Any) -> None:
+        """No run so far has it: an answer for the solver to go on from."""
+        self._solver.add(z3.Not(goal))
+
+    def is_so(self, formula: Any) -> bool:
+        """Is it so in the run that was found last?"""
+        return bool(z3.is_true(self._solver.model().eval(formula, model_completion=True)))
+
+    def run(self) -> list[int]:
+        """The positions among `instances` of the run that was found last."""
+        return [
+            next(position for position, taken in enumerate(chosen) if self.is_so(taken))
+            for chosen in self.chosen
+        ]
+
+    def first_run(self, mark: Any) -> list[int]:
+        """Of the runs with a mark the first in the order of the instances, as instance numbers.
+
+        So the same question has the same answer, whatever the solver came upon first. Where the
+        work does not suffice, it is one of the others, as short.
+        """
+        context = self.bits.context
+        best = self.run()
+        fixed = [mark]
+        try:
+            for number, chosen in enumerate(self.chosen):
+                while best[number]:
+                    lower = z3.Bool(f"lower than {best[number]} at {number}", context)
+                    self._solver.add(z3.Implies(lower, any_of(chosen[: best[number]])))
+                    if not self._work.check(self._solver, *fixed, lower):
+                        break
+                    best = self.run()
+                fixed.append(chosen[best[number]])
+        except OutOfWork:
+            pass
+        return [self.instances[position].number for position in best]
+
+
+def any_of(parts: list[Any]) -> Any:
+    """A disjunction of Booleans; Z3's own Python looks at each of them, which is slow for many."""
+    if len(parts) == 1:
+        return parts[0]
+    context = parts[0].ctx
+    array = (z3.Ast * len(parts))(*(part.as_ast() for part in parts))
+    return z3.BoolRef(z3.Z3_mk_or(context.ref(), len(parts), array), context)
+
+
+def _conditions(instance: Instance) -> list[Term]:
+    return [
+        *(condition for condition, _ in instance.requires),
+        *(check.fine for check in instance.checks),
+    ]

@@ -1,0 +1,103 @@
+"""`insync find --engine z3`: the same report as the explorer's, by the length of runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.cli import bounded
+from specs.bounded import MAX_STEPS, WORK
+
+UNFENCED = "find single_writer election --without zk_writes_fenced"
+CONTRACT = [
+    "claim", "system", "version", "without", "bounds", "verdict", "steps", "loop", "replay",
+]  # fmt: skip
+
+
+def test_a_run_is_told_as_the_explorer_tells_it(insync, answer):
+    told = insync(f"{UNFENCED} --engine z3").stdout.splitlines()
+    code, run = answer(f"{UNFENCED} --engine z3")
+    _, explored = answer(UNFENCED)
+
+    assert told[0] == "single_writer of election 2.3 without zk_writes_fenced"
+    assert told[2] == "broken after 10 steps (brokers=2, epoch=2, writes=1)"
+    assert told[3].startswith("no run is shorter: every run of up to 10 steps in ")
+    assert (code, run["verdict"], run["depth"]) == (1, "broken", explored["depth"])
+    assert run["steps"] == explored["steps"]
+    assert [key for key in CONTRACT if key not in run] == []
+    assert (run["engine"], run["looked_at"], run["lifted"]) == ("z3", 10, [])
+
+
+def test_the_line_under_the_run_finds_it_again(insync):
+    first = insync(f"{UNFENCED} --engine z3 --bound epoch=none").stdout.splitlines()
+
+    again = insync(first[-1].removeprefix("again: insync ")).stdout.splitlines()
+
+    assert first[-1].endswith("--brokers 2 --bound writes=1 --engine z3 --bound epoch=none")
+    assert first[2] == "broken after 10 steps (brokers=2, writes=1, epoch without bound)"
+    assert again[4:] == first[4:]
+
+
+def test_a_run_without_a_bound_becomes_a_story_that_plays(insync, tmp_path):
+    story = tmp_path / "unfenced.story"
+
+    kept = insync(f"{UNFENCED} --engine z3 --bound epoch=none --save-story {story}")
+    played = insync(f"story {story}")
+
+    assert kept.exit_code == 1
+    assert played.exit_code == 0, played.output
+
+
+def test_faults_need_no_budget(answer):
+    line = "find a_high_watermark_is_checkpointed replication --engine z3 --bound expiries=none"
+    code, run = answer(line)
+
+    assert (code, run["verdict"], run["lifted"]) == (0, "holds", ["expiries"])
+    assert run["bounds"]["expiries"] == 1  # what this run spends
+
+
+def test_a_limit_of_steps_is_unknown(insync, answer):
+    told = insync("find strong_isr classic --engine z3 --max-steps 2").stdout
+    code, found = answer("find strong_isr classic --engine z3 --max-steps 2")
+
+    assert "unknown (--max-steps 2 is reached" in told
+    assert "every run of up to 2 steps in" in told
+    assert (code, found["verdict"], found["complete"], found["steps"]) == (2, "unknown", False, [])
+    assert found["replay"].endswith(" --engine z3 --max-steps 2")
+
+
+def test_a_limit_of_work_is_unknown(insync, answer):
+    told = insync("find strong_isr classic --engine z3 --rlimit 1").stdout
+    code, found = answer("find strong_isr classic --engine z3 --rlimit 1")
+
+    assert "unknown (--rlimit 1 was used up; not even the initial state was judged" in told
+    assert "no run at all in" in told
+    assert (code, found["verdict"]) == (2, "unknown")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("strong_isr classic --bound log=none", "write --bound log=N, or add --engine z3"),
+        ("strong_isr classic --engine z3 --bound log=none", "says least over every offset"),
+        ("strong_isr classic --engine z3 --max-states 5", "with --engine z3 write --max-steps"),
+        ("strong_isr classic --engine z3 --symmetry", "--symmetry is for --engine native"),
+        ("strong_isr classic --max-steps 5", "--max-steps is for --engine z3"),
+        ("strong_isr classic --rlimit 5", "--rlimit is for --engine z3"),
+        ("strong_isr classic --engine z3 --bound nothing=none", "unknown bound of classic"),
+        (
+            "strong_isr classic --engine z3 --bound epoch=2 --bound epoch=none",
+            "given as a number and as none",
+        ),
+        ("no_wedge topics --engine z3", "not at loops; leave --engine z3 out"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_in_one_line(insync, line, said):
+    refused = insync(f"find {line}")
+
+    assert refused.exit_code == 64
+    assert said in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+def test_the_help_names_the_defaults_of_the_engine():
+    assert (bounded.MAX_STEPS, bounded.RLIMIT) == (MAX_STEPS, WORK)
