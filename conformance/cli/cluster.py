@@ -12,14 +12,8 @@ import click
 from conformance.cli.common import WrongUse, emit_json, json_option, say
 from conformance.cli.kafka_tool import cluster_in, preset_of
 from impl.releases import DEFAULT, Release
-from impl.server.cluster import (
-    KINDS,
-    STATE,
-    Cluster,
-    ClusterError,
-    lock_folder,
-    new_state,
-)
+from impl.server.cluster import KINDS, STATE, Cluster, new_state
+from impl.server.processes import ClusterError, lock_folder
 from impl.server.properties import WrongProperties, parse_properties
 from impl.zookeeper.errors import ZooKeeperError
 from impl.zookeeper.server import NoServer
@@ -34,6 +28,8 @@ BROKER = click.argument("broker", metavar="BROKER", type=int)
 @click.group()
 def cluster() -> None:
     """Run a reference cluster: one process a broker, on loopback, with everything in one directory.
+
+    Every command below takes --json FILE (or - for standard output).
 
     \b
     Example:
@@ -263,14 +259,15 @@ def _controller(found: Cluster) -> int | None:
 @contextlib.contextmanager
 def _changing(folder: Path) -> Iterator[None]:
     """Hold the directory's lock; what cannot be done becomes one line."""
-    made = not folder.exists()
+    made, had_lock = not folder.exists(), (folder / ".lock").exists()
     try:
         with lock_folder(folder):
             yield
     except (ClusterError, NoServer, OSError) as error:
         raise WrongUse(str(error)) from error
     finally:
-        if made and folder.exists() and not (folder / STATE).exists():
+        if not had_lock and not (folder / STATE).exists():  # nothing came of it
             with contextlib.suppress(OSError):
                 (folder / ".lock").unlink(missing_ok=True)
-                folder.rmdir()
+                if made:
+                    folder.rmdir()

@@ -12,7 +12,8 @@ import click
 from conformance.cli.common import WRONG_USE, WrongUse, emit_json, say
 from impl.admin.errors import AdminError
 from impl.releases import DEFAULT, PRESETS, Release
-from impl.server.cluster import Cluster, ClusterError
+from impl.server.cluster import Cluster
+from impl.server.processes import ClusterError
 from impl.server.sessions import open_session
 from impl.znodes import MalformedZnode
 from impl.znodes.client import ZnodeClient

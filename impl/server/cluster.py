@@ -1,34 +1,28 @@
 """A cluster in a directory: its processes started, ended, killed, paused; everything it keeps.
 
-    DIR/cluster.json          release, brokers and their ports, ZooKeeper
-    DIR/.lock                 held by whoever changes the cluster
-    DIR/run/NAME.pid          held (flock) by the process NAME as long as it lives
-    DIR/brokerN/              its properties, its data, what it printed
-    DIR/logs/brokerN/         server.log, controller.log, state-change.log: for ``insync check``
-    DIR/zookeeper/            what ZooKeeper keeps
-
-A process is known by the lock that it inherited, never by its number alone: a number may belong to
-somebody else by now, a lock that is held does not. Stopped processes hold it too.
+DIR/cluster.json          release, brokers and their ports, ZooKeeper
+DIR/.lock                 held by whoever changes the cluster
+DIR/run/NAME.pid          held (flock) by the process NAME as long as it lives
+DIR/brokerN/              its properties, its data, what it printed
+DIR/logs/brokerN/         server.log, controller.log, state-change.log: for ``insync check``
+DIR/zookeeper/            what ZooKeeper keeps
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import os
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
 
 from impl.releases import DEFAULT, Release
+from impl.server.processes import ClusterError, Processes, lock_folder
 from impl.server.sessions import EMBEDDED, open_session
 from impl.server.wire import Connection, Disconnected
 from impl.zookeeper.port import Port
@@ -39,10 +33,6 @@ ZOOKEEPER = "zookeeper"
 KINDS = ("embedded", "real")
 STATE = "cluster.json"
 FORMAT = "insync.cluster/1"
-
-
-class ClusterError(Exception):
-    """Something that cannot be done with this directory; the message says what to do instead."""
 
 
 @dataclass
@@ -57,11 +47,11 @@ class ClusterState:
     settings: dict[str, str]
 
 
-class Cluster:
+class Cluster(Processes):
     """One directory. ClusterError if it is no cluster's."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder.resolve()
+        super().__init__(folder.resolve())
         self.state = self._read()
 
     def _read(self) -> ClusterState:
@@ -115,28 +105,6 @@ class Cluster:
         brokers = [f"broker{one}" for one in self.brokers]
         return [ZOOKEEPER, *brokers] if self.own_zookeeper else brokers
 
-    def pid(self, name: str) -> int | None:
-        """The number of a process that lives, None if it does not."""
-        path = self._pid_file(name)
-        try:
-            with path.open("r", encoding="utf-8") as file:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except OSError:
-                    text = file.read().strip()
-                    return int(text) if text.isdecimal() else None
-        except FileNotFoundError:
-            pass
-        return None
-
-    def _pid_file(self, name: str) -> Path:
-        return self.folder / "run" / f"{name}.pid"
-
-    def paused(self, name: str) -> bool:
-        """The process is stopped (SIGSTOP)."""
-        pid = self.pid(name)
-        return pid is not None and _process_state(pid) in ("T", "t")
-
     def running(self) -> list[str]:
         """The processes that live."""
         return [name for name in self.names() if self.pid(name) is not None]
@@ -168,12 +136,12 @@ class Cluster:
                     self._launch(name, patience_s)
             self._wait_until_known(patience_s, [name for name in started if name != ZOOKEEPER])
         except BaseException:
-            self._end(reversed(started), signal.SIGKILL, 5.0)
+            self.end(reversed(started), signal.SIGKILL, 5.0)
             raise
 
     def _launch(self, name: str, patience_s: float) -> None:
         if name == ZOOKEEPER:
-            self._spawn(name, self._zookeeper_command())
+            self.spawn(name, self._zookeeper_command())
             self._wait_for_zookeeper(patience_s)
             return
         number = int(name.removeprefix("broker"))
@@ -182,7 +150,7 @@ class Cluster:
         properties = folder / "server.properties"
         properties.write_text(self._properties(number), encoding="utf-8")
         logs = self.folder / "logs" / name
-        self._spawn(
+        self.spawn(
             name,
             [sys.executable, "-m", "impl.server", str(properties), "--version",
              self.state.version, "--logs", str(logs)],
@@ -223,34 +191,12 @@ class Cluster:
         class_path = ":".join(str(jar) for jar in find_jars())
         return [find_java(), *JVM, "-cp", class_path, MAIN, str(settings)]
 
-    def _spawn(self, name: str, command: Sequence[str]) -> None:
-        path = self._pid_file(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        out = self.folder / name / "printed.out"
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+", encoding="utf-8") as file, out.open("ab") as printed:
-            if not _taken(file):
-                raise ClusterError(f"{name} of {self.folder} runs already")
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=subprocess.STDOUT,
-                cwd=out.parent,
-                env={**os.environ, "PYTHONPATH": _python_path()},
-                start_new_session=True,  # an interrupt at the terminal is for the command alone
-                pass_fds=(file.fileno(),),  # the lock lives as long as the process does
-            )
-            file.truncate(0)
-            file.write(f"{process.pid}\n")
-            _CHILDREN.append(process)
-
     def _wait_for_zookeeper(self, patience_s: float) -> None:
         deadline = time.monotonic() + patience_s
         port = int(self.state.connect.rpartition(":")[2])
         while time.monotonic() < deadline:
             if self.pid(ZOOKEEPER) is None:
-                raise ClusterError(f"ZooKeeper ended at once; it said: {self._said(ZOOKEEPER)}")
+                raise ClusterError(f"ZooKeeper ended at once; it said: {self.said(ZOOKEEPER)}")
             if self.state.zookeeper == "embedded":
                 if _listens(port):
                     return
@@ -266,7 +212,7 @@ class Cluster:
         while waiting:
             name = waiting[0]
             if self.pid(name) is None:
-                raise ClusterError(f"{name} ended at once; it said: {self._said(name)}")
+                raise ClusterError(f"{name} ended at once; it said: {self.said(name)}")
             alive = {
                 int(one.removeprefix("broker"))
                 for one in self.running()
@@ -291,11 +237,6 @@ class Cluster:
         finally:
             ask.close()
 
-    def _said(self, name: str) -> str:
-        path = self.folder / name / "printed.out"
-        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
-        return lines[-1] if lines else "nothing"
-
     # Ending
 
     def stop(self, patience_s: float = 30.0) -> list[str]:
@@ -303,58 +244,30 @@ class Cluster:
         running = self.running()
         for name in running:
             if self.paused(name):
-                self._signal(name, signal.SIGCONT)
+                self.signal(name, signal.SIGCONT)
         brokers = [name for name in reversed(running) if name != ZOOKEEPER]
-        self._end(brokers, signal.SIGTERM, patience_s)
+        self.end(brokers, signal.SIGTERM, patience_s)
         if ZOOKEEPER in running:
-            self._end([ZOOKEEPER], signal.SIGTERM, patience_s)
+            self.end([ZOOKEEPER], signal.SIGTERM, patience_s)
         return running
-
-    def _end(self, names: Sequence[str] | Iterator[str], number: int, patience_s: float) -> None:
-        waiting = list(names)
-        for name in waiting:
-            self._signal(name, number)
-            if number == signal.SIGTERM:
-                self._wait_gone([name], patience_s)  # one after the other: leaders move away
-        self._wait_gone(waiting, patience_s)
-
-    def _wait_gone(self, names: Sequence[str], patience_s: float) -> None:
-        deadline = time.monotonic() + patience_s
-        waiting = list(names)
-        while waiting:
-            for child in _CHILDREN:
-                child.poll()  # or an ended child of this process would linger
-            waiting = [name for name in waiting if self.pid(name) is not None]
-            if waiting and time.monotonic() > deadline:
-                for name in waiting:
-                    self._signal(name, signal.SIGKILL)
-                deadline = time.monotonic() + 5.0
-            if waiting:
-                time.sleep(0.02)
-
-    def _signal(self, name: str, number: int) -> None:
-        pid = self.pid(name)
-        if pid is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
 
     def stop_broker(self, broker: int, patience_s: float = 30.0) -> None:
         """End one broker cleanly."""
-        self._end([self._living(broker)], signal.SIGTERM, patience_s)
+        self.end([self._living(broker)], signal.SIGTERM, patience_s)
 
     def kill(self, broker: int) -> None:
         """End a broker at once (SIGKILL)."""
         name = self._living(broker)
-        self._signal(name, signal.SIGKILL)
-        self._wait_gone([name], 5.0)
+        self.signal(name, signal.SIGKILL)
+        self.wait_gone([name], 5.0)
 
     def pause(self, broker: int) -> None:
         """Stop a broker where it is (SIGSTOP), as a long collection of garbage would."""
-        self._signal(self._living(broker), signal.SIGSTOP)
+        self.signal(self._living(broker), signal.SIGSTOP)
 
     def resume(self, broker: int) -> None:
         """Let it go on (SIGCONT)."""
-        self._signal(self._living(broker), signal.SIGCONT)
+        self.signal(self._living(broker), signal.SIGCONT)
 
     def _living(self, broker: int) -> str:
         name = self.name_of(broker)
@@ -368,20 +281,6 @@ class Cluster:
             listed = ", ".join(map(str, self.brokers))
             raise ClusterError(f"there is no broker {broker} in {self.folder}; there are {listed}")
         return f"broker{broker}"
-
-
-@contextlib.contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock of a cluster's directory; ClusterError while another process does."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("a+", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ClusterError(
-                f"{folder} is being changed by another process; wait until that is done"
-            ) from None
-        yield
 
 
 def new_state(
@@ -421,40 +320,9 @@ def free_ports(count: int) -> list[int]:
         return [int(probe.getsockname()[1]) for probe in probes]
 
 
-def _taken(file: IO[str], patience_s: float = 1.0) -> bool:
-    """Take a lock; whoever only looks whether it is held holds it for a moment himself."""
-    deadline = time.monotonic() + patience_s
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except OSError:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.01)
-
-
 def _listens(port: int) -> bool:
     try:
         with socket.create_connection((LOOPBACK, port), timeout=1):
             return True
     except OSError:
         return False
-
-
-def _process_state(pid: int) -> str:
-    """The letter that the system shows for a process; empty if it is gone."""
-    shown = subprocess.run(
-        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
-    )
-    return shown.stdout.strip()[:1]
-
-
-def _python_path() -> str:
-    """Where ``impl`` is imported from, for a process that starts elsewhere."""
-    root = str(Path(__file__).resolve().parents[2])
-    before = os.environ.get("PYTHONPATH")
-    return root if not before else f"{root}{os.pathsep}{before}"
-
-
-_CHILDREN: list[subprocess.Popen[bytes]] = []

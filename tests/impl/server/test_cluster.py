@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from impl.server.clients import ClientError, Consumer, Producer
-from impl.server.cluster import Cluster, ClusterError, lock_folder, new_state
+from impl.server.cluster import Cluster, new_state
+from impl.server.processes import ClusterError, lock_folder
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient
 from tests.impl.server.conftest import SETTINGS, Start

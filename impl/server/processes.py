@@ -1,0 +1,155 @@
+"""Processes that belong to a directory: started, known, signalled, ended.
+
+A process is known by the lock that it inherited, never by its number alone: a number may belong to
+somebody else by now, a lock that is held does not. Stopped processes hold it too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+
+class ClusterError(Exception):
+    """Something that cannot be done with this directory; the message says what to do instead."""
+
+
+class Processes:
+    """The processes of one directory, by name; ``run/NAME.pid`` is held by each that lives."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def pid(self, name: str) -> int | None:
+        """The number of a process that lives, None if it does not."""
+        path = self._pid_file(name)
+        try:
+            with path.open("r", encoding="utf-8") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except OSError:
+                    text = file.read().strip()
+                    return int(text) if text.isdecimal() else None
+        except FileNotFoundError:
+            pass
+        return None
+
+    def _pid_file(self, name: str) -> Path:
+        return self.folder / "run" / f"{name}.pid"
+
+    def paused(self, name: str) -> bool:
+        """The process is stopped (SIGSTOP)."""
+        pid = self.pid(name)
+        return pid is not None and _process_state(pid) in ("T", "t")
+
+    def spawn(self, name: str, command: Sequence[str]) -> None:
+        """Start a process; what it prints goes to NAME/printed.out. ClusterError if it runs."""
+        path = self._pid_file(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        out = self.folder / name / "printed.out"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+", encoding="utf-8") as file, out.open("ab") as printed:
+            if not _taken(file):
+                raise ClusterError(f"{name} of {self.folder} runs already")
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                cwd=out.parent,
+                env={**os.environ, "PYTHONPATH": _python_path()},
+                start_new_session=True,  # an interrupt at the terminal is for the command alone
+                pass_fds=(file.fileno(),),  # the lock lives as long as the process does
+            )
+            file.truncate(0)
+            file.write(f"{process.pid}\n")
+            _CHILDREN.append(process)
+
+    def said(self, name: str) -> str:
+        """The last line that a process printed."""
+        path = self.folder / name / "printed.out"
+        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        return lines[-1] if lines else "nothing"
+
+    def end(self, names: Sequence[str] | Iterator[str], number: int, patience_s: float) -> None:
+        """Send a signal to each and wait for its end; who outlives his time is killed."""
+        waiting = list(names)
+        for name in waiting:
+            self.signal(name, number)
+            if number == signal.SIGTERM:
+                self.wait_gone([name], patience_s)  # one after the other: leaders move away
+        self.wait_gone(waiting, patience_s)
+
+    def wait_gone(self, names: Sequence[str], patience_s: float) -> None:
+        """Return when all of them have ended; who has not by then is killed."""
+        deadline = time.monotonic() + patience_s
+        waiting = list(names)
+        while waiting:
+            for child in _CHILDREN:
+                child.poll()  # or an ended child of this process would linger
+            waiting = [name for name in waiting if self.pid(name) is not None]
+            if waiting and time.monotonic() > deadline:
+                for name in waiting:
+                    self.signal(name, signal.SIGKILL)
+                deadline = time.monotonic() + 5.0
+            if waiting:
+                time.sleep(0.02)
+
+    def signal(self, name: str, number: int) -> None:
+        """Send a signal to a process, if it lives."""
+        pid = self.pid(name)
+        if pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
+@contextlib.contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Hold the lock of a cluster's directory; ClusterError while another process does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ClusterError(
+                f"{folder} is being changed by another process; wait until that is done"
+            ) from None
+        yield
+
+
+def _taken(file: IO[str], patience_s: float = 1.0) -> bool:
+    """Take a lock; whoever only looks whether it is held holds it for a moment himself."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+
+
+def _process_state(pid: int) -> str:
+    """The letter that the system shows for a process; empty if it is gone."""
+    shown = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return shown.stdout.strip()[:1]
+
+
+def _python_path() -> str:
+    """Where ``impl`` is imported from, for a process that starts elsewhere."""
+    root = str(Path(__file__).resolve().parents[2])
+    before = os.environ.get("PYTHONPATH")
+    return root if not before else f"{root}{os.pathsep}{before}"
+
+
+_CHILDREN: list[subprocess.Popen[bytes]] = []

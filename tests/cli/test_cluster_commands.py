@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from impl.server.cluster import Cluster
+from impl.server.processes import lock_folder
+from tests.cli.clusters import SETTINGS, answer, done, eventually, isrs, typed
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One cluster of three brokers for all tests of this file."""
+    folder = tmp_path_factory.mktemp("outer") / "cluster"
+    try:
+        done(f"cluster start {folder} --brokers 3 --version 2.3 {SETTINGS}")
+        yield folder
+    finally:
+        found = Cluster(folder)
+        found.stop(10)
+        assert not found.running()
+
+
+def test_status_names_every_process_and_the_controller(here: Path):
+    told = answer(f"cluster status {here}")
+
+    assert list(told["processes"]) == ["zookeeper", "broker1", "broker2", "broker3"]
+    assert {one["state"] for one in told["processes"].values()} == {"runs"}
+    assert told["controller"] in (1, 2, 3)
+    assert f"controller: {told['controller']}" in done(f"cluster status {here}")
+
+
+def test_a_paused_broker_is_shown_as_paused_and_goes_on(here: Path):
+    pid = answer(f"cluster status {here}")["processes"]["broker2"]["pid"]
+
+    paused = answer(f"cluster pause {here} 2")["processes"]["broker2"]
+    again = done(f"cluster start {here}")
+    resumed = answer(f"cluster resume {here} 2")["processes"]["broker2"]
+
+    assert (paused["state"], resumed["state"]) == ("paused", "runs")
+    assert (paused["pid"], resumed["pid"]) == (pid, pid)
+    assert f"broker2: runs already, process {pid}" in again
+
+
+def test_a_topics_life_as_kafkas_script_tells_it(here: Path):
+    topics = f"--zookeeper {here} --topic life"
+    created = done(f"topics --create {topics} --replica-assignment 1:2,2:3 "
+                   "--config min.insync.replicas=1")  # fmt: skip
+    eventually(lambda: "none" not in done(f"topics --describe {topics}"), "leaders")
+    described = done(f"topics --describe {topics}")
+    grown = done(f"topics --alter {topics} --partitions 3")
+    eventually(lambda: len(isrs(here, "life")) == 3, "the new partition")
+    deleted = done(f"topics --delete {topics}")
+    eventually(lambda: "life" not in done(f"topics --list --zookeeper {here}"), "no topic")
+
+    assert created == "Created topic life.\n"
+    assert described == (
+        "Topic:life\tPartitionCount:2\tReplicationFactor:2\tConfigs:min.insync.replicas=1\n"
+        "\tTopic: life\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n"
+        "\tTopic: life\tPartition: 1\tLeader: 2\tReplicas: 2,3\tIsr: 2,3\n"
+    )
+    assert grown.endswith("Adding partitions succeeded!\n")
+    assert deleted == (
+        "Topic life is marked for deletion.\n"
+        "Note: This will have no impact if delete.topic.enable is not set to true.\n"
+    )
+
+
+def test_lines_go_in_and_come_out_by_key_and_partition(here: Path):
+    done(f"topics --create --zookeeper {here} --topic keyed --partitions 3 --replication-factor 3")
+    lines = "".join(f"k{number % 5}:v{number}\n" for number in range(20))
+
+    sent = answer_of_produce(here, "keyed", lines)
+    read = answer(f"consume --bootstrap-server {here} --topic keyed --from-beginning "
+                  "--timeout-ms 500")["records"]  # fmt: skip
+    part = done(f"consume --bootstrap-server {here} --topic keyed --partition "
+                f"{read[0]['partition']} --offset 1 --max-messages 1 --print-offsets")  # fmt: skip
+
+    assert sent["acknowledged"] == 20
+    assert sorted(one["value"] for one in read) == sorted(f"v{number}" for number in range(20))
+    homes = {one["value"]: one["partition"] for one in read}
+    assert all(homes[f"v{number}"] == homes[f"v{number % 5}"] for number in range(20))
+    assert part.split("\t")[:2] == [str(read[0]["partition"]), "1"]
+
+
+def answer_of_produce(folder: Path, topic: str, lines: str) -> dict[str, object]:
+    told = done(f"produce --broker-list {folder} --topic {topic} --key-separator : "
+                "--request-required-acks all --json -", lines)  # fmt: skip
+    found: dict[str, object] = json.loads(told)
+    return found
+
+
+def test_a_partition_moves_and_its_leadership_is_given_back(here: Path, tmp_path: Path):
+    done(f"topics --create --zookeeper {here} --topic moving --replica-assignment 1:2")
+    plan = tmp_path / "plan.json"
+    moves = [{"topic": "moving", "partition": 0, "replicas": [3, 1]}]
+    plan.write_text(json.dumps({"version": 1, "partitions": moves}))
+    file = f"--zookeeper {here} --reassignment-json-file {plan}"
+    eventually(lambda: isrs(here, "moving") == [(1, {1, 2})], "a leader")
+
+    started = done(f"reassign --execute {file} --throttle 1000000")
+    eventually(lambda: "still in progress" not in done(f"reassign --verify {file}"), "the end")
+    moved = isrs(here, "moving")
+    elected = done(f"elect --zookeeper {here} --topic moving --partition 0")
+    eventually(lambda: isrs(here, "moving") == [(3, {1, 3})], "the preferred leader")
+
+    assert "Save this to use as the --reassignment-json-file option during rollback" in started
+    assert "The inter-broker throttle limit was set to 1000000 B/s" in started
+    assert started.endswith("Successfully started reassignment of partitions.\n")
+    assert moved == [(1, {1, 3})]
+    assert elected.endswith(
+        "Successfully started preferred replica election for partitions Set(moving-0)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("topics --create --topic a.b --partitions 0 --replication-factor 1",
+         "Error while executing topic command : Number of partitions must be larger than 0."),
+        ("topics --create --topic x --partitions 1 --replication-factor 4", "Error while executing "
+         "topic command : Replication factor: 4 larger than available brokers: 3."),
+        ("topics --create --topic x --replica-assignment 1:1", "Error while executing topic command"
+         " : Partition replica lists may not contain duplicate entries: 1"),
+        ("topics --create --topic x --replica-assignment 1:2,3", "Error while executing topic "
+         "command : Partition 1 has different replication factor: 3"),
+        ("topics --create --topic x/y --partitions 1 --replication-factor 1", "Error while "
+         "executing topic command : Topic name \"x/y\" is illegal, it contains a character other "
+         "than ASCII alphanumerics, '.', '_' and '-'"),
+        ("topics --create --topic x --partitions 1 --replication-factor 1 --config who=me",
+         "Error while executing topic command : Unknown topic config name: who"),
+        ("topics --delete --topic nobody", "Error while executing topic command : Topic 'nobody' "
+         "does not exist as expected"),
+        ("topics --delete --topic nobody --version 0.11", "Error while executing topic command : "
+         "Topic nobody does not exist on ZK path {here}"),
+        ("topics --create --topic x --partitions 1", 'Missing required argument '
+         '"[replication-factor]"'),
+        ("topics --create --list", "Command must include exactly one action: --list, --describe, "
+         "--create, --alter or --delete"),
+        ("topics --list --partitions 2", 'Option "[list]" can\'t be used with option '
+         '"[partitions]"'),
+        ("reassign --execute", "If --execute option is used, command must include "
+         "--reassignment-json-file that was output during the --generate option"),
+        ("reassign --execute --reassignment-json-file {plan}", "Partitions reassignment failed due "
+         "to The proposed assignment contains non-existent partitions: nowhere-0"),
+        ("elect --topic nowhere --partition 0", "Failed to start preferred replica election: "
+         "Partitions nowhere-0 do not exist"),
+    ],
+)  # fmt: skip
+def test_what_kafka_refuses_is_refused_in_its_words(
+    here: Path, tmp_path: Path, line: str, message: str
+):
+    plan = tmp_path / "plan.json"
+    nowhere = {"topic": "nowhere", "partition": 0, "replicas": [1]}
+    plan.write_text(json.dumps({"version": 1, "partitions": [nowhere]}))
+    names = {"here": here, "plan": plan}
+
+    result = typed(f"{line.format(**names)} --zookeeper {here}")
+
+    assert result.exit_code == 64
+    assert result.stderr.splitlines()[-1] == message.format(**names)
+    assert "x" not in done(f"topics --list --zookeeper {here}").split()
+
+
+@pytest.mark.parametrize(
+    "line, words",
+    [
+        ("cluster start {empty} --version 3.0", "--version 3.0: a cluster is one of 0.10, 0.11"),
+        ("cluster start {empty} --set min.insync.replica=2", "did you mean min.insync.replicas?"),
+        ("cluster start {empty} --racks a,b", "--racks a,b: name 3 racks, one a broker"),
+        ("cluster start {empty} --zookeeper none", "--zookeeper none: write embedded, real"),
+        ("cluster start {empty} 2", "has no cluster yet; write: insync cluster start"),
+        ("cluster start {full}", "is no cluster and not empty; name an empty directory"),
+        ("cluster start {here} --brokers 2", "has a cluster already"),
+        ("cluster kill {here} 9", "there is no broker 9 in"),
+        ("cluster status {full}", "is no cluster; write: insync cluster start"),
+        ("topics --list --zookeeper nowhere", "write HOST:PORT, or a cluster's directory"),
+        ("topics --list --zookeeper 127.0.0.1:1", "no ZooKeeper answers at 127.0.0.1:1"),
+        ("produce --broker-list {here}", 'Missing required argument "[topic]"'),
+        ("produce --broker-list {here} --topic t --request-required-acks 2", "write 0, 1 or all"),
+        ("consume --bootstrap-server {here} --topic t --offset 3", "The partition is required "
+         "when offset is specified."),
+    ],
+)  # fmt: skip
+def test_wrong_use_says_what_to_write_and_leaves_nothing(
+    here: Path, tmp_path: Path, line: str, words: str
+):
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "mine").write_text("dear to me")
+    empty = tmp_path / "empty"
+
+    result = typed(line.format(here=here, full=full, empty=empty))
+
+    assert result.exit_code == 64
+    assert words in result.stderr
+    assert not empty.exists()
+    assert [one.name for one in full.iterdir()] == ["mine"]
+
+
+def test_while_one_process_changes_the_cluster_another_may_not(here: Path):
+    with lock_folder(here):
+        result = typed(f"cluster kill {here} 1")
+
+    assert result.exit_code == 64
+    assert "is being changed by another process" in result.stderr
+    assert answer(f"cluster status {here}")["processes"]["broker1"]["state"] == "runs"
+
+
+def test_a_process_that_ended_by_itself_is_not_taken_for_a_living_one(here: Path):
+    pid = answer(f"cluster status {here}")["processes"]["broker3"]["pid"]
+    os.kill(pid, signal.SIGKILL)
+    eventually(
+        lambda: answer(f"cluster status {here}")["processes"]["broker3"]["state"] == "ended",
+        "the end of the process",
+    )
+
+    refused = typed(f"cluster pause {here} 3")
+    done(f"cluster start {here} 3")
+
+    assert refused.exit_code == 64
+    assert "broker3 does not run" in refused.stderr
+    assert answer(f"cluster status {here}")["processes"]["broker3"]["state"] == "runs"
