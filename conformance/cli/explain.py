@@ -17,22 +17,26 @@ Example:
   insync explain specs/stories/m2_is_lost.story --out m2.svg
 """
 
-FORMS = (".html", ".svg", ".md")
+FORMS = (".html", ".svg", ".md", ".mmd", ".py")
 
 
 @click.command(epilog=_EXAMPLE)
 @click.argument("run", metavar="RUN")
-@click.option("--out", metavar="FILE", help="FILE.html, FILE.svg or FILE.md; else text is printed.")
+@click.option(
+    "--out", metavar="FILE", help="FILE.html, .svg, .md, .mmd, .py; else text is printed."
+)
 @click.option("--claim", metavar="CLAIM", help="Which run, where the file holds several.")
 @json_option
 def explain(run: str, out: str | None, claim: str | None, json_target: str | None) -> None:
     """Show a run: a story, or what find, explore or zoo wrote with --json.
 
     Each step is told with what it changed and the claims that break by it. The page needs no
-    network and can be read on paper.
+    network and can be read on paper; .mmd is a sequence diagram for Mermaid, .py a test for pytest
+    that plays the run again.
     """
     from conformance.web.board import board
     from conformance.web.explain import frames_of, markdown, page, svg
+    from conformance.web.exported import mermaid, pytest_of
     from conformance.web.retold import NoRunError, retold
     from model.language import ProtocolError
 
@@ -55,7 +59,8 @@ def explain(run: str, out: str | None, claim: str | None, json_target: str | Non
     if out is None:
         say(markdown(told, frames).rstrip("\n"), json_target)
         return
-    form = {".html": page, ".svg": svg, ".md": markdown}[Path(out).suffix]
+    forms = {".html": page, ".svg": svg, ".md": markdown, ".mmd": mermaid, ".py": pytest_of}
+    form = forms[Path(out).suffix]
     try:
         write_atomically(Path(out), form(told, frames))
     except OSError as error:

@@ -6,6 +6,7 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -90,4 +91,45 @@ def test_a_form_that_is_not_known_is_refused_before_anything_is_read():
     result = insync("explain", "nowhere.json", "--out", "x.pdf")
 
     assert result.exit_code == 64
-    assert ".html, .svg, .md" in result.output
+    assert ".html, .svg, .md, .mmd, .py" in result.output
+
+
+def test_a_sequence_diagram_has_an_arrow_or_a_note_for_every_step(run: Path, tmp_path: Path):
+    out = tmp_path / "run.mmd"
+
+    insync("explain", str(run), "--out", str(out))
+
+    lines = out.read_text().splitlines()
+    steps = json.loads(run.read_text())["steps"]
+    numbered = [line for line in lines if re.search(r": \d+ \w+\(", line)]
+    assert lines[0] == "sequenceDiagram"
+    assert len(numbered) == len(steps)
+    assert any("->>" in line for line in numbered)
+    assert lines[-1] == "    Note over zk: strong_isr breaks"
+    assert not any(";" in line or "#" in line for line in lines)
+
+
+def test_a_run_becomes_a_test_that_passes_and_fails_where_the_run_is_another(
+    run: Path, tmp_path: Path
+):
+    out = tmp_path / "test_run.py"
+    insync("explain", str(run), "--out", str(out))
+    whole = out.read_text()
+
+    assert played(whole) == 0
+
+    *before, last = [line for line in whole.splitlines() if line.startswith('    "')]
+    assert before
+    assert played(whole.replace(last + "\n", "")) == 1
+
+
+def played(text: str) -> int:
+    """Runs the one test of a module: 0 if it passes, 1 if its assertion fails."""
+    module: dict[str, Any] = {}
+    exec(compile(text, "test_run.py", "exec"), module)
+    test = next(value for name, value in module.items() if name.startswith("test_"))
+    try:
+        test()
+    except AssertionError:
+        return 1
+    return 0
