@@ -2,8 +2,9 @@
 
 The controller has its procedure step by step, with a look at ZooKeeper, a write, or a batch of
 requests in each. What is abstracted: a fetch brings a follower everything its leader has, at once;
-a replica joins the ISR when it has everything, where Kafka is content with the high watermark;
-UpdateMetadata arrives at once; a leader that died is replaced by any live ISR member.
+a replica joins the ISR when it has everything, where Kafka is content with the high watermark; of
+several UpdateMetadata on one connection the newest is kept; a leader that died is replaced by any
+live ISR member.
 """
 
 from model.language import ALL, Bound, System
@@ -57,6 +58,11 @@ from model.reassignment.kip_455 import (
     controller_is_asked_for_move,
 )
 from model.reassignment.lifecycle import broker_crashes, broker_reconnects, broker_starts
+from model.reassignment.metadata import (
+    broker_updates_metadata,
+    metadata_is_late,
+    update_of_older_controller_is_refused,
+)
 from model.reassignment.orders import (
     broker_becomes_follower,
     broker_becomes_leader,
@@ -138,6 +144,7 @@ SYSTEM = System(
         broker_becomes_leader, broker_becomes_follower, leaderless_request_is_ignored,
         request_to_no_replica_is_refused, older_controller_is_refused, older_epoch_is_refused,
         broker_stops_replica, broker_deletes_replica, stop_of_older_controller_is_refused,
+        metadata_is_late, broker_updates_metadata, update_of_older_controller_is_refused,
         leader_appends, follower_catches_up,
         leader_shrinks_isr, leader_shrink_is_unheard, leader_shrink_is_refused,
         leader_fails_over_stranger,
@@ -157,6 +164,7 @@ SYSTEM = System(
         "crashes": Bound(1, 0, "processes that crash, in all"),
         # /controller or the topic deleted, a request withdrawn or for another partition, too
         "faults": Bound(1, 0, "sessions that expire, answers lost, laggards dropped, in all"),
+        "delays": Bound(0, 0, "connections on which UpdateMetadata is late, in all"),
         "losses": Bound(None, 0, "answers to registrations that are lost, in all"),
     },
     switches={name: SWITCHES[name].about for name in _SWITCHES},

@@ -22,7 +22,7 @@ from model.language import (
 from model.protocol.state import BROKERS
 from model.reassignment.kip_455 import is_kip_455, is_twelve_steps
 from model.reassignment.lists import is_empty, is_same, listed
-from model.reassignment.state import RECORDS
+from model.reassignment.state import CONTROLLERS, RECORDS
 from model.reassignment.writing import is_at
 
 
@@ -132,7 +132,24 @@ def moves_are_asked_for(now):
         companion="the_leader_is_moved")
 def clients_know_the_epoch(now):
     return any_of(now.read_late, every(BROKERS, lambda b: implies(
-        now.replica[b].role == "leader", now.replica[b].epoch <= now.metadata)))
+        now.replica[b].role == "leader", now.replica[b].epoch <= now.told)))
+
+
+def is_told_all(now, controller, broker):
+    """The newest controller waits for events, and what it told a broker that runs has arrived."""
+    return all_of(
+        now.belief[controller] == now.zk.epoch, is_at(now, controller, "idle"),
+        now.cache[controller].reached.has(broker), now.up.has(broker),
+        every(CONTROLLERS, lambda c: implies(
+            c == now.belief[controller], not_(now.update[c].to.has(broker)))))
+
+
+@always("a broker sends clients to the registered leader whenever the newest controller waits for "
+        "events, and all that it told the broker has arrived",
+        companion="clients_are_sent_astray")
+def clients_find_the_leader(now):
+    return every(BROKERS, lambda b: every(BROKERS, lambda told: implies(
+        is_told_all(now, b, told), now.metadata[told].leader == now.zk.leader)))
 
 
 @always("a leader can drop from its ISR whoever lags behind, its replica or not",
@@ -182,6 +199,13 @@ def a_move_is_cancelled(now):
         is_same(now.zk.assignment, now.wanted), now.zk.leader_epoch > 1)
 
 
+@sometimes("a broker sends clients to one whose replica is deleted: UpdateMetadata is on its way")
+def clients_are_sent_astray(now):
+    return some(BROKERS, lambda b: some(BROKERS, lambda gone: all_of(
+        now.metadata[b].leader == gone, now.up.has(gone), now.replica[gone].role == "none",
+        not_(listed(now.zk.assignment, gone)))))
+
+
 @sometimes("a request has an entry for another partition")
 def two_moves_are_asked_for(now):
     return now.zk.other == "moving"
@@ -226,8 +250,9 @@ def the_last_copy_is_deleted(now):
 CLAIMS = (
     isr_holds_committed, no_message_loss, copies_are_kept, clean_election, isr_is_assigned,
     request_goes_only_when_done, other_request_is_kept, assignment_is_whole, moves_are_asked_for,
-    clients_know_the_epoch, laggards_can_be_dropped, leader_epoch_never_falls,
+    clients_know_the_epoch, clients_find_the_leader, laggards_can_be_dropped,
+    leader_epoch_never_falls,
     a_move_is_done, the_leader_is_moved, a_stranger_is_in_the_isr, a_move_changes_hands,
-    two_moves_are_asked_for,
+    two_moves_are_asked_for, clients_are_sent_astray,
     a_request_is_withdrawn, a_move_is_cancelled, copies_are_fewer, the_last_copy_is_deleted,
     a_write_is_overtaken, a_deposed_controller_reads, a_stranger_is_deleted_in_the_isr)

@@ -20,12 +20,13 @@ from model.language import (
 )
 from model.protocol.office import require_office
 from model.protocol.state import BROKERS
+from model.protocol.strategies import reassigned_partition
 from model.reassignment.kip_455 import after_update, is_kip_455
 from model.reassignment.lists import (
     all_within,
     chosen,
+    in_order,
     is_empty,
-    is_first,
     is_same,
     joined,
     listed,
@@ -138,7 +139,7 @@ def controller_adopts_target(now, new, broker):
         "replicas": members(cache.assignment)})
     old = those(lambda b: all_of(listed(cache.assignment, b), not_(listed(cache.target, b))))
     new.cache[broker] = cache.but(task="leading", assignment=cache.target, old=old, leaving=old)
-    tell(now, new, broker, cache.epoch)
+    tell(now, new, broker, cache.epoch, cache.leader)
 
 
 def stays(now, broker):
@@ -148,9 +149,9 @@ def stays(now, broker):
         cache.leader == b, listed(cache.target, b), cache.live.has(b)))
 
 
-def is_chosen(cache, leader):
+def choice(cache):
     """The Reassign strategy: the first of RAR that is alive and in the ISR."""
-    return is_first(cache.target, leader, lambda b: all_of(cache.live.has(b), cache.isr.has(b)))
+    return reassigned_partition(in_order(cache.target), cache.isr, cache.live)
 
 
 @transition(broker=BROKERS)
@@ -176,12 +177,11 @@ def controller_moves_leader(now, new, broker, leader):
     cache = now.cache[broker]
     require_task(now, broker, "leading",            "the leader is to be a target")
     require(not_(stays(now, broker)),               "the leader is no target, or dead")
-    require(is_chosen(cache, leader),
-                                                    "the first live target of the ISR is chosen")
+    require(choice(cache).leads(leader),            "the first live target of the ISR is chosen")
     require_current(now, broker)
 
     write_state(
-        now, new, broker, leader, cache.isr, to=members(cache.target),
+        now, new, broker, leader, choice(cache).isr(leader), to=members(cache.target),
         replicas=members(cache.target), task="leaving")
 
 
@@ -191,9 +191,9 @@ def controller_move_is_unheard(now, new, broker, leader):
     cache = now.cache[broker]
     require_unheard(now, broker, "leading")
     require(not_(stays(now, broker)),               "the leader is no target, or dead")
-    require(is_chosen(cache, leader),               "the first live target of the ISR is chosen")
+    require(choice(cache).leads(leader),            "the first live target of the ISR is chosen")
 
-    register(now, new, leader, cache.isr)
+    register(now, new, leader, choice(cache).isr(leader))
     new.spent.expiries = now.spent.expiries + 1
 
 
@@ -206,8 +206,7 @@ def controller_finds_no_target_to_lead(now, new, broker):
     cache = now.cache[broker]
     require_task(now, broker, "leading",            "the leader is to be a target")
     require(not_(stays(now, broker)),               "the leader is no target, or dead")
-    require(not_(some(BROKERS, lambda b: is_chosen(cache, b))),
-                                                    "no target is alive and in the ISR")
+    require(not_(choice(cache).exists),             "no target is alive and in the ISR")
     require_current(now, broker)
 
     new.cache[broker] = cache.but(task="leaving")
@@ -272,7 +271,7 @@ def controller_passes_over_old_replica(now, new, broker, replica):
     stop(now, new, broker, only(replica), "stop", now.zk.leader_epoch)
     new.cache[broker] = cache.but(
         leaving=cache.leaving.without(replica), **read_state(now))
-    tell(now, new, broker, now.zk.leader_epoch)
+    tell(now, new, broker, now.zk.leader_epoch, now.zk.leader)
 
 
 @transition(broker=BROKERS)
@@ -325,8 +324,9 @@ def controller_closes_request(now, new, broker):
 @transition(broker=BROKERS)
 def controller_tells_of_move(now, new, broker):
     """Step 12: UpdateMetadata to every broker."""
+    cache = now.cache[broker]
     require_task(now, broker, "telling",            "the move is done")
 
-    tell(now, new, broker, now.cache[broker].epoch)
-    new.cache[broker] = now.cache[broker].but(task="idle")
+    tell(now, new, broker, cache.epoch, cache.leader)
+    new.cache[broker] = cache.but(task="idle")
 

@@ -77,7 +77,7 @@ def controller_reads_cluster(now, new, broker):
              listed(zk.assignment, b), zk.registered.has(b), not_(is_none(zk.leader)))), {
              "leader": zk.leader, "isr": zk.isr, "version": zk.version,
              "replicas": members(zk.assignment)})
-    tell(now, new, broker, zk.leader_epoch)
+    tell(now, new, broker, zk.leader_epoch, zk.leader, to=zk.registered)
     new.read_late = any_of(now.read_late, now.belief[broker] < zk.epoch)
 
 
@@ -122,7 +122,7 @@ def controller_notices_start(now, new, broker, started):
              b == started, listed(cache.assignment, b), not_(is_none(zk.leader)))), {
              "leader": zk.leader, "isr": zk.isr, "version": zk.version,
              "replicas": members(cache.assignment)})
-    tell(now, new, broker, zk.leader_epoch)
+    tell(now, new, broker, zk.leader_epoch, zk.leader, to=reached)
 
 
 def is_eligible(cache, broker):

@@ -6,6 +6,14 @@ from model.protocol.state import BROKERS, LEADER_EPOCHS
 from model.reassignment.state import CONTROLLERS
 
 
+def without_update(now, controller, broker):
+    """The controller's UpdateMetadata when none is in flight to the broker."""
+    update = now.update[controller]
+    slow, to = update.slow.without(broker), update.to.without(broker)
+    return when(to.is_empty(), update.but(slow=slow, to=[], leader=None, epoch=0),
+                update.but(slow=slow, to=to))
+
+
 def discard_requests(now, new, broker):
     """Requests made for an older registration are dead (KIP-380); before, whoever has the id
     obeyed them."""
@@ -18,6 +26,7 @@ def discard_requests(now, new, broker):
             to=now.request[epoch][controller].to.without(broker)))))
     new.stop = lam(CONTROLLERS, lambda controller: lam(BROKERS, lambda b: when(
         b == broker, now.stop[controller][b].but(what="none", epoch=0), now.stop[controller][b])))
+    new.update = lam(CONTROLLERS, lambda controller: without_update(now, controller, broker))
 
 
 @transition(broker=BROKERS)
@@ -29,6 +38,7 @@ def broker_crashes(now, new, broker):
     new.up              = now.up.without(broker)
     leave_office(new, broker)
     new.replica[broker] = BLANK
+    new.metadata[broker] = BLANK
     if not version.moves_forgotten_on_resign:
         new.kept[broker] = BLANK
     discard_requests(now, new, broker)

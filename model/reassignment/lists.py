@@ -15,13 +15,13 @@ from model.language import (
     limit,
     not_,
     require,
-    some,
     when,
 )
 from model.language.scalars import scalar
 from model.language.sets import as_set
 from model.language.values import coerce
 from model.protocol.state import BROKERS
+from model.protocol.strategies import Order
 from model.reassignment.state import LIST, PLACES
 
 
@@ -87,12 +87,9 @@ def nothing():
     return as_list(lambda broker: scalar(None, PLACES.or_none))
 
 
-def is_first(places, broker, rule):
-    """The broker is the first of the list that meets a rule."""
-    return all_of(
-        listed(places, broker), rule(broker),
-        not_(some(BROKERS, lambda other: all_of(
-            listed(places, other), places[other] < places[broker], rule(other)))))
+def in_order(places):
+    """The list as the election strategies take one."""
+    return Order(lambda b: listed(places, b), lambda one, other: places[one] < places[other])
 
 
 def written(first, second, third):

@@ -144,13 +144,20 @@ def older_epoch_is_refused(now, new, broker, epoch, controller):
     new.replica[broker].controller_epoch = controller
 
 
+def has_all_orders(now, broker, controller, epoch):
+    """No LeaderAndIsr of the controller up to a leader epoch is in flight to the broker."""
+    return every(LEADER_EPOCHS, lambda e: implies(
+        e <= epoch, not_(now.request[e][controller].to.has(broker))))
+
+
 def require_stop(now, broker, controller):
-    sent = now.stop[controller][broker]
+    sent, update = now.stop[controller][broker], now.update[controller]
     require(now.up.has(broker),                "the process runs")
     require(not_(now.replica[broker].unheard), "no write of it is unanswered")
-    require(every(LEADER_EPOCHS, lambda e: implies(
-        e <= sent.epoch, not_(now.request[e][controller].to.has(broker)))),
+    require(has_all_orders(now, broker, controller, sent.epoch),
                                                "what was sent before it has arrived")
+    require(not_(all_of(update.to.has(broker), update.epoch <= sent.epoch)),
+                                               "and the UpdateMetadata that was")
 
 
 @transition(broker=BROKERS, controller=CONTROLLERS)

@@ -26,6 +26,7 @@ WORK = (
     "broker_becomes_leader", "broker_becomes_follower", "leaderless_request_is_ignored",
     "request_to_no_replica_is_refused", "older_controller_is_refused", "older_epoch_is_refused",
     "broker_stops_replica", "broker_deletes_replica", "stop_of_older_controller_is_refused",
+    "broker_updates_metadata", "update_of_older_controller_is_refused",
     "follower_catches_up", "leader_expands_isr",
     "leader_reads_its_write_back", "leader_reads_another_write_back",
     "broker_starts", "broker_reconnects")
@@ -48,4 +49,13 @@ def moves_finish(now):
         every(BROKERS, lambda b: implies(now.zk.isr.has(b), not_(is_well(now, b)))))
 
 
-PROGRESS = (moves_finish,)
+@eventually("with every broker alive each sends clients to the registered leader, unless one of "
+            "the limits was met",
+            fair=WORK)
+def clients_are_led(now):
+    return any_of(
+        is_excused(now), not_(every(BROKERS, lambda b: is_well(now, b))),
+        every(BROKERS, lambda b: now.metadata[b].leader == now.zk.leader))
+
+
+PROGRESS = (moves_finish, clients_are_led)

@@ -78,14 +78,20 @@ STATE = Record(
         replicas=SetOf(BROKERS),                # those that it was told of as a leader
         caught_up=SetOf(BROKERS),               # who has all of its log, as far as it knows
         unheard=BOOL)),                         # its ISR write was not answered
+    # UpdateMetadata, and to whom it is in flight: of several the newest, which says all they say.
+    # It waits only where the connection is slow.
+    update=per(CONTROLLERS, Record(
+        slow=SetOf(BROKERS), to=SetOf(BROKERS), leader=BROKERS.or_none, epoch=LEADER_EPOCHS)),
     log=per(BROKERS, SetOf(RECORDS)),
     next_record=NEXT_RECORD,
-    metadata=LEADER_EPOCHS,                     # the leader epoch that clients were told last
+    # Where a broker sends clients, and the controller epoch of the UpdateMetadata that said so
+    metadata=per(BROKERS, Record(leader=BROKERS.or_none, controller=CONTROLLER_EPOCHS)),
+    told=ghost(LEADER_EPOCHS),                  # the leader epoch that UpdateMetadata had last
     # Counted only where a bound limits them. Whatever happens unasked is counted with the sessions
     # that expire, so that one bound says how much of it there is in all.
     spent=Record(
         moves=budget("moves"), crashes=budget("crashes"), losses=budget("losses"),
-        expiries=budget("faults")),
+        expiries=budget("faults"), delays=budget("delays")),
     committed=ghost(SetOf(RECORDS)),
     origin=ghost(LIST), wanted=ghost(LIST),     # the last move that was asked for, and not refused
     other_is_open=ghost(BOOL),                  # the other partition's move was asked for, not done

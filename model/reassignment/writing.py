@@ -93,7 +93,7 @@ def write_state(now, new, broker, leader, isr, to, replicas, told=None, **more):
     told = epoch if told is None else told
     new.cache[broker] = now.cache[broker].but(
         leader=leader, isr=isr, version=version_after, epoch=told, **more)
-    tell(now, new, broker, told)
+    tell(now, new, broker, told, leader)
 
 
 def send(now, new, broker, epoch, to, state):
@@ -120,9 +120,31 @@ def stop(now, new, broker, whom, how, epoch):
         now.stop[mine][b]))
 
 
-def tell(now, new, broker, epoch):
-    """UpdateMetadata reaches every broker at once; from a deposed controller it is refused."""
-    new.metadata = when(fence_is_passed(now, broker), epoch, now.metadata)
+def tell(now, new, broker, epoch, leader, to=None):
+    """UpdateMetadata to every broker that the controller reaches: who leads, and in which epoch.
+
+    Each LeaderAndIsr brings one with it. It arrives at once, but where the connection is slow.
+    Kafka: ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers
+    """
+    cache, mine = now.cache[broker], now.belief[broker]
+    to, update  = cache.reached if to is None else to, now.update[mine]
+    late = to.within(update.slow)
+    new.update[mine] = update.but(
+        to=late, leader=when(late.is_empty(), None, leader), epoch=when(late.is_empty(), 0, epoch))
+    new.metadata = lam(BROKERS, lambda b: when(
+        all_of(to.has(b), not_(late.has(b)), now.up.has(b), not_(is_outdated(now, b, mine))),
+        now.metadata[b].but(leader=leader, controller=mine), now.metadata[b]))
+    new.told = when(fence_is_passed(now, broker), epoch, now.told)
+
+
+def is_outdated(now, broker, controller):
+    """The broker has seen a newer controller than the one that an UpdateMetadata is of.
+
+    LeaderAndIsr is not compared with what UpdateMetadata told: that arrives at once here, and may
+    be late in truth.
+    """
+    return any_of(controller < now.replica[broker].controller_epoch,
+                  controller < now.metadata[broker].controller)
 
 
 @transition(broker=BROKERS)

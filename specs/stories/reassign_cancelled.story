@@ -70,7 +70,6 @@ controller_takes_old_replica_offline(broker=1, replica=2)
     request[2][1].replicas: {} → {1,3}
     stop[1][2].what: none → stop
     stop[1][2].epoch: 0 → 2
-    metadata: 1 → 2
 controller_deletes_needless_replicas(broker=1)
     cache[1].task: replacing → bumping
     cache[1].old: {2} → {}
@@ -86,7 +85,6 @@ controller_bumps_epoch(broker=1)
     request[3][1].isr: {} → {1}
     request[3][1].version: 0 → 4
     request[3][1].replicas: {} → {1,3}
-    metadata: 2 → 3
 zk[1].assignment: 1
 zk[2].assignment: none
 zk[3].assignment: 0
@@ -140,7 +138,6 @@ controller_keeps_leader(broker=1)
     request[4][1].isr: {} → {1}
     request[4][1].version: 0 → 5
     request[4][1].replicas: {} → {1}
-    metadata: 3 → 4
 controller_closes_request(broker=1)
     cache[1].task: closing → telling
     cache[1][1].target: 0 → none

@@ -14,7 +14,7 @@ controller_bumps_epoch broker=1
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 show replica[1].epoch
-show metadata
+show told
 check clients_know_the_epoch
 ----
 controller_bumps_epoch(broker=1)
@@ -28,6 +28,6 @@ controller_bumps_epoch(broker=1)
     request[1][1].version: 0 → 1
     request[1][1].replicas: {} → {1,2}
 replica[1].epoch: 1
-metadata: 0
+told: 0
 clients_know_the_epoch: broken — clients are told of every leader epoch that a leader is told of, unless a deposed controller told the leader
-    (metadata 0, read_late false, replica[1].epoch 1, replica[1].role leader)
+    (read_late false, replica[1].epoch 1, replica[1].role leader, told 0)

@@ -35,7 +35,6 @@ controller_takes_old_replica_offline(broker=2, replica=2)
     request[2][2].replicas: {} → {1}
     stop[2][2].what: none → stop
     stop[2][2].epoch: 0 → 2
-    metadata: 1 → 2
 controller_reads_cluster(broker=1)
     cache[1].task: none → idle
     cache[1].leader: none → 1

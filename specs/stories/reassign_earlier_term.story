@@ -36,6 +36,8 @@ controller_reads_cluster(broker=1)
     request[0][2].leader: none → 1
     request[0][2].isr: {} → {1}
     request[0][2].replicas: {} → {1}
+    metadata[1].controller: 1 → 2
+    metadata[2].controller: 1 → 2
 zk[1].requested: none
 zk[2].requested: none
 moves_are_asked_for: broken — a controller that came to office after a request was withdrawn does not work on it

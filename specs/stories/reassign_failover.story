@@ -40,6 +40,9 @@ controller_reads_cluster(broker=3)
     request[0][2].leader: none → 1
     request[0][2].isr: {} → {1}
     request[0][2].replicas: {} → {1,2}
+    metadata[1].controller: 1 → 2
+    metadata[2].controller: 1 → 2
+    metadata[3].controller: 1 → 2
 controller_begins_move(broker=3)
     cache[3].task: idle → assigning
     cache[3][2].target: none → 0
@@ -56,7 +59,6 @@ controller_bumps_epoch(broker=3)
     request[1][2].isr: {} → {1}
     request[1][2].version: 0 → 1
     request[1][2].replicas: {} → {1,2}
-    metadata: 0 → 1
 
 # The new replica catches up, and the leader moves.
 quietly older_epoch_is_refused broker=1 epoch=0 controller=2
@@ -83,7 +85,9 @@ controller_moves_leader(broker=3, leader=2)
     request[2][2].isr: {} → {1,2}
     request[2][2].version: 0 → 3
     request[2][2].replicas: {} → {2}
-    metadata: 1 → 2
+    metadata[1].leader: 1 → 2
+    metadata[2].leader: 1 → 2
+    metadata[3].leader: 1 → 2
 
 # An operator deletes /controller, and broker 2 takes over from broker 3 between steps 7 and 8.
 quietly controller_node_is_deleted

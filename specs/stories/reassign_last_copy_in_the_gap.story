@@ -68,7 +68,9 @@ controller_takes_old_replica_offline(broker=3, replica=1)
     request[2][1].replicas: {} → {2}
     stop[1][1].what: none → stop
     stop[1][1].epoch: 0 → 2
-    metadata: 1 → 2
+    metadata[1].leader: 1 → none
+    metadata[2].leader: 1 → none
+    metadata[3].leader: 1 → none
 
 broker_deletes_replica broker=1 controller=1
 show zk.isr

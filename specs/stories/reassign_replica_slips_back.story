@@ -25,7 +25,6 @@ controller_keeps_leader(broker=1)
     request[1][1].isr: {} → {1,2}
     request[1][1].version: 0 → 1
     request[1][1].replicas: {} → {1}
-    metadata: 0 → 1
 controller_takes_old_replica_offline(broker=1, replica=2)
     zk.leader_epoch: 1 → 2
     zk.isr: {1,2} → {1}
@@ -41,7 +40,6 @@ controller_takes_old_replica_offline(broker=1, replica=2)
     request[2][1].replicas: {} → {1}
     stop[1][2].what: none → stop
     stop[1][2].epoch: 0 → 2
-    metadata: 1 → 2
 
 # Broker 2 is told as well, does not find that it is not listed, and goes on fetching.
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1

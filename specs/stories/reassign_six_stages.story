@@ -59,7 +59,6 @@ controller_bumps_epoch(broker=5)
     request[1][1].isr: {} → {1,2,4}
     request[1][1].version: 0 → 1
     request[1][1].replicas: {} → {1,2,3,4,5}
-    metadata: 0 → 1
 zk[1].assignment: 3
 zk[2].assignment: 0
 zk[3].assignment: 1
@@ -114,7 +113,11 @@ controller_moves_leader(broker=5, leader=2)
     request[2][1].isr: {} → {1,2,3,4,5}
     request[2][1].version: 0 → 4
     request[2][1].replicas: {} → {2,3,5}
-    metadata: 1 → 2
+    metadata[1].leader: 1 → 2
+    metadata[2].leader: 1 → 2
+    metadata[3].leader: 1 → 2
+    metadata[4].leader: 1 → 2
+    metadata[5].leader: 1 → 2
 zk.isr: {1,2,3,4,5}
 zk.leader_epoch: 2
 
@@ -140,7 +143,6 @@ controller_takes_old_replica_offline(broker=5, replica=1)
     request[3][1].replicas: {} → {2,3,5}
     stop[1][1].what: none → stop
     stop[1][1].epoch: 0 → 3
-    metadata: 2 → 3
 controller_takes_old_replica_offline(broker=5, replica=4)
     zk.leader_epoch: 3 → 4
     zk.isr: {2,3,4,5} → {2,3,5}
@@ -156,7 +158,6 @@ controller_takes_old_replica_offline(broker=5, replica=4)
     request[4][1].replicas: {} → {2,3,5}
     stop[1][4].what: none → stop
     stop[1][4].epoch: 0 → 4
-    metadata: 3 → 4
 zk.leader: 2
 zk.isr: {2,3,5}
 zk.leader_epoch: 4

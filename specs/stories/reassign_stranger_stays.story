@@ -30,7 +30,6 @@ controller_keeps_leader(broker=1)
     request[1][1].isr: {} → {1,2}
     request[1][1].version: 0 → 1
     request[1][1].replicas: {} → {1}
-    metadata: 0 → 1
 refused leader_shrinks_isr(leader=1, replica=2)
     the leader knows it as a replica — false (replica[1].replicas {1})
 leader_fails_over_stranger(leader=1, replica=2)

@@ -66,7 +66,6 @@ controller_bumps_epoch(broker=4)
     request[1][1].isr: {} → {1,2,3}
     request[1][1].version: 0 → 1
     request[1][1].replicas: {} → {1,2,3,4}
-    metadata: 0 → 1
 
 # Step 4: broker 4 creates its replica, catches up, and is taken into the ISR by the leader.
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
@@ -139,7 +138,10 @@ controller_moves_leader(broker=4, leader=2)
     request[2][1].isr: {} → {1,2,3,4}
     request[2][1].version: 0 → 3
     request[2][1].replicas: {} → {2,3,4}
-    metadata: 1 → 2
+    metadata[1].leader: 1 → 2
+    metadata[2].leader: 1 → 2
+    metadata[3].leader: 1 → 2
+    metadata[4].leader: 1 → 2
 
 # Step 8: broker 1 leaves the ISR. Step 9: its replica is to be deleted; nobody waits for it.
 controller_takes_old_replica_offline broker=4 replica=1
@@ -160,7 +162,6 @@ controller_takes_old_replica_offline(broker=4, replica=1)
     request[3][1].replicas: {} → {2,3,4}
     stop[1][1].what: none → stop
     stop[1][1].epoch: 0 → 3
-    metadata: 2 → 3
 controller_deletes_old_replicas(broker=4)
     cache[4].task: leaving → settling
     cache[4].old: {1} → {}
@@ -193,7 +194,14 @@ zk[2].assignment: 0
 zk[3].assignment: 1
 zk[4].assignment: 2
 zk.leader_epoch: 3
-metadata: 3
+metadata[1].leader: 2
+metadata[2].leader: 2
+metadata[3].leader: 2
+metadata[4].leader: 2
+metadata[1].controller: 1
+metadata[2].controller: 1
+metadata[3].controller: 1
+metadata[4].controller: 1
 a_move_is_done: so it is — a move is done: the target is the assignment, it was not before, and no request is there
 
 # What was sent arrives. Broker 1 has no replica any more, and all the others have the record.

@@ -9,12 +9,15 @@ TWO_REPLICAS = {**QUIET, "replicas": 2}
 ADOPTED_EARLY = ("controller_adopts_target", "every target was in the ISR")
 SETTLED_EARLY = ("controller_settles_assignment", "the old replicas are deleted")
 ANY_TARGET = ("controller_moves_leader", "the first live target of the ISR is chosen")
+LATE = {**QUIET, "delays": 1}
 CREATED_TWICE = ("topic_is_created", "there is no such topic")
 
 
-def without(*steps: str, version: str | None = None) -> tuple[dict[str, Any], ...]:
+def without(
+    *steps: str, version: str | None = None, bounds: dict[str, int] = QUIET
+) -> tuple[dict[str, Any], ...]:
     """A `sometimes` is never so where a step is missing that it takes."""
-    return ({"depth": None, "missing": steps, "bounds": QUIET, "version": version},)
+    return ({"depth": None, "missing": steps, "bounds": bounds, "version": version},)
 
 
 REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
@@ -60,6 +63,14 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
     "clients_know_the_epoch": (
         {"depth": 11, "without": ("epoch_noted_when_raised",), "bounds": QUIET, "plain": True},
     ),
+    "clients_find_the_leader": (
+        {"depth": 6, "dropped": (("broker_updates_metadata", "UpdateMetadata is in flight"),),
+         "bounds": LATE, "plain": True},
+    ),
+    "clients_are_led": (
+        {"depth": 7, "unfair": ("broker_updates_metadata",), "bounds": LATE, "plain": True},
+        {"depth": 4, "missing": ("controller_reads_cluster",), "bounds": LATE, "plain": True},
+    ),
     "laggards_can_be_dropped": (
         {"depth": 12, "without": ("leader_drops_strangers",), "bounds": TWO_REPLICAS},
     ),
@@ -68,6 +79,7 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
     "a_stranger_is_in_the_isr": without("leader_expands_isr"),
     "a_move_changes_hands": without("broker_becomes_controller"),
     "two_moves_are_asked_for": without("administrator_asks_for_two_moves"),
+    "clients_are_sent_astray": without("broker_deletes_replica", bounds=LATE),
     "a_request_is_withdrawn": without("administrator_withdraws_request"),
     "a_move_is_cancelled": without("controller_cancels_move", version="2.4"),
     "copies_are_fewer": without("leader_appends"),

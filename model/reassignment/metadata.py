@@ -1,0 +1,56 @@
+"""How a broker takes UpdateMetadata: it sends clients to the leader that is named there.
+
+Up to its arrival a broker sends them where it sent them before: to a replica that is removed,
+perhaps.
+
+Source: ReplicaManager.maybeUpdateMetadataCache, MetadataCache (2.3)
+"""
+
+from model.language import not_, require, transition
+from model.protocol.state import BROKERS
+from model.reassignment.lifecycle import without_update
+from model.reassignment.orders import has_all_orders
+from model.reassignment.state import CONTROLLERS
+from model.reassignment.writing import is_outdated
+
+
+@transition(broker=BROKERS, controller=CONTROLLERS)
+def metadata_is_late(now, new, broker, controller):
+    """The connection of a controller to a broker is slow: UpdateMetadata waits in its queue.
+
+    LeaderAndIsr and StopReplica may take their time on any connection; what hangs on them is more.
+    """
+    require(now.zk.epoch >= controller,        "there was such a controller")
+    require(not_(now.update[controller].slow.has(broker)), "the connection is not slow yet")
+
+    new.update[controller].slow = now.update[controller].slow.including(broker)
+    new.spent.delays            = now.spent.delays + 1
+
+
+def require_update(now, broker, controller):
+    update = now.update[controller]
+    require(update.to.has(broker),             "UpdateMetadata is in flight")
+    require(now.up.has(broker),                "the process runs")
+    require(has_all_orders(now, broker, controller, update.epoch),
+                                               "what was sent before it has arrived")
+
+
+@transition(broker=BROKERS, controller=CONTROLLERS)
+def broker_updates_metadata(now, new, broker, controller):
+    """What was late arrives: the broker is told who leads, and tells clients."""
+    require_update(now, broker, controller)
+    require(not_(is_outdated(now, broker, controller)),
+                                               "the broker has seen no newer controller")
+
+    new.metadata[broker] = {"leader": now.update[controller].leader, "controller": controller}
+    new.update[controller] = without_update(now, controller, broker)
+
+
+@transition(broker=BROKERS, controller=CONTROLLERS)
+def update_of_older_controller_is_refused(now, new, broker, controller):
+    """STALE_CONTROLLER_EPOCH: clients are told what they were told."""
+    require_update(now, broker, controller)
+    require(is_outdated(now, broker, controller),
+                                               "the broker has seen a newer controller")
+
+    new.update[controller] = without_update(now, controller, broker)
