@@ -96,6 +96,8 @@ NOTES: dict[str, tuple[str, ...]] = {
         "New topic creation callback for ",
         "New replicas ",
         "Handling reassignment of partition ",
+        "Handling log directory failure for brokers ",
+        "Mark replicas ",
         "Partition reassignment ",
         "Leader ",
         "Broker ",

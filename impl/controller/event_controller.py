@@ -202,6 +202,8 @@ class EventController:
                 self.guarded(self.preferred_election)
         elif path == paths.ISR_CHANGES:
             self.guarded(self.isrs_changed)
+        elif path == paths.LOG_DIR_EVENTS:
+            self.guarded(self.directories_failed)
         elif path.endswith("/state"):
             self.guarded(lambda: self.state_changed(path))
         elif path.startswith(f"{paths.TOPICS}/"):
@@ -294,6 +296,19 @@ class EventController:
         self.core.client.delete_notifications(
             paths.ISR_CHANGES, found, self.core.context.epoch_version
         )
+
+    def directories_failed(self) -> None:
+        """``LogDirEventNotification`` (1.0): the brokers' answers tell which replicas are gone.
+
+        Every replica on the brokers that are named is told its state once more.
+        """
+        client = self.core.client
+        found = client.log_dir_events(watch=True)
+        brokers = sorted(set(found.values()) & self.core.context.live_or_shutting_down)
+        named = ",".join(map(str, brokers))
+        self.journal.told(f"Handling log directory failure for brokers {named}")
+        self.core.replicas.handle(self.core.context.replicas_on(brokers), ReplicaState.ONLINE)
+        client.delete_notifications(paths.LOG_DIR_EVENTS, found, self.core.context.epoch_version)
 
     def state_changed(self, path: str) -> None:
         """``PartitionReassignmentIsrChange``: the state of a partition that is being moved."""

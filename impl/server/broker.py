@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import os
 import threading
 import time
 import uuid
@@ -266,8 +267,17 @@ class Broker:
 
     def _directory_failed(self, directory: str, why: str) -> None:
         self._trouble(f"Stopping serving logs in dir {directory}: {why}")
-        if self._early is None:
-            self.replicas.directory_failed()
+        if self._early is not None:
+            return
+        self.replicas.directory_failed()
+        if all(one.failure for one in self.logs.directories):
+            self._trouble("Shutdown broker because all log dirs have failed")
+            os._exit(1)
+        if self.release.since("1.0"):
+            self.control.events.put(self._tell_of_failure)
+
+    def _tell_of_failure(self) -> None:
+        self.control.client.propagate_log_dir_failure(self.broker)
 
     def _config_changed(self, topic: str) -> None:
         with self.replicas.lock:

@@ -269,7 +269,7 @@ class Control(threading.Thread):
             context.offline_directories.pop(broker, None)
         if fresh:
             named = ",".join(map(str, sorted(fresh)))
-            self.lines.told(f"Some replicas {named} on broker {broker} are offline")
+            self.lines.told(f"Mark replicas {named} on broker {broker} as offline")
             gone = [Replica(one, broker) for one in sorted(fresh)]
             self.controller.guarded(lambda: self.controller.brokers.replicas_offline(gone))
 

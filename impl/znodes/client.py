@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from impl.znodes import paths
 from impl.znodes.brokers import BrokerInfo, decode_broker
+from impl.znodes.cluster import decode_log_dir_event, encode_log_dir_event
 from impl.znodes.configs import config_change_version, encode_config_change
 from impl.znodes.office import OfficeZnodes
 from impl.znodes.partitions import (
@@ -138,6 +139,21 @@ class ZnodeClient(OfficeZnodes):
             node = self.read(f"{paths.ISR_CHANGES}/{name}")
             if node is not None:
                 found[name] = decode_partition_set(f"{paths.ISR_CHANGES}/{name}", node.data)
+        return found
+
+    def propagate_log_dir_failure(self, broker: int) -> str:
+        """A broker's news of a failed log directory (1.0); the path of the notification."""
+        return self._notify(paths.LOG_DIR_EVENT_PREFIX, encode_log_dir_event(broker))
+
+    def log_dir_events(self, watch: bool = False) -> dict[str, int]:
+        """The notifications of failed log directories, by name, each with its broker."""
+        found = {}
+        for name in self.names(paths.LOG_DIR_EVENTS, watch):
+            path = f"{paths.LOG_DIR_EVENTS}/{name}"
+            node = self.read(path)
+            broker = None if node is None else decode_log_dir_event(path, node.data)
+            if broker is not None:
+                found[name] = broker
         return found
 
     def delete_notifications(self, parent: str, names: Iterable[str], epoch_version: int) -> None:

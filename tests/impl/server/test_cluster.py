@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -94,6 +95,36 @@ def test_a_corrupt_segment_takes_its_partition_offline_and_the_rest_goes_on(star
     told = (cluster.folder / "logs" / "broker1" / "server.log").read_text()
     assert "Partition t-0 is offline" in told
     assert "leader-epoch-checkpoint" in told
+    client.port.close()
+
+
+def test_a_failed_directory_gives_its_leaders_away_and_the_others_stay(start: Start):
+    cluster = start(
+        2, log_dirs="d1,d2", replica_high_watermark_checkpoint_interval_ms="200",
+        auto_leader_rebalance_enable="false",
+    )  # fmt: skip
+    client = ZnodeClient(cluster.session(), cluster.release)
+    client.create_topic("t", {number: [1, 2] for number in range(4)})
+    with Producer(cluster.addresses()) as producer:
+        for partition in range(4):
+            producer.send("t", [b"x"], partition=partition)
+    failed = cluster.folder / "broker1" / "d1"
+    gone = {int(one.name[2:]) for one in failed.iterdir() if one.is_dir()}
+    shutil.rmtree(failed)
+
+    def leaders() -> dict[int, int]:
+        found = {}
+        for number in range(4):
+            state = client.state(TopicPartition("t", number))
+            found[number] = -1 if state is None else state.leader
+        return found
+
+    expected = {number: 2 if number in gone else 1 for number in range(4)}
+    moved = eventually(lambda: leaders() == expected)
+
+    assert 0 < len(gone) < 4
+    assert moved, f"{leaders()} instead of {expected}"
+    assert [values(cluster, "t", number) for number in range(4)] == [[b"x"]] * 4
     client.port.close()
 
 
