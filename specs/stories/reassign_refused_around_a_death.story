@@ -1,0 +1,46 @@
+# What is refused at each moment while a target of a move is dead.
+# Shows: what needs a process, a session or a registration; each line is refused for one reason
+# alone.
+system reassignment version 2.3 without waits_for_dead_targets brokers 2
+
+quietly topic_is_created first=1 second=none third=none
+quietly administrator_asks_for_move first=2 second=none third=none
+quietly broker_becomes_controller broker=2
+quietly broker_learns_it_won broker=2
+refused controller_drops_move_to_dead_broker broker=2
+quietly controller_reads_cluster broker=2
+refused controller_drops_move_to_dead_broker broker=2
+quietly controller_begins_move broker=2
+quietly controller_assigns_both broker=2
+quietly broker_crashes broker=2
+refused broker_crashes broker=2
+refused broker_starts broker=2
+quietly session_expires broker=2
+refused broker_reconnects broker=2
+quietly broker_becomes_controller broker=1
+quietly broker_learns_it_won broker=1
+quietly controller_reads_cluster broker=1
+refused controller_notices_death broker=1 dead=2
+refused controller_notices_start broker=1 started=2
+refused controller_begins_move broker=1
+quietly controller_drops_move_to_dead_broker broker=1
+refused controller_begins_with_targets_in_sync broker=1
+----
+refused controller_drops_move_to_dead_broker(broker=2)
+    it waits for events — false (cache[2].task none)
+refused controller_drops_move_to_dead_broker(broker=2)
+    a target is not alive — false
+refused broker_crashes(broker=2)
+    the process runs — false (up {1})
+refused broker_starts(broker=2)
+    the old registration is gone — false (zk.registered {1,2})
+refused broker_reconnects(broker=2)
+    the process runs — false (up {1})
+refused controller_notices_death(broker=1, dead=2)
+    the broker was alive — false (cache[1].live {1})
+refused controller_notices_start(broker=1, started=2)
+    the broker is registered — false (zk.registered {1})
+refused controller_begins_move(broker=1)
+    every target is alive — false (cache[1].live {1}, zk[2].requested 0)
+refused controller_begins_with_targets_in_sync(broker=1)
+    the request names the partition — false
