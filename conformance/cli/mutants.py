@@ -1,0 +1,115 @@
+"""`insync mutants`: faults put into the implementation, and whether conformance catches them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from conformance.cli.common import Progress, emit_json, finish, json_option, say
+from conformance.cli.tables import show_table
+from specs.verdict import Verdict
+
+if TYPE_CHECKING:
+    from conformance.mutants import Trial
+
+SAMPLE = 40
+DEEP = 400
+ASKED = 0.85
+"""The share of systematic mutants that must be caught."""
+
+
+@click.command()
+@click.option("--deep", is_flag=True, help=f"A sample of {DEEP}, or all if there are fewer.")
+@click.option(
+    "--sample", "size", metavar="N", type=click.IntRange(min=0),
+    help=f"Systematic mutants to try; {SAMPLE} by default. 0: the old bugs alone.",
+)  # fmt: skip
+@click.option("--seed", metavar="N", type=int, default=1, show_default=True, help="Of the sample.")
+@json_option
+def mutants(deep: bool, size: int | None, seed: int, json_target: str | None) -> None:
+    """Plant Kafka's old bugs, and systematic mutants, in the implementation; count who is caught.
+
+    Judged by conformance alone: stories driven on both sides, edges of the model's graph, and
+    walks in lock-step. Systematic mutants change one comparison, connective, constant or statement
+    of the broker, the controller, the log or the epoch cache; they are drawn from every file and
+    kind in proportion. Exits 0 when every old bug and enough of the others are caught, 1 when not,
+    and 3 when the implementation as it is fails already.
+
+    \b
+    Example:
+      insync mutants --sample 0
+      insync mutants --deep --json mutants.json
+    """
+    from conformance import mutants as all_of
+
+    wanted = size if size is not None else DEEP if deep else SAMPLE
+    began = time.monotonic()
+    said, run = all_of.baseline()
+    if said[0]:
+        say(f"not checked: the implementation as it is fails ({said[0]}: {said[1]})", json_target)
+        emit_json(json_target, {"verdict": Verdict.NOT_CHECKED, "why": f"{said[0]}: {said[1]}"})
+        finish(Verdict.NOT_CHECKED)
+    every = [one for module in all_of.MODULES for one in all_of.mutants_of(module)]
+    reached = [one for one in every if (one.module, one.function) in run]
+    never = sorted({f"{m.module} {m.function}" for m in every} -
+                   {f"{m.module} {m.function}" for m in reached})  # fmt: skip
+    drawn = all_of.sample(reached, wanted, seed)
+    planted: list[all_of.Trial] = []
+    tried: list[all_of.Trial] = []
+    with Progress() as progress:
+        for trial in all_of.try_planted():
+            planted.append(trial)
+            progress(f"{len(planted)} of {len(all_of.PLANTED)} old bugs")
+        for trial in all_of.try_sample(drawn):
+            tried.append(trial)
+            progress(f"{len(tried)} of {len(drawn)} mutants, {_survivors(tried)} survive")
+    verdict = _verdict(planted, tried)
+    old, new = all_of.score(planted), all_of.score(tried)
+    show_table(
+        ("old bug", "caught by"), [(one.label, one.by or "nobody") for one in planted], json_target
+    )
+    for one in tried:
+        if not one.caught:
+            say(f"survives: {one.label}", json_target)
+    for entry, reason in all_of.NOT_PLANTED.items():
+        say(f"not planted: {entry}: {reason}", json_target)
+    seconds = round(time.monotonic() - began, 1)
+    say(f"old bugs: {old.caught} of {old.tried} caught", json_target)
+    if tried:
+        say(
+            f"mutants: {new.caught} of {new.tried} caught, {new.caught / new.tried:.1%} "
+            f"(95 %: {new.low:.1%} to {new.high:.1%}), drawn with seed {seed} from {len(reached)}; "
+            f"{len(every) - len(reached)} are in functions that the world never runs",
+            json_target,
+        )
+    say(f"{verdict}, {seconds} s", json_target)
+    emit_json(
+        json_target,
+        {
+            "verdict": verdict,
+            "seed": seed,
+            "planted": [one.as_json() for one in planted],
+            "not_planted": all_of.NOT_PLANTED,
+            "mutants": [one.as_json() for one in tried],
+            "population": len(reached),
+            "never_run": never,
+            "caught": new.caught,
+            "tried": new.tried,
+            "interval": [round(new.low, 4), round(new.high, 4)],
+            "seconds": seconds,
+        },
+    )
+    finish(verdict)
+
+
+def _survivors(trials: list[Trial]) -> int:
+    return sum(not trial.caught for trial in trials)
+
+
+def _verdict(planted: list[Trial], tried: list[Trial]) -> Verdict:
+    if not all(one.caught for one in planted):
+        return Verdict.BROKEN
+    caught = sum(one.caught for one in tried)
+    return Verdict.HOLDS if not tried or caught >= ASKED * len(tried) else Verdict.BROKEN

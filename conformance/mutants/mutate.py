@@ -1,0 +1,220 @@
+"""Systematic mutants: one small change of the implementation's text at a time.
+
+A mutant replaces the code of one function in a running process, so that nothing is written to disk,
+nothing is imported again, and a forked child can judge it at once. The tools that exist run a whole
+test suite for each mutant; here conformance alone is the judge.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import importlib
+import inspect
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from types import CodeType, FunctionType
+from typing import Any
+
+MODULES = (
+    "impl.broker.broker",
+    "impl.broker.fetcher",
+    "impl.broker.partition",
+    "impl.broker.replica_manager",
+    "impl.controller.controller",
+    "impl.controller.context",
+    "impl.controller.elections",
+    "impl.log.checkpoint",
+    "impl.log.leader_epoch_cache",
+    "impl.log.replica_log",
+)
+"""The controller, partition, log and epoch cache that the world runs."""
+
+SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+
+ONLY_TOLD = "journal"
+"""What is only logged changes no state; logs are judged by `insync check`."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: where, of which kind, and the text before and after it."""
+
+    module: str
+    function: str
+    line: int
+    operator: str
+    before: str
+    after: str
+    make: Callable[[], CodeType] = field(compare=False, repr=False)
+
+    @property
+    def label(self) -> str:
+        """`impl.broker.partition:161 Partition.may_join: end >= self.hw → end > self.hw`."""
+        return f"{self.module}:{self.line} {self.function}: {self.before} → {self.after}"
+
+    def apply(self) -> None:
+        """Replace the function's code in this process, for good."""
+        function_named(self.module, self.function).__code__ = self.make()
+
+
+def function_named(module: str, name: str) -> FunctionType:
+    """A function or method of a module; of a property, what reads it."""
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = inspect.getattr_static(found, part)
+    if isinstance(found, property):
+        found = found.fget
+    if isinstance(found, staticmethod | classmethod):
+        found = found.__func__
+    assert isinstance(found, FunctionType), f"{module}.{name} is no function"
+    return found
+
+
+Change = tuple[str, ast.AST, Callable[[ast.AST], ast.AST]]
+"""(kind, node, what makes the changed node of a copy of it)."""
+
+
+def mutants_of(module: str) -> list[Mutant]:
+    """Every mutant of a module, in the order of its text."""
+    source = inspect.getsource(importlib.import_module(module))
+    tree = ast.parse(source)
+    found: list[Mutant] = []
+    for name, function in _functions(tree, ""):
+        for operator, node, changed in _changes(function):
+            new = changed(copy.deepcopy(node))
+            make = partial(_mutated, module, tree, name, node, new)
+            before, after = ast.unparse(node), ast.unparse(new)
+            line: int = getattr(node, "lineno", 0)
+            found.append(Mutant(module, name, line, operator, before, after, make))
+    return found
+
+
+def _functions(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from _functions(node, f"{prefix}{node.name}.")
+        elif isinstance(node, ast.FunctionDef):
+            yield f"{prefix}{node.name}", node
+
+
+def _changes(function: ast.FunctionDef) -> Iterator[Change]:
+    for statement in function.body:
+        for node in _code_in(statement):
+            yield from _of(node)
+
+
+def _code_in(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and what is in it, without docstrings, annotations, assertions and logging."""
+    if isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and _is_told(node)):
+        return
+    yield node
+    for name, value in ast.iter_fields(node):
+        if name != "annotation":
+            for inner in value if isinstance(value, list) else [value]:
+                if isinstance(inner, ast.AST):
+                    yield from _code_in(inner)
+
+
+def _is_told(node: ast.Expr) -> bool:
+    return isinstance(node.value, ast.Constant) or ONLY_TOLD in ast.unparse(node)
+
+
+def _of(node: ast.AST) -> Iterator[Change]:
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in SWAPPED:
+        yield "comparison", node, _swap_comparison
+    elif isinstance(node, ast.BoolOp):
+        yield "connective", node, _swap_connective
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield "negation", node, lambda mine: mine.operand  # type: ignore[attr-defined]
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int):
+        yield "constant", node, _other_constant
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        yield "arithmetic", node, _swap_sign
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.func.id in ("min", "max"):
+            yield "extreme", node, _swap_extreme
+    elif isinstance(node, ast.If | ast.IfExp):
+        yield "condition", node.test, lambda mine: ast.Constant(True)
+        yield "condition", node.test, lambda mine: ast.Constant(False)
+    elif isinstance(node, ast.Expr | ast.Delete) or (
+        isinstance(node, ast.Assign)
+        and all(isinstance(one, ast.Attribute | ast.Subscript) for one in node.targets)
+    ):
+        yield "statement", node, lambda mine: ast.Pass()
+
+
+def _swap_comparison(node: Any) -> ast.AST:
+    node.ops = [SWAPPED[type(node.ops[0])]()]
+    return _as_ast(node)
+
+
+def _swap_connective(node: Any) -> ast.AST:
+    node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+    return _as_ast(node)
+
+
+def _other_constant(node: Any) -> ast.AST:
+    return ast.Constant(not node.value if isinstance(node.value, bool) else node.value + 1)
+
+
+def _swap_sign(node: Any) -> ast.AST:
+    node.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+    return _as_ast(node)
+
+
+def _swap_extreme(node: Any) -> ast.AST:
+    node.func = ast.Name("max" if node.func.id == "min" else "min", ast.Load())
+    return _as_ast(node)
+
+
+def _as_ast(node: Any) -> ast.AST:
+    assert isinstance(node, ast.AST)
+    return node
+
+
+def _mutated(module: str, tree: ast.Module, name: str, node: ast.AST, new: ast.AST) -> CodeType:
+    """A function's code with one node of the module's text replaced."""
+    # The copy of everything finds the changed node where it would have copied the old one.
+    other = copy.deepcopy(tree, {id(node): ast.copy_location(new, node)})
+    ast.fix_missing_locations(other)
+    return _code(compile(other, f"<mutant of {module}>", "exec"), name)
+
+
+def _code(module: CodeType, name: str) -> CodeType:
+    """The code of a function inside compiled code, by its qualified name."""
+    waiting = [module]
+    while waiting:
+        here = waiting.pop()
+        for constant in here.co_consts:
+            if isinstance(constant, CodeType):
+                if constant.co_qualname == name:
+                    return constant
+                waiting.append(constant)
+    raise KeyError(name)
+
+
+def sample(mutants: list[Mutant], size: int, seed: int) -> list[Mutant]:
+    """So many mutants, drawn from every module and kind in proportion; all if there are fewer."""
+    if size >= len(mutants):
+        return list(mutants)
+    strata: dict[tuple[str, str], list[Mutant]] = {}
+    for mutant in mutants:
+        strata.setdefault((mutant.module, mutant.operator), []).append(mutant)
+    chooser = random.Random(seed)
+    placed: list[tuple[float, Mutant]] = []
+    for key in sorted(strata):
+        members = list(strata[key])
+        chooser.shuffle(members)
+        # The k-th of n stands at (k + a random part) / n: a systematic draw over all strata.
+        placed += [
+            ((rank + chooser.random()) / len(members), mutant)
+            for rank, mutant in enumerate(members)
+        ]
+    placed.sort(key=lambda one: one[0])
+    return sorted((one for _, one in placed[:size]), key=lambda one: (one.module, one.line))
