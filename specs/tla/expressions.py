@@ -171,7 +171,7 @@ class Expressions:
         if term.op == "or" and parts[0].op == "not":
             return self._implied(parts[0].args[0], parts[1:], scope)
         if term.op == "or" and scope.guards:
-            unsafe = next((i for i, part in enumerate(parts) if self._reads_before(part)), 0)
+            unsafe = next((i for i, part in enumerate(parts) if self._reads_nowhere(part)), 0)
             if unsafe:
                 # In an action TLC looks at every side of a disjunction; at a conclusion it looks
                 # only under the condition.
@@ -188,14 +188,24 @@ class Expressions:
         conclusion = junction(r"\/", [self.of(part, scope) for part in parts])
         return Infix("=>", self.of(premise, scope), conclusion, IMPLIES)
 
-    def _reads_before(self, term: Term) -> bool:
-        """Does the term read a log below an offset? Below the first there is no record."""
+    def _reads_nowhere(self, term: Term) -> bool:
+        """May the term read what is not there: a log below its first record, or at none?"""
         return any(
             node.op == "get"
             and not node.args[0].startswith("$")
-            and self._fields[node.args[0].removesuffix(AFTER)].log is not None
-            and any(index.op == "add" and index.args[1].args[0] < 0 for index in node.args[1:])
+            and self._misses(self._fields[node.args[0].removesuffix(AFTER)], node.args[1:])
             for node in nodes(term)
+        )
+
+    def _misses(self, leaf: Field, indices: tuple[Term, ...]) -> bool:
+        """May an index be outside the field's domain? Of a set anything may be asked."""
+        keys = leaf.dims if leaf.set_from is None else leaf.dims[: leaf.set_from]
+        below = leaf.log is not None and any(
+            index.op == "add" and index.args[1].args[0] < 0 for index in indices
+        )
+        return below or any(
+            may_be_none(index.sort) and not may_be_none(sort)
+            for sort, index in zip(keys, indices, strict=False)
         )
 
     def _same_records(self, parts: list[Term], scope: Scope) -> tuple[Node | None, int]:
@@ -319,3 +329,8 @@ class Expressions:
         if sign == "=":
             found.sort(key=lambda node: node is not None and (node.flat()[0] == "{", node.flat()))
         return Infix(sign, found[0], found[1], COMPARE)
+
+
+def may_be_none(sort: Sort) -> bool:
+    """Is none one of the sort's values?"""
+    return bool(getattr(sort, "none_allowed", False))
