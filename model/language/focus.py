@@ -79,6 +79,7 @@ def focused(step: Transition, *, on: str, **parameter: Sort) -> Transition:
         step.function(view, FocusedNew(new, on, member, view._parts), **chosen)
 
     function.__doc__ = inspect.getdoc(step.function)
+    function.__wrapped__ = step.function  # type: ignore[attr-defined]  # where its text stands
     own = {known: of for known, of in step.parameters.items() if known != name}
     return replace(step, function=function, parameters={**own, name: sort})
 
