@@ -1,0 +1,70 @@
+# A controller is deposed at its start, and while it looks after brokers that failed or started.
+# Shows: none of its batches is written any more. Who takes over reads what is there and begins anew.
+system topics version 2.3 brokers 2 partitions 1
+
+quietly broker_becomes_controller broker=1
+quietly broker_learns_it_won broker=1
+quietly controller_reads_context broker=1
+quietly controller_node_is_deleted
+quietly broker_becomes_controller broker=2
+refused replica_state_machine_starts broker=1
+----
+refused replica_state_machine_starts(broker=1)
+    the epoch that it won is the newest — false (belief[1] 1, zk.epoch 2)
+
+quietly controller_resigns broker=1
+quietly broker_learns_it_won broker=2
+quietly controller_reads_context broker=2
+quietly replica_state_machine_starts broker=2
+quietly partition_state_machine_starts broker=2
+quietly admin_creates_topic first=1 second=2 third=none count=1
+quietly controller_sees_topic broker=2
+quietly controller_makes_partitions broker=2
+quietly controller_makes_replicas broker=2
+quietly controller_creates_states broker=2
+quietly controller_enlists_replicas broker=2
+quietly session_expires broker=1
+quietly controller_sees_failure broker=2 failed=1
+quietly broker_reconnects broker=1
+quietly controller_node_is_deleted
+quietly broker_becomes_controller broker=1
+refused controller_elects_for_failed broker=2
+----
+refused controller_elects_for_failed(broker=2)
+    the epoch that it won is the newest — false (belief[2] 2, zk.epoch 3)
+
+quietly controller_resigns broker=2
+quietly broker_learns_it_won broker=1
+quietly controller_reads_context broker=1
+quietly replica_state_machine_starts broker=1
+quietly partition_state_machine_starts broker=1
+quietly session_expires broker=2
+quietly controller_sees_failure broker=1 failed=2
+quietly controller_elects_for_failed broker=1
+quietly broker_reconnects broker=2
+quietly controller_node_is_deleted
+quietly broker_becomes_controller broker=2
+refused controller_takes_replicas_offline broker=1
+----
+refused controller_takes_replicas_offline(broker=1)
+    the epoch that it won is the newest — false (belief[1] 3, zk.epoch 4)
+
+quietly controller_resigns broker=1
+quietly broker_learns_it_won broker=2
+quietly controller_reads_context broker=2
+quietly replica_state_machine_starts broker=2
+quietly partition_state_machine_starts broker=2
+quietly session_expires broker=1
+quietly controller_sees_failure broker=2 failed=1
+quietly controller_elects_for_failed broker=2
+quietly controller_takes_replicas_offline broker=2
+quietly broker_reconnects broker=1
+quietly controller_sees_start broker=2 started=1
+quietly controller_node_is_deleted
+quietly broker_becomes_controller broker=1
+refused controller_elects_for_started broker=2
+check the_deposed_write_nothing
+----
+refused controller_elects_for_started(broker=2)
+    the epoch that it won is the newest — false (belief[2] 4, zk.epoch 5)
+the_deposed_write_nothing: holds of every step
