@@ -263,7 +263,7 @@ def test_a_guard_of_a_capacity_is_looked_at_again_where_it_is_reached():
 
 
 NOTICED = {"classic": 19, "election": 13}
-NOTICED_IN_REPLICATION = 20
+NOTICED_IN_REPLICATION = 150
 """By claims, checks and stories, at the default bounds. The numbers may only grow."""
 
 
@@ -275,6 +275,5 @@ def test_every_guard_of_replication_is_looked_at_to_the_end():
 
     results = list(surgery.findings(guards_of(recorded)))
 
-    assert {one.unknown for one in results} <= {None, SMALL}
+    assert [str(one.guard) for one in results if one.verdict is not Verdict.HOLDS] == []
     assert sum(one.by is not None for one in results) >= NOTICED_IN_REPLICATION
-    assert [str(one.guard) for one in results if one.mark_is_wrong] == []
