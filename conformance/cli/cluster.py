@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import click
@@ -261,7 +264,7 @@ def _changing(folder: Path) -> Iterator[None]:
     """Hold the directory's lock; what cannot be done becomes one line."""
     made, had_lock = not folder.exists(), (folder / ".lock").exists()
     try:
-        with lock_folder(folder):
+        with _ends_as_interrupt(), lock_folder(folder):
             yield
     except (ClusterError, NoServer, OSError) as error:
         raise WrongUse(str(error)) from error
@@ -271,3 +274,20 @@ def _changing(folder: Path) -> Iterator[None]:
                 (folder / ".lock").unlink(missing_ok=True)
                 if made:
                     folder.rmdir()
+
+
+@contextlib.contextmanager
+def _ends_as_interrupt() -> Iterator[None]:
+    """A request to end, SIGTERM, is taken like Ctrl-C, so that what was started is ended."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -139,6 +139,8 @@ def add_partitions(
         )
     if total <= len(existing):
         kind = InvalidPartitions if release.since("1.0") else AdminOperation
+        if not release.since("1.0"):
+            raise kind("The number of partitions for a topic can only be increased")
         raise kind(
             "The number of partitions for a topic can only be increased. "
             f"Topic {topic} currently has {len(existing)} partitions, "

@@ -116,9 +116,19 @@ class TopicCommand:
         return placement.assign_replicas(brokers, partitions, factor, start, shift, self.release)
 
     def brokers(self, rack_aware: bool = True) -> dict[int, str | None]:
-        """The live brokers and their racks, or none of the racks."""
+        """The live brokers and their racks, or none of the racks.
+
+        AdminOperation if some have a rack and others not (``getBrokerMetadatas``).
+        """
         found = {one: info.rack for one, (info, _) in sorted(self.client.brokers().items())}
-        return found if rack_aware else dict.fromkeys(found)
+        if not rack_aware:
+            return dict.fromkeys(found)
+        if None in found.values() and set(found.values()) != {None}:
+            raise AdminOperation(
+                "Not all brokers have rack information. Add --disable-rack-aware in command line "
+                "to make replica assignment without rack information."
+            )
+        return found
 
     # List and describe
 

@@ -39,6 +39,7 @@ from impl.zookeeper.port import Port
 
 PROPAGATION_S = 2.5
 EPOCH_PATIENCE_S = 5.0
+SHUTDOWN_PATIENCE_S = 12.0
 
 
 class Broker:
@@ -295,15 +296,24 @@ class Broker:
             return
         self.files.server("shutting down")
         if self.config.truth("controlled.shutdown.enable"):
-            self._controlled_shutdown()
+            leaving = threading.Thread(target=self._controlled_shutdown, daemon=True)
+            leaving.start()
+            leaving.join(SHUTDOWN_PATIENCE_S)  # without ZooKeeper nobody answers, ever
         self._stopped.set()
         self.control.stop()
         self.control.join(5)
         self.listener.close()
-        with self.replicas.lock:
+        # A leader that waits for ZooKeeper holds the lock: then the logs are left as after a crash.
+        if self.replicas.lock.acquire(timeout=5):
             self.fetchers.close()
             self.logs.stop()
-        self.control.port.close()
+            self.replicas.lock.release()
+        else:
+            self._trouble("the logs are not closed: an ISR write still waits for ZooKeeper")
+        if self.control.port.alive:
+            ended = threading.Thread(target=self.control.port.close, daemon=True)
+            ended.start()
+            ended.join(5)
         self.files.server("shut down completed")
         self.files.close()
 

@@ -246,7 +246,8 @@ class Cluster(Processes):
             if self.paused(name):
                 self.signal(name, signal.SIGCONT)
         brokers = [name for name in reversed(running) if name != ZOOKEEPER]
-        self.end(brokers, signal.SIGTERM, patience_s)
+        served = ZOOKEEPER in running or not self.own_zookeeper
+        self.end(brokers, signal.SIGTERM, patience_s, in_turn=served)
         if ZOOKEEPER in running:
             self.end([ZOOKEEPER], signal.SIGTERM, patience_s)
         return running

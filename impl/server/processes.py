@@ -78,13 +78,22 @@ class Processes:
         lines = path.read_text(errors="replace").splitlines() if path.exists() else []
         return lines[-1] if lines else "nothing"
 
-    def end(self, names: Sequence[str] | Iterator[str], number: int, patience_s: float) -> None:
-        """Send a signal to each and wait for its end; who outlives his time is killed."""
+    def end(
+        self,
+        names: Sequence[str] | Iterator[str],
+        number: int,
+        patience_s: float,
+        in_turn: bool = False,
+    ) -> None:
+        """Send a signal to each and wait for its end; who outlives his time is killed.
+
+        ``in_turn``: each has ended before the next is told, so that leaders can move away.
+        """
         waiting = list(names)
         for name in waiting:
             self.signal(name, number)
-            if number == signal.SIGTERM:
-                self.wait_gone([name], patience_s)  # one after the other: leaders move away
+            if in_turn:
+                self.wait_gone([name], patience_s)
         self.wait_gone(waiting, patience_s)
 
     def wait_gone(self, names: Sequence[str], patience_s: float) -> None:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,8 @@ import pytest
 from impl.server.cluster import Cluster
 from impl.server.processes import lock_folder
 from tests.cli.clusters import SETTINGS, answer, done, eventually, isrs, typed
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +72,36 @@ def test_a_topics_life_as_kafkas_script_tells_it(here: Path):
     assert deleted == (
         "Topic life is marked for deletion.\n"
         "Note: This will have no impact if delete.topic.enable is not set to true.\n"
+    )
+
+
+def test_the_words_of_0_11_are_those_of_its_script(here: Path):
+    # What the article on topics shows, command by command.
+    topics = f"--zookeeper {here} --topic topic_a --version 0.11"
+    created = done(f"topics --create {topics} --replica-assignment 1:2:3,2:3:1")
+    eventually(lambda: "none" not in done(f"topics --describe {topics}"), "leaders")
+    described = done(f"topics --describe {topics}").splitlines()
+    shrunk = typed(f"topics --alter {topics} --partitions 1")
+    grown = done(f"topics --alter {topics} --partitions 3")
+    deleted = done(f"topics --delete {topics}")
+    internal = typed(f"topics --create --zookeeper {here} --topic __consumer_offsets "
+                     "--partitions 1 --replication-factor 1")  # fmt: skip
+    kept = typed(f"topics --delete --zookeeper {here} --topic __consumer_offsets")
+
+    assert created.splitlines()[1:] == ['Created topic "topic_a".']
+    assert created.startswith("WARNING: Due to limitations in metric names, topics with a period")
+    assert described[0] == "Topic:topic_a\tPartitionCount:2\tReplicationFactor:3\tConfigs:"
+    assert described[1].startswith("\tTopic: topic_a\tPartition: 0\tLeader: 1\tReplicas: 1,2,3")
+    assert shrunk.stderr == (
+        "Error while executing topic command : The number of partitions for a topic can only be "
+        "increased\n"
+    )
+    assert grown.endswith("Adding partitions succeeded!\n")
+    assert deleted.startswith("Topic topic_a is marked for deletion.\n")
+    assert internal.exit_code == 0
+    assert kept.stderr.endswith(
+        "Topic __consumer_offsets is a kafka internal topic and is not allowed to be marked for "
+        "deletion.\n"
     )
 
 
@@ -210,6 +244,20 @@ def test_while_one_process_changes_the_cluster_another_may_not(here: Path):
     assert result.exit_code == 64
     assert "is being changed by another process" in result.stderr
     assert answer(f"cluster status {here}")["processes"]["broker1"]["state"] == "runs"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_start_that_is_interrupted_leaves_nothing_running(tmp_path: Path, number: int):
+    folder = tmp_path / "cluster"
+    command = [sys.executable, "-m", "conformance.cli", "cluster", "start", str(folder)]
+    starting = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    eventually(lambda: (folder / "run" / "broker1.pid").exists(), "the first broker")
+
+    starting.send_signal(number)
+    code = starting.wait(30)
+
+    assert code == 130
+    assert Cluster(folder).running() == []
 
 
 def test_a_process_that_ended_by_itself_is_not_taken_for_a_living_one(here: Path):

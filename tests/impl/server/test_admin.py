@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from impl.admin.elect_command import parse_partitions
+from impl.admin.errors import AdminError, AdminOperation
+from impl.admin.reassign_command import ReassignCommand
+from impl.admin.topic_command import Filters, TopicCommand
+from impl.releases import Release
+from impl.znodes import BrokerInfo, TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.session import EmbeddedSession
+from impl.zookeeper.store import ZooKeeper
+
+
+def client(racks: dict[int, str | None], version: str = "2.3") -> ZnodeClient:
+    """Brokers that are registered, and nobody who acts."""
+    found = ZnodeClient(EmbeddedSession(ZooKeeper()), Release.of(version))
+    for path in paths.persistent(found.release):
+        found.make_path(path)
+    for broker, rack in racks.items():
+        found.register_broker(broker, BrokerInfo((f"PLAINTEXT://h:{broker}",), 0, rack=rack))
+    return found
+
+
+def test_replicas_go_to_other_racks_unless_racks_are_not_looked_at():
+    known = client({1: "a", 2: "a", 3: "b", 4: "b"})
+    command = TopicCommand(known, "", random.Random(1))
+
+    command.create("spread", 8, 2)
+    placed = known.topic("spread")
+
+    assert placed is not None
+    assert all(
+        len({one > 2 for one in assignment.replicas}) == 2
+        for assignment in placed.partitions.values()
+    )
+
+
+def test_incomplete_racks_are_refused_unless_racks_are_not_looked_at():
+    command = TopicCommand(client({1: "a", 2: None}), "", random.Random(1))
+
+    with pytest.raises(AdminOperation, match=r"Not all brokers have rack information\. Add"):
+        command.create("t", 1, 1)
+
+    assert command.create("t", 1, 1, rack_aware=False) == ["Created topic t."]
+
+
+def test_what_is_created_is_written_as_kafka_does():
+    known = client({1: None})
+    TopicCommand(known, "").create("t", 1, 1, configs={"retention.ms": "5"})
+
+    assert known.port.get(paths.config("topics", "t")).data == (
+        '{"version":1,"config":{"retention.ms":"5"}}'
+    )
+    assert known.port.get(paths.topic("t")).data == '{"version":1,"partitions":{"0":[1]}}'
+    assert known.names(paths.CONFIG_CHANGES) == []
+
+
+def test_a_topic_that_is_there_is_left_alone_only_if_that_is_asked_for():
+    command = TopicCommand(client({1: None}), "")
+    command.create("a.b", 1, 1)
+
+    with pytest.raises(AdminError, match=r"^Topic 'a\.b' already exists\.$"):
+        command.create("a.b", 1, 1)
+    with pytest.raises(AdminError, match=r"Topic 'a_b' collides with existing topics: a\.b"):
+        command.create("a_b", 1, 1)
+    assert len(command.create("a.b", 1, 1, if_not_exists=True)) == 1  # the warning alone
+
+
+def test_a_pattern_names_several_topics():
+    known = client({1: None})
+    command = TopicCommand(known, "")
+    for name in ("apple", "avocado", "pear"):
+        command.create(name, 1, 1)
+
+    assert command.list("a.*") == ["apple", "avocado"]
+    assert command.list("apple,pear") == ["apple", "pear"]
+    command.delete("a.*")
+    assert command.list() == [
+        "apple - marked for deletion", "avocado - marked for deletion", "pear"
+    ]  # fmt: skip
+    assert command.delete("apple") == ["Topic apple is already marked for deletion."]
+
+
+def test_filters_leave_out_what_is_well():
+    known = client({1: None})
+    command = TopicCommand(known, "")
+    command.create("plain", 1, 1)
+    command.create("special", 1, 1, configs={"retention.ms": "5"})
+
+    assert [line.split("\t")[0] for line in command.describe(filters=Filters(with_overrides=True))
+            ] == ["Topic:special"]  # fmt: skip
+    assert len(command.describe(filters=Filters(unavailable=True))) == 2  # nobody made leaders
+    assert len(command.describe()) == 4
+
+
+def test_a_running_move_is_not_replaced_and_what_is_asked_for_must_exist():
+    known = client({1: None, 2: None})
+    TopicCommand(known, "").create("t", by_hand="1")
+    command = ReassignCommand(known)
+    plan = '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[%s]}]}'
+
+    first, second = command.execute(plan % "2"), command.execute(plan % "1")
+    waiting = command.verify(plan % "2")
+
+    assert first[-1] == "Successfully started reassignment of partitions."
+    assert second == ["There is an existing assignment running."]
+    assert known.reassignments() == {TopicPartition("t", 0): (2,)}
+    assert waiting[-1] == "Reassignment of partition t-0 is still in progress"
+    with pytest.raises(AdminError, match="non-existent brokerIDs: 9"):
+        command.execute(plan % "9")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"partitions":[]}', '{"partitions":[{}]}'])
+def test_an_election_of_nothing_is_refused(text: str):
+    with pytest.raises(AdminOperation, match="Preferred replica election data is empty"):
+        parse_partitions(text)
