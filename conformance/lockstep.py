@@ -8,7 +8,7 @@ the model allows can be driven in the implementation, after silent steps where n
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -41,7 +41,16 @@ Key = tuple[str, tuple[int, ...]]
 
 
 class Mismatch(AssertionError):
-    """The two disagree. The message is the diagnosis."""
+    """The two disagree. The message says how; `conformance.diagnosis` says more.
+
+    `steps` are the implementation's, the failing one last. Where the model allows what the
+    implementation cannot be driven to, `key` names it, and the steps lead to where it is allowed.
+    """
+
+    def __init__(self, message: str, steps: Iterable[Step], key: Key | None = None) -> None:
+        super().__init__(message)
+        self.steps = tuple(steps)
+        self.key = key
 
 
 @dataclass
@@ -202,7 +211,8 @@ class Lockstep:
             )
             raise Mismatch(
                 f"the implementation can take {_shown(step)}, and the model allows none of\n"
-                f"{reasons}\n{self._story()}"
+                f"{reasons}\n{self._story()}",
+                [*self.history, step],
             )
         self.world.do(step)
         self.history.append(step)
@@ -235,7 +245,7 @@ class Lockstep:
         lines = self.partner.differences(self.state, abstract(self.world.observe()))
         if lines:
             shown = "\n".join(f"    {line}" for line in lines)
-            raise Mismatch(f"{when}, the two differ:\n{shown}\n{self._story()}")
+            raise Mismatch(f"{when}, the two differ:\n{shown}\n{self._story()}", self.history)
 
     def _story(self) -> str:
         steps = "\n".join(f"    {_shown(step)}" for step in self.history)
@@ -250,7 +260,9 @@ class Lockstep:
             if self.driving_steps(key) is None:
                 raise Mismatch(
                     f"the model allows {key[0]}{key[1]} and the implementation cannot be driven "
-                    f"to it\n{self._story()}"
+                    f"to it\n{self._story()}",
+                    self.history,
+                    key,
                 )
         self.choices_are_allowed(enabled)
         return len(enabled)
@@ -266,7 +278,8 @@ class Lockstep:
             if not allowed and ROWS[step.name].silent is None:
                 raise Mismatch(
                     f"the implementation offers {_shown(step)}, which the model refuses: "
-                    f"{self.partner.why_not(keys[0], self.state)}\n{self._story()}"
+                    f"{self.partner.why_not(keys[0], self.state)}\n{self._story()}",
+                    [*self.history, step],
                 )
 
     def driving_steps(self, key: Key) -> list[Step] | None:
@@ -332,12 +345,18 @@ class Lockstep:
         if steps is None:
             raise Mismatch(
                 f"the model allows {key[0]}{key[1]} and the implementation cannot be driven "
-                f"to it\n{self._story()}"
+                f"to it\n{self._story()}",
+                self.history,
+                key,
             )
         for step in steps:
             self.take(step)
         if self.last != key:
-            raise Mismatch(f"driven to {key[0]}{key[1]}, it was {self.last}\n{self._story()}")
+            raise Mismatch(
+                f"driven to {key[0]}{key[1]}, it was {self.last}\n{self._story()}",
+                self.history,
+                key,
+            )
         self.progress.driven += 1
 
 

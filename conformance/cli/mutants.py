@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from conformance.cli.common import Progress, emit_json, finish, json_option, say
+from conformance.cli.common import Progress, emit_json, finish, json_option, say, unknown
 from conformance.cli.tables import show_table
 from specs.verdict import Verdict
 
@@ -26,9 +27,12 @@ ASKED = 0.85
     "--sample", "size", metavar="N", type=click.IntRange(min=0),
     help=f"Systematic mutants to try; {SAMPLE} by default. 0: the old bugs alone.",
 )  # fmt: skip
+@click.option("--show", metavar="ID", help="Plant one old bug and explain the first mismatch.")
 @click.option("--seed", metavar="N", type=int, default=1, show_default=True, help="Of the sample.")
 @json_option
-def mutants(deep: bool, size: int | None, seed: int, json_target: str | None) -> None:
+def mutants(
+    deep: bool, size: int | None, show: str | None, seed: int, json_target: str | None
+) -> None:
     """Plant Kafka's old bugs, and systematic mutants, in the implementation; count who is caught.
 
     Judged by conformance alone: stories driven on both sides, edges of the model's graph, and
@@ -40,10 +44,13 @@ def mutants(deep: bool, size: int | None, seed: int, json_target: str | None) ->
     \b
     Example:
       insync mutants --sample 0
+      insync mutants --show KIP-101
       insync mutants --deep --json mutants.json
     """
     from conformance import mutants as all_of
 
+    if show is not None:
+        finish(_show(show, json_target))
     wanted = size if size is not None else DEEP if deep else SAMPLE
     began = time.monotonic()
     said, run = all_of.baseline()
@@ -102,6 +109,26 @@ def mutants(deep: bool, size: int | None, seed: int, json_target: str | None) ->
         },
     )
     finish(verdict)
+
+
+def _show(name: str, json_target: str | None) -> Verdict:
+    """What a person sees of one old bug: broken, with the diagnosis."""
+    from conformance.diagnosis import explained
+    from conformance.mutants import PLANTED, first_mismatch
+
+    planted = {one.id: one for one in PLANTED}
+    if name not in planted:
+        raise unknown("planted bug", name, planted)
+    planted[name].apply()
+    found = first_mismatch()
+    diagnosis = None if found is None else explained(*found)
+    if diagnosis is None:
+        say(f"{name} is not noticed by tours and walks", json_target)
+        emit_json(json_target, {"verdict": Verdict.HOLDS, "planted": name})
+        return Verdict.HOLDS
+    say(diagnosis.as_text(), json_target)
+    emit_json(json_target, {"verdict": Verdict.BROKEN, "planted": name, **asdict(diagnosis)})
+    return Verdict.BROKEN
 
 
 def _survivors(trials: list[Trial]) -> int:

@@ -105,6 +105,21 @@ def judge() -> tuple[str, str]:
     return "", ""
 
 
+def first_mismatch() -> tuple[Mismatch, dict[str, int]] | None:
+    """The first mismatch of the implementation in this process, with the bounds it was found in."""
+    for name, (brokers, _) in tours().items():
+        try:
+            tour(name)
+        except Mismatch as mismatch:
+            return mismatch, {**BOUNDS, "brokers": brokers}
+    for seed in SEEDS:
+        try:
+            walk(seed, STEPS, enabledness_every=20)
+        except Mismatch as mismatch:
+            return mismatch, dict(BOUNDS)
+    return None
+
+
 def _child(apply: Callable[[], None], answer: Connection) -> None:
     apply()
     answer.send(judge())

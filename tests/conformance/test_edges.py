@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
@@ -58,10 +58,7 @@ def test_a_fault_of_the_implementation_is_found_with_the_way_to_it(
 
 def test_a_step_that_the_implementation_lost_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     kind = KINDS["consumer_reads"]
-    never = type(kind)(
-        kind.name, kind.parameters, kind.candidates, lambda *_: "never", kind.act, kind.fixed
-    )
-    monkeypatch.setitem(KINDS, "consumer_reads", never)
+    monkeypatch.setitem(KINDS, kind.name, replace(kind, refusal=lambda *_: "never"))
 
     report = walk_edges(SMALL)
 
@@ -70,8 +67,12 @@ def test_a_step_that_the_implementation_lost_is_found(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.deep
-def test_every_edge_of_a_graph_with_two_writes_is_covered(tmp_path: Path) -> None:
-    report = walk_edges({**SMALL, "versions": 2})
+@pytest.mark.parametrize(
+    ("more", "edges"),
+    [({"versions": 2}, 65_260), ({"expiries": 1}, 48_144), ({"losses": 1}, 9_312)],
+)
+def test_every_edge_of_larger_graphs_is_covered(more: dict[str, int], edges: int) -> None:
+    report = walk_edges({**SMALL, **more})
 
     assert report.verdict is Verdict.HOLDS
-    assert report.covered == report.edges
+    assert report.covered == report.edges == edges

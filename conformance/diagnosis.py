@@ -1,0 +1,298 @@
+"""A mismatch explained: what was accepted last, what the model says, and a short run to it.
+
+The steps are those of the implementation. Which side surprises is told: the implementation takes a
+step that the model refuses, ends elsewhere, or cannot be driven where the model may go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.lockstep import BOUNDS, Key, Lockstep, Mismatch, Partner
+from conformance.mapping import ROWS, STEPS_OF, abstract, implementation_arguments
+from impl import Step, World
+from model.language.evaluate import Evaluator, SparseState
+from model.language.scalars import blank_term
+from specs.story.heading import heading_line
+from specs.story.play import play
+from specs.story.read import RULE, parse
+from specs.story.rerecord import rerecorded
+
+MOST_TRIES = 600
+"""Shorter runs that are tried before the shortest so far is told."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a person needs to know of one mismatch."""
+
+    what: str
+    last_accepted: str
+    candidates: tuple[str, ...]
+    """Each step of the model that it could have been, with what refuses it or where it differs."""
+    nearest: str
+    steps: tuple[str, ...]
+    """The shortest failing run found, the failing step last."""
+    story: str
+
+    def as_text(self) -> str:
+        """The report."""
+        parts = [
+            self.what,
+            f"last accepted: {self.last_accepted}",
+            "what the model says:",
+            *(f"    {line}" for line in self.candidates),
+            f"nearest accepted alternative: {self.nearest}",
+            f"the shortest failing run found, {len(self.steps)} steps:",
+            *(f"    {line}" for line in self.steps),
+            "as a story of the model (insync story FILE):",
+            *(f"    {line}".rstrip() for line in self.story.splitlines()),
+        ]
+        return "\n".join(parts)
+
+
+@dataclass
+class _Failure:
+    """A run that fails: where, and both sides just before the failing step."""
+
+    steps: list[Step]
+    message: str
+    keys: list[Key]
+    state: Any
+    facts_after: dict[tuple[str, tuple[int, ...]], int] | None
+    candidates: list[Key] = field(default_factory=list)
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Two runs with the same kind show the same fault."""
+        offers = "the implementation can take" in self.message
+        return self.steps[-1].name, "refused" if offers else "differs"
+
+
+def diagnose(steps: Sequence[Step], bounds: Mapping[str, int] | None = None) -> Diagnosis | None:
+    """The diagnosis of the first mismatch on a run, shrunk; None where the run stays in step.
+
+    Steps that are not possible are passed over. Deterministic.
+    """
+    limits = dict(bounds or BOUNDS)
+    failure = _fails(steps, limits)
+    if failure is None:
+        return None
+    return _told(_shrunk(failure, limits), limits)
+
+
+def diagnose_missing(
+    steps: Sequence[Step], key: Key, bounds: Mapping[str, int] | None = None
+) -> Diagnosis | None:
+    """The other way round: the model may take a step and the implementation cannot be driven to it.
+
+    The run is shrunk as long as that stays so; None where the two agree about it after the steps.
+    """
+    limits = dict(bounds or BOUNDS)
+    found = _misses(steps, key, limits)
+    if found is None:
+        return None
+    tries, at, least = 0, 0, list(steps)
+    while at < len(least) and tries < MOST_TRIES:
+        shorter = least[:at] + least[at + 1 :]
+        other = _misses(shorter, key, limits)
+        tries += 1
+        if other is not None:
+            least, found = other.taken, other
+        else:
+            at += 1
+    partner = found.partner
+    refusals = []
+    for row in STEPS_OF[key[0]]:
+        named = dict(zip(partner.parameters[key[0]], key[1], strict=True))
+        step = Step(row.step, implementation_arguments(row, named))
+        why = found.world.why_not(step) or "possible, and it is another step of the model"
+        refusals.append(f"{_step(step)}: the implementation says: not possible: {why} — false")
+    near = sorted(str(step) for step in found.world.enabled())
+    lines = [f"quietly {_words(partner, one)}" for one in found.keys]
+    return Diagnosis(
+        what=f"the model allows {_shown(partner, key)} and the implementation refuses it",
+        last_accepted=_step(least[-1]) if least else "the initial state",
+        candidates=tuple(refusals),
+        nearest=", ".join(near[:3]) or "the implementation can do nothing here",
+        steps=tuple(_step(step) for step in least),
+        story=_as_story(partner, limits, _shown(partner, key), [*lines, _words(partner, key)]),
+    )
+
+
+@dataclass
+class _Missing:
+    partner: Partner
+    world: World
+    keys: list[Key]
+    taken: list[Step]
+
+
+def _misses(steps: Sequence[Step], key: Key, bounds: Mapping[str, int]) -> _Missing | None:
+    pair = Lockstep(bounds)
+    keys: list[Key] = []
+    taken: list[Step] = []
+    try:
+        for step in steps:
+            if pair.world.why_not(step) is not None:
+                continue
+            taken.append(step)
+            pair.take(step)
+            if pair.last is not None:
+                keys.append(pair.last)
+        if key in pair.partner.enabled(pair.state) and pair.driving_steps(key) is None:
+            return _Missing(pair.partner, pair.world, keys, taken)
+    except Mismatch:
+        return None
+    return None
+
+
+def explained(mismatch: Mismatch, bounds: Mapping[str, int] | None = None) -> Diagnosis | None:
+    """The diagnosis of a mismatch that was raised; None if it does not show again."""
+    if mismatch.key is not None:
+        return diagnose_missing(mismatch.steps, mismatch.key, bounds)
+    return diagnose(mismatch.steps, bounds)
+
+
+def _fails(steps: Sequence[Step], bounds: Mapping[str, int]) -> _Failure | None:
+    pair = Lockstep(bounds)
+    keys: list[Key] = []
+    taken: list[Step] = []
+    for step in steps:
+        if pair.world.why_not(step) is not None:
+            continue  # it needed a step that was left out
+        taken.append(step)
+        before, candidates = pair.state, pair.candidates(step)
+        try:
+            pair.take(step)
+        except Mismatch as mismatch:
+            message = str(mismatch).splitlines()[0]
+            facts = None if "can take" in message else abstract(pair.world.observe())
+            return _Failure(taken, message, keys, before, facts, candidates)
+        if pair.last is not None:
+            keys.append(pair.last)
+    return None
+
+
+def _shrunk(failure: _Failure, bounds: Mapping[str, int]) -> _Failure:
+    """Steps are left out, many at once and then one by one, as long as the same fault shows."""
+    tries, size = 0, max(1, len(failure.steps) // 2)
+    while size:
+        at, before = 0, len(failure.steps)
+        while at < len(failure.steps) - 1 and tries < MOST_TRIES:
+            shorter = failure.steps[:at] + failure.steps[min(at + size, len(failure.steps) - 1) :]
+            tries += 1
+            other = _fails(shorter, bounds)
+            if other is not None and other.kind == failure.kind:
+                failure = other
+            else:
+                at += size
+        if tries >= MOST_TRIES:
+            break
+        if size > 1 or len(failure.steps) == before:
+            size //= 2
+    return failure
+
+
+def _told(failure: _Failure, bounds: Mapping[str, int]) -> Diagnosis:
+    partner = Partner.of(bounds)
+    lines = []
+    for key in failure.candidates:
+        lines.append(f"{_shown(partner, key)}: {_verdict_on(partner, key, failure)}")
+    failing = failure.steps[-1]
+    accepted = failure.steps[:-1]
+    return Diagnosis(
+        what=failure.message,
+        last_accepted=_step(accepted[-1]) if accepted else "the initial state",
+        candidates=tuple(lines),
+        nearest=_nearest(partner, failure),
+        steps=tuple(_step(step) for step in (*accepted, failing)),
+        story=_story(partner, failure, bounds),
+    )
+
+
+def _verdict_on(partner: Partner, key: Key, failure: _Failure) -> str:
+    one = partner.instances.get(key)
+    if one is None:
+        return "its arguments are beyond the bounds"
+    position = partner.code.first_refusal(one, failure.state)
+    if position is not None:
+        twin = Evaluator(partner.recorded, partner.grounded.bounds)
+        step = one.step
+        values = dict(zip(step.parameters, key[1], strict=True))
+        requirement = next(
+            r for r in step.requires
+            if r.reason == partner.grounded.reasons[one.requires[position][1]][1]
+        )  # fmt: skip
+        return twin.explain(requirement, _sparse(partner, failure.state), values)
+    after = partner.enabled(failure.state).get(key)
+    if after is None:
+        return "only a bound forbids it"
+    if failure.facts_after is None:
+        return "possible"
+    differences = partner.differences(after, failure.facts_after)
+    return "; ".join(differences) or "ends in the same state"
+
+
+def _nearest(partner: Partner, failure: _Failure) -> str:
+    """Of all that the model may do there, what comes closest to what was seen."""
+    enabled = partner.enabled(failure.state)
+    if failure.facts_after is None:
+        same = sorted(key for key in enabled if key[0] in {one[0] for one in failure.candidates})
+        names = [_shown(partner, key) for key in same[:3]]
+        return ", ".join(names) or "no step of this name is possible here"
+    facts = failure.facts_after
+    ranked = sorted((len(partner.differences(after, facts)), key) for key, after in enabled.items())
+    if not ranked:
+        return "the model can do nothing here"
+    count, key = ranked[0]
+    word = "leaf" if count == 1 else "leaves"
+    return f"{_shown(partner, key)}, which differs in {count} {word}"
+
+
+def _story(partner: Partner, failure: _Failure, bounds: Mapping[str, int]) -> str:
+    """The accepted steps as the model takes them, and what it says of the failing one."""
+    lines = [f"quietly {_words(partner, key)}" for key in failure.keys]
+    enabled = partner.enabled(failure.state)
+    for key in failure.candidates:
+        if key in enabled:
+            lines.append(_words(partner, key))
+            break
+        if key in partner.instances:
+            lines.append(f"refused {_words(partner, key)}")
+    return _as_story(partner, bounds, _step(failure.steps[-1]), lines)
+
+
+def _as_story(partner: Partner, bounds: Mapping[str, int], about: str, lines: list[str]) -> str:
+    title = f"# {about}: what the model does where the implementation differs."
+    heading = heading_line(partner.recorded, dict(bounds))
+    text = "\n".join([title, heading, "", *lines, "check leader_unique", RULE]) + "\n"
+    outcome = play(parse(text, "mismatch.story"), partner.recorded)
+    if outcome.failed is not None:
+        raise AssertionError(f"a mismatch cannot be told as a story: {outcome.failed[1]}")
+    return rerecorded(outcome)
+
+
+def _sparse(partner: Partner, state: Any) -> SparseState:
+    found: SparseState = {}
+    for cell, code in zip(partner.grounded.cells, partner.code.decode(state), strict=True):
+        if code != int(blank_term(cell.field.sort).args[0]):
+            found.setdefault(cell.field.name, {})[cell.index] = code
+    return found
+
+
+def _shown(partner: Partner, key: Key) -> str:
+    pairs = zip(partner.parameters[key[0]], key[1], strict=True)
+    return f"{key[0]}({', '.join(f'{name}={value}' for name, value in pairs)})"
+
+
+def _words(partner: Partner, key: Key) -> str:
+    pairs = zip(partner.parameters[key[0]], key[1], strict=True)
+    return " ".join([key[0], *(f"{name}={value}" for name, value in pairs)])
+
+
+def _step(step: Step) -> str:
+    pairs = zip(ROWS[step.name].parameters, step.args, strict=True)
+    return f"{step.name}({', '.join(f'{name}={value}' for name, value in pairs)})"
