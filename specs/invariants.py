@@ -187,6 +187,10 @@ class Proof:
     """The same invariants under the headings by which a reader finds them."""
     lemmas: tuple[Lemma, ...] = ()
     """In order: a lemma may use those before it. They tie the system's steps to finer ones."""
+    step_claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Claims about steps, of the system: each with the steps of which it is shown."""
+    premises: tuple[Invariant, ...] = ()
+    """What another proof shows of the state before such a step."""
 
     @property
     def by_triggers(self) -> bool:

@@ -18,9 +18,10 @@ import z3
 from model.language import ProtocolError, RecordedSystem
 from model.language.recording import Recorded
 from model.language.sorts import Sort
+from model.language.terms import AFTER
 from model.language.z3_code import Z3Code
 from specs.invariants import Proof
-from specs.obligations import Formulas, Goal
+from specs.obligations import Formulas, Goal, Matrix
 from specs.solvers import PROVED, RLIMIT, Question, combined
 from specs.verdict import Verdict
 
@@ -232,11 +233,34 @@ class _Prover:
                 self._ask(name, one, given, goals, about, step, environment)
             else:
                 self._note(Obligation(name, one, {FRAME: PROVED}, 0.0))
+        for claim, steps in self.proof.step_claims.items():
+            if name in steps:
+                self._show_of(claim, step, given, after, about, environment)
         domains = self._domains(after, written)
         if domains:
             self._ask(name, DOMAINS, given, [Goal({}, {}, [], z3.And(*domains))], about)
         else:
             self._note(Obligation(name, DOMAINS, {FRAME: PROVED}, 0.0))
+
+    def _show_of(
+        self,
+        claim: str,
+        step: Recorded,
+        given: list[Any],
+        after: Mapping[str, Any],
+        about: list[tuple[Sort, Any]],
+        environment: dict[str, Any],
+    ) -> None:
+        """A claim about steps, of one of them: the state after it stands beside the one before."""
+        premises = [
+            self.formulas.hypothesis(self.formulas.invariant(one), self.state)
+            for one in self.proof.premises
+        ]
+        both = {**self.state, **{name + AFTER: value for name, value in after.items()}}
+        matrix = Matrix((), self.recorded.claim(claim)[1])
+        goals = self.formulas.goals(matrix, both)
+        name = step.transition.name
+        self._ask(name, claim, [*given, *premises], goals, about, step, environment)
 
     def _ask(
         self,

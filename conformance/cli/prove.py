@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from conformance.cli.chain import prove_chain
 from conformance.cli.choice import (
     Size,
     Variant,
@@ -30,6 +31,7 @@ from conformance.cli.common import (
 )
 from conformance.cli.options import variant_options
 from conformance.cli.tables import show_table
+from conformance.cli.theorems import NAMES, show_theorems, theorems_among, try_theorems
 from model.language import RecordedSystem
 from specs.invariants import Proof
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
@@ -79,7 +81,9 @@ class Attempt:
 
 @click.command()
 @click.argument("claims", metavar="[CLAIM]...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Every proof there is, as without CLAIM.")
+@click.option(
+    "--all", "everything", is_flag=True, help="The two main claims, and the theorems beside."
+)
 @variant_options
 @click.option("--brokers", metavar="N|any", default=ANY, show_default=True)
 @click.option("--each", is_flag=True, help="Show every obligation: a step keeps an invariant.")
@@ -96,6 +100,12 @@ class Attempt:
     metavar="DIR",
     help="Also write every question as an SMT-LIB file into a new folder, with a manifest.",
 )
+@click.option(
+    "--chain",
+    is_flag=True,
+    help="Instead: follow every step of the executable replication in the proof's form.",
+)
+@click.option("--deep", is_flag=True, help="With --chain: in larger state spaces, too.")
 @json_option
 def prove(
     claims: tuple[str, ...],
@@ -105,6 +115,8 @@ def prove(
     each: bool,
     solver: str,
     smt2_target: str | None,
+    chain: bool,
+    deep: bool,
     json_target: str | None,
 ) -> None:
     """Prove claims by induction: true initially, kept by every step, without bounds.
@@ -118,28 +130,57 @@ def prove(
       insync prove single_controller --without zk_writes_fenced
       insync prove single_controller --brokers 3 --each --json -
       insync prove --solver both --smt2 obligations
+      insync prove --all
+      insync prove --chain
     """
-    proofs = chosen(claims, everything)
+    if deep and not chain:
+        raise WrongUse("--deep goes with --chain: proofs have no bounds to widen")
+    if chain:
+        _refuse_beside_chain(claims, everything, brokers, solver, smt2_target)
+        prove_chain(variant, deep, each, json_target)
+        return
+    further = theorems_among(claims, everything, brokers, smt2_target)
+    main = tuple(name for name in claims if name not in further)
+    proofs = chosen(main, everything) if main or everything or not further else []
     solvers = SOLVERS if solver == "both" else (solver,)
     asked = [_understood(proof, variant, brokers) for proof in proofs]
     with _folder(smt2_target) as folder, Progress() as progress:
         attempts = [_attempt(one, solvers, folder, progress) for one in asked]
+        tried = try_theorems(further, variant, solvers, progress)
     _show(attempts, solvers, each, json_target)
+    show_theorems(tried, solvers, each, json_target)
+    verdict = combine(one.result.verdict for one in [*attempts, *tried])
     if smt2_target is not None:
         say(f"written: {smt2_target}/{MANIFEST}, and the questions it lists", json_target)
     emit_json(
         json_target,
         {
-            "verdict": combine(one.result.verdict for one in attempts),
-            "claims": [one.as_json() for one in attempts],
+            "verdict": verdict,
+            "claims": [*(one.as_json() for one in attempts), *(one.as_json() for one in tried)],
             "obligations": [
                 {"claim": one.result.proof.claim, **obligation.as_json()}
                 for one in attempts
                 for obligation in one.result.obligations
-            ],
+            ]
+            + [obligation for one in tried for obligation in one.obligations_as_json()],
         },
     )
-    finish(combine(one.result.verdict for one in attempts))
+    finish(verdict)
+
+
+def _refuse_beside_chain(
+    claims: tuple[str, ...], everything: bool, brokers: str, solver: str, smt2_target: str | None
+) -> None:
+    beside = {
+        "a claim's name": bool(claims), "--all": everything, "--brokers": brokers != ANY,
+        "--solver": solver != "z3", "--smt2": smt2_target is not None,
+    }  # fmt: skip
+    for name, given in beside.items():
+        if given:
+            raise WrongUse(
+                f"{name} does not go with --chain, which ties the model to every proof at once; "
+                "write insync prove --chain alone, or with --version, --set and --without"
+            )
 
 
 def chosen(claims: tuple[str, ...], everything: bool) -> list[Proof]:
@@ -151,7 +192,7 @@ def chosen(claims: tuple[str, ...], everything: bool) -> list[Proof]:
             continue
         homes = systems_with(name)
         if not homes:
-            raise unknown("proof", name, PROOFS)
+            raise unknown("proof", name, [*PROOFS, *NAMES])
         raise WrongUse(
             f"{name} has no proof yet (there is one of {', '.join(PROOFS)}); "
             f"to look for a run that breaks it: insync find {name} {homes[0]}"
@@ -225,6 +266,8 @@ def _attempt(
 def _show(
     attempts: list[Attempt], solvers: tuple[str, ...], each: bool, json_target: str | None
 ) -> None:
+    if not attempts:
+        return
     results = [one.result for one in attempts]
     solved = f"by {' and '.join(solvers)}"
     show_table(

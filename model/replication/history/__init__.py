@@ -13,6 +13,7 @@ from model.replication.history.isr import (
     isr_write_is_heard,
     isr_write_is_refused,
     leader_expands_isr,
+    leader_finds_isr_registered,
     leader_gives_up_isr_write,
     leader_reads_its_isr_back,
     leader_shrinks_isr,
@@ -21,8 +22,10 @@ from model.replication.history.orders import (
     broker_becomes_follower,
     broker_becomes_leader,
     broker_crashes,
+    broker_leads_again,
     controller_elects_leader,
     controller_leaves_it_leaderless,
+    controller_repeats_the_state,
 )
 from model.replication.history.records import (
     follower_appends,
@@ -64,13 +67,14 @@ SYSTEM = System(
     transitions=(
         controller_elects_leader, controller_leaves_it_leaderless,
         broker_becomes_leader, broker_becomes_follower, broker_crashes,
+        controller_repeats_the_state, broker_leads_again,
         leader_shows_the_cut, leader_shows_an_older_epoch, follower_truncates,
         follower_truncates_and_asks_again, epoch_answer_is_lost, follower_truncates_to_hw,
         leader_appends, follower_asks_records, leader_learns_end, leader_sends_record,
         leader_sends_hw, follower_appends, follower_takes_hw, leader_advances_hw,
         leader_shrinks_isr, leader_expands_isr, isr_write_is_executed, isr_write_is_refused,
         isr_write_is_heard, isr_answer_is_lost, leader_reads_its_isr_back,
-        leader_gives_up_isr_write),
+        leader_finds_isr_registered, leader_gives_up_isr_write),
     claims=CLAIMS,
     versions={"2.3": Version(
         "2.3", presets(_SHARED)["2.3"].switches, presets(_SHARED)["2.3"].about,

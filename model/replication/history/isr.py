@@ -111,6 +111,21 @@ def leader_reads_its_isr_back(now, new, epoch):
 
 
 @transition(epoch=EPOCHS)
+def leader_finds_isr_registered(now, new, epoch):
+    """The write is refused, but the state is what it says: an earlier one of the leader did it.
+
+    Why:   a leader that gave up a write which was executed has an old version, and tries again.
+    Kafka: ReplicationUtils.checkLeaderAndIsrZkData, KAFKA-1382
+    """
+    mine = now.office[epoch]
+    require(mine.write == "sent",                           "an ISR write is on its way")
+    require(now.zk.epoch == epoch,                          "the state is of the leader's epoch")
+    require(now.zk.isr == mine.written_isr,                 "it has the ISR that the write says")
+
+    new.office[epoch] = mine.but(write="none", isr=mine.written_isr, zk_version=now.zk.version)
+
+
+@transition(epoch=EPOCHS)
 def leader_gives_up_isr_write(now, new, epoch):
     """The answer was lost, and cannot be had: the state is another's by now, or the session ended.
 

@@ -11,13 +11,14 @@ from model.language import (
     any_of,
     lam,
     larger,
+    literal,
     not_,
     require,
     transition,
     version,
     when,
 )
-from model.replication.history.state import BROKERS, ENDS, EPOCHS
+from model.replication.history.state import BROKERS, ENDS, EPOCHS, ROLES
 
 
 def register(now, new, isr, **names):
@@ -80,7 +81,7 @@ def broker_becomes_leader(now, new, broker, epoch):
 
 @transition(broker=BROKERS, epoch=EPOCHS)
 def broker_becomes_follower(now, new, broker, epoch):
-    """A broker follows, and must first find where its log leaves the leader's.
+    """A broker follows, and must first find where its log leaves the leader's, if it has records.
 
     After a restart it may be told of its own epoch again; no leader named is no leader to follow.
     Kafka: Partition.makeFollower
@@ -93,8 +94,50 @@ def broker_becomes_follower(now, new, broker, epoch):
     if version.leader_epoch_checked:
         require(any_of(mine.epoch < epoch, again),  "it is news, or the broker has restarted")
 
-    new.replica[broker] = mine.but(role="truncating", epoch=epoch)
+    asks_at_once = all_of(request.named, now.log[broker].end == 0)
+    new.replica[broker] = mine.but(epoch=epoch, role=when(
+        asks_at_once, literal(ROLES, "following"), literal(ROLES, "truncating")))
     new.answer[broker]  = BLANK
+
+
+@transition()
+def controller_repeats_the_state(now, new):
+    """The leader's process died, and nobody noticed: the controller tells its next one the state.
+
+    As nobody leads the epoch meanwhile, what it is told may stand in its office at once.
+    Kafka: ReplicaStateMachine.startup, KafkaController.onBrokerStartup
+    """
+    epoch, leader = now.zk.epoch, now.replica[now.zk.leader]
+    require(now.zk.named,                           "a leader is registered")
+    require(leader.role == "down",                  "it was told of nothing since it started")
+    # redundant because an office that nobody took yet is written anew by who takes it.
+    require(leader.epoch == epoch,                  "it led in the registered epoch before")
+
+    new.office[epoch] = now.office[epoch].but(
+        isr=now.zk.isr, zk_version=now.zk.version, write="none", written_isr=[], isr_before=[],
+        version_before=0)
+
+
+@transition(broker=BROKERS)
+def broker_leads_again(now, new, broker):
+    """A leader that crashed and came back unnoticed takes up the office of its own epoch again.
+
+    Its epoch starts anew at the end of its log, which holds all that it committed, though its high
+    watermark may have fallen below that; it knows nothing of the others. What it wrote before is
+    executed by now, or never will be: its old session ended before the new one began.
+    Kafka: Partition.makeLeader, after KafkaController.onBrokerStartup
+    """
+    mine = now.replica[broker]
+    request, office = now.request[mine.epoch], now.office[mine.epoch]
+    require(mine.role == "down",                    "it was told of nothing since it started")
+    require(request.sent,                           "it was told of an epoch before")
+    require(request.named,                          "its epoch has a leader")
+    require(request.leader == broker,               "that is this broker")
+
+    new.replica[broker].role = "leading"
+    new.office[mine.epoch]   = office.but(
+        start=now.log[broker].end, known_end=lam(BROKERS, lambda other: None), write="none",
+        written_isr=[], isr_before=[], version_before=0)
 
 
 @transition(broker=BROKERS, hw=ENDS)

@@ -121,7 +121,7 @@ def leader_advances_hw(now, new, broker, end):
 
     was = now.committed
     new.replica[broker].hw           = end
-    new.committed_in[mine.epoch]     = end
+    new.committed_in[mine.epoch]     = larger(now.committed_in[mine.epoch], end)
     new.committed.end                = larger(was.end, end)
     new.committed.epoch              = when(was.end < end, mine.epoch, was.epoch)
     new.committed.at                 = lam(OFFSETS, lambda o: when(

@@ -52,8 +52,9 @@ PROOF = Proof(
         "of the registered ISR; that only the newest controller writes is single_controller, of "
         "election",
         "a log survives the crash of its broker; its high watermark may fall to any older value",
-        "KIP-380 appears as its effect: a restarted broker obeys no request of an older epoch, and "
-        "never leads its own epoch again",
+        "KIP-380 appears as its effect: a restarted broker obeys no request of an older epoch; one "
+        "that led its epoch leads it again only by the state as it is, with all that it had in its "
+        "log, and knows nothing of the others",
         "messages are lost, late, repeated and out of order at will; data goes to any follower of "
         "the epoch, one record at a time, and the high watermark travels apart from it",
         "a leader moves neither ISR nor high watermark while an ISR write of it is under way "

@@ -2,8 +2,8 @@
 
 from model.language import all_of, any_of, implies, not_
 from model.replication.history.state import BROKERS, EPOCHS
-from specs.invariants import invariant
-from specs.proofs.no_message_loss.words import follows, leads, truncates
+from specs.invariants import given, invariant
+from specs.proofs.no_message_loss.words import follows, is_named, leads, truncates
 
 
 @invariant("a LeaderAndIsr that was sent is of an epoch from 1 to the registered one",
@@ -49,11 +49,19 @@ def leaders_are_named(now, b):
     return implies(leads(now, b), all_of(now.began[epoch], now.request[epoch].leader == b))
 
 
-@invariant("a broker that fetches does so in an epoch that has begun",
+@invariant("a broker that fetches does so in an epoch that has begun, or has no record yet",
            over=(BROKERS,), triggers=lambda now, b: [now.replica[b].role],
            why="its log can be a prefix of that epoch's history")
 def followers_are_in_epochs_that_began(now, b):
-    return implies(follows(now, b), now.began[now.replica[b].epoch])
+    return implies(all_of(follows(now, b), now.log[b].end > 0), now.began[now.replica[b].epoch])
+
+
+@invariant("a broker whose own epoch names it the leader has led that epoch",
+           over=(BROKERS,), triggers=lambda now, b: [given(b)],
+           why="a leader that comes back from a crash finds an office that it held before")
+def who_is_named_has_led(now, b):
+    epoch = now.replica[b].epoch
+    return implies(is_named(now, b), now.began[epoch])
 
 
 @invariant("no follower is the leader of its own epoch",
@@ -89,5 +97,5 @@ def epochs_start_within_their_history(now, e):
 INVARIANTS = (
     requests_are_of_elected_epochs, the_registered_epoch_was_sent, led_epochs_were_sent,
     the_newest_was_led, brokers_know_sent_epochs, leaders_are_named,
-    followers_are_in_epochs_that_began, followers_are_not_named, leaders_keep_their_epoch,
-    hw_is_within_the_log, epochs_start_within_their_history)
+    followers_are_in_epochs_that_began, who_is_named_has_led, followers_are_not_named,
+    leaders_keep_their_epoch, hw_is_within_the_log, epochs_start_within_their_history)

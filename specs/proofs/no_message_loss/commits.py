@@ -20,11 +20,15 @@ def commits_were_asked_for(now, e, b):
         now.asked[b][e] >= now.committed_in[e])
 
 
-@invariant("a leader's high watermark covers what it committed in its epoch",
+@invariant("what a leader committed in its epoch is below its high watermark, or below the epoch's "
+           "start, if it came back from a crash",
            over=(BROKERS,), triggers=lambda now, b: [now.replica[b].role],
-           why="who reaches the high watermark reaches all that")
+           why="who reaches both reaches all that")
 def leaders_remember_what_they_committed(now, b):
-    return implies(leads(now, b), now.committed_in[now.replica[b].epoch] <= now.replica[b].hw)
+    epoch = now.replica[b].epoch
+    return implies(leads(now, b), any_of(
+        now.committed_in[epoch] <= now.replica[b].hw,
+        now.committed_in[epoch] <= now.office[epoch].start))
 
 
 @invariant("what an epoch committed is within its history, and is committed",

@@ -2,8 +2,8 @@
 
 from model.language import all_of, implies
 from model.replication.history.state import BROKERS, EPOCHS, OFFSETS
-from specs.invariants import invariant
-from specs.proofs.no_message_loss.words import at, follows, leads, truncates
+from specs.invariants import given, invariant
+from specs.proofs.no_message_loss.words import at, follows, has_died_leading, leads, truncates
 
 
 @invariant("a leader's log is as long as the history of its epoch",
@@ -20,6 +20,24 @@ def a_leaders_log_ends_with_history(now, b):
            why="what is proved of histories holds of the logs of leaders")
 def a_leaders_log_is_history(now, b, o):
     return implies(all_of(leads(now, b), o < now.log[b].end),
+                   at(now.log[b], o) == at(now.history[now.replica[b].epoch], o))
+
+
+@invariant("the log of a leader whose process died is still as long as its history",
+           over=(BROKERS,), triggers=lambda now, b: [given(b)],
+           why="a leader that comes back has all of it")
+def a_dead_leaders_log_ends_with_history(now, b):
+    return implies(has_died_leading(now, b),
+                   now.log[b].end == now.history[now.replica[b].epoch].end)
+
+
+@invariant("and is its history",
+           over=(BROKERS, OFFSETS), triggers=lambda now, b, o: [
+               (given(b), at(now.log[b], o)),
+               (given(b), at(now.history[now.replica[b].epoch], o))],
+           why="a leader that comes back has all of it")
+def a_dead_leaders_log_is_history(now, b, o):
+    return implies(all_of(has_died_leading(now, b), o < now.log[b].end),
                    at(now.log[b], o) == at(now.history[now.replica[b].epoch], o))
 
 
@@ -121,6 +139,7 @@ def last_answers_leave_history(now, b, o):
 
 INVARIANTS = (
     a_leaders_log_ends_with_history, a_leaders_log_is_history,
+    a_dead_leaders_log_ends_with_history, a_dead_leaders_log_is_history,
     a_followers_log_ends_in_history, a_followers_log_is_history,
     records_come_from_epochs, logs_match_histories, history_comes_from_epochs, histories_match,
     answers_are_for_who_asked, answers_keep_what_is_common, last_answers_cut_within_history,

@@ -1,17 +1,19 @@
 """Messages: what may arrive late says nothing that is not so any more."""
 
-from model.language import all_of, implies
+from model.language import all_of, any_of, implies
 from model.replication.history.state import BROKERS, EPOCHS, OFFSETS, RECORDS
 from specs.invariants import invariant
 from specs.proofs.no_message_loss.words import at
 
 
-@invariant("who asked in an epoch asked within its history, and has that epoch or a newer one",
+@invariant("who asked in an epoch asked within its history, or for its start before it began, and "
+           "has that epoch or a newer one",
            over=(BROKERS, EPOCHS), triggers=lambda now, b, e: [now.asked[b][e]],
            why="a fetch request is of a follower of an epoch that began")
 def fetches_are_within_history(now, b, e):
     return implies(now.asked[b][e] >= 0, all_of(
-        now.began[e], now.asked[b][e] <= now.history[e].end, e <= now.replica[b].epoch))
+        any_of(now.began[e], now.asked[b][e] == 0), now.asked[b][e] <= now.history[e].end,
+        e <= now.replica[b].epoch))
 
 
 @invariant("who asked in the newest epoch still has that many records",

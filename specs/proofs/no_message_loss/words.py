@@ -22,6 +22,17 @@ def truncates(now, broker):
     return now.replica[broker].role == "truncating"
 
 
+def is_named(now, broker):
+    """The LeaderAndIsr of the broker's own epoch names it the leader."""
+    request = now.request[now.replica[broker].epoch]
+    return all_of(request.sent, request.named, request.leader == broker)
+
+
+def has_died_leading(now, broker):
+    """Its process died while it led, and was told of nothing since."""
+    return all_of(now.replica[broker].role == "down", is_named(now, broker))
+
+
 def is_told_without(now, broker, epoch):
     """The broker has not heard of the epoch, or nobody leads one as new: it may not know yet."""
     return any_of(now.replica[broker].epoch < epoch, now.newest < epoch)
