@@ -60,6 +60,7 @@ def test_every_step_of_a_small_instance_is_one_of_the_proofs_form():
     ("bounds", "counts"),
     [
         (TWO_EPOCHS, (53_579, 220_763, 1_587_348)),
+        ({"crashes": 1, "expiries": 0}, (68_411, 318_287, 2_372_876)),
         ({"expiries": 0, "losses": 1, "epoch": 1, "versions": 3}, (76_845, 84_733, 710_632)),
     ],
 )
