@@ -149,7 +149,7 @@ def prove(
         tried = try_theorems(further, variant, solvers, progress)
     _show(attempts, solvers, each, json_target)
     show_theorems(tried, solvers, each, json_target)
-    verdict = combine(one.result.verdict for one in [*attempts, *tried])
+    verdict = combine([*(a.result.verdict for a in attempts), *(t.result.verdict for t in tried)])
     if smt2_target is not None:
         say(f"written: {smt2_target}/{MANIFEST}, and the questions it lists", json_target)
     emit_json(

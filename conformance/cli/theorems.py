@@ -1,0 +1,147 @@
+"""The further claims of `insync prove --all`: theorems, each with a label of what it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from conformance.cli.choice import Variant, described, refusals, system_named
+from conformance.cli.common import Progress, WrongUse, say
+from conformance.cli.tables import show_table
+from model.language import RecordedSystem
+
+if TYPE_CHECKING:
+    from specs.theorems import TheoremResult
+
+NAMES = (
+    "controller_epoch_never_falls",
+    "nobody_takes_the_office_over",
+    "one_write_at_a_time",
+    "a_lost_disk_is_survived",
+    "what_is_told_is_committed",
+    "told_high_watermark_never_falls",
+    "placement_is_distinct",
+    "placement_is_balanced",
+    "epoch_cache_is_the_logs",
+)
+"""The theorems of `specs.theorems`, said here so that help needs no Z3; a test holds them equal."""
+
+
+@dataclass
+class Tried:
+    """A theorem as it went; `recorded` is the system that it is about, if it is about one."""
+
+    result: TheoremResult
+    recorded: RecordedSystem | None
+
+    def as_json(self) -> dict[str, Any]:
+        """One entry of `claims`."""
+        result, recorded = self.result, self.recorded
+        return {
+            "claim": result.theorem.claim,
+            "sentence": result.theorem.sentence,
+            "label": result.theorem.label,
+            "system": result.theorem.system,
+            "version": None if recorded is None else recorded.version,
+            "without": {} if recorded is None else recorded.without,
+            "verdict": result.verdict,
+            "brokers": "any",
+            "obligations": len(result.obligations),
+            "solver_calls": len(result.obligations),
+            "seconds": round(result.seconds, 3),
+            "open": [{"step": one.step, "invariant": one.invariant} for one in result.open],
+            "assumes": list(result.theorem.assumes),
+            "counterexample": None,
+        }
+
+    def obligations_as_json(self) -> list[dict[str, Any]]:
+        """Its entries of `obligations`."""
+        claim = self.result.theorem.claim
+        return [{"claim": claim, **one.as_json()} for one in self.result.obligations]
+
+
+def theorems_among(
+    claims: tuple[str, ...], everything: bool, brokers: str, smt2_target: str | None
+) -> tuple[str, ...]:
+    """The theorems that a line asks for; WrongUse for what does not go with them."""
+    asked = tuple(dict.fromkeys(name for name in claims if name in NAMES))
+    if claims and everything:
+        return ()  # refused where the proofs are chosen
+    asked = NAMES if everything else asked
+    if asked and brokers != "any":
+        raise WrongUse(f"--brokers {brokers}: {asked[0]} is proved for any number; leave it out")
+    if asked and smt2_target is not None:
+        raise WrongUse(
+            f"--smt2 is for the claims that are proved by induction, and {asked[0]} is a theorem; "
+            "leave it (or --all) out"
+        )
+    return asked
+
+
+def try_theorems(
+    names: tuple[str, ...], variant: Variant, solvers: tuple[str, ...], progress: Progress
+) -> list[Tried]:
+    """Every theorem of these names, tried."""
+    if not names:
+        return []
+    from specs.theorems import THEOREMS
+    from specs.theorems.theorem import prove_theorem
+
+    tried = []
+    for theorem in (THEOREMS[name] for name in names):
+        recorded = None
+        if theorem.system is not None:
+            recorded = variant.recorded(system_named(theorem.system))
+        with refusals():
+            result = prove_theorem(
+                theorem,
+                None if recorded is None else recorded.version,
+                {} if recorded is None else recorded.without,
+                solvers,
+                lambda one: progress(f"{one.step}: {one.invariant} {one.answer}"),
+            )
+        tried.append(Tried(result, recorded))
+    return tried
+
+
+def show_theorems(
+    tried: list[Tried], solvers: tuple[str, ...], each: bool, json_target: str | None
+) -> None:
+    """A table, a row each; then what each is about, and what is open."""
+    if not tried:
+        return
+    solved = f"by {' and '.join(solvers)}"
+    show_table(
+        ["theorem", "verdict", "obligations", solved, "seconds"],
+        [
+            (
+                one.result.theorem.claim,
+                one.result.verdict,
+                len(one.result.obligations),
+                len(one.result.obligations) - len(one.result.open),
+                f"{one.result.seconds:.1f}",
+            )
+            for one in tried
+        ],
+        json_target,
+        right=["obligations", solved, "seconds"],
+    )
+    for one in tried:
+        for line in _told(one, each):
+            say(line, json_target)
+
+
+def _told(tried: Tried, each: bool) -> list[str]:
+    result = tried.result
+    about = "" if tried.recorded is None else f" of {described(tried.recorded)}"
+    lines = [
+        f"{result.theorem.claim}{about}: {result.theorem.label}",
+        f"  {result.theorem.sentence}",
+        *(f"  (assumed: {one})" for one in result.theorem.assumes),
+    ]
+    shown = result.obligations if each else result.open
+    return lines + [
+        f"  {one.step} · {one.invariant}: "
+        + ", ".join(f"{answer} by {solver}" for solver, answer in one.answers.items())
+        for one in shown
+    ]

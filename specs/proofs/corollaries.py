@@ -1,0 +1,30 @@
+"""What follows from the invariants of no_message_loss, for clients: said of states and of steps."""
+
+from model.language import all_of, every, implies, not_, some
+from model.replication.history.claims import holds_committed, leads
+from model.replication.history.state import BROKERS, EPOCHS, OFFSETS
+
+
+def a_lost_disk_is_survived(now):
+    """Whoever loses its disk: another ISR member, where there is one, has all that is committed."""
+    return every(BROKERS, lambda lost: implies(
+        some(BROKERS, lambda other: all_of(other != lost, now.zk.isr.has(other))),
+        some(BROKERS, lambda other: all_of(
+            other != lost, now.zk.isr.has(other), holds_committed(now, other)))))  # fmt: skip
+
+
+def what_is_told_is_committed(now):
+    """Below the high watermark that the leader of any epoch told is what is committed."""
+    return every(EPOCHS, lambda e: every(OFFSETS, lambda o: implies(
+        o < now.told_hw[e],
+        all_of(o < now.committed.end, now.history[e][o] == now.committed.at[o]))))
+
+
+def told_high_watermark_never_falls(now, after):
+    """What the leader of an epoch tells, and has while it leads, is never less than before."""
+    return all_of(
+        every(EPOCHS, lambda e: now.told_hw[e] <= after.told_hw[e]),
+        every(BROKERS, lambda b: implies(
+            all_of(leads(now, b), leads(after, b),
+                   now.replica[b].epoch == after.replica[b].epoch),
+            not_(after.replica[b].hw < now.replica[b].hw))))  # fmt: skip

@@ -1,0 +1,15 @@
+"""Claims beside the two main ones: what follows from their invariants, and what functions promise.
+
+`insync prove --all` proves them, each labelled with what it is about: they are corollaries of an
+induction that is proved by itself, or theorems about a pure function.
+"""
+
+from specs.theorems.corollaries import COROLLARIES
+from specs.theorems.epoch_cache import EPOCH_CACHE
+from specs.theorems.placement import PLACEMENT
+from specs.theorems.theorem import Theorem, TheoremResult
+
+THEOREMS: dict[str, Theorem] = {one.claim: one for one in (*COROLLARIES, *PLACEMENT, *EPOCH_CACHE)}
+"""Every theorem, by its name."""
+
+__all__ = ["THEOREMS", "Theorem", "TheoremResult"]

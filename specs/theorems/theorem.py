@@ -1,0 +1,93 @@
+"""A theorem: obligations that a solver answers, and an honest label of what they are about."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from specs.prover import Obligation
+from specs.solvers import PROVED, RLIMIT, Question
+from specs.verdict import Verdict
+
+Part = tuple[str, str, Question]
+"""Where, what is to be shown there, and the question."""
+
+Switches = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """`parts` gives the obligations, several of one name being parts of one.
+
+    `label` says of what it is proved; `system` is the system that it is a claim of, if of one.
+    """
+
+    claim: str
+    sentence: str
+    label: str
+    parts: Callable[[str | None, Switches], Iterable[Part]]
+    assumes: tuple[str, ...] = ()
+    system: str | None = None
+
+
+@dataclass
+class TheoremResult:
+    """All obligations of a theorem."""
+
+    theorem: Theorem
+    obligations: list[Obligation] = field(default_factory=list)
+
+    @property
+    def open(self) -> list[Obligation]:
+        """What is not proved."""
+        return [one for one in self.obligations if not one.proved]
+
+    @property
+    def seconds(self) -> float:
+        """The sum over all obligations."""
+        return sum(one.seconds for one in self.obligations)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Holds if every obligation is proved; else unknown; of no obligations nothing."""
+        if self.open:
+            return Verdict.UNKNOWN
+        return Verdict.HOLDS if self.obligations else Verdict.NOT_CHECKED
+
+
+def prove_theorem(
+    theorem: Theorem,
+    version: str | None = None,
+    changed: Switches | None = None,
+    solvers: Sequence[str] = ("z3",),
+    each: Callable[[Obligation], None] = lambda one: None,
+    export: Callable[[str, str, Question], None] | None = None,
+) -> TheoremResult:
+    """Discharges every part; one is proved if all `solvers` say so.
+
+    `version` and `changed` switches are for the claims of a system. Raises ProtocolError for what
+    the system does not know.
+    """
+    answers: dict[tuple[str, str], dict[str, str]] = {}
+    seconds: dict[tuple[str, str], float] = {}
+    for where, what, question in theorem.parts(version, changed or {}):
+        started = time.perf_counter()
+        if export is not None:
+            export(where, what, question)
+        found = answers.setdefault((where, what), dict.fromkeys(solvers, PROVED))
+        for solver in [one for one in solvers if found[one] == PROVED]:
+            found[solver] = question.answer(solver)
+        spent = time.perf_counter() - started
+        seconds[where, what] = seconds.get((where, what), 0.0) + spent
+    result = TheoremResult(theorem)
+    for (where, what), found in answers.items():
+        result.obligations.append(Obligation(where, what, found, seconds[where, what]))
+        each(result.obligations[-1])
+    return result
+
+
+def question(premises: Iterable[Any], goal: Any) -> Question:
+    """A question of its own, without hints."""
+    return Question(list(premises), goal, False, RLIMIT)

@@ -1,0 +1,120 @@
+"""Claims beside the main ones: proved by two solvers, and not when something is amiss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.cli.theorems import NAMES
+from model.election import SYSTEM as ELECTION
+from model.protocol.assignment import assign_replicas
+from model.replication.history import SYSTEM as HISTORY
+from specs.proofs.corollaries import (
+    a_lost_disk_is_survived,
+    told_high_watermark_never_falls,
+    what_is_told_is_committed,
+)
+from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
+from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
+from specs.solvers import PROVED
+from specs.theorems import THEOREMS, Theorem
+from specs.theorems.corollaries import in_every_state, of_every_step
+from specs.theorems.epoch_cache import answers, assigns, truncates
+from specs.theorems.placement import balanced, distinct
+from specs.theorems.theorem import TheoremResult, prove_theorem
+from specs.verdict import Verdict
+
+
+@pytest.mark.parametrize("name", list(THEOREMS))
+def test_every_theorem_is_proved_by_both_solvers(name):
+    result = prove_theorem(THEOREMS[name], solvers=("z3", "cvc5"))
+
+    assert result.verdict is Verdict.HOLDS
+    assert {tuple(one.answers.values()) for one in result.obligations} == {(PROVED, PROVED)}
+
+
+def test_the_command_line_knows_every_theorem():
+    assert tuple(THEOREMS) == NAMES
+
+
+def test_a_theorem_without_obligations_is_not_checked():
+    nothing = TheoremResult(Theorem("nothing", "nothing is said", "nothing", lambda v, s: ()))
+
+    assert nothing.verdict is Verdict.NOT_CHECKED
+
+
+def _fails(parts):
+    return sorted({f"{where} {what}" for where, what, one in parts if one.answer("z3") != PROVED})
+
+
+@pytest.mark.parametrize(
+    ("parts", "failing"),
+    [
+        (distinct(among=0), ["a follower is not the leader"]),
+        (balanced(extra=1), ["one more partition is one more for its leader"]),
+        (
+            answers(last_of_them=False),
+            ["endOffsetFor from the answer on are records of newer epochs"],
+        ),
+        (assigns(pops_late_starts=False), ["assign entries still rise"]),
+        (
+            truncates(keeps_the_start=True),
+            ["truncateFromEnd no entry begins at the new end or beyond"],
+        ),
+    ],
+    ids=["turn among all", "leaders drift", "any older entry", "late starts stay", "empty epochs"],
+)
+def test_a_function_with_a_mistake_is_not_proved(parts, failing):
+    assert _fails(parts) == failing
+
+
+@pytest.mark.parametrize("condition", [a_lost_disk_is_survived, what_is_told_is_committed])
+def test_a_corollary_needs_the_invariants(condition):
+    alone = replace(NO_MESSAGE_LOSS, invariants=())
+
+    parts = in_every_state(alone, condition, "claim", HISTORY.recorded())
+
+    assert _fails(parts) == ["every state claim"]
+
+
+@pytest.mark.parametrize(
+    ("proof", "system", "claim", "step", "reason"),
+    [
+        (SINGLE_CONTROLLER, ELECTION, "controller_epoch_never_falls",
+         "broker_wins_election", "/controller_epoch is as it was read"),
+        (SINGLE_CONTROLLER, ELECTION, "nobody_takes_the_office_over",
+         "broker_wins_election", "/controller does not exist"),
+        (SINGLE_CONTROLLER, ELECTION, "one_write_at_a_time",
+         "controller_starts_write", "no write of the broker is under way"),
+        (NO_MESSAGE_LOSS, HISTORY, "told_high_watermark_never_falls",
+         "leader_advances_hw", "the HW rises"),
+    ],
+)  # fmt: skip
+def test_a_claim_about_steps_fails_at_the_step_that_lost_its_guard(
+    proof, system, claim, step, reason
+):
+    recorded = system.recorded()
+    broken = next(one for one in recorded.steps if one.transition.name == step)
+    kept = [one for one in broken.requires if one.reason != reason]
+    assert len(kept) == len(broken.requires) - 1
+    recorded.steps[recorded.steps.index(broken)] = replace(broken, requires=kept)
+    known = {one.name: one.function for one in system.claims}
+    condition = known.get(claim, told_high_watermark_never_falls)
+
+    assert _fails(of_every_step(proof, condition, claim, recorded)) == [f"{step} {claim}"]
+
+
+@pytest.mark.parametrize("brokers", range(1, 7))
+def test_the_formulas_of_the_placement_are_those_of_the_model(brokers):
+    racks = dict.fromkeys(range(brokers))
+
+    for start in range(brokers):
+        for shift in range(brokers):
+            placed = assign_replicas(racks, 2 * brokers + 1, brokers, start, shift)
+            for partition, replicas in placed.items():
+                leader, turned = (partition + start) % brokers, shift + partition // brokers
+                among = max(brokers - 1, 1)
+                places = [(leader + 1 + (turned + k) % among) % brokers
+                          for k in range(brokers - 1)]  # fmt: skip
+                assert replicas == [leader, *places]
