@@ -16,10 +16,10 @@ from typing import Any
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, abstract, model_arguments
 from impl import Trace, TraceError, read_trace
 from model.language import RecordedSystem
-from model.language.evaluate import Evaluator, SparseState
 from model.language.explain import place_and_value
-from model.language.recording import Recorded
+from model.language.sparse import SparseState
 from model.systems import system
+from specs.partial.moves import Move, Moves
 from specs.verdict import Verdict
 
 
@@ -85,15 +85,14 @@ class _Replay:
         self.recorded: RecordedSystem = system(trace.header.system).recorded(
             trace.header.version, AS_RELEASED
         )
-        self.twin = Evaluator(self.recorded, {"brokers": trace.header.brokers})
-        self.steps = {step.transition.name: step for step in self.recorded.steps}
-        self.state: SparseState = self.twin.initial()
+        self.moves = Moves(self.recorded, {"brokers": trace.header.brokers}, frozenset(UNOBSERVED))
+        self.twin, self.ledger = self.moves.twin, self.moves.ledger
         self.report = TraceReport(name, Verdict.HOLDS, events=len(trace.events))
 
     def go(self) -> TraceReport:
         observations = self.trace.observations()
         before = next(observations)
-        first = self._differences(self.state, abstract(before))
+        first = self._differences(abstract(before))
         if first:
             return self._misfit(1, "a run starts in the initial state", first[0], first[0])
         for event, after in zip(self.trace.events, observations, strict=True):
@@ -120,25 +119,27 @@ class _Replay:
             return False
         candidates = self._candidates(row, arguments, before)
         facts = abstract(after)
-        if row.silent is not None and not self._differences(self.state, facts):
+        if row.silent is not None and not self._differences(facts):
             self.report.silent += 1
             return True
         refusals: list[str] = []
         nearest: tuple[str, list[str]] | None = None
-        for transition, values in candidates:
-            refused = self.twin.possible(transition, self.state, values)
-            name = transition.transition.name
-            if refused is not None:
-                refusals.append(f"{name}: {self.twin.explain(refused, self.state, values)}")
+        for move, values in candidates:
+            given, mark = tuple(values.values()), self.ledger.mark()
+            lacking = move.refusal(*given)
+            if lacking >= 0:
+                requirement = move.recorded.requires[lacking]
+                why = self.twin.explain(requirement, self.ledger.state(), values)
+                refusals.append(f"{move.name}: {why}")
                 continue
-            successor = self.twin.successor(transition, self.state, values)
-            differences = self._differences(successor, facts)
+            self.moves.take(move, given)
+            differences = self._differences(facts)
             if not differences:
-                self.state = successor
-                self.report.fired[name] = self.report.fired.get(name, 0) + 1
+                self.report.fired[move.name] = self.report.fired.get(move.name, 0) + 1
                 return True
+            self.ledger.undo(mark)
             if nearest is None or len(differences) < len(nearest[1]):
-                nearest = name, differences
+                nearest = move.name, differences
         self._explain(line, step, refusals, nearest, facts)
         return False
 
@@ -155,31 +156,31 @@ class _Replay:
                 f"{name}, ending in what the model says of these places",
             )  # fmt: skip
             return
-        why = "; ".join(refusals) or "; ".join(self._differences(self.state, facts))
+        why = "; ".join(refusals) or "; ".join(self._differences(facts))
         self._misfit(line, f"{step} is possible here", f"{why} ({last})",
                      "the step only when what is said to be false holds")  # fmt: skip
 
     def _candidates(
         self, row: Row, arguments: Mapping[str, int], before: Any
-    ) -> list[tuple[Recorded, dict[str, int]]]:
+    ) -> list[tuple[Move, dict[str, int]]]:
         named = {name: int(arguments[name]) for name in row.parameters}
         values = model_arguments(
             row, named, lambda broker: int(before["brokers"][broker]["leader"])
         )
-        return [
-            (self.steps[name], {p: values[p] for p in self.steps[name].parameters})
-            for name in row.transitions
-        ]
+        moves = [self.moves.by_name[name] for name in row.transitions]
+        return [(move, {name: values[name] for name in move.parameters}) for move in moves]
 
-    def _differences(self, state: SparseState, facts: Facts) -> list[str]:
-        """Observable places where a model state and what was observed differ, in words."""
+    def _differences(self, facts: Facts) -> list[str]:
+        """Observable places where the model's state and what was observed differ, in words."""
         mine = {
             (name, index): int(value)
-            for name, cells in state.items()
+            for name, cells in zip(self.ledger.names, self.ledger.cells, strict=True)
             if name not in UNOBSERVED
             for index, value in cells.items()
         }
-        found = []
+        if mine == facts:
+            return []
+        state, found = self.ledger.state(), []
         for place in sorted(set(mine) | set(facts)):
             if mine.get(place) != facts.get(place):
                 observed = _with(state, place, facts.get(place))

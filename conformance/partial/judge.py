@@ -84,7 +84,11 @@ class _Judge:
         wrong = search.mismatches(first)
         if wrong:
             return self._misfit(
-                1, Verdict.BROKEN, "a run starts in the initial state", self._told(wrong), "it"
+                1,
+                Verdict.BROKEN,
+                "a run starts in the initial state",
+                self._told(wrong),
+                "leaves as they are before anything has happened",
             )
         lines = [
             self._line(event.line, event, seen(event.observed, trace.brokers))
