@@ -173,6 +173,11 @@ SWITCHES: dict[str, Switch] = {
             "a controller that resigns drops the events that are queued", "KAFKA-4447 (0.10.2)",
         ),
         Switch(
+            "broker_data_watched", (False, True),
+            "a controller watches the data of brokers' nodes, and tells all of other endpoints",
+            "KIP-226 (1.1)",
+        ),
+        Switch(
             "isr_takes_the_living", (False, True),
             "a leader takes nobody into the ISR whom it knows to be dead", "KAFKA-14140 (3.3)",
         ),
@@ -295,7 +300,7 @@ _0_10: dict[str, object] = {
     "moves_forgotten_on_resign": False, "requests_loaded_whole": False,
     "waits_for_dead_targets": True, "reassignment": "twelve_steps",
     "announcement": "all_partitions", "bounces_seen": False, "dead_replicas_taken_offline": False,
-    "shutdown_fenced": False, "leaving_leader_is_told": True,
+    "shutdown_fenced": False, "leaving_leader_is_told": True, "broker_data_watched": False,
     "delete_topic_enable": False, "leaderless_replicas_stop": False, "additions_undone": False,
     "partitions_leave_first": False, "offline_becomes_ineligible": False,
     "topics_have_ids": False,
@@ -307,6 +312,7 @@ _0_11: dict[str, object] = {
 }  # fmt: skip
 _1_1: dict[str, object] = {
     **_0_11, "requests_loaded_whole": True, "delete_topic_enable": True,
+    "broker_data_watched": True,
     "leaving_leader_is_told": False,            # the one place where a release went back
 }  # fmt: skip
 _2_0: dict[str, object] = {

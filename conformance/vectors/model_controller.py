@@ -26,7 +26,7 @@ VERSION, EPOCH = 0, 1  # of the registered state; leader epochs are counted from
 BROKERS = 4
 BOUNDS = {
     "brokers": BROKERS, "partitions": 1, "replicas": BROKERS, "versions": 1, "epoch": 2,
-    "controllers": 2, "queue": 3, "events": 1,
+    "controllers": 2, "queue": 3, "events": 1, "endpoints": 0,
 }  # fmt: skip
 STEPS = (
     "controller_elects_leader", "controller_finds_no_leader", "controller_tells_elections",
@@ -83,6 +83,7 @@ class Scene:
             ("belief", (CONTROLLER,)): 1,
             ("partition.version", (0,)): VERSION,
             ("partition.context.version", (0, CONTROLLER)): VERSION,
+            ("partition.context.read", (0, CONTROLLER)): VERSION,
         }
         for number in range(1, BROKERS + 1):
             broker = self.names.get(number)

@@ -17,7 +17,7 @@ SENDER, BROKER = 1, 2
 MINE, TOLD = 0, 1  # the versions of the state that the broker obeys, and that it is told
 BOUNDS = {
     "brokers": 2, "partitions": 1, "replicas": 2, "versions": 1, "epoch": 3, "controllers": 3,
-    "queue": 1, "events": 1,
+    "queue": 1, "events": 1, "endpoints": 0,
 }  # fmt: skip
 OUTCOMES = {
     "older_controller_is_refused": ("STALE_CONTROLLER_EPOCH", None),

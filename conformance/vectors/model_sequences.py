@@ -18,10 +18,11 @@ CONTROLLER = 1
 MOST_STEPS = 20
 BOUNDS = {
     "brokers": 3, "partitions": 2, "replicas": 3, "versions": 1, "epoch": 2, "controllers": 1,
-    "queue": 6, "events": 1,
+    "queue": 6, "events": 1, "endpoints": 0,
 }  # fmt: skip
 STEPS = (
     "controller_reads_context", "controller_announces_brokers", "controller_restores_replicas",
+    "controller_reads_state",
     "controller_elects_leader", "controller_finds_no_leader", "controller_tells_elections",
     "controller_removes_replica", "controller_finds_it_removed", "controller_tells_removals",
     "controller_sees_new_brokers", "controller_welcomes_brokers", "controller_instates_replicas",

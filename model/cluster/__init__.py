@@ -6,6 +6,11 @@ leaders that change the ISR by themselves. Of the logs it is kept who has all th
 """
 
 from model.cluster.claims import CLAIMS
+from model.cluster.conflicts import (
+    controller_finds_a_newer_controller,
+    controller_reads_state,
+    controller_write_conflicts,
+)
 from model.cluster.data import follower_catches_up, leader_commits
 from model.cluster.elections import (
     controller_elects_leader,
@@ -42,6 +47,11 @@ from model.cluster.membership import (
     controller_sees_new_brokers,
     controller_welcomes_brokers,
 )
+from model.cluster.modifications import (
+    broker_changes_endpoints,
+    controller_finds_endpoints_unchanged,
+    controller_reads_endpoints,
+)
 from model.cluster.notifications import (
     broker_reports_isr_change,
     controller_finds_no_isr_change,
@@ -77,6 +87,7 @@ from model.cluster.preferred import (
     controller_tells_preferred,
     rebalance_timer_fires,
 )
+from model.cluster.progress import PROGRESS
 from model.cluster.replicas import (
     controller_finds_it_removed,
     controller_removes_replica,
@@ -116,7 +127,7 @@ _SWITCHES = (
     "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "unclean_leader_election",
     "metadata_first", "announcement", "bounces_seen", "dead_replicas_taken_offline",
     "isr_takes_the_living", "leaving_leader_is_told", "shutdown_fenced", "preferred_needs_isr",
-    "node_owner_checked", "events_dropped")
+    "node_owner_checked", "events_dropped", "broker_data_watched")
 
 SYSTEM = System(
     name="cluster",
@@ -132,7 +143,9 @@ SYSTEM = System(
         controller_resigns, controller_is_still_in_office, controller_resigns_and_goes_on,
         controller_is_fenced,
         controller_reads_context, controller_announces_brokers, controller_restores_replicas,
-        *of_a_partition(controller_elects_leader, controller_finds_no_leader),
+        *of_a_partition(controller_reads_state, controller_write_conflicts,
+                        controller_finds_a_newer_controller,
+                        controller_elects_leader, controller_finds_no_leader),
         controller_tells_elections,
         *of_a_partition(controller_removes_replica, controller_finds_it_removed),
         controller_tells_removals,
@@ -142,6 +155,7 @@ SYSTEM = System(
         controller_notifies_brokers, controller_welcomes_brokers, controller_instates_replicas,
         *of_a_partition(broker_reports_isr_change), controller_reads_isr_changes,
         controller_finds_no_isr_change,
+        broker_changes_endpoints, controller_reads_endpoints, controller_finds_endpoints_unchanged,
         broker_asks_to_go, shutdown_request_arrives, controller_begins_shutdown,
         controller_refuses_shutdown,
         *of_a_partition(controller_moves_leader, controller_finds_no_successor),
@@ -158,7 +172,7 @@ SYSTEM = System(
         broker_stops_fetching, stop_replica_is_sent_again, late_stop_replica_arrives,
         *of_a_partition(leader_commits, follower_catches_up, leader_shrinks_isr,
                         leader_expands_isr, leader_isr_write_is_refused)),
-    claims=CLAIMS,
+    claims=(*CLAIMS, *PROGRESS),
     versions=presets(_SWITCHES),
     default_version="2.3",
     bounds={
@@ -170,6 +184,7 @@ SYSTEM = System(
         "controllers": Bound(2, 1, "greatest controller epoch"),
         "queue": Bound(3, 1, "requests that wait for one broker"),
         "events": Bound(3, 1, "events that wait for a controller's thread"),
+        "endpoints": Bound(0, 0, "changes of each broker's endpoints while it runs"),
         "crashes": Bound(1, 0, "processes that crash, in all"),
         "expiries": Bound(1, 0, "sessions that expire and /controller deletions, in all"),
         "losses": Bound(0, 0, "replies that are lost, and requests sent twice, in all"),

@@ -3,11 +3,16 @@
 LeaderAndIsr goes before UpdateMetadata, and never without it: whoever is told of a new leader is
 told who lives, but after it. A queue is memory of the controller, and goes with its office.
 
+By itself UpdateMetadata is sent for six reasons, five of them here (the sixth is reassignment):
+failover (`controller_announces_brokers`), a broker's start (`controller_welcomes_brokers`), another
+address (`controller_reads_endpoints`), replicas that go offline without a leader among them
+(`controller_notifies_brokers`), and ISR changes (`controller_reads_isr_changes`).
+
 Source: ControllerBrokerRequestBatch, ControllerChannelManager (2.3)
 """
 
 from model.cluster.state import PARTITIONS
-from model.language import all_of, lam, some, version, when
+from model.language import BLANK, all_of, lam, some, version, when
 from model.protocol.state import BROKERS
 
 
@@ -43,10 +48,13 @@ def batch(now, broker, goes, tells, stops=None):
 
     def with_requests(target):
         queue = now.cache[broker].queue[target]
-        order = {"kind": "leader_and_isr", "alive": [], "about": about(lambda partition: when(
-            obeys(partition, target), cached(now, broker, partition), None))}
-        news = {"kind": "update_metadata", "alive": live, "about": about(lambda partition: when(
-            tells(partition), cached(now, broker, partition), None))}
+        order = {"kind": "leader_and_isr", "alive": [], "endpoints": BLANK,
+                 "about": about(lambda partition: when(
+                     obeys(partition, target), cached(now, broker, partition), None))}
+        news = {"kind": "update_metadata", "alive": live,
+                "endpoints": now.cache[broker].endpoints,
+                "about": about(lambda partition: when(
+                    tells(partition), cached(now, broker, partition), None))}
         told = when(
             all_of(is_reached(now, broker, target, live), some(PARTITIONS, tells)),
             when(some(PARTITIONS, lambda partition: obeys(partition, target)),
@@ -73,25 +81,27 @@ def stop_replica(now, broker, queue, target, stops):
 
 
 def stopping(now, broker, target, stops):
-    return {"kind": "stop_replica", "alive": [], "about": about(lambda partition: when(
-        stops(partition, target), cached(now, broker, partition), None))}
+    return {"kind": "stop_replica", "alive": [], "endpoints": BLANK,
+            "about": about(lambda partition: when(
+                stops(partition, target), cached(now, broker, partition), None))}
 
 
-def update_metadata(now, broker, live, says):
-    """The queues with an UpdateMetadata more for every live broker: who is alive, and what it
-    `says(partition, target)` of partitions."""
+def update_metadata(now, broker, live, says, endpoints=None):
+    """The queues with an UpdateMetadata more for every live broker: who is alive and where, and
+    what it `says(partition, target)` of partitions."""
     def with_request(target):
         queue = now.cache[broker].queue[target]
         return when(
             is_reached(now, broker, target, live),
             queue.append(kind="update_metadata", alive=live,
+                endpoints=now.cache[broker].endpoints if endpoints is None else endpoints,
                 about=about(lambda partition: says(partition, target))),
             queue)
 
     return lam(BROKERS, with_request)
 
 
-def live_brokers(now, broker, live=None, to_whom_all=None):
+def live_brokers(now, broker, live=None, to_whom_all=None, endpoints=None):
     """UpdateMetadata to say who is alive; about all partitions only to those who need that, and
     before 2.2 to everybody."""
     def says(partition, target):
@@ -100,4 +110,5 @@ def live_brokers(now, broker, live=None, to_whom_all=None):
             return state
         return when(to_whom_all(target), state, None) if to_whom_all else None
 
-    return update_metadata(now, broker, now.cache[broker].live if live is None else live, says)
+    return update_metadata(
+        now, broker, now.cache[broker].live if live is None else live, says, endpoints)

@@ -68,13 +68,17 @@ def is_settled(now):
             not_(all_of(now.up.has(broker), own.replica[broker].unreported)))))
 
 
-@always("when nothing is under way, every live broker knows who lives, and of every partition the "
-        "state that ZooKeeper has, and leads nothing of which another is registered as the leader",
+@always("when nothing is under way, every live broker knows who lives and where, and of every "
+        "partition the state that ZooKeeper has, and leads nothing of which another is registered "
+        "as the leader",
         companion="the_cluster_settles_after_an_election")
 def converges(now):
     return implies(is_settled(now), every(BROKERS, lambda broker: implies(
         is_live(now, broker), all_of(
             now.alive[broker] == now.zk.registered,
+            every(BROKERS, lambda one: implies(
+                now.zk.registered.has(one),
+                now.addresses[broker][one] == now.zk.endpoints[one])),
             everywhere(now, lambda own: all_of(
                 own.known[broker] == own.version,
                 implies(leads(own, broker), any_of(

@@ -13,7 +13,18 @@ from typing import Any, NamedTuple
 from model.cluster.batch import batch
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import at, done, keep, online, own, require_acting, require_writing
-from model.language import all_of, any_of, every, not_, require, some, transition, version, when
+from model.language import (
+    all_of,
+    any_of,
+    every,
+    is_none,
+    not_,
+    require,
+    some,
+    transition,
+    version,
+    when,
+)
 from model.protocol.state import BROKERS
 from model.protocol.strategies import offline_partition, placed
 
@@ -44,11 +55,23 @@ def write_state(now, new, broker, leader, isr):
         "controller": now.belief[broker]}
     new.context[broker].version = after
     new.context[broker].batched = True
+    new.context[broker].read    = None
 
 
-def require_not_written_by_a_newer(now, broker):
-    require(now.state[now.version].controller <= now.belief[broker],
+def as_read(now, broker):
+    """The state that it read, to write the next one."""
+    return now.state[now.context[broker].read]
+
+
+def require_read(now, broker):
+    require(not_(is_none(now.context[broker].read)), "it has read the state")
+
+
+def require_current(now, broker):
+    """Its write is conditional, and a state of a newer controller is left alone."""
+    require(as_read(now, broker).controller <= now.belief[broker],
                                                     "no newer controller has written the state")
+    require(now.context[broker].read == now.version, "the state is as it was read")
 
 
 def elect(now, new, broker, leader, kind):
@@ -57,7 +80,8 @@ def elect(now, new, broker, leader, kind):
     require_writing(now, broker)
     require(kind.is_on(now.cache[broker].stage),    kind.at_it)
     require(now.context[broker].due,                kind.due)
-    require_not_written_by_a_newer(now, broker)
+    require_read(now, broker)
+    require_current(now, broker)
     require(choice.may(leader),                     kind.may)
     require(choice.first(leader),                   kind.first)
 
@@ -71,9 +95,11 @@ def find_nobody(now, new, broker, kind):
     require_acting(now, broker)
     require(kind.is_on(now.cache[broker].stage),    kind.at_it)
     require(now.context[broker].due,                kind.due)
+    require_read(now, broker)
     require(not_(kind.choice(now, broker).exists),  kind.nobody)
 
-    new.context[broker].due = False
+    new.context[broker].due  = False
+    new.context[broker].read = None
 
 
 def tell(now, new, broker, kind, stage, is_told=None):
@@ -102,7 +128,7 @@ def order_of(now):
 OFFLINE = Election(
     ("electing", "retrying"),
     lambda now, broker: offline_partition(
-        order_of(now), now.state[now.version].isr, online(now, broker),
+        order_of(now), as_read(now, broker).isr, online(now, broker),
         version.unclean_leader_election),
     at_it="it brings offline partitions online",
     due="the partition is offline",

@@ -38,13 +38,15 @@ def watches(now, one):
                   now.cache[one].stage != "starting")
 
 
-def notified(now, kind, caches=None, but=None):
+def notified(now, kind, caches=None, but=None, subject=None):
     """What controllers have in memory when a node changes that they watch. Whose own session ends
-    or begins is no watcher of that: `but` it."""
+    or begins is no watcher of that: `but` it. A subject's node is watched from its reading on."""
     def cache(one):
         mine = caches(one) if caches else now.cache[one]
         hears = watches(now, one) if but is None else all_of(watches(now, one), one != but)
-        return when(hears, with_event(mine, kind), mine)
+        if subject is not None:
+            hears = all_of(hears, mine.reached.has(subject))
+        return when(hears, with_event(mine, kind, subject), mine)
 
     return lam(BROKERS, cache)
 

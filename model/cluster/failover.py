@@ -38,7 +38,7 @@ def controller_reads_context(now, new, broker):
         events=when(is_wanted(now), cache.events.append(kind="preferred_election", subject=None),
                     cache.events),
         stage="announcing" if version.metadata_first else "restoring",
-        live=now.zk.registered, reached=now.zk.registered)
+        live=now.zk.registered, reached=now.zk.registered, endpoints=now.zk.endpoints)
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
         noted=False,
         context=with_one(now.partition[partition].context, broker,

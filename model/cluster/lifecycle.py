@@ -23,6 +23,7 @@ def forget_all(now, new, broker):
     new.up                 = now.up.without(broker)
     new.seen[broker]       = 0
     new.alive[broker]      = []
+    new.addresses[broker]  = BLANK
     new.leaving[broker]    = "stays"
     new.mistaken           = now.mistaken.without(broker)
     new.campaign[broker]   = 0

@@ -72,9 +72,13 @@ def require_change(now, broker):
 
 def with_change(now, broker, found, done_with=None):
     """The event is out of the queue; who bounced or died has no channel any more, and is kept but
-    for those whom the thread is now `done_with`."""
+    for those whom the thread is now `done_with`. Of who is new or back the data are read, too."""
     cache = now.cache[broker]
-    cache = cache.but(events=when(cache.stage == "comparing", cache.events, cache.events.rest()))
+    cache = cache.but(
+        events=when(cache.stage == "comparing", cache.events, cache.events.rest()),
+        endpoints=lam(BROKERS, lambda one: when(
+            any_of(found.new.has(one), found.bounced.has(one)),
+            now.zk.endpoints[one], now.cache[broker].endpoints[one])))
     if not version.bounces_seen:
         return cache.but(
             dead=less(found.dead, done_with), reached=cache.reached.joined(found.bounced),

@@ -138,6 +138,7 @@ def broker_updates_metadata(now, new, broker, sender):
 
     new.seen[broker]  = now.belief[sender]
     new.alive[broker] = request.alive
+    new.addresses[broker] = request.endpoints
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
         known=lam(BROKERS, lambda one: when(
             all_of(one == broker, not_(is_none(request.about[partition]))),

@@ -3,7 +3,7 @@
 Source: KafkaController.onPreferredReplicaElection, checkAndTriggerAutoLeaderRebalance (2.3)
 """
 
-from model.cluster.elections import Election, elect, find_nobody, order_of, tell
+from model.cluster.elections import Election, as_read, elect, find_nobody, order_of, tell
 from model.cluster.events import notified, require_next, taken, with_event
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import at, keep, online, own, require_acting, require_writing
@@ -15,7 +15,7 @@ from model.protocol.strategies import preferred_replica
 PREFERRED = Election(
     ("preferring", "rebalancing"),
     lambda now, broker: preferred_replica(
-        order_of(now), now.state[now.version].isr, online(now, broker),
+        order_of(now), as_read(now, broker).isr, online(now, broker),
         version.preferred_needs_isr),
     at_it="it elects preferred leaders",
     due="the partition is asked for",

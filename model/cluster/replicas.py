@@ -7,7 +7,9 @@ Source: ReplicaStateMachine.removeReplicasFromIsr (2.3)
 
 from model.cluster.batch import batch
 from model.cluster.elections import (
-    require_not_written_by_a_newer,
+    as_read,
+    require_current,
+    require_read,
     some_is_gone,
     write_state,
 )
@@ -24,15 +26,16 @@ def takes_offline(stage):
 def require_removal(now, broker, replica):
     require(takes_offline(now.cache[broker].stage), "it takes replicas offline")
     require(now.context[broker].gone.has(replica),  "the replica is to go offline")
+    require_read(now, broker)
 
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_removes_replica(now, new, broker, replica):
     """A dead replica is taken out of office and out of the ISR; the last ISR member is kept."""
-    current = now.state[now.version]
+    current = as_read(now, broker)
     require_writing(now, broker)
     require_removal(now, broker, replica)
-    require_not_written_by_a_newer(now, broker)
+    require_current(now, broker)
     require(current.isr.has(replica),               "the replica is in the ISR")
 
     new.context[broker].gone = now.context[broker].gone.without(replica)
@@ -47,12 +50,13 @@ def controller_finds_it_removed(now, new, broker, replica):
 
     What it read of the state is kept.
     """
-    require_writing(now, broker)
+    require_acting(now, broker)
     require_removal(now, broker, replica)
-    require(not_(now.state[now.version].isr.has(replica)), "the replica is not in the ISR")
+    require(not_(as_read(now, broker).isr.has(replica)), "the replica is not in the ISR")
 
     new.context[broker] = now.context[broker].but(
-        version=now.version, batched=True, gone=now.context[broker].gone.without(replica))
+        version=now.context[broker].read, read=None, batched=True,
+        gone=now.context[broker].gone.without(replica))
 
 
 @transition(broker=BROKERS)

@@ -4,7 +4,15 @@ Source: KafkaServer.controlledShutdown, KafkaController.doControlledShutdown (2.
 """
 
 from model.cluster.batch import stop_replica
-from model.cluster.elections import Election, elect, find_nobody, order_of, some_is_gone, tell
+from model.cluster.elections import (
+    Election,
+    as_read,
+    elect,
+    find_nobody,
+    order_of,
+    some_is_gone,
+    tell,
+)
 from model.cluster.events import notified, require_next, taken, with_event
 from model.cluster.lifecycle import forget_all, unreached
 from model.cluster.state import PARTITIONS
@@ -27,7 +35,7 @@ from model.protocol.zookeeper import without_nodes_of
 MOVES = Election(
     ("moving",),
     lambda now, broker: controlled_shutdown(
-        order_of(now), now.state[now.version].isr, now.cache[broker].live,
+        order_of(now), as_read(now, broker).isr, now.cache[broker].live,
         now.cache[broker].shutting),
     at_it="it moves what a leaving broker leads",
     due="the leaving broker leads the partition",

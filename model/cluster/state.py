@@ -18,18 +18,20 @@ PARTITIONS = Numbers("partition", 0, Bounded("partitions", -1))
 PLACES   = Numbers("place", 0, Bounded("brokers", -1))          # in an assignment, preferred first
 SLOTS    = Numbers("slot", 0, Bounded("queue", -1))
 WAITING  = Numbers("waiting requests", 0, Bounded("queue"))
+ENDPOINTS = Numbers("endpoints", 0, Bounded("endpoints"))       # how often they were changed
 EVENT_SLOTS = Numbers("event slot", 0, Bounded("events", -1))
 EVENTS_WAITING = Numbers("waiting events", 0, Bounded("events"))
 
 REQUESTS = Names("request", ("leader_and_isr", "update_metadata", "stop_replica"))
 
-# What the controller's one event queue holds, in order of arrival; the last has a subject
+# What the controller's one event queue holds, in order of arrival; the last two have a subject
 EVENTS = Names("event", (
     "controller_change",        # /controller was deleted, or is another's
     "broker_change",            # a child of /brokers/ids came or went
     "isr_change",               # a child of /isr_change_notification came or went
     "preferred_election",       # /admin/preferred_replica_election was created
     "rebalance",                # a timer: AutoPreferredReplicaLeaderElection
+    "broker_modification",      # the data of /brokers/ids/N changed
     "controlled_shutdown"))     # a broker's request
 
 # Where the controller's event thread is: between two stages it may be deposed, or crash
@@ -77,18 +79,20 @@ PARTITION = Record(
         offline=BOOL,                           # the partition is OfflinePartition, else Online
         due=BOOL,                               # a leader is to be elected
         gone=SetOf(BROKERS),                    # these replicas are to go Offline
+        read=ZK_VERSIONS.or_none,               # the state as it was read, to be written
         batched=BOOL)),                         # it is in the batch that is being put together
     complete=SetOf(BROKERS),                    # replicas that hold all that was committed
 )
 
 STATE = Record(
     # /brokers/ids nodes of sessions that have ended already are there, and about to go
-    zk=Record(**OFFICE_NODES, outlived=SetOf(BROKERS)),
+    zk=Record(**OFFICE_NODES, outlived=SetOf(BROKERS), endpoints=per(BROKERS, ENDPOINTS)),
     up=SetOf(BROKERS),
     **OFFICE,
     cache=per(BROKERS, Record(
         stage=STAGES,
         live=SetOf(BROKERS), reached=SetOf(BROKERS),        # ids; those whose registration it read
+        endpoints=per(BROKERS, ENDPOINTS),                  # of brokers, as it read them
         started=SetOf(BROKERS),                             # brokers that it is instating
         shutting=SetOf(BROKERS),                            # shuttingDownBrokerIds
         subject=BROKERS.or_none,                            # the one whose shutdown it works on
@@ -96,9 +100,11 @@ STATE = Record(
         events=Log(EVENT_SLOTS, EVENTS_WAITING, Record(     # the one event queue
             kind=EVENTS, subject=BROKERS.or_none)),
         queue=per(BROKERS, Log(SLOTS, WAITING, Record(      # requests, one queue for each broker
-            kind=REQUESTS, about=per(PARTITIONS, ZK_VERSIONS.or_none), alive=SetOf(BROKERS)))))),
+            kind=REQUESTS, about=per(PARTITIONS, ZK_VERSIONS.or_none), alive=SetOf(BROKERS),
+            endpoints=per(BROKERS, ENDPOINTS)))))),
     seen=per(BROKERS, CONTROLLER_EPOCHS),       # the highest controller epoch that a broker knows
     alive=per(BROKERS, SetOf(BROKERS)),         # who lives, by a broker's metadata cache
+    addresses=per(BROKERS, per(BROKERS, ENDPOINTS)),        # their endpoints, by the same
     leaving=per(BROKERS, LEAVING),              # how far a broker is with its controlled shutdown
     asked=SetOf(BROKERS),                       # whose ControlledShutdown is under way
     former=SetOf(BROKERS),                      # and whose names their last registration

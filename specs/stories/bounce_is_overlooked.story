@@ -46,10 +46,10 @@ broker_starts(broker=1)
     up: {2} → {1,2}
 controller_announces_brokers(broker=2)
     cache[2].stage: announcing → restoring
-    cache[2][2].queue: [] → [kind update_metadata about {} alive {1,2}]
+    cache[2][2].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
 controller_restores_replicas(broker=2)
     cache[2].stage: restoring → burying
-    cache[2][2].queue: [kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    cache[2][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 controller_tells_removals(broker=2)
     cache[2].stage: burying → electing
 controller_tells_elections(broker=2)
@@ -58,11 +58,11 @@ controller_overlooks_bounced_brokers(broker=2)
     cache[2].reached: {2} → {1,2}
     cache[2].events: [kind broker_change subject none] → []
 broker_updates_metadata(broker=2, sender=2)
-    cache[2][2].queue: [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    cache[2][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     seen[2]: 0 → 1
 older_epoch_is_refused(broker=2, sender=2, partition=0)
-    cache[2][2].queue: [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind update_metadata about {0: 0} alive {1,2}]
+    cache[2][2].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 broker_updates_metadata(broker=2, sender=2)
-    cache[2][2].queue: [kind update_metadata about {0: 0} alive {1,2}] → []
+    cache[2][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → []
 no_wedge: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
     (belief[2] 1, cache[2].events.end 0, cache[2].stage idle, leaving[1] stays, partition[0].version 0, partition[0][0].state.isr {1,2}, partition[0][0].state.leader 1, up {1,2}, zk.controller 2, zk.epoch 1, zk.registered {1,2})

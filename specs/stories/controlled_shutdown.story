@@ -22,6 +22,7 @@ broker_asks_to_go broker=1
 refused broker_stops broker=1
 shutdown_request_arrives broker=2 subject=1
 controller_begins_shutdown broker=2 subject=1
+quietly controller_reads_state broker=2 partition=0
 refused controller_moves_leader broker=2 leader=1 partition=0
 controller_moves_leader broker=2 leader=2 partition=0
 controller_tells_moves broker=2
@@ -50,11 +51,12 @@ controller_moves_leader(broker=2, leader=2, partition=0)
     partition[0][1].state.controller: 0 → 1
     partition[0][2].context.version: 0 → 1
     partition[0][2].context.due: true → false
+    partition[0][2].context.read: 0 → none
     partition[0][2].context.batched: false → true
 controller_tells_moves(broker=2)
     cache[2].stage: moving → stopping
-    cache[2][1].queue: [] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}]
-    cache[2][2].queue: [] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}]
+    cache[2][1].queue: [] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
+    cache[2][2].queue: [] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     partition[0][2].context.batched: true → false
 
 quietly controller_stops_follower broker=2
@@ -71,11 +73,11 @@ controller_answers_shutdown(broker=2)
     cache[2].subject: 1 → none
     leaving[1]: asks → may_go
 broker_becomes_leader(broker=2, sender=2, partition=0)
-    cache[2][2].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}]
+    cache[2][2].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     partition[0][2].replica.version: 0 → 1
     partition[0][2].replica.fetching: true → false
 broker_becomes_follower(broker=1, sender=2, partition=0)
-    cache[2][1].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}]
+    cache[2][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     partition[0][1].replica.version: 0 → 1
     partition[0][1].replica.fetching: false → true
 broker_stops(broker=1)
@@ -93,6 +95,7 @@ clean_election: holds
 
 # The controller sees that it is gone: nothing is to be elected, and nothing to be written.
 controller_sees_dead_brokers broker=2
+controller_reads_state broker=2 partition=0
 controller_finds_it_removed broker=2 replica=1 partition=0
 controller_tells_removals broker=2
 controller_notifies_brokers broker=2
@@ -103,16 +106,19 @@ controller_sees_dead_brokers(broker=2)
     cache[2].shutting: {1} → {}
     cache[2].events: [kind broker_change subject none] → []
     partition[0][2].context.gone: {} → {1}
+controller_reads_state(broker=2, partition=0)
+    partition[0][2].context.read: none → 1
 controller_finds_it_removed(broker=2, replica=1, partition=0)
     partition[0][2].context.gone: {1} → {}
+    partition[0][2].context.read: 1 → none
     partition[0][2].context.batched: false → true
 controller_tells_removals(broker=2)
     cache[2].stage: removing_followers → notifying
-    cache[2][2].queue: [] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {2}]
+    cache[2][2].queue: [] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {2} endpoints {}]
     partition[0][2].context.batched: true → false
 controller_notifies_brokers(broker=2)
     cache[2].stage: notifying → idle
-    cache[2][2].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {2}] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {2}, kind update_metadata about {} alive {2}]
+    cache[2][2].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {2} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {2} endpoints {}, kind update_metadata about {} alive {2} endpoints {}]
 
 quietly older_epoch_is_refused broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2

@@ -10,6 +10,7 @@ controller_reads_context broker=1
 broker_reconnects broker=2
 controller_announces_brokers broker=1
 controller_restores_replicas broker=1
+controller_reads_state broker=1 partition=0
 controller_removes_replica broker=1 replica=2 partition=0
 broker_updates_metadata broker=1 sender=1
 older_epoch_is_refused broker=1 sender=1 partition=0
@@ -44,11 +45,13 @@ broker_reconnects(broker=2)
     cache[1].events: [] → [kind broker_change subject none]
 controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
-    cache[1][1].queue: [] → [kind update_metadata about {} alive {1}]
+    cache[1][1].queue: [] → [kind update_metadata about {} alive {1} endpoints {}]
 controller_restores_replicas(broker=1)
     cache[1].stage: restoring → burying
-    cache[1][1].queue: [kind update_metadata about {} alive {1}] → [kind update_metadata about {} alive {1}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1}]
+    cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}] → [kind update_metadata about {} alive {1} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1} endpoints {}]
     partition[0][1].context.gone: {} → {2}
+controller_reads_state(broker=1, partition=0)
+    partition[0][1].context.read: none → 0
 controller_removes_replica(broker=1, replica=2, partition=0)
     partition[0].version: 0 → 1
     partition[0][1].state.leader: none → 1
@@ -57,16 +60,17 @@ controller_removes_replica(broker=1, replica=2, partition=0)
     partition[0][1].state.controller: 0 → 1
     partition[0][1].context.version: 0 → 1
     partition[0][1].context.gone: {2} → {}
+    partition[0][1].context.read: 0 → none
     partition[0][1].context.batched: false → true
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {} alive {1}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1}] → [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1}]
+    cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1} endpoints {}]
     seen[1]: 0 → 1
     alive[1]: {1,2} → {1}
 older_epoch_is_refused(broker=1, sender=1, partition=0)
-    cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1}] → [kind update_metadata about {0: 0} alive {1}]
+    cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1} endpoints {}] → [kind update_metadata about {0: 0} alive {1} endpoints {}]
 controller_tells_removals(broker=1)
     cache[1].stage: burying → electing
-    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1}] → [kind update_metadata about {0: 0} alive {1}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}]
+    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1} endpoints {}] → [kind update_metadata about {0: 0} alive {1} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     partition[0][1].context.batched: true → false
 controller_tells_elections(broker=1)
     cache[1].stage: electing → idle
@@ -77,25 +81,25 @@ controller_sees_new_brokers(broker=1)
     cache[1].started: {} → {2}
     cache[1].events: [kind broker_change subject none] → []
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}]
+    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
 controller_welcomes_brokers(broker=1)
     cache[1].stage: welcoming → instating
-    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1,2}]
-    cache[1][2].queue: [] → [kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}]
+    cache[1][2].queue: [] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
 broker_becomes_leader(broker=1, sender=1, partition=0)
-    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1,2}] → [kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1,2}]
+    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}]
     partition[0][1].replica.version: 0 → 1
 controller_instates_replicas(broker=1)
     cache[1].stage: instating → electing
     cache[1].started: {2} → {}
-    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1,2}] → [kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1,2}, kind update_metadata about {0: 1} alive {1,2}]
-    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
+    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
 broker_updates_metadata(broker=2, sender=1)
-    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     seen[2]: 0 → 1
     partition[0][2].known: 0 → 1
 broker_becomes_follower(broker=2, sender=1, partition=0)
-    cache[1][2].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][2].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     partition[0][2].replica.version: 0 → 1
 leader_expands_isr(leader=1, replica=2, partition=0)
     partition[0].version: 1 → 2
@@ -105,4 +109,4 @@ leader_expands_isr(leader=1, replica=2, partition=0)
     partition[0][2].state.controller: 0 → 1
     partition[0][1].replica.version: 1 → 2
     partition[0][1].replica.unreported: false → true
-the_dead_stay_out: broken by step 20 — a leader takes nobody into the ISR whom it knows to be dead
+the_dead_stay_out: broken by step 21 — a leader takes nobody into the ISR whom it knows to be dead

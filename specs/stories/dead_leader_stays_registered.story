@@ -11,6 +11,7 @@ controller_reads_context broker=2
 broker_reconnects broker=1
 controller_announces_brokers broker=2
 controller_restores_replicas broker=2
+controller_reads_state broker=2 partition=0
 controller_elects_leader broker=2 leader=2 partition=0
 broker_crashes broker=2
 node_of_an_ended_session_goes broker=2
@@ -19,6 +20,7 @@ broker_learns_it_won broker=1
 controller_reads_context broker=1
 controller_announces_brokers broker=1
 controller_restores_replicas broker=1
+controller_reads_state broker=1 partition=0
 controller_finds_no_leader broker=1 partition=0
 controller_tells_elections broker=1
 broker_updates_metadata broker=1 sender=1
@@ -48,12 +50,14 @@ broker_reconnects(broker=1)
     cache[2].events: [] → [kind broker_change subject none]
 controller_announces_brokers(broker=2)
     cache[2].stage: announcing → restoring
-    cache[2][2].queue: [] → [kind update_metadata about {} alive {2}]
+    cache[2][2].queue: [] → [kind update_metadata about {} alive {2} endpoints {}]
 controller_restores_replicas(broker=2)
     cache[2].stage: restoring → electing
-    cache[2][2].queue: [kind update_metadata about {} alive {2}] → [kind update_metadata about {} alive {2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {2}]
+    cache[2][2].queue: [kind update_metadata about {} alive {2} endpoints {}] → [kind update_metadata about {} alive {2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {2} endpoints {}]
     partition[0][2].context.offline: false → true
     partition[0][2].context.due: false → true
+controller_reads_state(broker=2, partition=0)
+    partition[0][2].context.read: none → 0
 controller_elects_leader(broker=2, leader=2, partition=0)
     partition[0].version: 0 → 1
     partition[0][1].state.leader: none → 2
@@ -63,6 +67,7 @@ controller_elects_leader(broker=2, leader=2, partition=0)
     partition[0][2].context.version: 0 → 1
     partition[0][2].context.offline: true → false
     partition[0][2].context.due: true → false
+    partition[0][2].context.read: 0 → none
     partition[0][2].context.batched: false → true
 broker_crashes(broker=2)
     up: {1,2} → {1}
@@ -71,7 +76,7 @@ broker_crashes(broker=2)
     cache[2].live: {2} → {}
     cache[2].reached: {2} → {}
     cache[2].events: [kind broker_change subject none] → []
-    cache[2][2].queue: [kind update_metadata about {} alive {2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {2}] → []
+    cache[2][2].queue: [kind update_metadata about {} alive {2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {2} endpoints {}] → []
     alive[2]: {1,2} → {}
     partition[0][2].replica.version: 0 → none
     partition[0][2].replica.fetching: true → false
@@ -97,24 +102,27 @@ controller_reads_context(broker=1)
     partition[0][1].context.version: 0 → 1
 controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
-    cache[1][1].queue: [] → [kind update_metadata about {} alive {1}]
+    cache[1][1].queue: [] → [kind update_metadata about {} alive {1} endpoints {}]
 controller_restores_replicas(broker=1)
     cache[1].stage: restoring → electing
-    cache[1][1].queue: [kind update_metadata about {} alive {1}] → [kind update_metadata about {} alive {1}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}]
+    cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}] → [kind update_metadata about {} alive {1} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     partition[0][1].context.offline: false → true
     partition[0][1].context.due: false → true
+controller_reads_state(broker=1, partition=0)
+    partition[0][1].context.read: none → 1
 controller_finds_no_leader(broker=1, partition=0)
     partition[0][1].context.due: true → false
+    partition[0][1].context.read: 1 → none
 controller_tells_elections(broker=1)
     cache[1].stage: electing → idle
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {} alive {1}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}]
+    cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     seen[1]: 0 → 2
     alive[1]: {1,2} → {1}
 broker_knows_no_such_leader(broker=1, sender=1, partition=0)
-    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}] → [kind update_metadata about {0: 1} alive {1}]
+    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}]
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1}] → []
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}] → []
     partition[0][1].known: 0 → 1
 dead_leaders_are_noticed: broken — when nothing is under way, no dead broker is registered as a leader
     (belief[1] 2, cache[1].events.end 0, cache[1].stage idle, partition[0][1].state.leader 2, up {1}, zk.controller 1, zk.epoch 2, zk.registered {1})

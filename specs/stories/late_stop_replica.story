@@ -18,6 +18,7 @@ older_epoch_is_refused broker=1 sender=1 partition=0
 broker_updates_metadata broker=1 sender=1
 broker_updates_metadata broker=2 sender=1
 controller_stops_follower broker=1
+controller_reads_state broker=1 partition=0
 controller_removes_replica broker=1 replica=2 partition=0
 older_epoch_is_refused broker=2 sender=1 partition=0
 broker_updates_metadata broker=2 sender=1
@@ -29,6 +30,7 @@ broker_becomes_leader broker=1 sender=1 partition=0
 broker_updates_metadata broker=1 sender=1
 stop_replica_is_sent_again broker=2 sender=1
 controller_sees_bounced_brokers broker=1
+controller_reads_state broker=1 partition=0
 controller_finds_it_removed broker=1 replica=2 partition=0
 controller_tells_removals broker=1
 controller_notifies_brokers broker=1
@@ -63,12 +65,12 @@ controller_reads_context(broker=1)
     cache[1].reached: {} → {1,2}
 controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
-    cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2}]
-    cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2}]
+    cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
+    cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
 controller_restores_replicas(broker=1)
     cache[1].stage: restoring → burying
-    cache[1][1].queue: [kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
-    cache[1][2].queue: [kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 controller_tells_removals(broker=1)
     cache[1].stage: burying → electing
 controller_tells_elections(broker=1)
@@ -83,18 +85,20 @@ controller_begins_shutdown(broker=1, subject=2)
     cache[1].events: [kind controlled_shutdown subject 2] → []
     partition[0][1].context.gone: {} → {2}
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     seen[1]: 0 → 1
 older_epoch_is_refused(broker=1, sender=1, partition=0)
-    cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind update_metadata about {0: 0} alive {1,2}]
+    cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2}] → []
+    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → []
 broker_updates_metadata(broker=2, sender=1)
-    cache[1][2].queue: [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     seen[2]: 0 → 1
 controller_stops_follower(broker=1)
     cache[1].stage: stopping → retiring
-    cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}, kind stop_replica about {0: 0} alive {}]
+    cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind stop_replica about {0: 0} alive {} endpoints {}]
+controller_reads_state(broker=1, partition=0)
+    partition[0][1].context.read: none → 0
 controller_removes_replica(broker=1, replica=2, partition=0)
     partition[0].version: 0 → 1
     partition[0][1].state.leader: none → 1
@@ -103,15 +107,16 @@ controller_removes_replica(broker=1, replica=2, partition=0)
     partition[0][1].state.controller: 0 → 1
     partition[0][1].context.version: 0 → 1
     partition[0][1].context.gone: {2} → {}
+    partition[0][1].context.read: 0 → none
     partition[0][1].context.batched: false → true
 older_epoch_is_refused(broker=2, sender=1, partition=0)
-    cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}, kind stop_replica about {0: 0} alive {}] → [kind update_metadata about {0: 0} alive {1,2}, kind stop_replica about {0: 0} alive {}]
+    cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind stop_replica about {0: 0} alive {} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind stop_replica about {0: 0} alive {} endpoints {}]
 broker_updates_metadata(broker=2, sender=1)
-    cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2}, kind stop_replica about {0: 0} alive {}] → [kind stop_replica about {0: 0} alive {}]
+    cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind stop_replica about {0: 0} alive {} endpoints {}] → [kind stop_replica about {0: 0} alive {} endpoints {}]
 controller_tells_removals(broker=1)
     cache[1].stage: retiring → answering
-    cache[1][1].queue: [] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}]
-    cache[1][2].queue: [kind stop_replica about {0: 0} alive {}] → [kind stop_replica about {0: 0} alive {}, kind update_metadata about {0: 1} alive {1,2}, kind stop_replica about {0: 1} alive {}]
+    cache[1][1].queue: [] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
+    cache[1][2].queue: [kind stop_replica about {0: 0} alive {} endpoints {}] → [kind stop_replica about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind stop_replica about {0: 1} alive {} endpoints {}]
     partition[0][1].context.batched: true → false
 controller_answers_shutdown(broker=1)
     cache[1].stage: answering → idle
@@ -132,10 +137,10 @@ broker_starts(broker=2)
     zk.registered: {1} → {1,2}
     up: {1} → {1,2}
 broker_becomes_leader(broker=1, sender=1, partition=0)
-    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     partition[0][1].replica.version: 0 → 1
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2}] → []
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → []
     partition[0][1].known: 0 → 1
 stop_replica_is_sent_again(broker=2, sender=1)
     late[2].held: false → true
@@ -149,53 +154,56 @@ controller_sees_bounced_brokers(broker=1)
     cache[1].started: {} → {2}
     cache[1].shutting: {2} → {}
     cache[1].events: [kind broker_change subject none] → []
-    cache[1][2].queue: [kind stop_replica about {0: 0} alive {}, kind update_metadata about {0: 1} alive {1,2}, kind stop_replica about {0: 1} alive {}] → []
+    cache[1][2].queue: [kind stop_replica about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind stop_replica about {0: 1} alive {} endpoints {}] → []
     partition[0][1].context.gone: {} → {2}
+controller_reads_state(broker=1, partition=0)
+    partition[0][1].context.read: none → 1
 controller_finds_it_removed(broker=1, replica=2, partition=0)
     partition[0][1].context.gone: {2} → {}
+    partition[0][1].context.read: 1 → none
     partition[0][1].context.batched: false → true
 controller_tells_removals(broker=1)
     cache[1].stage: removing_followers → notifying
-    cache[1][1].queue: [] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}]
+    cache[1][1].queue: [] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     partition[0][1].context.batched: true → false
 controller_notifies_brokers(broker=1)
     cache[1].stage: notifying → welcoming
-    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1}]
+    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}]
 older_epoch_is_refused(broker=1, sender=1, partition=0)
-    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1}] → [kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1}]
+    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}]
 controller_welcomes_brokers(broker=1)
     cache[1].stage: welcoming → instating
     cache[1].live: {1} → {1,2}
-    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1}] → [kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1}, kind update_metadata about {} alive {1,2}]
-    cache[1][2].queue: [] → [kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}]
+    cache[1][2].queue: [] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1}, kind update_metadata about {} alive {1}, kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1}, kind update_metadata about {} alive {1,2}]
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}]
     alive[1]: {1,2} → {1}
 controller_instates_replicas(broker=1)
     cache[1].stage: instating → electing
     cache[1].started: {2} → {}
-    cache[1][1].queue: [kind update_metadata about {} alive {1}, kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1}, kind update_metadata about {} alive {1,2}, kind update_metadata about {0: 1} alive {1,2}]
-    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
+    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
 controller_tells_elections(broker=1)
     cache[1].stage: electing → idle
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {} alive {1}, kind update_metadata about {} alive {1,2}, kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {} alive {1,2}, kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {} alive {1,2}, kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     alive[1]: {1} → {1,2}
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2}] → []
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → []
 broker_updates_metadata(broker=2, sender=1)
-    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     seen[2]: 0 → 1
     alive[2]: {} → {1,2}
     partition[0][2].known: none → 1
 broker_becomes_follower(broker=2, sender=1, partition=0)
-    cache[1][2].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][2].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     partition[0][2].replica.version: none → 1
     partition[0][2].replica.fetching: false → true
 broker_updates_metadata(broker=2, sender=1)
-    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2}] → []
+    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → []
 late_stop_replica_arrives(broker=2)
     late[2].held: true → false
     late[2].controller: 1 → 0

@@ -13,6 +13,7 @@ controller_tells_removals broker=1
 controller_tells_elections broker=1
 shutdown_request_arrives broker=1 subject=1
 controller_begins_shutdown broker=1 subject=1
+controller_reads_state broker=1 partition=0
 controller_moves_leader broker=1 leader=2 partition=0
 broker_updates_metadata broker=1 sender=1
 older_epoch_is_refused broker=1 sender=1 partition=0
@@ -45,12 +46,12 @@ controller_reads_context(broker=1)
     cache[1].reached: {} → {1,2}
 controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
-    cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2}]
-    cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2}]
+    cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
+    cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
 controller_restores_replicas(broker=1)
     cache[1].stage: restoring → burying
-    cache[1][1].queue: [kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
-    cache[1][2].queue: [kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 controller_tells_removals(broker=1)
     cache[1].stage: burying → electing
 controller_tells_elections(broker=1)
@@ -64,6 +65,8 @@ controller_begins_shutdown(broker=1, subject=1)
     cache[1].subject: none → 1
     cache[1].events: [kind controlled_shutdown subject 1] → []
     partition[0][1].context.due: false → true
+controller_reads_state(broker=1, partition=0)
+    partition[0][1].context.read: none → 0
 controller_moves_leader(broker=1, leader=2, partition=0)
     partition[0].version: 0 → 1
     partition[0][1].state.leader: none → 2
@@ -72,23 +75,24 @@ controller_moves_leader(broker=1, leader=2, partition=0)
     partition[0][1].state.controller: 0 → 1
     partition[0][1].context.version: 0 → 1
     partition[0][1].context.due: true → false
+    partition[0][1].context.read: 0 → none
     partition[0][1].context.batched: false → true
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     seen[1]: 0 → 1
 older_epoch_is_refused(broker=1, sender=1, partition=0)
-    cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind update_metadata about {0: 0} alive {1,2}]
+    cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2}] → []
+    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → []
 broker_updates_metadata(broker=2, sender=1)
-    cache[1][2].queue: [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     seen[2]: 0 → 1
 older_epoch_is_refused(broker=2, sender=1, partition=0)
-    cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}] → [kind update_metadata about {0: 0} alive {1,2}]
+    cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 controller_tells_moves(broker=1)
     cache[1].stage: moving → stopping
-    cache[1][1].queue: [] → [kind update_metadata about {0: 1} alive {1,2}]
-    cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2}] → [kind update_metadata about {0: 0} alive {1,2}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][1].queue: [] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
+    cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     partition[0][1].context.batched: true → false
 controller_stops_follower(broker=1)
     cache[1].stage: stopping → answering
@@ -97,16 +101,16 @@ controller_answers_shutdown(broker=1)
     cache[1].subject: 1 → none
     leaving[1]: asks → may_go
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2}] → []
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → []
     partition[0][1].known: 0 → 1
 broker_updates_metadata(broker=2, sender=1)
-    cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}] → [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
 broker_becomes_leader(broker=2, sender=1, partition=0)
-    cache[1][2].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][2].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     partition[0][2].replica.version: 0 → 1
     partition[0][2].replica.fetching: true → false
 broker_updates_metadata(broker=2, sender=1)
-    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2}] → []
+    cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → []
     partition[0][2].known: 0 → 1
-converges: broken — when nothing is under way, every live broker knows who lives, and of every partition the state that ZooKeeper has, and leads nothing of which another is registered as the leader
+converges: broken — when nothing is under way, every live broker knows who lives and where, and of every partition the state that ZooKeeper has, and leads nothing of which another is registered as the leader
     (belief[1] 1, cache[1].events.end 0, cache[1].stage idle, partition[0][0].state.leader 1, partition[0][1].replica.version 0, partition[0][1].state.leader 2, up {1,2}, zk.controller 1, zk.epoch 1, zk.registered {1,2})

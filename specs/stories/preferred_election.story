@@ -14,8 +14,10 @@ quietly controller_tells_elections broker=2
 # The session of broker 1 expires, broker 2 is elected, and broker 1 comes back.
 quietly session_expires broker=1
 quietly controller_sees_dead_brokers broker=2
+quietly controller_reads_state broker=2 partition=0
 quietly controller_elects_leader broker=2 leader=2 partition=0
 quietly controller_tells_elections broker=2
+quietly controller_reads_state broker=2 partition=0
 quietly controller_finds_it_removed broker=2 replica=1 partition=0
 quietly controller_tells_removals broker=2
 quietly broker_reconnects broker=1
@@ -35,6 +37,7 @@ controller_begins_preferred_election(broker=2)
     partition[0][2].context.due: false → true
 
 # It is not in the ISR yet: the election fails, and the request is deleted all the same.
+quietly controller_reads_state broker=2 partition=0
 refused controller_elects_preferred broker=2 leader=1 partition=0
 controller_cannot_elect_preferred broker=2 partition=0
 quietly controller_tells_preferred broker=2
@@ -44,6 +47,7 @@ refused controller_elects_preferred(broker=2, leader=1, partition=0)
     the replica is online, and in the ISR — false (partition[0][1].state.isr {2})
 controller_cannot_elect_preferred(broker=2, partition=0)
     partition[0][2].context.due: true → false
+    partition[0][2].context.read: 1 → none
 controller_deletes_preferred_request(broker=2)
     cache[2].stage: cleaning → idle
     cache[2].events: [] → [kind preferred_election subject none]
@@ -80,6 +84,7 @@ leader_expands_isr(leader=2, replica=1, partition=0)
 # Now the imbalance asks for it, and it leads.
 rebalance_timer_fires broker=2
 controller_begins_rebalance broker=2
+controller_reads_state broker=2 partition=0
 controller_elects_preferred broker=2 leader=1 partition=0
 controller_tells_preferred broker=2
 quietly broker_updates_metadata broker=1 sender=2
@@ -93,6 +98,8 @@ controller_begins_rebalance(broker=2)
     cache[2].stage: idle → rebalancing
     cache[2].events: [kind rebalance subject none] → []
     partition[0][2].context.due: false → true
+controller_reads_state(broker=2, partition=0)
+    partition[0][2].context.read: none → 2
 controller_elects_preferred(broker=2, leader=1, partition=0)
     partition[0].version: 2 → 3
     partition[0][3].state.leader: none → 1
@@ -101,14 +108,15 @@ controller_elects_preferred(broker=2, leader=1, partition=0)
     partition[0][3].state.controller: 0 → 1
     partition[0][2].context.version: 2 → 3
     partition[0][2].context.due: true → false
+    partition[0][2].context.read: 2 → none
     partition[0][2].context.batched: false → true
 controller_tells_preferred(broker=2)
     cache[2].stage: rebalancing → idle
-    cache[2][1].queue: [kind update_metadata about {0: 2} alive {1,2}] → [kind update_metadata about {0: 2} alive {1,2}, kind leader_and_isr about {0: 3} alive {}, kind update_metadata about {0: 3} alive {1,2}]
-    cache[2][2].queue: [kind update_metadata about {0: 2} alive {1,2}] → [kind update_metadata about {0: 2} alive {1,2}, kind leader_and_isr about {0: 3} alive {}, kind update_metadata about {0: 3} alive {1,2}]
+    cache[2][1].queue: [kind update_metadata about {0: 2} alive {1,2} endpoints {}] → [kind update_metadata about {0: 2} alive {1,2} endpoints {}, kind leader_and_isr about {0: 3} alive {} endpoints {}, kind update_metadata about {0: 3} alive {1,2} endpoints {}]
+    cache[2][2].queue: [kind update_metadata about {0: 2} alive {1,2} endpoints {}] → [kind update_metadata about {0: 2} alive {1,2} endpoints {}, kind leader_and_isr about {0: 3} alive {} endpoints {}, kind update_metadata about {0: 3} alive {1,2} endpoints {}]
     partition[0][2].context.batched: true → false
 broker_becomes_leader(broker=1, sender=2, partition=0)
-    cache[2][1].queue: [kind leader_and_isr about {0: 3} alive {}, kind update_metadata about {0: 3} alive {1,2}] → [kind update_metadata about {0: 3} alive {1,2}]
+    cache[2][1].queue: [kind leader_and_isr about {0: 3} alive {} endpoints {}, kind update_metadata about {0: 3} alive {1,2} endpoints {}] → [kind update_metadata about {0: 3} alive {1,2} endpoints {}]
     partition[0][1].replica.version: 1 → 3
     partition[0][1].replica.fetching: true → false
 clean_election: holds

@@ -14,6 +14,7 @@ controller_tells_removals broker=1
 controller_tells_elections broker=1
 controller_resigns_and_goes_on broker=1
 controller_sees_dead_brokers broker=1
+controller_reads_state broker=1 partition=0
 controller_removes_replica broker=1 replica=2 partition=0
 check the_resigned_are_silent
 ----
@@ -39,10 +40,10 @@ session_expires(broker=2)
     spent.expiries: 1 → 2
 controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
-    cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2}]
+    cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
 controller_restores_replicas(broker=1)
     cache[1].stage: restoring → burying
-    cache[1][1].queue: [kind update_metadata about {} alive {1,2}] → [kind update_metadata about {} alive {1,2}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1,2}]
+    cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 controller_tells_removals(broker=1)
     cache[1].stage: burying → electing
 controller_tells_elections(broker=1)
@@ -55,6 +56,8 @@ controller_sees_dead_brokers(broker=1)
     cache[1].live: {1,2} → {1}
     cache[1].events: [kind broker_change subject none] → []
     partition[0][1].context.gone: {} → {2}
+controller_reads_state(broker=1, partition=0)
+    partition[0][1].context.read: none → 0
 controller_removes_replica(broker=1, replica=2, partition=0)
     partition[0].version: 0 → 1
     partition[0][1].state.leader: none → 1
@@ -63,5 +66,6 @@ controller_removes_replica(broker=1, replica=2, partition=0)
     partition[0][1].state.controller: 0 → 1
     partition[0][1].context.version: 0 → 1
     partition[0][1].context.gone: {2} → {}
+    partition[0][1].context.read: 0 → none
     partition[0][1].context.batched: false → true
-the_resigned_are_silent: broken by step 12 — a broker that has resigned as the controller writes no state
+the_resigned_are_silent: broken by step 13 — a broker that has resigned as the controller writes no state

@@ -13,6 +13,7 @@ quietly controller_tells_elections broker=1
 quietly session_expires broker=2
 quietly broker_crashes broker=2
 quietly controller_sees_dead_brokers broker=1
+quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0
 quietly controller_tells_removals broker=1
 quietly controller_notifies_brokers broker=1
@@ -40,10 +41,10 @@ quietly broker_updates_metadata broker=2 sender=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=1 sender=1
 ----
-cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2}, kind update_metadata about {0: 1} alive {1,2}]
-cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2}, kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}]
+cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
+cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
 broker_becomes_follower(broker=2, sender=1, partition=0)
-    cache[1][2].queue: [kind leader_and_isr about {0: 1} alive {}, kind update_metadata about {0: 1} alive {1,2}] → [kind update_metadata about {0: 1} alive {1,2}]
+    cache[1][2].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     partition[0][2].replica.version: none → 1
     partition[0][2].replica.fetching: false → true
 
@@ -68,8 +69,8 @@ broker_reports_isr_change(broker=1, partition=0)
     partition[0].noted: false → true
     partition[0][1].replica.unreported: true → false
 controller_reads_isr_changes(broker=1)
-    cache[1][1].queue: [] → [kind update_metadata about {0: 2} alive {1,2}]
-    cache[1][2].queue: [] → [kind update_metadata about {0: 2} alive {1,2}]
+    cache[1][1].queue: [] → [kind update_metadata about {0: 2} alive {1,2} endpoints {}]
+    cache[1][2].queue: [] → [kind update_metadata about {0: 2} alive {1,2} endpoints {}]
     partition[0].noted: true → false
     partition[0][1].context.version: 1 → 2
 
@@ -79,7 +80,7 @@ check converges
 check no_wedge
 ----
 broker_updates_metadata(broker=2, sender=1)
-    cache[1][2].queue: [kind update_metadata about {0: 2} alive {1,2}] → []
+    cache[1][2].queue: [kind update_metadata about {0: 2} alive {1,2} endpoints {}] → []
     partition[0][2].known: 1 → 2
 converges: holds
 no_wedge: holds

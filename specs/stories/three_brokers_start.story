@@ -24,14 +24,16 @@ controller_reads_context(broker=1)
 # for the partitions of brokers 2 and 3, and sends nothing.
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
+quietly controller_reads_state broker=1 partition=1
 quietly controller_finds_no_leader broker=1 partition=1
+quietly controller_reads_state broker=1 partition=2
 quietly controller_finds_no_leader broker=1 partition=2
 controller_tells_elections broker=1
 show cache[1].queue
 ----
 controller_tells_elections(broker=1)
     cache[1].stage: electing → idle
-cache[1][1].queue: [kind update_metadata about {0: 0,1: 0,2: 0} alive {1}, kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1}]
+cache[1][1].queue: [kind update_metadata about {0: 0,1: 0,2: 0} alive {1} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1} endpoints {}]
 cache[1][2].queue: []
 cache[1][3].queue: []
 
@@ -40,7 +42,7 @@ broker_becomes_leader broker=1 sender=1 partition=0
 quietly broker_updates_metadata broker=1 sender=1
 ----
 broker_becomes_leader(broker=1, sender=1, partition=0)
-    cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {}, kind update_metadata about {0: 0} alive {1}] → [kind update_metadata about {0: 0} alive {1}]
+    cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1} endpoints {}] → [kind update_metadata about {0: 0} alive {1} endpoints {}]
     partition[0][1].replica.version: none → 0
 
 # Broker 2 joins.
@@ -48,11 +50,15 @@ quietly broker_starts broker=2
 quietly controller_sees_new_brokers broker=1
 quietly controller_welcomes_brokers broker=1
 quietly controller_instates_replicas broker=1
+controller_reads_state broker=1 partition=1
 controller_elects_leader broker=1 leader=2 partition=1
+quietly controller_reads_state broker=1 partition=2
 quietly controller_finds_no_leader broker=1 partition=2
 quietly controller_tells_elections broker=1
 show cache[1].queue
 ----
+controller_reads_state(broker=1, partition=1)
+    partition[1][1].context.read: none → 0
 controller_elects_leader(broker=1, leader=2, partition=1)
     partition[1].version: 0 → 1
     partition[1][1].state.leader: none → 2
@@ -62,9 +68,10 @@ controller_elects_leader(broker=1, leader=2, partition=1)
     partition[1][1].context.version: 0 → 1
     partition[1][1].context.offline: true → false
     partition[1][1].context.due: true → false
+    partition[1][1].context.read: 0 → none
     partition[1][1].context.batched: false → true
-cache[1][1].queue: [kind update_metadata about {0: 0,1: 0,2: 0} alive {1,2}, kind update_metadata about {1: 0} alive {1,2}, kind update_metadata about {1: 1} alive {1,2}]
-cache[1][2].queue: [kind update_metadata about {0: 0,1: 0,2: 0} alive {1,2}, kind leader_and_isr about {1: 0} alive {}, kind update_metadata about {1: 0} alive {1,2}, kind leader_and_isr about {1: 1} alive {}, kind update_metadata about {1: 1} alive {1,2}]
+cache[1][1].queue: [kind update_metadata about {0: 0,1: 0,2: 0} alive {1,2} endpoints {}, kind update_metadata about {1: 0} alive {1,2} endpoints {}, kind update_metadata about {1: 1} alive {1,2} endpoints {}]
+cache[1][2].queue: [kind update_metadata about {0: 0,1: 0,2: 0} alive {1,2} endpoints {}, kind leader_and_isr about {1: 0} alive {} endpoints {}, kind update_metadata about {1: 0} alive {1,2} endpoints {}, kind leader_and_isr about {1: 1} alive {} endpoints {}, kind update_metadata about {1: 1} alive {1,2} endpoints {}]
 cache[1][3].queue: []
 
 # The first LeaderAndIsr has the old epoch, which a broker that knows none obeys; the second the new.
@@ -78,10 +85,10 @@ broker_becomes_leader broker=2 sender=1 partition=1
 quietly broker_updates_metadata broker=2 sender=1
 ----
 broker_becomes_leader(broker=2, sender=1, partition=1)
-    cache[1][2].queue: [kind leader_and_isr about {1: 0} alive {}, kind update_metadata about {1: 0} alive {1,2}, kind leader_and_isr about {1: 1} alive {}, kind update_metadata about {1: 1} alive {1,2}] → [kind update_metadata about {1: 0} alive {1,2}, kind leader_and_isr about {1: 1} alive {}, kind update_metadata about {1: 1} alive {1,2}]
+    cache[1][2].queue: [kind leader_and_isr about {1: 0} alive {} endpoints {}, kind update_metadata about {1: 0} alive {1,2} endpoints {}, kind leader_and_isr about {1: 1} alive {} endpoints {}, kind update_metadata about {1: 1} alive {1,2} endpoints {}] → [kind update_metadata about {1: 0} alive {1,2} endpoints {}, kind leader_and_isr about {1: 1} alive {} endpoints {}, kind update_metadata about {1: 1} alive {1,2} endpoints {}]
     partition[1][2].replica.version: none → 0
 broker_becomes_leader(broker=2, sender=1, partition=1)
-    cache[1][2].queue: [kind leader_and_isr about {1: 1} alive {}, kind update_metadata about {1: 1} alive {1,2}] → [kind update_metadata about {1: 1} alive {1,2}]
+    cache[1][2].queue: [kind leader_and_isr about {1: 1} alive {} endpoints {}, kind update_metadata about {1: 1} alive {1,2} endpoints {}] → [kind update_metadata about {1: 1} alive {1,2} endpoints {}]
     partition[1][2].replica.version: 0 → 1
 
 # Broker 3 joins: the same for it, and three UpdateMetadata for the two that are there.
@@ -89,13 +96,14 @@ quietly broker_starts broker=3
 quietly controller_sees_new_brokers broker=1
 quietly controller_welcomes_brokers broker=1
 quietly controller_instates_replicas broker=1
+quietly controller_reads_state broker=1 partition=2
 quietly controller_elects_leader broker=1 leader=3 partition=2
 quietly controller_tells_elections broker=1
 show cache[1].queue
 ----
-cache[1][1].queue: [kind update_metadata about {0: 0,1: 1,2: 0} alive {1,2,3}, kind update_metadata about {2: 0} alive {1,2,3}, kind update_metadata about {2: 1} alive {1,2,3}]
-cache[1][2].queue: [kind update_metadata about {0: 0,1: 1,2: 0} alive {1,2,3}, kind update_metadata about {2: 0} alive {1,2,3}, kind update_metadata about {2: 1} alive {1,2,3}]
-cache[1][3].queue: [kind update_metadata about {0: 0,1: 1,2: 0} alive {1,2,3}, kind leader_and_isr about {2: 0} alive {}, kind update_metadata about {2: 0} alive {1,2,3}, kind leader_and_isr about {2: 1} alive {}, kind update_metadata about {2: 1} alive {1,2,3}]
+cache[1][1].queue: [kind update_metadata about {0: 0,1: 1,2: 0} alive {1,2,3} endpoints {}, kind update_metadata about {2: 0} alive {1,2,3} endpoints {}, kind update_metadata about {2: 1} alive {1,2,3} endpoints {}]
+cache[1][2].queue: [kind update_metadata about {0: 0,1: 1,2: 0} alive {1,2,3} endpoints {}, kind update_metadata about {2: 0} alive {1,2,3} endpoints {}, kind update_metadata about {2: 1} alive {1,2,3} endpoints {}]
+cache[1][3].queue: [kind update_metadata about {0: 0,1: 1,2: 0} alive {1,2,3} endpoints {}, kind leader_and_isr about {2: 0} alive {} endpoints {}, kind update_metadata about {2: 0} alive {1,2,3} endpoints {}, kind leader_and_isr about {2: 1} alive {} endpoints {}, kind update_metadata about {2: 1} alive {1,2,3} endpoints {}]
 
 # All of it arrives, and everybody knows everything.
 quietly broker_updates_metadata broker=1 sender=1

@@ -55,6 +55,7 @@ quietly controller_sees_dead_brokers broker=1
 quietly broker_reconnects broker=2
 quietly session_expires broker=2
 refused controller_finds_brokers_unchanged broker=1
+quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0
 quietly controller_tells_removals broker=1
 quietly controller_notifies_brokers broker=1
@@ -92,6 +93,7 @@ def test_one_event_takes_up_who_is_new_who_bounced_and_who_died_and_nothing_in_b
         """\
 quietly session_expires broker=2
 quietly controller_sees_dead_brokers broker=1
+quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0
 quietly controller_tells_removals broker=1
 quietly controller_notifies_brokers broker=1
@@ -133,6 +135,7 @@ quietly broker_asks_to_go broker=2
 quietly session_expires broker=2
 quietly controller_sees_dead_brokers broker=1
 quietly broker_reconnects broker=2
+quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0
 quietly controller_tells_removals broker=1
 quietly controller_notifies_brokers broker=1

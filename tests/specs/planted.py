@@ -58,6 +58,9 @@ ANOTHER_LEADS = ("broker_becomes_leader", "the request names the broker the lead
 ANY_ISR = ("controller_elects_leader", "the new ISR is part of the registered one")
 ONE_TERM = {"epoch": 1, "versions": 1}
 ONE_FAILOVER = {"expiries": 1, "controllers": 1, "versions": 2, "lingering": 0}
+ONE_LOSS = {
+    "expiries": 1, "controllers": 2, "versions": 3, "epoch": 3, "crashes": 0, "lingering": 0,
+}  # fmt: skip
 NO_FAULT = {**ONE_FAILOVER, "crashes": 0, "expiries": 0}
 ANYBODY = ("controller_elects_leader", "the replica is live, and in the ISR")
 STILL_THERE = (
@@ -240,28 +243,45 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("replication", "an_old_fetch_is_in_flight"): (Bug(None, bounds=ONE_TERM),),
     ("cluster", "converges"): (
         Bug(
-            24, without=("leaving_leader_is_told",), bounds={**NO_FAULT, "shutdowns": 1}, plain=True
+            25, without=("leaving_leader_is_told",), bounds={**NO_FAULT, "shutdowns": 1}, plain=True
         ),
         Bug(15, without=("bounces_seen",), bounds=ONE_FAILOVER, plain=True),
+        Bug(
+            15,
+            without=("broker_data_watched",),
+            bounds={**NO_FAULT, "endpoints": 1},
+            plain=True,
+        ),
     ),
     ("cluster", "no_wedge"): (
         Bug(14, without=("metadata_first",), bounds=ONE_FAILOVER, plain=True),
         Bug(15, without=("bounces_seen",), bounds=ONE_FAILOVER, plain=True),
         Bug(
-            28,
+            30,
             without=("shutdown_fenced",),
             bounds={**ONE_FAILOVER, "versions": 3, "shutdowns": 1},
+        ),
+    ),
+    ("cluster", "partitions_get_leaders"): (
+        Bug(17, unfair=("controller_elects_leader",), bounds=ONE_LOSS, plain=True),
+    ),
+    ("cluster", "the_cluster_comes_to_rest"): (
+        Bug(
+            8,
+            unfair=("broker_updates_metadata",),
+            bounds={**NO_FAULT, "controllers": 2, "queue": 6},
+            plain=True,
         ),
     ),
     ("cluster", "no_event_is_missed"): (
         Bug(14, dropped=(STILL_THERE,), bounds=ONE_FAILOVER, plain=True),
     ),
-    ("cluster", "dead_leaders_are_noticed"): (Bug(22, without=("dead_replicas_taken_offline",)),),
+    ("cluster", "dead_leaders_are_noticed"): (Bug(24, without=("dead_replicas_taken_offline",)),),
     ("cluster", "leader_unique"): (Bug(34, dropped=(BLIND,), bounds={"versions": 4, "epoch": 3}),),
     ("cluster", "clean_election"): (
-        Bug(11, dropped=(ANYBODY,), plain=True),
+        Bug(12, dropped=(ANYBODY,), plain=True),
         Bug(
-            25,
+            28,
             without=("preferred_needs_isr",),
             bounds={**ONE_FAILOVER, "versions": 3, "epoch": 3, "requests": 1},
             plain=True,
@@ -271,26 +291,27 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(
             14,
             dropped=(("leader_expands_isr", "the replica has all that was committed"),),
+            bounds=ONE_FAILOVER,
             plain=True,
         ),
     ),
-    ("cluster", "no_message_loss"): (Bug(17, dropped=(ANYBODY,), plain=True),),
+    ("cluster", "no_message_loss"): (Bug(28, dropped=(ANYBODY,), bounds=ONE_FAILOVER, plain=True),),
     ("cluster", "registrations_last"): (
         Bug(4, without=("node_owner_checked",), bounds={**NO_FAULT, "lingering": 1}, plain=True),
     ),
     ("cluster", "the_resigned_are_silent"): (
         Bug(
-            13,
+            14,
             without=("events_dropped",),
             bounds={"crashes": 0, "expiries": 2, "versions": 2, "lingering": 0},
             plain=True,
         ),
     ),
-    ("cluster", "single_writer"): (Bug(11, without=("zk_writes_fenced",), plain=True),),
-    ("cluster", "epochs_never_fall"): (Bug(10, dropped=(BLIND,), bounds=ONE_FAILOVER, plain=True),),
+    ("cluster", "single_writer"): (Bug(12, without=("zk_writes_fenced",), plain=True),),
+    ("cluster", "epochs_never_fall"): (Bug(11, dropped=(BLIND,), bounds=ONE_FAILOVER, plain=True),),
     ("cluster", "the_dead_stay_out"): (
         Bug(
-            21,
+            22,
             without=("isr_takes_the_living",),
             bounds={**ONE_FAILOVER, "crashes": 0},
             plain=True,

@@ -23,11 +23,11 @@ STEPS = {
     "KAFKA-6082": 10, "KAFKA-1188": 21, "KAFKA-1382": 8, "KAFKA-428": 13, "KIP-497": 9,
     "KAFKA-708": 9, "KAFKA-9307": 8, "KAFKA-13407": 3, "KIP-966": 9, "unclean-election": 12,
     "KAFKA-12686": 10,
-    "KAFKA-4443": 13, "KIP-380-c": 14, "KAFKA-14140": 20, "KAFKA-2729": 22, "KAFKA-3143": 21,
+    "KAFKA-4443": 13, "KIP-380-c": 14, "KAFKA-14140": 21, "KAFKA-2729": 23, "KAFKA-3143": 23,
     "KAFKA-1681": 7, "KIP-516": 32, "KAFKA-6612": 12,
     "KAFKA-1097": 19, "KAFKA-9672": 11, "KAFKA-5310": 12, "KAFKA-6193": 6, "KAFKA-4214": 12,
     "KAFKA-9212": 10,
-    "KAFKA-4447": 12, "KIP-380-a": 41, "KIP-380-d": 28, "KAFKA-1387": 3, "KAFKA-7482": 23,
+    "KAFKA-4447": 13, "KIP-380-a": 43, "KIP-380-d": 29, "KAFKA-1387": 3, "KAFKA-7482": 24,
     "KIP-279": 22, "KAFKA-7415": 23, "KAFKA-7128": 18, "KAFKA-7786": 13, "KIP-380": 18,
 }  # fmt: skip
 """Entry -> steps of its shortest run."""

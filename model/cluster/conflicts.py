@@ -1,0 +1,73 @@
+"""A state is read, and written under the condition that it is as it was read; else all that again.
+
+Source: PartitionStateMachine.doElectLeaderForPartitions, KafkaZkClient.updateLeaderAndIsr,
+ReplicaStateMachine.doRemoveReplicasFromIsr (2.3)
+"""
+
+from model.cluster.elections import OFFLINE, as_read, require_read
+from model.cluster.preferred import PREFERRED
+from model.cluster.replicas import takes_offline
+from model.cluster.shutdown import MOVES
+from model.cluster.thread import require_acting, require_writing
+from model.language import all_of, any_of, is_none, not_, require, some, transition
+from model.protocol.office import require_office
+from model.protocol.state import BROKERS
+
+KINDS = (OFFLINE, MOVES, PREFERRED)
+
+
+def is_to_write(now, broker):
+    """The event thread elects or removes, and is not done with the partition."""
+    stage, mine = now.cache[broker].stage, now.context[broker]
+    return any_of(
+        all_of(mine.due, any_of(*(kind.is_on(stage) for kind in KINDS))),
+        all_of(not_(mine.gone.is_empty()), takes_offline(stage)))
+
+
+def would_write(now, broker):
+    """By what it read there is a leader to write, or a replica to take out of the ISR."""
+    stage, mine = now.cache[broker].stage, now.context[broker]
+    return any_of(
+        *(all_of(mine.due, kind.is_on(stage), kind.choice(now, broker).exists) for kind in KINDS),
+        all_of(takes_offline(stage), some(BROKERS, lambda one: all_of(
+            mine.gone.has(one), as_read(now, broker).isr.has(one)))))
+
+
+@transition(broker=BROKERS)
+def controller_reads_state(now, new, broker):
+    """It reads the partition's state, and its zkVersion."""
+    require_office(now, broker)
+    require(is_to_write(now, broker),               "it is about to write the state")
+    require(is_none(now.context[broker].read),      "it has not read the state yet")
+
+    new.context[broker].read = now.version
+
+
+@transition(broker=BROKERS)
+def controller_write_conflicts(now, new, broker):
+    """BADVERSION: the leader has changed the ISR meanwhile, or a controller the leader. It reads,
+    elects and writes once more."""
+    require_writing(now, broker)
+    require(is_to_write(now, broker),               "it is about to write the state")
+    require_read(now, broker)
+    require(now.context[broker].read != now.version, "the state is not as it was read")
+    require(as_read(now, broker).controller <= now.belief[broker],
+                                                    "no newer controller has written the state")
+    require(would_write(now, broker),               "there is something to write")
+
+    new.context[broker].read = None
+
+
+@transition(broker=BROKERS)
+def controller_finds_a_newer_controller(now, new, broker):
+    """The state names a newer controller epoch: the partition is left as it is.
+
+    Kafka: StateChangeFailedException, "aborted ... another controller"
+    """
+    require_acting(now, broker)
+    require(is_to_write(now, broker),               "it is about to write the state")
+    require_read(now, broker)
+    require(as_read(now, broker).controller > now.belief[broker],
+                                                    "a newer controller has written the state")
+
+    new.context[broker] = now.context[broker].but(due=False, gone=[], read=None)

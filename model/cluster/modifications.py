@@ -1,0 +1,56 @@
+"""A broker's endpoints change while it runs, and every broker is to hear of that.
+
+Source: KafkaController.processBrokerModification, onBrokerUpdate (1.1, KIP-226)
+"""
+
+from model.cluster.batch import live_brokers
+from model.cluster.events import notified, require_next, taken
+from model.language import all_of, lam, not_, require, transition, version, when
+from model.protocol.office import require_office
+from model.protocol.state import BROKERS
+
+MODIFIED = "a BrokerModifications of the broker is next in its queue"
+
+
+@transition(broker=BROKERS)
+def broker_changes_endpoints(now, new, broker):
+    """A broker writes other listeners into its own node; who watches its data hears of it."""
+    require(now.up.has(broker),                     "the process runs")
+    require(now.zk.registered.has(broker),          "it is registered")
+    require(not_(now.zk.outlived.has(broker)),      "its node is that of its session")
+
+    new.zk.endpoints[broker] = now.zk.endpoints[broker] + 1
+    if version.broker_data_watched:
+        new.cache = notified(now, "broker_modification", subject=broker)
+
+
+def is_elsewhere(now, broker, subject):
+    """The broker is there, known, and not where the controller takes it to be."""
+    cache = now.cache[broker]
+    return all_of(now.zk.registered.has(subject), cache.live.has(subject),
+                  now.zk.endpoints[subject] != cache.endpoints[subject])
+
+
+@transition(broker=BROKERS, subject=BROKERS)
+def controller_reads_endpoints(now, new, broker, subject):
+    """It reads the node's data, which sets the watch again, and sends UpdateMetadata to all."""
+    cache = now.cache[broker]
+    require_office(now, broker)
+    require_next(now, broker, "broker_modification", MODIFIED, subject)
+    require(is_elsewhere(now, broker, subject),     "the broker's endpoints are others by now")
+
+    endpoints = lam(BROKERS, lambda one: when(
+        one == subject, now.zk.endpoints[one], cache.endpoints[one]))
+    new.cache[broker] = taken(cache).but(
+        endpoints=endpoints, queue=live_brokers(now, broker, endpoints=endpoints))
+
+
+@transition(broker=BROKERS, subject=BROKERS)
+def controller_finds_endpoints_unchanged(now, new, broker, subject):
+    """The broker is away, or was read with another event."""
+    require_office(now, broker)
+    require_next(now, broker, "broker_modification", MODIFIED, subject)
+    require(not_(is_elsewhere(now, broker, subject)),
+                                                    "the broker is gone, or is where it was")
+
+    new.cache[broker] = taken(now.cache[broker])

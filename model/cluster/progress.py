@@ -1,0 +1,78 @@
+"""What comes in the end, if nobody is kept from what he can do: leaders, and rest.
+
+Fair is what controllers and brokers do of themselves, and requests that arrive; a fault need not
+happen, nor a new listener, nor anything that people or timers do. A run that meets a limit of the
+instance (no epoch, version or place in a queue is left) is not judged.
+"""
+
+from model.cluster.claims import current, everywhere, is_live, is_settled, stays
+from model.cluster.data import leads
+from model.language import all_of, any_of, eventually, every, implies, limit, not_, some
+from model.protocol.state import BROKERS
+
+OFFICE_STEPS = (
+    "broker_becomes_controller", "broker_learns_it_won", "broker_finds_it_moved",
+    "controller_resigns", "controller_is_still_in_office", "controller_is_fenced")
+SESSION_STEPS = (
+    "broker_starts", "broker_reconnects", "node_of_an_ended_session_goes")
+THREAD_STEPS = (
+    "controller_reads_context", "controller_announces_brokers", "controller_restores_replicas",
+    "controller_reads_state", "controller_write_conflicts", "controller_finds_a_newer_controller",
+    "controller_elects_leader", "controller_finds_no_leader", "controller_tells_elections",
+    "controller_removes_replica", "controller_finds_it_removed", "controller_tells_removals",
+    "controller_sees_new_brokers", "controller_sees_dead_brokers",
+    "controller_sees_bounced_brokers", "controller_finds_brokers_unchanged",
+    "controller_notifies_brokers", "controller_welcomes_brokers", "controller_instates_replicas",
+    "broker_reports_isr_change", "controller_reads_isr_changes", "controller_finds_no_isr_change",
+    "controller_reads_endpoints", "controller_finds_endpoints_unchanged",
+    "shutdown_request_arrives", "controller_begins_shutdown", "controller_refuses_shutdown",
+    "controller_moves_leader", "controller_finds_no_successor", "controller_tells_moves",
+    "controller_stops_follower", "controller_answers_shutdown", "broker_stops",
+    "controller_begins_preferred_election", "controller_finds_no_request",
+    "controller_begins_rebalance", "controller_finds_balance", "controller_elects_preferred",
+    "controller_cannot_elect_preferred", "controller_tells_preferred",
+    "controller_deletes_preferred_request")
+BROKER_STEPS = (
+    "broker_becomes_leader", "broker_becomes_follower", "broker_knows_no_such_leader",
+    "older_epoch_is_refused", "older_controller_is_refused", "broker_updates_metadata",
+    "broker_stops_fetching", "late_stop_replica_arrives")
+
+FAIR = (*OFFICE_STEPS, *SESSION_STEPS, *THREAD_STEPS, *BROKER_STEPS)
+
+
+def faults_are_over(now):
+    """Who is registered runs, under a session that goes on; who runs is not to be stopped."""
+    return all_of(
+        now.up == now.zk.registered, now.zk.outlived.is_empty(),
+        every(BROKERS, lambda one: now.leaving[one] == "stays"))
+
+
+def meets_a_limit(now):
+    return any_of(
+        now.zk.epoch == limit("controllers"),
+        not_(everywhere(now, lambda own: all_of(
+            own.version < limit("versions"), current(own).epoch < limit("epoch")))),
+        some(BROKERS, lambda one: some(BROKERS, lambda other:
+            now.cache[one].queue[other].end == limit("queue"))),
+        some(BROKERS, lambda one: now.cache[one].events.end == limit("events")))
+
+
+@eventually("once faults are over, a partition of whose ISR a member lives has a live leader that "
+            "takes itself for one",
+            fair=FAIR)
+def partitions_get_leaders(now):
+    return any_of(
+        not_(faults_are_over(now)), meets_a_limit(now),
+        everywhere(now, lambda own: implies(
+            some(BROKERS, lambda member: all_of(
+                current(own).isr.has(member), stays(now, member))),
+            some(BROKERS, lambda leader: all_of(
+                current(own).leader == leader, is_live(now, leader), leads(own, leader))))))
+
+
+@eventually("once faults are over, nothing is left to be done or to arrive", fair=FAIR)
+def the_cluster_comes_to_rest(now):
+    return any_of(not_(faults_are_over(now)), meets_a_limit(now), is_settled(now))
+
+
+PROGRESS = (partitions_get_leaders, the_cluster_comes_to_rest)
