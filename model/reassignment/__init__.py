@@ -26,6 +26,7 @@ from model.reassignment.administrator import (
     topic_is_created,
 )
 from model.reassignment.claims import CLAIMS
+from model.reassignment.conduct import CONDUCT
 from model.reassignment.controller import (
     controller_adopts_target,
     controller_assigns_both,
@@ -150,7 +151,7 @@ SYSTEM = System(
         leader_fails_over_stranger,
         leader_expands_isr, leader_expand_is_unheard, leader_expand_is_refused,
         leader_reads_its_write_back, leader_reads_another_write_back),
-    claims=(*CLAIMS, *PROGRESS),
+    claims=(*CLAIMS, *CONDUCT, *PROGRESS),
     versions=presets(_SWITCHES),
     default_version="2.3",
     bounds={

@@ -213,6 +213,7 @@ def controller_finds_no_target_to_lead(now, new, broker):
 
 
 def require_leaver(now, broker, replica):
+    # redundant "the broker believes it is the controller", because nobody else has a task.
     require_office(now, broker)
     require(is_at(now, broker, "leaving", "replacing"), "old replicas are to go offline")
     require(now.cache[broker].leaving.has(replica), "the replica is one of them")

@@ -55,6 +55,7 @@ def drops_request(now, broker):
 
 
 def require_task(now, broker, name, about):
+    # redundant "the broker believes it is the controller", because nobody else has a task.
     require_office(now, broker)
     require(now.cache[broker].task == name,         about)
 
@@ -153,6 +154,7 @@ def controller_write_conflicts(now, new, broker):
 
     Kafka: BADVERSION, the retry in ZkPartitionStateMachine and ZkReplicaStateMachine (2.3)
     """
+    # redundant "the broker believes it is the controller", because nobody else has a task.
     require_office(now, broker)
     require(is_conditional(now, broker),            "it is about to write the partition's state")
     require_fence(now, broker)
@@ -179,6 +181,7 @@ def controller_write_is_fenced(now, new, broker):
 def require_unheard(now, broker, *names):
     """ZooKeeper executes a write, and the answer is lost: the client sends it again, which finds
     another version, and the controller takes its own write for another's."""
+    # redundant "the broker believes it is the controller", because nobody else has a task.
     require_office(now, broker)
     require(is_at(now, broker, *names),             "it is about to write the partition's state")
     require_current(now, broker)

@@ -63,6 +63,22 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
     "clients_know_the_epoch": (
         {"depth": 11, "without": ("epoch_noted_when_raised",), "bounds": QUIET, "plain": True},
     ),
+    "tasks_are_of_controllers": (
+        {"depth": 4, "bounds": QUIET, "plain": True,
+         "dropped": (("controller_begins_move", "the broker believes it is the controller"),
+                     ("controller_begins_move", "it waits for events"))},
+    ),
+    "the_cut_off_stand_still": (
+        {"depth": 6, "dropped": (("controller_reads_cluster", "it has a ZooKeeper session"),),
+         "bounds": {"crashes": 0}, "plain": True},
+    ),
+    "the_deposed_write_nothing": (
+        {"depth": 10, "dropped": (("controller_assigns_both",
+                                   "the epoch that it won is the newest"),),
+         "bounds": {"crashes": 0}, "plain": True},
+    ),
+    "a_controller_is_cut_off": ({"depth": None, "bounds": QUIET, "plain": True},),
+    "a_deposed_controller_is_at_work": ({"depth": None, "bounds": QUIET, "plain": True},),
     "clients_find_the_leader": (
         {"depth": 6, "dropped": (("broker_updates_metadata", "UpdateMetadata is in flight"),),
          "bounds": LATE, "plain": True},
