@@ -109,6 +109,7 @@ def controller_repeats_the_state(now, new):
     """
     epoch, leader = now.zk.epoch, now.replica[now.zk.leader]
     require(now.zk.named,                           "a leader is registered")
+    # redundant because a leader in office may count on the registered ISR, too: it is current.
     require(leader.role == "down",                  "it was told of nothing since it started")
     # redundant because an office that nobody took yet is written anew by who takes it.
     require(leader.epoch == epoch,                  "it led in the registered epoch before")
@@ -129,6 +130,7 @@ def broker_leads_again(now, new, broker):
     """
     mine = now.replica[broker]
     request, office = now.request[mine.epoch], now.office[mine.epoch]
+    # redundant because a leader that forgets what it knows of the others does no harm.
     require(mine.role == "down",                    "it was told of nothing since it started")
     require(request.sent,                           "it was told of an epoch before")
     require(request.named,                          "its epoch has a leader")
