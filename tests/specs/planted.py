@@ -318,13 +318,13 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         ),
     ),
     ("cluster", "the_cluster_settles_after_an_election"): (
-        Bug(None, missing=("controller_tells_elections",), bounds=ONE_FAILOVER, plain=True),
+        Bug(None, missing=("controller_tells_elections",), bounds=ONE_FAILOVER),
     ),
     ("cluster", "a_partition_is_without_leader"): (
         Bug(None, missing=("controller_removes_replica",), bounds=ONE_FAILOVER),
     ),
     ("cluster", "zombies_overlap"): (
-        Bug(None, missing=("controller_elects_leader",), bounds=ONE_FAILOVER, plain=True),
+        Bug(None, missing=("controller_elects_leader",), bounds=ONE_FAILOVER),
     ),
     ("cluster", "a_second_leader_is_elected"): (
         Bug(None, missing=("controller_elects_leader",), bounds=ONE_FAILOVER, plain=True),
