@@ -5,19 +5,35 @@ from __future__ import annotations
 from model.language.sorts import BOOL
 from model.language.terms import Term
 
+LANES = 16
+"""States that one call of a function over lanes takes side by side."""
+
 
 class TermWriter:
     """Instructions of one function, in order, and the names of the values computed so far.
 
     `number` is the LLVM type of every value that is no Bool (those are i1). A layout gives `cell`.
+    With several `lanes` every value is a vector: that of one state in each lane.
     """
 
     number = "i32"
 
-    def __init__(self) -> None:
+    def __init__(self, lanes: int = 1) -> None:
+        self.lanes = lanes
         self.lines: list[str] = []
         self.names: dict[Term, str] = {}
         self._next = 0
+
+    def kind(self, scalar: str) -> str:
+        """The LLVM type of a value that is a `scalar` in every lane."""
+        return scalar if self.lanes == 1 else f"<{self.lanes} x {scalar}>"
+
+    def literal(self, scalar: str, value: int) -> str:
+        """The same number, 64 bits at most, in every lane."""
+        if self.lanes == 1:
+            return str(signed(value))
+        text = ("false", "true")[value] if scalar == "i1" else str(signed(value))
+        return f"splat ({scalar} {text})"
 
     def fresh(self) -> str:
         """A new name; LLVM names every value once."""
@@ -41,34 +57,41 @@ class TermWriter:
     def value(self, term: Term) -> str:
         """An operand: a literal, or the name of a value computed before or now."""
         if term.op == "const":
-            return str(int(term.args[0]))
+            return self.literal("i1" if term.sort is BOOL else self.number, int(term.args[0]))
         found = self.names.get(term)
         if found is None:
             found = self.names[term] = self._compute(term)
         return found
 
+    def _kind_of(self, term: Term) -> str:
+        return self.kind("i1" if term.sort is BOOL else self.number)
+
     def _compute(self, term: Term) -> str:
         op, args = term.op, term.args
+        truth, number = self.kind("i1"), self.kind(self.number)
         match op:
             case "cell":
                 return self.cell(args[0], term.sort is BOOL)
             case "not":
-                return self.emit(f"xor i1 {self.value(args[0])}, 1")
+                return self.negated(self.value(args[0]))
             case "and" | "or":
-                return self.fold(op, [self.value(arg) for arg in args], "i1")
+                return self.fold(op, [self.value(arg) for arg in args], truth)
             case "ite":
-                kind = "i1" if term.args[1].sort is BOOL else self.number
+                kind = self._kind_of(args[1])
                 condition, then, other = (self.value(arg) for arg in args)
-                return self.emit(f"select i1 {condition}, {kind} {then}, {kind} {other}")
+                return self.emit(f"select {truth} {condition}, {kind} {then}, {kind} {other}")
             case "add":
-                return self.emit(f"add {self.number} {self.value(args[0])}, {self.value(args[1])}")
+                return self.emit(f"add {number} {self.value(args[0])}, {self.value(args[1])}")
             case "total":
-                widened = [self.emit(f"zext i1 {self.value(arg)} to {self.number}") for arg in args]
-                return self.fold("add", widened, self.number)
+                widened = [self.emit(f"zext {truth} {self.value(arg)} to {number}") for arg in args]
+                return self.fold("add", widened, number)
         word = {"eq": "eq", "lt": "slt", "le": "sle"}[op]
-        kind = "i1" if args[0].sort is BOOL else self.number
         left, right = self.value(args[0]), self.value(args[1])
-        return self.emit(f"icmp {word} {kind} {left}, {right}")
+        return self.emit(f"icmp {word} {self._kind_of(args[0])} {left}, {right}")
+
+    def negated(self, truth: str) -> str:
+        """Not this."""
+        return self.emit(f"xor {self.kind('i1')} {truth}, {self.literal('i1', 1)}")
 
     def fold(self, op: str, operands: list[str], kind: str) -> str:
         """A balanced tree: short chains of dependence."""

@@ -13,7 +13,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from model.language.grounding import Grounded
-from model.language.llvm_terms import signed
+from model.language.llvm_terms import LANES
+from model.language.packed_terms import PackedWriter
 from model.language.packing import Packing, is_broker_like
 from model.language.sorts import Enumeration
 from model.language.system import RecordedSystem
@@ -23,6 +24,9 @@ MOST_BROKERS = 4
 """With n brokers n! orders are compiled."""
 
 Permutation = dict[int, int]
+
+WORD = f"<{LANES} x i64>"
+"""A word of the state in every lane."""
 
 
 # -- soundness ------------------------------------------------------------------------------
@@ -129,58 +133,53 @@ def renamed_codes(
 # -- the canonical state ----------------------------------------------------------------------
 
 
-class _Function:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._next = 0
-
-    def emit(self, text: str) -> str:
-        self._next += 1
-        name = f"%t{self._next}"
-        self.lines.append(f"  {name} = {text}")
-        return name
+class _Function(PackedWriter):
+    """Words of one state in every lane."""
 
     def masked(self, word: str, mask: int, shift: int) -> str:
         """Bits of a word, moved left (shift > 0) or right."""
-        bits = self.emit(f"and i64 {word}, {signed(mask)}")
+        bits = self.emit(f"and {WORD} {word}, {self.literal('i64', mask)}")
         if shift > 0:
-            return self.emit(f"shl i64 {bits}, {shift}")
-        return self.emit(f"lshr i64 {bits}, {-shift}") if shift else bits
+            return self.emit(f"shl {WORD} {bits}, {self.literal('i64', shift)}")
+        return self.emit(f"lshr {WORD} {bits}, {self.literal('i64', -shift)}") if shift else bits
 
 
 def canonical_text(packing: Packing) -> str:
-    """`canonical(state)`: replaces the state by the least of its orbit, in place."""
+    """`canonical(states, row)`: replaces `LANES` states by the least of their orbits, in place.
+
+    Word w of state n lies at `states[w * row + n]`.
+    """
     grounded = packing.grounded
-    made = _Function()
-    words = [f"%w{word}" for word in range(packing.words)]
-    for word, name in enumerate(words):
-        at = made.emit(f"getelementptr inbounds i64, ptr %s, i64 {word}")
-        made.lines.append(f"  {name} = load i64, ptr {at}")
-        made.lines.append(f"  store i64 -1, ptr %best{word}")
-    keys = _keys(packing, words, made)
+    made = _Function(packing, LANES)
+    allocated, places = [], []
+    for word, name in enumerate(made.words):
+        offset = made.emit(f"mul i64 %row, {word}")
+        places.append(made.emit(f"getelementptr inbounds i64, ptr %s, i64 {offset}"))
+        made.lines.append(f"  {name} = load {WORD}, ptr {places[-1]}, align 8")
+        allocated.append(f"  %best{word} = alloca {WORD}")
+        made.lines.append(f"  store {WORD} {made.literal('i64', -1)}, ptr %best{word}")
+    keys = _keys(packing, made)
     ordered = _ordered_pairs(keys, made)
     for number, names in enumerate(permutations(grounded)):
         sorted_by_key = [ordered[a, b] for a, b in _must_be_ordered(names, len(keys))]
-        consistent = "true"
-        for one in sorted_by_key:
-            consistent = one if consistent == "true" else made.emit(f"and i1 {consistent}, {one}")
-        made.lines.append(f"  br i1 {consistent}, label %p{number}, label %p{number}end")
-        made.lines.append(f"p{number}:")
-        _keep_if_less(_renamed_words(packing, words, names, made), made)
+        consistent = made.fold("and", [made.literal("i1", 1), *sorted_by_key], made.kind("i1"))
+        made.lines.append(
+            f"  br i1 {made.any_lane(consistent)}, label %p{number}, label %p{number}end"
+        )
+        made.label(f"p{number}")
+        _keep_if_less(_renamed_words(packing, names, made), consistent, made)
         made.lines.append(f"  br label %p{number}end")
-        made.lines.append(f"p{number}end:")
-    for word in range(packing.words):
-        at = made.emit(f"getelementptr inbounds i64, ptr %s, i64 {word}")
-        best = made.emit(f"load i64, ptr %best{word}")
-        made.lines.append(f"  store i64 {best}, ptr {at}")
-    allocated = [f"  %best{word} = alloca i64" for word in range(packing.words)]
+        made.label(f"p{number}end")
+    for word, place in enumerate(places):
+        best = made.emit(f"load {WORD}, ptr %best{word}")
+        made.lines.append(f"  store {WORD} {best}, ptr {place}, align 8")
     return "\n".join(
-        ["define i64 @canonical(ptr noalias nocapture %s) nounwind {", "entry:", *allocated,
-         *made.lines, "  ret i64 0", "}", ""]
+        ["define i64 @canonical(ptr noalias nocapture %s, i64 %row) nounwind {", "entry:",
+         *allocated, *made.lines, "  ret i64 0", "}", ""]
     )  # fmt: skip
 
 
-def _keys(packing: Packing, words: list[str], made: _Function) -> list[str]:
+def _keys(packing: Packing, made: _Function) -> list[str]:
     """What a broker's own block holds, as far as it fits a word: the same for renamed brokers."""
     keys: list[str] = []
     for block in packing.blocks:
@@ -188,13 +187,13 @@ def _keys(packing: Packing, words: list[str], made: _Function) -> list[str]:
         first = [packing.places[number] for number in block[: packing.first_part]]
         low = min(place.shift for place in first)
         width = max(place.shift + place.width for place in first) - low
-        keys.append(made.masked(words[first[0].word], ((1 << width) - 1) << low, -low))
+        keys.append(made.masked(made.words[first[0].word], ((1 << width) - 1) << low, -low))
     return keys
 
 
 def _ordered_pairs(keys: list[str], made: _Function) -> dict[tuple[int, int], str]:
     return {
-        (a, b): made.emit(f"icmp ule i64 {keys[a - 1]}, {keys[b - 1]}")
+        (a, b): made.emit(f"icmp ule {WORD} {keys[a - 1]}, {keys[b - 1]}")
         for a in range(1, len(keys) + 1)
         for b in range(1, len(keys) + 1)
         if a != b
@@ -208,13 +207,11 @@ def _must_be_ordered(names: Permutation, count: int) -> Iterator[tuple[int, int]
         yield back[position], back[position + 1]
 
 
-def _renamed_words(
-    packing: Packing, words: list[str], names: Permutation, made: _Function
-) -> list[str]:
+def _renamed_words(packing: Packing, names: Permutation, made: _Function) -> list[str]:
     """The words after a renaming; cells that move together are moved together."""
     grounded = packing.grounded
     moves: dict[tuple[int, int, int], int] = {}
-    parts: list[list[str]] = [[] for _ in words]
+    parts: list[list[str]] = [[] for _ in made.words]
     for number, place in sorted(packing.places.items()):
         target = packing.places[renamed_cell(grounded, number, names)]
         if is_broker_like(grounded.cells[number].field.sort):
@@ -223,16 +220,9 @@ def _renamed_words(
         key = (place.word, target.word, target.shift - place.shift)
         moves[key] = moves.get(key, 0) | place.mask << place.shift
     for (source, into, shift), mask in sorted(moves.items()):
-        parts[into].append(made.masked(words[source], mask, shift))
-    after = []
-    for part in parts:
-        while len(part) > 1:
-            part = [
-                made.emit(f"or i64 {one}, {other}")
-                for one, other in zip(part[::2], part[1::2], strict=False)
-            ] + (part[-1:] if len(part) % 2 else [])
-        after.append(part[0] if part else "0")
-    return after
+        parts[into].append(made.masked(made.words[source], mask, shift))
+    nothing = made.literal("i64", 0)
+    return [made.fold("or", part or [nothing], WORD) for part in parts]
 
 
 SLOT = 4
@@ -249,21 +239,23 @@ def _renamed_value(
     for code in domain:
         table |= (names[code] - place.low) << (SLOT * (code - place.low))
     value = made.masked(f"%w{place.word}", place.mask << place.shift, -place.shift)
-    amount = made.emit(f"shl i64 {value}, 2")
-    looked_up = made.emit(f"lshr i64 {signed(table)}, {amount}")
-    entry = made.emit(f"and i64 {looked_up}, {(1 << SLOT) - 1}")
-    return made.emit(f"shl i64 {entry}, {shift}") if shift else entry
+    amount = made.emit(f"shl {WORD} {value}, {made.literal('i64', 2)}")
+    looked_up = made.emit(f"lshr {WORD} {made.literal('i64', table)}, {amount}")
+    entry = made.emit(f"and {WORD} {looked_up}, {made.literal('i64', (1 << SLOT) - 1)}")
+    return made.emit(f"shl {WORD} {entry}, {made.literal('i64', shift)}") if shift else entry
 
 
-def _keep_if_less(candidate: list[str], made: _Function) -> None:
-    """Compare from the last word to the first, so that the first decides."""
-    best = [made.emit(f"load i64, ptr %best{word}") for word in range(len(candidate))]
-    less = "false"
+def _keep_if_less(candidate: list[str], consistent: str, made: _Function) -> None:
+    """In the lanes that it is for. Compare from the last word, so that the first decides."""
+    truth = made.kind("i1")
+    best = [made.emit(f"load {WORD}, ptr %best{word}") for word in range(len(candidate))]
+    less = made.literal("i1", 0)
     for one, other in reversed(list(zip(candidate, best, strict=True))):
-        below = made.emit(f"icmp ult i64 {one}, {other}")
-        equal = made.emit(f"icmp eq i64 {one}, {other}")
-        tied = made.emit(f"and i1 {equal}, {less}")
-        less = made.emit(f"or i1 {below}, {tied}")
+        below = made.emit(f"icmp ult {WORD} {one}, {other}")
+        equal = made.emit(f"icmp eq {WORD} {one}, {other}")
+        tied = made.emit(f"and {truth} {equal}, {less}")
+        less = made.emit(f"or {truth} {below}, {tied}")
+    chosen = made.emit(f"and {truth} {less}, {consistent}")
     for word, (one, other) in enumerate(zip(candidate, best, strict=True)):
-        kept = made.emit(f"select i1 {less}, i64 {one}, i64 {other}")
-        made.lines.append(f"  store i64 {kept}, ptr %best{word}")
+        kept = made.emit(f"select {truth} {chosen}, {WORD} {one}, {WORD} {other}")
+        made.lines.append(f"  store {WORD} {kept}, ptr %best{word}")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from model.language.grounding import Grounded
 from model.language.instances import Instance
 from model.language.llvm_terms import TermWriter
-from model.language.native_code import Impossible
+from model.language.native_expand import Impossible
 from model.language.sorts import BOOL
 from model.language.terms import FALSE
 

@@ -21,11 +21,11 @@ from specs.native.machine import cache_folder
 
 
 def sources_key(folder: Path) -> str:
-    """A hash of every file of a folder that declares loops, by name and text."""
+    """A hash of every file of a folder that declares loops or what they call, by name and text."""
     seen = hashlib.sha256()
     for path in sorted(folder.glob("*.py")):
         text = path.read_bytes()
-        if b"@njit" in text:
+        if b"@njit" in text or b"@intrinsic" in text:
             seen.update(path.name.encode() + b"\0" + text + b"\0")
     return seen.hexdigest()[:32]
 

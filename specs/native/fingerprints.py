@@ -19,13 +19,15 @@ from numba import njit
 
 from model.language.errors import ImpossibleValue, ProtocolError
 from model.language.grounding import Grounded
+from model.language.llvm_terms import LANES
 from model.language.properties import DEADLOCK
 from specs.exploration import Engine, Exploration, Report, Tally, settling_truths
 from specs.native import driver
-from specs.native.driver import _call_1, _call_2, _call_5, hash_of
+from specs.native.backwards import judge_all
 from specs.native.kernel import Kernel, kernel_of
 from specs.native.search import Options, Search, worker_for
 from specs.native.store import FIRST_TABLE, LOAD, SHARE, Words, free_memory
+from specs.native.table import AHEAD, ONE, ask_for_entry, hash_all, hash_of
 
 BATCH = 1 << 16
 
@@ -34,7 +36,7 @@ BATCH = 1 << 16
 def _find(table: Any, mask: Any, mark: Any) -> Any:
     slot = mark & mask
     while table[slot] != 0 and table[slot] != mark:
-        slot = (slot + driver.ONE) & mask
+        slot = (slot + ONE) & mask
     return slot
 
 
@@ -49,45 +51,37 @@ def _refill(old: Any, new: Any) -> Any:
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _run(
     words: Any, code: Any, here: Any, begin: Any, end: Any, there: Any, table: Any, room: Any,
-    fired: Any, refused: Any, pruned: Any, out: Any, counters: Any, opened: Any, wanted: Any,
+    tallies: Any, out: Any, hashes: Any, counters: Any, asked: Any,
 ) -> Any:  # fmt: skip
-    """Expands here[begin:end] into `there`; `code` has the addresses of the system's functions."""
-    expand, judge, judge_step, canonical, most = code
-    mask = np.uint64(table.size - 1)
-    base, target = here.ctypes.data, out.ctypes.data
-    tallies = (fired.ctypes.data, refused.ctypes.data, pruned.ctypes.data)
-    last, index = pruned.size - 1, begin
+    """Expands here[begin:end] into `there`, as long as there is room for a block and one call."""
+    mask, index = np.uint64(table.size - 1), begin
     settled = np.uint64(counters[driver.SETTLED])
     count = counters[driver.COUNT]
-    while index < end and count + most <= room:
-        cut, state = pruned[last], base + index * words * 8
-        found = _call_5(expand, (state, target, tallies[0], tallies[1], tallies[2]))
+    while index < end and count + out.shape[1] <= room:
+        index, found = driver.expand_block(words, code, here, index, end, tallies, out)
         if found < 0:
             counters[driver.ERROR] = found
             break
-        if found == 0 and pruned[last] == cut:
-            counters[driver.DEAD_ENDS] += 1
         counters[driver.GENERATED] += found
+        if asked[1] != 0:
+            settled |= driver.broken_steps(words, code, here, out, found) & asked[1]
+        driver.make_canonical(code, out, found)
+        hash_all(words, out, found, hashes)
+        before = count
         for number in range(found):
-            at = number * words
-            if opened[1] != 0:
-                truth = np.uint64(_call_2(judge_step, (state, target + at * 8)))
-                settled |= ~truth & opened[1]
-            if canonical != 0:
-                _call_1(canonical, (target + at * 8,))
-            mark = hash_of(words, out, at)
-            mark = driver.ONE if mark == 0 else mark  # 0 is *empty*
+            ahead = number + 2 * AHEAD
+            if ahead < found:
+                ask_for_entry(hashes[ahead], table, 0, mask)
+            mark = hashes[number]
+            mark = ONE if mark == 0 else mark  # 0 is *empty*
             slot = _find(table, mask, mark)
             if table[slot] != 0:
                 continue
             table[slot] = mark
             for word in range(words):
-                there[count * words + word] = out[at + word]
+                there[count * words + word] = out[word, number]
             count += 1
-            if opened[0] != 0:
-                truth = np.uint64(_call_1(judge, (target + at * 8,)))
-                settled |= ~(truth ^ wanted) & opened[0]
-        index += 1
+        settled |= driver.settled_by(words, code, there, before, count, asked)
     counters[driver.COUNT] = count
     counters[driver.SETTLED] = np.int64(settled)
     return index
@@ -131,6 +125,7 @@ class FingerprintSearch:
     memory_bytes: int
     report: Report
     count: int = 1
+    frontier: int = 1
     stopped: str | None = None
     levels: list[int] = field(default_factory=lambda: [1])
     settled: dict[str, int] = field(default_factory=dict)
@@ -145,18 +140,19 @@ class FingerprintSearch:
         }
         self.open |= self.about_steps
         self.table: Words = np.zeros(FIRST_TABLE, np.uint64)
-        self.here = kernel.packed(kernel.grounded.initial)
+        initial = kernel.packed(kernel.grounded.initial)
         if kernel.canonical:
-            driver.make_canonical(kernel.words, kernel.canonical, self.here, 0, 1)
+            driver.make_one_canonical(kernel.addresses, initial)
+        # The system's code reads several states at once, the last ones too.
+        self.here: Words = np.concatenate([initial, np.zeros(LANES * kernel.words, np.uint64)])
         self.there: Words = np.empty(0, np.uint64)
 
     def warm(self) -> None:
         """Loads the compiled loops on nothing at all, so that exploration is timed without them."""
         kernel, one, none = self.kernel, self.level, np.uint64(0)
-        code = (kernel.expand, kernel.judge, kernel.judge_step, kernel.canonical, kernel.most)
         _run(
-            kernel.words, code, self.here, 0, 0, self.here, self.table, 0, one.fired, one.refused,
-            one.pruned, one.out, one.counters, (none, none), none,
+            kernel.words, kernel.addresses, self.here, 0, 0, self.here, self.table, 0, one.tallies,
+            one.out, one.hashes, one.counters, (none, none, none),
         )  # fmt: skip
         _refill(self.table, self.table.copy())
 
@@ -167,12 +163,12 @@ class FingerprintSearch:
         mark = np.uint64(hash_of(kernel.words, self.here, 0) or 1)
         self.table[_find(self.table, np.uint64(self.table.size - 1), mark)] = mark
         marks = np.zeros(1, np.uint64)
-        driver.judge_all(
-            kernel.words, kernel.judge, self.here, 0, 1, marks,
+        judge_all(
+            kernel.words, kernel.addresses, self.here, 0, 1, marks,
             kernel.bits(self.open - self.about_steps), kernel.wanted,
         )  # fmt: skip
         self._settle(int(marks[0]))
-        while self.here.size and self.stopped is None:
+        while self.frontier and self.stopped is None:
             if self.stop_at in self.settled:
                 self.stopped = f"{self.stop_at} is settled"
                 return
@@ -192,22 +188,22 @@ class FingerprintSearch:
     def _next_level(self) -> None:
         kernel, words = self.kernel, self.kernel.words
         self.level = one = worker_for(kernel)
-        code = (kernel.expand, kernel.judge, kernel.judge_step, kernel.canonical, kernel.most)
-        opened = (
-            kernel.bits(self.open - self.about_steps), kernel.bits(self.open & self.about_steps)
-        )  # fmt: skip
-        self.there = np.empty((self.here.size // words * 2 + kernel.most + 1024) * words, np.uint64)
-        index, end = 0, self.here.size // words
+        asked = (
+            kernel.bits(self.open - self.about_steps),
+            kernel.bits(self.open & self.about_steps),
+            kernel.wanted,
+        )
+        index, end = 0, self.frontier
+        self.there = np.empty((2 * end + kernel.code.row + LANES) * words, np.uint64)
         while index < end:
             found = int(one.counters[driver.COUNT])
             self._make_room(found)
             if self.stopped is not None:
                 return
-            room = min(self.there.size // words, int(self.table.size * LOAD) - self.count)
+            room = min(self.there.size // words - LANES, int(self.table.size * LOAD) - self.count)
             index = _run(
-                words, code, self.here, index, min(end, index + BATCH), self.there, self.table,
-                room, one.fired, one.refused, one.pruned, one.out, one.counters, opened,
-                kernel.wanted,
+                words, kernel.addresses, self.here, index, min(end, index + BATCH), self.there,
+                self.table, room, one.tallies, one.out, one.hashes, one.counters, asked,
             )  # fmt: skip
             error = int(one.counters[driver.ERROR])
             if error:
@@ -217,14 +213,15 @@ class FingerprintSearch:
         self._take_over(one)
 
     def _make_room(self, found: int) -> None:
-        """For one more state's successors; stops where a limit forbids it."""
+        """For one more block of successors; stops where a limit forbids it."""
         kernel, words = self.kernel, self.kernel.words
         if self.count + found > (self.max_states or self.count + found):
             self.stopped = f"the bound of {self.max_states} states is reached"
             return
-        if (found + kernel.most) * words > self.there.size:
+        block = kernel.code.row
+        if (found + block + LANES) * words > self.there.size:
             self.there = np.concatenate([self.there, np.empty_like(self.there)])
-        if self.count + found + kernel.most > self.table.size * LOAD:
+        if self.count + found + block > int(self.table.size * LOAD):
             old, self.table = self.table, np.zeros(self.table.size * 2, np.uint64)
             _refill(old, self.table)
         if self.table.nbytes + self.here.nbytes + self.there.nbytes > self.memory_bytes:
@@ -236,15 +233,16 @@ class FingerprintSearch:
             self.stopped = f"the bound of {self.max_states} states is reached"
             return
         total = self.total
-        total.fired += one.fired
-        total.refused |= one.refused
-        total.pruned += one.pruned
+        fired, refused, pruned = total.tallies
+        for sum_, added in ((fired, one.tallies[0]), (pruned, one.tallies[2])):
+            sum_ += added
+        refused |= one.tallies[1]
+        refused[self.kernel.code.always_refused] = 1
         total.counters[driver.GENERATED] += one.counters[driver.GENERATED]
-        total.counters[driver.DEAD_ENDS] += one.counters[driver.DEAD_ENDS]
-        if total.counters[driver.DEAD_ENDS]:
+        if pruned[-1]:
             self.settled.setdefault(DEADLOCK, len(self.levels))
-        total.refused[self.kernel.code.always_refused] = 1
-        self.here = self.there[: found * self.kernel.words].copy()
+        self.here = self.there[: (found + LANES) * self.kernel.words].copy()
+        self.frontier = found
         self.count += found
         if found:
             self.levels.append(found)
@@ -265,14 +263,15 @@ class FingerprintSearch:
     def result(self, seconds: float, setup: float) -> Exploration:
         """What was found; nothing that was not found is more than unknown."""
         kernel, total = self.kernel, self.total
+        fired, refused, pruned = total.tallies
         tally = Tally(
             levels=self.levels,
             generated=int(total.counters[driver.GENERATED]),
-            fired=total.fired.tolist(),
-            refused=total.refused.tolist(),
+            fired=fired.tolist(),
+            refused=refused.tolist(),
             pruned={name: int(count) for name, count in
-                    zip(kernel.code.bounds, total.pruned, strict=False) if count},
-            dead_ends=int(total.counters[driver.DEAD_ENDS]),
+                    zip(kernel.code.bounds, pruned, strict=False) if count},
+            dead_ends=int(pruned[-1]),
             settled=dict(self.settled),
             stopped=self.stopped,
         )  # fmt: skip

@@ -12,7 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from specs.native.driver import LOWER, _call_1, _call_2, _call_5, hash_of, lookup, owner_of
+from specs.native.calls import call_judge, call_possible
+from specs.native.driver import JUDGE, LANES, expand_some
+from specs.native.table import LOWER, hash_all, lookup, owner_of
 
 NOT_FAIR = np.uint16(0xFFFF)
 """The label of a step that nothing says about."""
@@ -22,17 +24,19 @@ NOWHERE = np.int32(-1)
 
 
 @njit(nogil=True, cache=True)
-def true_states(words, judge, states, begin, end, bit, into, first):
+def true_states(words, code, states, begin, end, bit, into, first):
     """Writes to `into[first:]` whether the condition of a bit is true in the states begin..end."""
-    for index in range(begin, end):
-        truth = np.uint64(_call_1(judge, (states.ctypes.data + index * words * 8,)))
-        into[first + index - begin] = truth & bit != 0
+    truths = np.empty(code[LANES], np.uint64)
+    for index in range(begin, end, code[LANES]):
+        call_judge(code[JUDGE], (states.ctypes.data + index * words * 8, truths.ctypes.data))
+        for lane in range(min(code[LANES], end - index)):
+            into[first + index + lane - begin] = truths[lane] & bit != 0
 
 
 @njit(nogil=True, cache=True)
 def steps_between(
-    words, expand, states, begin, end, first, table, shards, size, region, offsets,
-    true, order, label_of, starts, targets, labels, step, fired, refused, pruned, out,
+    words, code, states, begin, end, first, table, shards, size, region, offsets,
+    true, order, label_of, starts, targets, labels, step, tallies, out,
 ):  # fmt: skip
     """Adds the steps from the states begin..end where the condition is false to others like them.
 
@@ -40,24 +44,24 @@ def steps_between(
     fired it says which instance made which successor. Returns how many steps there are now, or
     -1 if a successor was never visited.
     """
-    base, target = states.ctypes.data, out.ctypes.data
-    tallies = (fired.ctypes.data, refused.ctypes.data, pruned.ctypes.data)
-    mask = np.uint64(size - 1)
+    fired, mask, flat, row = tallies[0], np.uint64(size - 1), out.ravel(), out.shape[1]
+    hashes = np.empty(row, np.uint64)
     for index in range(begin, end):
         v = first + index - begin
         starts[v] = step
         if true[v]:
             continue
-        found = _call_5(expand, (base + index * words * 8, target, *tallies))
+        found = expand_some(words, code, states, index, 1, 0, tallies, out)
+        hash_all(words, out, found, hashes)
         position = 0
         for number in range(found):
             while fired[order[position]] == 0:
                 position += 1
             label = label_of[order[position]]
             fired[order[position]] = 0
-            h = hash_of(words, out, number * words)
+            h = hashes[number]
             owner = owner_of(h, shards)
-            _, entry = lookup(words, out, number * words, h, states, table, owner * size, mask)
+            _, entry = lookup(words, flat, number, row, h, states, table, owner * size, mask)
             if entry == 0:
                 return -1
             w = np.int64(entry & LOWER) - 1 - owner * region + offsets[owner]
@@ -117,23 +121,22 @@ def components(true, starts, targets, component):
 
 @njit(nogil=True, cache=True)
 def evidence(
-    words, expand, possible, states, begin, end, first, true, component, starts, targets, labels,
-    fair, impossible_or_taken, without_a_step, bits, fired, refused, pruned, out,
+    words, code, possible, states, begin, end, first, true, component, starts, targets, labels,
+    fair, impossible_or_taken, without_a_step, bits, tallies, out,
 ):  # fmt: skip
     """By component, the fair instances (a bit each) that are impossible somewhere, or taken.
 
     `without_a_step` has those too that are possible somewhere and lead beyond a bound.
     """
-    tallies = (fired.ctypes.data, refused.ctypes.data, pruned.ctypes.data)
+    fired = tallies[0]
     for index in range(begin, end):
         v = first + index - begin
         if true[v]:
             continue
         c = component[v]
-        state = states.ctypes.data + index * words * 8
-        _call_2(possible, (state, bits.ctypes.data))
+        call_possible(possible, (states.ctypes.data + index * words * 8, bits.ctypes.data))
         fired[:] = 0
-        _call_5(expand, (state, out.ctypes.data, *tallies))
+        expand_some(words, code, states, index, 1, 0, tallies, out)
         for number in range(fair.size):
             word, bit = number // 64, np.uint64(1) << np.uint64(number % 64)
             if bits[word] & bit == 0:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from model.language import ProtocolError
 from model.language.frozen import Frozen
 from model.language.grounding import Grounded
-from model.language.native_code import NativeCode
+from model.language.llvm_terms import LANES
+from model.language.native_code import BLOCK, NativeCode
 from model.language.packing import Packing
 from model.language.symmetry import (
     MOST_BROKERS,
@@ -27,6 +29,9 @@ MOST_CLAIMS = 63
 """A bit each; the last is for dead ends."""
 
 DEAD_END = np.uint64(1 << 63)
+
+Tallies = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.int64]]
+"""Fired by instance, refused by reason, pruned by bound and, last, states that have no step."""
 
 
 @dataclass
@@ -50,19 +55,10 @@ class Kernel:
         return max(self.code.most_successors, 1)
 
     @property
-    def expand(self) -> int:
-        """Address of `expand`."""
-        return self.machine.addresses["expand"]
-
-    @property
-    def judge(self) -> int:
-        """Address of `judge`."""
-        return self.machine.addresses["judge"]
-
-    @property
-    def judge_step(self) -> int:
-        """Address of `judge_step`."""
-        return self.machine.addresses["judge_step"]
+    def addresses(self) -> tuple[int, int, int, int, int, int]:
+        """What the loops know of a system, in their order: its code, and the sizes it works in."""
+        at = self.machine.addresses
+        return (at["expand"], at["judge"], at["judge_step"], self.canonical, LANES, BLOCK)
 
     @property
     def possible(self) -> int:
@@ -73,6 +69,18 @@ class Kernel:
     def canonical(self) -> int:
         """Address of `canonical`, or 0."""
         return self.machine.addresses.get("canonical", 0)
+
+    def planes(self) -> Words:
+        """Room for a block of successors, and for the numbers of the states they come from."""
+        return np.zeros((self.words + 1, self.code.row), np.uint64)
+
+    def tallies(self) -> Tallies:
+        """Nothing fired, refused or pruned yet."""
+        return (
+            np.zeros(len(self.grounded.instances), np.int64),
+            np.zeros(len(self.grounded.reasons), np.uint8),
+            np.zeros(len(self.code.bounds) + 1, np.int64),
+        )
 
     @property
     def wanted(self) -> np.uint64:

@@ -14,9 +14,9 @@ from model.language.python_code import PythonCode, State
 from specs.exploration import Report
 from specs.lasso import Ending, holds, loop_from, unknown_beyond_bounds, vacuous
 from specs.native import graph
-from specs.native.kernel import Kernel
+from specs.native.kernel import Kernel, Tallies
 from specs.native.shortest import ShortestRuns
-from specs.native.store import Spans, Store
+from specs.native.store import Spans, Store, Words
 from specs.verdict import Verdict
 
 BYTES_A_STATE = 48
@@ -35,16 +35,10 @@ class Loops:
     levels: Sequence[Spans]
     generated: int
     report: Report
-    _spare: tuple[npt.NDArray[np.generic], ...] = field(init=False, repr=False)
+    _spare: tuple[Tallies, Words] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        kernel = self.kernel
-        self._spare = (
-            np.zeros(len(kernel.grounded.instances), np.int64),
-            np.zeros(len(kernel.grounded.reasons), np.uint8),
-            np.zeros(len(kernel.code.bounds) + 1, np.int64),
-            np.zeros((kernel.most + 1) * kernel.words, np.uint64),
-        )
+        self._spare = (self.kernel.tallies(), self.kernel.planes())
 
     def ending(self, claim: str) -> Ending:
         """The answer about one claim."""
@@ -88,9 +82,9 @@ class _Search:
         kernel, bits = self.kernel, np.zeros(by_word, np.uint64)
         for begin, end, first in self._shards():
             graph.evidence(
-                kernel.words, kernel.expand, kernel.possible, self.store.states, begin, end, first,
-                true, self.component, starts, targets, labels, np.array(kernel.code.fair, np.int64),
-                found, beyond, bits, *self.loops._spare,
+                kernel.words, kernel.addresses, kernel.possible, self.store.states, begin, end,
+                first, true, self.component, starts, targets, labels,
+                np.array(kernel.code.fair, np.int64), found, beyond, bits, *self.loops._spare,
             )  # fmt: skip
         needed = self._needed(by_word)
         fair = ((found & needed) == needed).all(axis=1)
@@ -105,7 +99,7 @@ class _Search:
         kernel, true = self.kernel, np.empty(self.store.count, np.bool_)
         for begin, end, first in self._shards():
             graph.true_states(
-                kernel.words, kernel.judge, self.store.states, begin, end,
+                kernel.words, kernel.addresses, self.store.states, begin, end,
                 kernel.bits({self.claim}), true, first,
             )  # fmt: skip
         return true
@@ -124,10 +118,10 @@ class _Search:
         targets = np.empty(self.loops.generated, np.int32)
         labels = np.empty(self.loops.generated, np.uint16)
         step = 0
-        self.loops._spare[0][:] = 0
+        self.loops._spare[0][0][:] = 0
         for begin, end, first in self._shards():
             step = graph.steps_between(
-                kernel.words, kernel.expand, store.states, begin, end, first, store.table,
+                kernel.words, kernel.addresses, store.states, begin, end, first, store.table,
                 store.shards, store.part, store.region, self.offsets, true, order, label_of,
                 starts, targets, labels, step, *self.loops._spare,
             )  # fmt: skip

@@ -24,11 +24,13 @@ from model.language.properties import DEADLOCK
 from specs.exploration import Engine, Exploration, Report, Tally, settling_truths
 from specs.growth import Counts
 from specs.native import driver
+from specs.native.backwards import judge_all
 from specs.native.checkpoint import Checkpoint
-from specs.native.kernel import Kernel, kernel_of
+from specs.native.kernel import Kernel, Tallies, kernel_of
 from specs.native.loops import Loops
 from specs.native.shortest import ShortestRuns
 from specs.native.store import SHARE, OutOfMemory, Spans, Store, Words, free_memory
+from specs.native.table import count_values, insert_all
 
 BATCH = 1 << 16
 """States that one worker expands before it reports and can be interrupted."""
@@ -55,11 +57,10 @@ class Options:
 class Worker:
     """What one worker counts and writes; nobody else touches it."""
 
-    fired: npt.NDArray[np.int64]
-    refused: npt.NDArray[np.uint8]
-    pruned: npt.NDArray[np.int64]
+    tallies: Tallies
     counters: npt.NDArray[np.int64]
     out: Words
+    hashes: Words
     letters: Words
     sent: npt.NDArray[np.int64]
 
@@ -68,19 +69,18 @@ def worker_for(kernel: Kernel, workers: int = 1) -> Worker:
     """A worker's empty arrays."""
     room = letter_room(kernel) if workers > 1 else 0
     return Worker(
-        fired=np.zeros(len(kernel.grounded.instances), np.int64),
-        refused=np.zeros(len(kernel.grounded.reasons), np.uint8),
-        pruned=np.zeros(len(kernel.code.bounds) + 1, np.int64),
+        tallies=kernel.tallies(),
         counters=np.zeros(8, np.int64),
-        out=np.zeros((kernel.most + 1) * kernel.words, np.uint64),
+        out=kernel.planes(),
+        hashes=np.zeros(kernel.code.row, np.uint64),
         letters=np.zeros(workers * room * (kernel.words + 1), np.uint64),
         sent=np.zeros(workers, np.int64),
     )
 
 
 def letter_room(kernel: Kernel) -> int:
-    """Successors that one worker can hold for each owner in a round."""
-    return max(LETTERS, 4 * kernel.most)
+    """Successors that one worker can hold for each owner in a round: one block at least."""
+    return max(LETTERS, kernel.code.row)
 
 
 def native_search(
@@ -96,15 +96,13 @@ def native_search(
 
 def _warm(kernel: Kernel, store: Store, worker: Worker) -> None:
     """Loads the compiled loops on nothing at all, so that exploration is timed without them."""
-    none = np.uint64(0)
+    none, marks = np.uint64(0), np.zeros(1, np.uint64)
     driver.run(
-        kernel.words, kernel.expand, kernel.judge, kernel.judge_step, kernel.canonical,
-        store.states, 0, 0, store.table, kernel.most, 0, worker.fired, worker.refused,
-        worker.pruned, worker.out, worker.counters, none, none, none,
+        kernel.words, kernel.addresses, store.states, 0, 0, store.table, 0, worker.tallies,
+        worker.out, worker.hashes, worker.counters, (none, none, none),
     )  # fmt: skip
-    marks = np.zeros(1, np.uint64)
-    driver.judge_all(kernel.words, kernel.judge, store.states, 0, 0, marks, none, none)
-    driver.insert_all(kernel.words, store.states, 0, 0, store.table, 0, store.part)
+    judge_all(kernel.words, kernel.addresses, store.states, 0, 0, marks, none, none)
+    insert_all(kernel.words, store.states, 0, 0, store.table, 0, store.part)
 
 
 @dataclass
@@ -130,9 +128,8 @@ class Search:
             name for name in kernel.grounded.claims if kernel.grounded.is_about_steps(name)
         }
         self.open |= self._about_steps
-        first = worker_for(kernel)
-        _warm(kernel, self.store, first)
-        self.fired, self.refused, self.pruned = first.fired, first.refused, first.pruned
+        _warm(kernel, self.store, worker_for(kernel))
+        self.fired, self.refused, self.pruned = kernel.tallies()
         self.checkpoint = (
             Checkpoint(self.options.checkpoint, kernel) if self.options.checkpoint else None
         )
@@ -168,26 +165,24 @@ class Search:
         kernel, store = self.kernel, self.store
         initial = kernel.packed(kernel.grounded.initial)
         if kernel.canonical:
-            driver.make_canonical(kernel.words, kernel.canonical, initial, 0, 1)
+            driver.make_one_canonical(kernel.addresses, initial)
         store.states[: kernel.words] = initial
         store.ends[0] = 1
         store.refill()
         self.levels.append(np.array([[0, 1]], np.int64))
         marks = np.zeros(1, np.uint64)
-        driver.judge_all(
-            kernel.words, kernel.judge, store.states, 0, 1, marks, self._opened(), kernel.wanted
-        )
+        asked, _, wanted = self._asked()
+        judge_all(kernel.words, kernel.addresses, store.states, 0, 1, marks, asked, wanted)
         self._settle(int(marks[0]), 1)
 
     def _frontier(self) -> int:
         spans = self.levels[-1]
         return int((spans[:, 1] - spans[:, 0]).sum())
 
-    def _opened(self) -> np.uint64:
-        return self.kernel.bits(self.open - self._about_steps)
-
-    def _opened_steps(self) -> np.uint64:
-        return self.kernel.bits(self.open & self._about_steps)
+    def _asked(self) -> tuple[np.uint64, np.uint64, np.uint64]:
+        """The open claims about states, those about steps, and the truths that settle them."""
+        bits, about_steps = self.kernel.bits, self._about_steps
+        return bits(self.open - about_steps), bits(self.open & about_steps), self.kernel.wanted
 
     def _settle(self, bits: int, depth: int) -> None:
         for bit, name in enumerate(self.kernel.code.claims):
@@ -210,11 +205,12 @@ class Search:
             store.ends = begins
             return
         for one in self.crew:
-            self.fired += one.fired
-            self.refused |= one.refused
-            self.pruned += one.pruned
+            fired, refused, pruned = one.tallies
+            self.fired += fired
+            self.refused |= refused
+            self.pruned += pruned
             self.generated += int(one.counters[driver.GENERATED])
-            self.dead_ends += int(one.counters[driver.DEAD_ENDS])
+            self.dead_ends += int(pruned[-1])
         if self.dead_ends:
             self.settled.setdefault(DEADLOCK, len(self.levels))
         self.refused[self.kernel.code.always_refused] = 1
@@ -243,15 +239,16 @@ class Search:
         counters = worker.counters
         counters[driver.COUNT] = store.ends[0]
         index, end = (int(bound) for bound in self.levels[-1][0])
-        while index < end and not self._too_many():
-            if counters[driver.COUNT] + kernel.most > store.room:
+        waiting = False
+        while (waiting or index < end) and not self._too_many():
+            if waiting:
                 store.grow()
             index = driver.run(
-                kernel.words, kernel.expand, kernel.judge, kernel.judge_step, kernel.canonical,
-                store.states, index, min(end, index + BATCH), store.table, kernel.most,
-                store.room, worker.fired, worker.refused, worker.pruned, worker.out, counters,
-                self._opened(), self._opened_steps(), kernel.wanted,
+                kernel.words, kernel.addresses, store.states, index, min(end, index + BATCH),
+                store.table, store.room, worker.tallies, worker.out, worker.hashes, counters,
+                self._asked(),
             )  # fmt: skip
+            waiting = bool(counters[driver.WAITING] < counters[driver.WAITING_END])
             self._raise_if_impossible(worker)
             store.ends[0] = counters[driver.COUNT]
             self._tell(end - index)
@@ -279,10 +276,9 @@ class Search:
         kernel, store, worker = self.kernel, self.store, self.crew[shard]
         worker.sent[:] = 0
         stopped: int = driver.expand_out(
-            kernel.words, kernel.expand, kernel.judge_step, kernel.canonical, store.states,
-            int(begin), int(end), kernel.most, store.shards, worker.fired, worker.refused,
-            worker.pruned, worker.out, worker.counters, worker.letters, letter_room(kernel),
-            worker.sent, self._opened_steps(),
+            kernel.words, kernel.addresses, store.states, int(begin), int(end), store.shards,
+            worker.tallies, worker.out, worker.hashes, worker.counters, worker.letters,
+            letter_room(kernel), worker.sent, self._asked(),
         )  # fmt: skip
         return stopped
 
@@ -298,9 +294,9 @@ class Search:
         room, settled = letter_room(kernel), 0
         for worker in self.crew:
             count, bits = driver.insert_in(
-                kernel.words, kernel.judge, store.states, int(store.ends[owner]), store.table,
+                kernel.words, kernel.addresses, store.states, int(store.ends[owner]), store.table,
                 owner * store.part, store.part, worker.letters, owner * room,
-                int(worker.sent[owner]), self._opened(), kernel.wanted,
+                int(worker.sent[owner]), self._asked(),
             )  # fmt: skip
             store.ends[owner] = count
             settled |= int(bits)
@@ -362,7 +358,7 @@ class Search:
             else:
                 held = np.zeros(place.mask + 1, np.int64)
                 for shard in range(store.shards):
-                    driver.count_values(
+                    count_values(
                         kernel.words, store.states, shard * store.region, int(store.ends[shard]),
                         place.word, np.uint64(place.shift), np.uint64(place.mask), held,
                     )  # fmt: skip

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from model.language.decisions import decision_tree, order_of
 from model.language.properties import DEADLOCK
 from model.language.python_code import PythonCode, State
-from specs.native import driver
+from specs.native import backwards, driver
 from specs.native.kernel import DEAD_END, Kernel
 from specs.native.store import Spans, Store, Words
 
@@ -85,8 +85,8 @@ class ShortestRuns:
         """The index of a state, or of its orbit; -1 if it was never reached."""
         kernel, store = self._kernel, self._store
         index: int = driver.index_of(
-            kernel.words, kernel.canonical, kernel.packed(self._code.decode(state)), store.states,
-            store.table, store.shards, store.part,
+            kernel.words, kernel.addresses, kernel.packed(self._code.decode(state)),
+            store.states, store.table, store.shards, store.part,
         )  # fmt: skip
         return index
 
@@ -108,20 +108,15 @@ class ShortestRuns:
         deepest = max(self._marked_at.values())
         # As lazily taken as the states: only what is marked is ever touched.
         marks = np.zeros(int(max(spans[:, 1].max() for spans in self._levels[:deepest])), np.uint64)
-        spare = (
-            np.zeros(len(kernel.grounded.instances), np.int64),
-            np.zeros(len(kernel.grounded.reasons), np.uint8),
-            np.zeros(len(kernel.code.bounds) + 1, np.int64),
-            np.zeros((kernel.most + 1) * kernel.words, np.uint64),
-        )
+        spare, hashes = (kernel.tallies(), kernel.planes()), np.zeros(kernel.code.row, np.uint64)
         for depth in range(deepest, 0, -1):
             here = self._levels[depth - 1]
             if depth < deepest:
                 for begin, end in here:
-                    driver.look_back(
-                        kernel.words, kernel.expand, kernel.canonical, store.states,
-                        int(begin), int(end), store.table, store.shards, store.part, marks,
-                        self._levels[depth], *spare,
+                    backwards.look_back(
+                        kernel.words, kernel.addresses, store.states, int(begin), int(end),
+                        store.table, store.shards, store.part, marks, self._levels[depth], *spare,
+                        hashes,
                     )  # fmt: skip
             self._mark({name for name, at in self._marked_at.items() if at == depth},
                        here, marks, spare)  # fmt: skip
@@ -135,19 +130,10 @@ class ShortestRuns:
         judged = names - set(self._members) - {DEADLOCK}
         steps = {name for name in judged if self._is_about_steps(name)}
         for begin, end in level:
-            span = (states, int(begin), int(end), marks)
+            span = (kernel.words, kernel.addresses, states, int(begin), int(end), marks)
             if judged - steps:
-                driver.judge_all(
-                    kernel.words, kernel.judge, *span, kernel.bits(judged - steps), kernel.wanted
-                )
+                backwards.judge_all(*span, kernel.bits(judged - steps), kernel.wanted)
             if steps:
-                driver.judge_steps(
-                    kernel.words,
-                    kernel.expand,
-                    kernel.judge_step,
-                    *span,
-                    kernel.bits(steps),
-                    *spare,
-                )
+                backwards.judge_steps(*span, kernel.bits(steps), *spare)
             if DEADLOCK in names:
-                driver.mark_dead_ends(kernel.words, kernel.expand, *span, DEAD_END, *spare)
+                backwards.mark_dead_ends(*span, DEAD_END, *spare)

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from specs.native import driver
+from model.language.llvm_terms import LANES
+from specs.native.table import MOST_STATES, deal_out, insert_all
 
 Words = npt.NDArray[np.uint64]
 Spans = npt.NDArray[np.int64]
@@ -63,10 +64,11 @@ class Store:
     def __post_init__(self) -> None:
         row = 8 * self.words
         # The table takes at least 8 bytes a state at its load, so the states can never have all.
-        most = min(int(self.memory_bytes / (row + 8 / LOAD)) + 1, driver.MOST_STATES)
+        most = min(int(self.memory_bytes / (row + 8 / LOAD)) + 1, MOST_STATES)
         share = most if self.shards == 1 else most // self.shards * 5 // 4
-        self.region = min(max(share, 1024), driver.MOST_STATES // self.shards)
-        self.states = np.empty(self.region * self.shards * self.words, np.uint64)
+        self.region = min(max(share, 1024), MOST_STATES // self.shards)
+        # The system's code reads several states at once, the last ones too.
+        self.states = np.empty((self.region * self.shards + LANES) * self.words, np.uint64)
         self.table = np.zeros(FIRST_TABLE * self.shards, np.uint64)
         self.ends = np.arange(self.shards, dtype=np.int64) * self.region
 
@@ -112,7 +114,7 @@ class Store:
         """A table of `size` entries, filled from the states."""
         self.table = np.zeros(size or self.table.size, np.uint64)
         for shard in range(self.shards):
-            driver.insert_all(
+            insert_all(
                 self.words, self.states, shard * self.region, int(self.ends[shard]),
                 self.table, shard * self.part, self.part,
             )  # fmt: skip
@@ -125,7 +127,7 @@ class Store:
         for level in levels:
             begins = other.ends.copy()
             for begin, end in level:
-                driver.deal_out(
+                deal_out(
                     self.words, self.states, begin, end, shards, other.states, other.ends
                 )  # fmt: skip
             spans.append(np.stack([begins, other.ends], axis=1))

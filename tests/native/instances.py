@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
+import numpy as np
 import pytest
 
 from model.language.grounding import Grounded
+from model.language.llvm_terms import LANES
 from model.language.packing import Packing
 from model.language.sorts import Enumeration
 from model.systems import SYSTEMS
@@ -88,18 +90,20 @@ def each(sizes: Sequence[Size]) -> Any:
 
 @dataclass
 class Answer:
-    """What `expand` said about one state; `broken` is the check that a successor did not pass."""
+    """What `expand` said about some states; `broken` is the check that a successor did not pass."""
 
     successors: list[Words] = field(default_factory=list)
+    origins: list[int] = field(default_factory=list)
     fired: list[int] = field(default_factory=list)
     refused: set[int] = field(default_factory=set)
     pruned: dict[str, int] = field(default_factory=dict)
-    pruned_in_all: int = 0
+    dead_ends: int = 0
     broken: str | None = None
 
 
 SENTINEL = 0xA5A5_5A5A_DEAD_BEEF
-_PLACES = [ctypes.c_void_p] * 5
+ADDRESS, NUMBER = ctypes.c_void_p, ctypes.c_int64
+_EXPAND = [ADDRESS, NUMBER, NUMBER, ADDRESS, NUMBER, ADDRESS, ADDRESS, ADDRESS]
 
 
 class Called:
@@ -107,41 +111,56 @@ class Called:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self._expand = ctypes.CFUNCTYPE(ctypes.c_int64, *_PLACES)(kernel.expand)
-        self._judge = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)(kernel.judge)
-        self._judge_step = ctypes.CFUNCTYPE(ctypes.c_uint64, *_PLACES[:2])(kernel.judge_step)
-        if kernel.canonical:
-            self._least = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(kernel.canonical)
+        expand, judge, judge_step, canonical, *_ = kernel.addresses
+        self._expand = ctypes.CFUNCTYPE(NUMBER, *_EXPAND)(expand)
+        self._judge = ctypes.CFUNCTYPE(NUMBER, ADDRESS, ADDRESS)(judge)
+        self._judge_step = ctypes.CFUNCTYPE(ctypes.c_uint64, ADDRESS, ADDRESS)(judge_step)
+        if canonical:
+            self._least = ctypes.CFUNCTYPE(NUMBER, ADDRESS, NUMBER)(canonical)
 
     def expand(self, state: Words) -> Answer:
         """The successors of one state, and what was counted."""
+        return self.expand_together([state])
+
+    def expand_together(self, states: Sequence[Words], first: int = 0, begin: int = 0) -> Answer:
+        """The same of several states at once, the first of which has the number `first`."""
         kernel = self.kernel
-        words, most = kernel.words, kernel.most
-        room = (ctypes.c_uint64 * ((most + 1) * words))(*[SENTINEL] * (most + 1) * words)
-        fired = (ctypes.c_int64 * len(kernel.grounded.instances))()
-        refused = (ctypes.c_uint8 * len(kernel.grounded.reasons))()
-        pruned = (ctypes.c_int64 * (len(kernel.code.bounds) + 1))()
-        given = self._array(state)
-        found = self._expand(given, room, fired, refused, pruned)
-        assert tuple(given) == state, "expand changes nothing of the state that it is given"
-        if found < 0:
-            one = kernel.code.checks[-found - 1]
+        out = np.full((kernel.words + 1, kernel.code.row), SENTINEL, np.uint64)
+        fired, refused, pruned = tallies = kernel.tallies()
+        given = self._side_by_side(states)
+        before = bytes(given)
+        addresses = [array.ctypes.data for array in tallies]
+        end = self._expand(given, len(states), first, out.ctypes.data, begin, *addresses)
+        assert bytes(given) == before, "expand changes nothing of the states that it is given"
+        if end < 0:
+            one = kernel.code.checks[-end - 1]
             return Answer(broken=f"{one.label}: {one.check.what}")
-        assert found <= most
-        assert set(room[found * words :]) == {SENTINEL}, "nothing is written behind the successors"
-        marked = {number for number, mark in enumerate(refused) if mark}
+        assert end - begin <= kernel.most * len(states)
+        untouched = (out[:, :begin] == SENTINEL).all() and (out[:, end + LANES :] == SENTINEL).all()
+        assert untouched, "nothing is written before the successors, or far behind them"
+        found = out[:, begin:end].T.tolist()
         return Answer(
-            [tuple(room[n * words : (n + 1) * words]) for n in range(found)],
-            list(fired),
-            marked | set(kernel.code.always_refused),
-            {name: count for name, count in zip(kernel.code.bounds, pruned, strict=False) if count},
-            pruned[len(kernel.code.bounds)],
+            [tuple(one[:-1]) for one in found],
+            [one[-1] for one in found],
+            fired.tolist(),
+            {*np.flatnonzero(refused).tolist(), *kernel.code.always_refused},
+            {name: int(n) for name, n in zip(kernel.code.bounds, pruned, strict=False) if n},
+            int(pruned[-1]),
         )
 
     def judge(self, state: Words) -> dict[str, bool]:
         """The truth of every claim about states in one state."""
-        bits, about_steps = self._judge(self._array(state)), self.kernel.grounded.is_about_steps
-        return {name: truth for name, truth in self._truths(bits) if not about_steps(name)}
+        return self.judge_together([state])[0]
+
+    def judge_together(self, states: Sequence[Words]) -> list[dict[str, bool]]:
+        """The same of several states at once."""
+        truths = (ctypes.c_uint64 * LANES)()
+        self._judge(self._side_by_side(states), truths)
+        about_steps = self.kernel.grounded.is_about_steps
+        return [
+            {name: truth for name, truth in self._truths(bits) if not about_steps(name)}
+            for bits in truths[: len(states)]
+        ]
 
     def judge_step(self, state: Words, after: Words) -> dict[str, bool]:
         """The truth of every claim about steps for one step."""
@@ -154,9 +173,20 @@ class Called:
 
     def canonical(self, state: Words) -> Words:
         """The state that stands for the orbit of one state."""
-        array = self._array(state)
-        self._least(array)
-        return tuple(array)
+        return self.canonical_together([state])[0]
+
+    def canonical_together(self, states: Sequence[Words]) -> list[Words]:
+        """The same of several states at once: they lie word by word, not one after the other."""
+        planes = [[*column, *[0] * (LANES - len(states))] for column in zip(*states, strict=True)]
+        array = (ctypes.c_uint64 * (LANES * self.kernel.words))(*itertools.chain(*planes))
+        self._least(array, LANES)
+        return [tuple(array[lane::LANES]) for lane in range(len(states))]
+
+    def _side_by_side(self, states: Sequence[Words]) -> Any:
+        """With something in the lanes that do not count, which must not matter."""
+        words = [word for state in states for word in state]
+        rest = [SENTINEL] * ((LANES - len(states)) * self.kernel.words)
+        return (ctypes.c_uint64 * (LANES * self.kernel.words))(*words, *rest)
 
     def _array(self, state: Words) -> Any:
         return (ctypes.c_uint64 * self.kernel.words)(*state)

@@ -65,7 +65,7 @@ def agree_on(pair: Pair, state: Any) -> None:
     assert answer.broken is None
     assert Counter(answer.successors) == Counter(pair.words(after) for _, after in nexts)
     assert (answer.fired, answer.pruned) == (fired, pruned)
-    assert answer.pruned_in_all == sum(pruned.values())
+    assert answer.dead_ends == (not nexts and not pruned)
     for _, after in nexts if small.code.step_claims else []:
         judged = {n: c(state, after) for n, c in small.code.step_claims.items()}
         assert pair.called.judge_step(words, pair.words(after)) == judged

@@ -118,7 +118,7 @@ def test_the_number_of_workers_may_change_on_the_way(tmp_path, shared_early, bef
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-@pytest.mark.parametrize("after", [1, 2, 17, 35])
+@pytest.mark.parametrize("after", [1, 2, 17, 30])
 def test_an_interrupted_search_leaves_a_checkpoint_that_goes_on(
     tmp_path, in_one_go, shared_early, workers, after
 ):

@@ -24,7 +24,9 @@ def sources(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["driver.py", "graph.py", "fingerprints.py"])
+@pytest.mark.parametrize(
+    "name", ["driver.py", "table.py", "calls.py", "graph.py", "fingerprints.py"]
+)
 def test_a_change_in_any_file_with_loops_makes_all_loops_anew(sources, name):
     before = sources_key(sources)
     path = sources / name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import random
 from functools import lru_cache
 from typing import Any
@@ -28,6 +29,7 @@ from model.language import (
     sometimes,
 )
 from model.language.grounding import Grounded
+from model.language.llvm_terms import LANES
 from model.language.packing import Packing
 from model.language.symmetry import canonical_text, permutations, renamed_codes
 from model.systems import SYSTEMS
@@ -166,7 +168,9 @@ def test_blocks_that_spill_into_other_words_still_give_exact_orbits(widths, brok
     grounded = Grounded(system(state=shape), {**BOUNDS, "brokers": brokers}, [])
     packing, chance = Packing(grounded, {}), random.Random(len(widths))
     machine = build(canonical_text(packing), ("canonical",))
-    make_least = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(machine.addresses["canonical"])
+    make_least = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(
+        machine.addresses["canonical"]
+    )
 
     for _ in range(300):
         # Few bits are set, so that blocks often agree in their first word.
@@ -174,11 +178,10 @@ def test_blocks_that_spill_into_other_words_still_give_exact_orbits(widths, brok
         orbit = {
             packing.pack(renamed_codes(grounded, codes, names)) for names in permutations(grounded)
         }
-        chosen = set()
-        for words in orbit:
-            state = (ctypes.c_uint64 * packing.words)(*words)
-            make_least(state)
-            chosen.add(tuple(state))
+        planes = zip(*chance.choices(sorted(orbit), k=LANES - len(orbit)), *orbit, strict=True)
+        states = (ctypes.c_uint64 * (packing.words * LANES))(*itertools.chain(*planes))
+        make_least(states, LANES)
+        chosen = {tuple(states[lane::LANES]) for lane in range(LANES)}
         assert len(chosen) == 1, "all renamings of a state have the same one"
         assert chosen <= orbit, "and it is one of them"
 

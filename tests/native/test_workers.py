@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from model.language import always_step, every, require, some, sometimes
+from model.language.llvm_terms import LANES
+from model.language.native_code import BLOCK
 from model.systems import SYSTEMS
 from specs.explorer import explore
-from specs.native import driver
+from specs.native import driver, table
 from specs.native.kernel import kernel_of
 from specs.native.search import Options, Search
 from specs.native.store import Store
@@ -195,11 +197,13 @@ def _told_by(line: str) -> tuple[int, float]:
 # -- the table is exact whatever the hash does ------------------------------------------------
 
 MASK = 2**64 - 1
+NO_CODE = (0, 0, 0, 0, LANES, BLOCK)
+"""Of a system without any functions."""
 
 
 def _first_half(word: int) -> int:
     """What the hash makes of the first of two words, before the second is added."""
-    h = word * int(driver.MIX_1) & MASK
+    h = word * int(table.MIX_1) & MASK
     return h ^ h >> 29
 
 
@@ -213,16 +217,16 @@ def colliding_behind_the_first(count: int) -> Any:
     """The same of three words, the first of which is the same too."""
     rows = []
     for word in range(count):
-        h = (_first_half(7) + word) * int(driver.MIX_2) & MASK
+        h = (_first_half(7) + word) * int(table.MIX_2) & MASK
         rows.append((7, word, (0x0FED_CBA9_8765_4321 - (h ^ h >> 29)) & MASK))
     return np.array(rows, np.uint64).reshape(-1)
 
 
 def insert(source: Any, at: int, store: Store, words: int) -> int:
     """Puts one state into the store as the loops do; its index."""
-    h = np.uint64(driver.hash_of(words, source, at))
-    slot, entry = driver.lookup(
-        words, source, at, h, store.states, store.table, 0, np.uint64(store.table.size - 1)
+    h = np.uint64(table.hash_of(words, source, at))
+    slot, entry = table.lookup(
+        words, source, at, 1, h, store.states, store.table, 0, np.uint64(store.table.size - 1)
     )
     if entry:
         return (int(entry) & 0xFFFF_FFFF) - 1
@@ -241,7 +245,7 @@ def test_states_with_the_same_hash_are_kept_apart(monkeypatch, words, made):
     states = made(300)
     store = Store(words, 1 << 20)
 
-    hashes = {int(driver.hash_of(words, states, words * n)) for n in range(300)}
+    hashes = {int(table.hash_of(words, states, words * n)) for n in range(300)}
     first = [insert(states, words * n, store, words) for n in range(300)]
     again = [insert(states, words * n, store, words) for n in range(300)]
 
@@ -261,7 +265,7 @@ def test_states_with_the_same_hash_stay_apart_when_the_table_is_filled_anew(monk
 
     def index_of(source: Any, n: int) -> int:
         state = source[2 * n : 2 * n + 2].copy()
-        found = driver.index_of(2, 0, state, store.states, store.table, 1, store.part)
+        found = driver.index_of(2, NO_CODE, state, store.states, store.table, 1, store.part)
         return int(found)
 
     assert store.table.size == 1024
@@ -283,7 +287,7 @@ def test_a_table_as_full_as_it_may_be_finds_what_is_there_and_misses_what_is_not
     assert indices == list(range(store.room))
     for n in range(store.room, store.room + 500):
         state = states[words * n : words * n + words].copy()
-        assert driver.index_of(words, 0, state, store.states, store.table, 1, 64) == -1
+        assert driver.index_of(words, NO_CODE, state, store.states, store.table, 1, 64) == -1
 
 
 def test_different_last_words_make_different_hashes():
@@ -292,7 +296,7 @@ def test_different_last_words_make_different_hashes():
     rows[3000:, 2] = np.arange(1000, dtype=np.uint64) << np.uint64(54)
     states = np.unique(rows, axis=0)
 
-    hashes = {int(driver.hash_of(3, states.reshape(-1), 3 * n)) for n in range(len(states))}
+    hashes = {int(table.hash_of(3, states.reshape(-1), 3 * n)) for n in range(len(states))}
 
     assert len(hashes) == len(states)
 
