@@ -277,7 +277,11 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(14, dropped=(STILL_THERE,), bounds=ONE_FAILOVER, plain=True),
     ),
     ("cluster", "dead_leaders_are_noticed"): (Bug(24, without=("dead_replicas_taken_offline",)),),
-    ("cluster", "leader_unique"): (Bug(34, dropped=(BLIND,), bounds={"versions": 4, "epoch": 3}),),
+    ("cluster", "leader_unique"): (
+        Bug(
+            37, dropped=(BLIND,), bounds={"versions": 4, "epoch": 3, "expiries": 2, "lingering": 0}
+        ),
+    ),
     ("cluster", "clean_election"): (
         Bug(12, dropped=(ANYBODY,), plain=True),
         Bug(
