@@ -99,7 +99,7 @@ def campaigns_were_won(now: Any) -> Scalar:
 
 @invariant("what a controller read of the state is not newer than the state, and is the state "
            "as long as the version is the same",
-           why="the version check at ZooKeeper then says that it decided on this state")  # fmt: skip
+           why="the version check at ZooKeeper then says that it decided on this state")
 def what_was_read_is_the_state(now: Any) -> Scalar:
     """The conditional write of replication, as single_controller's checks /controller_epoch."""
     return every(BROKERS, lambda b: implies(now.cache[b].held, all_of(
