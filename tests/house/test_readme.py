@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,8 +35,9 @@ def shown(text: str) -> list[Shown]:
     lines = "".join(BLOCK.findall(text)).replace("\\\n", " ").splitlines()
     commands = []
     for line in lines:
-        words = line.removeprefix("$ ").removeprefix("./").split()
-        if len(words) > 1 and words[0] == "insync" and words[1] not in TESTED_ELSEWHERE:
+        words = [word.removeprefix("./") for word in line.removeprefix("$ ").split("#")[0].split()]
+        at = words.index("insync") + 1 if "insync" in words else len(words)
+        if at < len(words) and words[at] not in TESTED_ELSEWHERE:
             stated = STATED.search(line)
             command = re.sub(r"\s{2,}", " ", line.removeprefix("$ "))
             commands.append(Shown(command, int(stated.group(1)) if stated else 0))
@@ -46,8 +48,11 @@ COMMANDS = shown(README.read_text(encoding="utf-8")) if README.exists() else []
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose entries are links into the checkout, with an `insync` that needs no set-up."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder whose entries are links into the checkout, with an `insync` that needs no set-up.
+
+    A cluster that is started in it is ended with it, wherever a command failed.
+    """
     outer = tmp_path_factory.mktemp("readme")
     inner = outer / "insync"
     inner.mkdir()
@@ -62,7 +67,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f'exec "{sys.executable}" -m conformance.cli "$@"\n'
     )
     launcher.chmod(0o755)
-    return inner
+    yield inner
+    for started in inner.glob("*/cluster.json"):
+        subprocess.run([launcher, "cluster", "stop", started.parent], cwd=inner, check=False)
 
 
 @pytest.mark.skipif(not README.exists(), reason="there is no README.md yet")
@@ -92,10 +99,12 @@ def test_the_reader_of_the_readme_knows_a_command_when_it_sees_one():
     text = (
         "```sh\n./insync verify\n./insync find a b   # exit 1\ninsync check x \\\n    y\nls\n```\n"
         "insync not in a block\n```python\ninsync no\n```\n```sh\n$ insync versions\n```\n"
+        "```sh\nseq 3 | insync produce\necho no # insync yes\n```\n"
     )
 
     assert shown(text) == [
         Shown("./insync find a b # exit 1", 1),
         Shown("insync check x y", 0),
         Shown("insync versions", 0),
+        Shown("seq 3 | insync produce", 0),
     ]
