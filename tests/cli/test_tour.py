@@ -60,7 +60,7 @@ def tour(folder: Path, kind: str, version: str) -> None:
     found = {record["value"].encode() for record in read["records"]}
     lost = [value for value in sender.acknowledged if value not in found]
     assert lost == []
-    assert before > 100
+    assert before > 20  # enough to have been sent at every stop of the tour
     assert judged.exit_code == 0, judged.output
     assert "0 rejected" in judged.output
 

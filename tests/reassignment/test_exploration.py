@@ -75,7 +75,7 @@ def test_late_metadata_of_a_deposed_controller_is_refused():
 def test_only_what_happens_unasked_and_what_is_asked_is_bounded(by_default):
     _, found = by_default
 
-    assert set(found.pruned) <= {"moves", "records", "faults", "crashes"}
+    assert set(found.pruned) <= {"moves", "records", "faults", "crashes", "delays"}
 
 
 def test_both_engines_visit_the_same_states_and_half_of_them_stand_for_all():
