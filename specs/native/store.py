@@ -20,6 +20,9 @@ LOAD = 0.75
 """The fullest that a table gets before it doubles."""
 
 FIRST_TABLE = 1 << 16
+SMALL_TABLE = 1 << 20
+"""A table below this grows fourfold where there is room: filling it anew is what growth costs."""
+
 SHARE = 0.8
 """Of the memory that is free at the start, unless the user says how much to take."""
 
@@ -99,9 +102,11 @@ class Store:
         return self.count / self.table.size
 
     def grow(self) -> None:
-        """Doubles the table. Raises OutOfMemory instead of going beyond what is allowed."""
-        size = self.table.size * 2
-        needed = self.count * 8 * self.words + size * 8
+        """A larger table. Raises OutOfMemory instead of going beyond what is allowed."""
+        size, states = self.table.size * 2, self.count * 8 * self.words
+        if self.table.size < SMALL_TABLE and states + size * 16 <= self.memory_bytes:
+            size *= 2
+        needed = states + size * 8
         if needed > self.memory_bytes or self.room >= self.region:
             raise OutOfMemory(
                 f"{self.count:,} states take {self.bytes_used / 1e6:,.0f} MB, the next table would "

@@ -172,7 +172,11 @@ FULL = Plan(
         Size(
             "election brokers=3 orbits", "election", "2.3", (("brokers", 3),), symmetry=True
         ),
-        Size("replication", "replication", "2.3", twin=True),
+        Size(
+            "replication epoch=1 versions=1", "replication", "2.3",
+            (("epoch", 1), ("versions", 1)), twin=True,
+        ),
+        Size("replication", "replication", "2.3"),
         Size("replication orbits", "replication", "2.3", symmetry=True),
     ],
     rounds=5,

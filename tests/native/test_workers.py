@@ -268,7 +268,7 @@ def test_states_with_the_same_hash_stay_apart_when_the_table_is_filled_anew(monk
         found = driver.index_of(2, NO_CODE, state, store.states, store.table, 1, store.part)
         return int(found)
 
-    assert store.table.size == 1024
+    assert store.table.size == 2048
     assert [index_of(states, n) for n in range(300)] == list(range(300))
     assert {index_of(strangers, n) for n in range(10)} == {-1}
 
