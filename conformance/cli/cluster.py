@@ -175,46 +175,22 @@ def status(folder: Path, json_target: str | None) -> None:
     emit_json(json_target, told)
 
 
-@cluster.command()
-@FOLDER
-@BROKER
-@json_option
-def kill(folder: Path, broker: int, json_target: str | None) -> None:
-    """End a broker at once, as a crash does (SIGKILL).
+def _one_broker(what: str, done: str, help_: str) -> None:
+    """Add a command that does something to one broker's process; ``done`` is what it prints."""
 
-    \b
-    Example:
-      insync cluster kill DIR 1
-    """
-    _do(folder, broker, "kill", "killed", json_target)
+    @cluster.command(what, help=f"{help_}\n\n\b\nExample:\n  insync cluster {what} DIR 1\n")
+    @FOLDER
+    @BROKER
+    @json_option
+    def command(folder: Path, broker: int, json_target: str | None) -> None:
+        _do(folder, broker, what, done, json_target)
 
 
-@cluster.command()
-@FOLDER
-@BROKER
-@json_option
-def pause(folder: Path, broker: int, json_target: str | None) -> None:
-    """Stop a broker where it is, as a long collection of garbage does (SIGSTOP).
-
-    \b
-    Example:
-      insync cluster pause DIR 1
-    """
-    _do(folder, broker, "pause", "paused", json_target)
-
-
-@cluster.command()
-@FOLDER
-@BROKER
-@json_option
-def resume(folder: Path, broker: int, json_target: str | None) -> None:
-    """Let a paused broker go on (SIGCONT).
-
-    \b
-    Example:
-      insync cluster resume DIR 1
-    """
-    _do(folder, broker, "resume", "resumed", json_target)
+_one_broker("kill", "killed", "End a broker at once, as a crash does (SIGKILL).")
+_one_broker(
+    "pause", "paused", "Stop a broker where it is, as a long collection of garbage does (SIGSTOP)."
+)
+_one_broker("resume", "resumed", "Let a paused broker go on (SIGCONT).")
 
 
 def _do(folder: Path, broker: int, what: str, done: str, json_target: str | None) -> None:

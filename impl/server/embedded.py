@@ -15,37 +15,20 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from impl.server.wire import Address, Connection, Disconnected, Listener, Message
-from impl.zookeeper import errors
-from impl.zookeeper.errors import ConnectionLoss, SessionExpired, ZooKeeperError
+from impl.zookeeper import znode
+from impl.zookeeper.errors import BY_CODE, ConnectionLoss, SessionExpired, ZooKeeperError
 from impl.zookeeper.port import OpOutcome
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
-from impl.zookeeper.znode import (
-    ANY_VERSION,
-    NO_SESSION,
-    Check,
-    Create,
-    Created,
-    Delete,
-    Event,
-    EventType,
-    Op,
-    SetData,
-    Znode,
-)
+from impl.zookeeper.znode import ANY_VERSION, NO_SESSION, Created, Event, EventType, Op, Znode
 
-BY_CODE: dict[int, type[ZooKeeperError]] = {
-    error.code: error
-    for error in vars(errors).values()
-    if isinstance(error, type) and issubclass(error, ZooKeeperError)
-}
-_OPS: dict[str, type[Check] | type[Create] | type[SetData] | type[Delete]] = {
-    kind.__name__: kind for kind in (Check, Create, SetData, Delete)
+_OPS: dict[str, Callable[..., Op]] = {
+    kind.__name__: kind for kind in (znode.Check, znode.Create, znode.SetData, znode.Delete)
 }
 LOOPBACK = "127.0.0.1"
 TICK_S = 0.05
@@ -258,7 +241,7 @@ def _outcome(outcome: OpOutcome) -> Any:
 
 def _read_outcome(outcome: Any) -> OpOutcome:
     if isinstance(outcome, dict):
-        return BY_CODE[outcome["code"]](outcome["text"])
+        return BY_CODE.get(outcome["code"], ZooKeeperError)(outcome["text"])
     found: str | int | None = outcome
     return found
 

@@ -67,3 +67,13 @@ class BadArguments(ZooKeeperError):
     """An operation that makes no sense for the path, such as deleting ``/``."""
 
     code = -8
+
+
+BY_CODE: dict[int, type[ZooKeeperError]] = {
+    error.code: error
+    for error in (
+        NoNode, NoChildrenForEphemerals, BadVersion, NodeExists, NotEmpty, SessionExpired,
+        RuntimeInconsistency, RolledBack, ConnectionLoss, BadArguments,
+    )
+}  # fmt: skip
+"""The errors by their numbers, for who reads them from a wire."""

@@ -13,8 +13,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from impl.zookeeper import errors
-from impl.zookeeper.errors import ConnectionLoss, NoNode, SessionExpired, ZooKeeperError
+from impl.zookeeper.errors import (
+    BY_CODE,
+    ConnectionLoss,
+    NoNode,
+    SessionExpired,
+    ZooKeeperError,
+)
 from impl.zookeeper.port import OpOutcome
 from impl.zookeeper.znode import (
     ANY_VERSION,
@@ -29,12 +34,6 @@ from impl.zookeeper.znode import (
     SetData,
     Znode,
 )
-
-BY_CODE: dict[int, type[ZooKeeperError]] = {
-    error.code: error
-    for error in vars(errors).values()
-    if isinstance(error, type) and issubclass(error, ZooKeeperError) and error is not ZooKeeperError
-}
 
 _EVENT_TYPES = {
     "CREATED": EventType.CREATED,
