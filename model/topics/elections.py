@@ -21,10 +21,11 @@ from model.language import (
 )
 from model.protocol.office import fence_is_passed, is_fenced, require_office
 from model.protocol.state import BROKERS
+from model.protocol.strategies import offline_partition
 from model.topics.requests import send_orders
 from model.topics.state import PARTITIONS, PLACES
 from model.topics.tables import PARTITION_TABLE, moved
-from model.topics.zookeeper import has_partition, in_list
+from model.topics.zookeeper import has_partition, in_list, in_order
 
 WRITING = ("starts_replicas", "starts_partitions", "elects_new", "elects_for_failed",
            "takes_offline", "elects_for_started", "resumes", "stops", "unregisters",
@@ -70,33 +71,30 @@ def is_new(now, broker, partition):
     return now.cache[broker].partition[partition] == "NewPartition"
 
 
-def may_lead(now, broker, partition, replica):
-    """A live replica may lead a new partition; any other only as a member of the ISR."""
-    cache = now.cache[broker]
-    return all_of(cache.live.has(replica), in_list(cache.known[partition], replica), any_of(
-        is_new(now, broker, partition), now.zk.state[partition].isr.has(replica)))
+def choice(now, broker, partition):
+    """OfflinePartition: the first in the list who lives and is in the ISR. Of a new partition,
+    which has no ISR yet, whoever lives is taken for a member."""
+    cache, isr = now.cache[broker], now.zk.state[partition].isr
+    listed = cache.live.such_that(lambda b: in_list(cache.known[partition], b))
+    return offline_partition(
+        in_order(cache.known[partition]), when(is_new(now, broker, partition), listed, isr),
+        cache.live)
 
 
-def candidate_at(now, broker, partition, place):
-    """The replica at a place of the list may lead."""
-    return some(PLACES, lambda at: all_of(at == place, some(BROKERS, lambda b: all_of(
-        now.cache[broker].known[partition][at] == b, may_lead(now, broker, partition, b)))))
+def leader_of(replicas, choice):
+    """Who is elected, or none: a value, for partitions that are written together."""
+    def leads(at):
+        return some(BROKERS, lambda b: all_of(replicas[at] == b, choice.leads(b)))
 
-
-def next_leader(now, broker, partition):
-    """The first in the list who may lead, or none."""
-    known = now.cache[broker].known[partition]
     first, second, third = (literal(PLACES, at) for at in range(3))     # no list is longer
-    return when(candidate_at(now, broker, partition, first), known[first], when(
-        candidate_at(now, broker, partition, second), known[second], when(
-            candidate_at(now, broker, partition, third), known[third], None)))
+    return when(leads(first), replicas[first], when(leads(second), replicas[second], when(
+        leads(third), replicas[third], None)))
 
 
 def can_be_led(now, broker, partition):
     """Somebody may lead it, and ZooKeeper has a state of it if, and only if, it is not new."""
     return all_of(
-        not_(now.cache[broker].queued),
-        some(BROKERS, lambda b: may_lead(now, broker, partition, b)),
+        not_(now.cache[broker].queued), choice(now, broker, partition).exists,
         now.zk.state[partition].exists == not_(is_new(now, broker, partition)))
 
 
@@ -108,11 +106,8 @@ def waits_for_leader(now, broker, partition):
 
 
 def elect(now, new, broker, then, only_new=False):
-    """New and offline partitions get a leader: the first in their lists who may.
-
-    For a new one that is whoever lives, and those who live are the ISR; for another who lives and
-    is in the ISR, of which those who live stay. Without such a one the partition stays as it is.
-    """
+    """New and offline partitions get a leader, where somebody may lead; the others stay as they
+    are. The ISR is who lives of it; of a new one, who lives."""
     cache = now.cache[broker]
     may_write, written = state_writer(now, broker)
 
@@ -123,13 +118,12 @@ def elect(now, new, broker, then, only_new=False):
         return all_of(chosen, may_write(p))
 
     def leader(p):
-        return next_leader(now, broker, p)
+        return leader_of(cache.known[p], choice(now, broker, p))
 
     def state(p):
-        was = now.zk.state[p]
-        isr = when(is_new(now, broker, p), cache.live, was.isr).such_that(
-            lambda b: may_lead(now, broker, p, b))
-        return when(gets_leader(p), written(p, exists=True, leader=leader(p), isr=isr), was)
+        return when(gets_leader(p), written(
+            p, exists=True, leader=leader(p), isr=choice(now, broker, p).isr(leader(p))),
+            now.zk.state[p])
 
     new.zk.state      = lam(PARTITIONS, state)
     new.cache[broker] = cache.but(

@@ -6,12 +6,22 @@ into one, and the controller reads anew what is there then.
 
 from model.language import all_of, any_of, every, implies, is_none, lam, not_, some, when
 from model.protocol.state import BROKERS
+from model.protocol.strategies import Order
 from model.topics.state import PARTITIONS, PLACES
 
 
 def in_list(replicas, broker):
     """The broker is one of a list of replicas."""
     return some(PLACES, lambda place: replicas[place] == broker)
+
+
+def in_order(replicas):
+    """A list of replicas as the election strategies take one."""
+    def before(one, other):
+        return some(PLACES, lambda at: all_of(replicas[at] == one, some(
+            PLACES, lambda later: all_of(at < later, replicas[later] == other))))
+
+    return Order(lambda broker: in_list(replicas, broker), before)
 
 
 def has_partition(lists, partition):
