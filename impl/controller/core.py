@@ -56,6 +56,7 @@ class ControllerCore:
     ) -> None:
         self.broker = broker
         self.release = release
+        self.leaders_ask = protocol is not None and protocol.since("2.7")  # AlterIsr is spoken
         self.config = config or ControllerConfig()
         self.client = ZnodeClient(port, release)
         self.context = ClusterContext(journal)

@@ -187,6 +187,16 @@ class Reassigner:
 
     # KIP-455
 
+    def alter(self, partition: TopicPartition, target: Sequence[int] | None) -> None:
+        """AlterPartitionReassignments, found valid: to a target, or back (None).
+
+        The newest request counts: an entry for the partition in the znode is dropped.
+        """
+        current = self.core.context.assignment(partition)
+        goal = current.origin if target is None else tuple(target)
+        self._drop(partition)
+        self.reassign_recorded(partition, current.reassign_to(goal))
+
     def reassign_recorded(self, partition: TopicPartition, goal: ReplicaAssignment) -> None:
         """Begin, turn or cancel a reassignment that the topic's znode records."""
         context = self.core.context
@@ -197,9 +207,10 @@ class Reassigner:
             unneeded = [one for one in old.replicas if one not in goal.replicas]
             self._stop_outside(partition, unneeded)
         self.targets[partition] = goal.target
-        self.core.client.again(
-            lambda: self.core.client.port.exists(paths.state(*partition), watch=True)
-        )
+        if not self.core.leaders_ask:  # else ISRs change through this very controller
+            self.core.client.again(
+                lambda: self.core.client.port.exists(paths.state(*partition), watch=True)
+            )
         self._phases(partition, goal)
 
     def _phases(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:

@@ -24,7 +24,9 @@ from impl.log.log_tasks import LogTaskIntervals, LogTasks
 from impl.replication import answers
 from impl.server.codec import decode_request
 from impl.server.control import Control
+from impl.server.controller_api import SINCE, wait_for_leaders
 from impl.server.fetching import FetcherManager
+from impl.server.isr_requests import IsrRequests
 from impl.server.log4j_files import Log4jFiles
 from impl.server.properties import GENERATED, BrokerProperties, WrongProperties
 from impl.server.replicas import ReplicaManager, now_ms
@@ -109,6 +111,11 @@ class Broker:
             self.broker, self.release, self.logs, self.config.whole("replica.lag.time.max.ms"),
             self.files, lambda: self.control.client, self.configs,
         )  # fmt: skip
+        if self.config.protocol.since("2.7"):
+            self.replicas.isr_requests = IsrRequests(
+                self.broker, self.replicas.lock, self.replicas.metadata,
+                lambda: self.control.epoch, self._trouble,
+            )  # fmt: skip
         early, self._early = self._early or [], None
         for text in early:
             self._trouble(text)
@@ -137,6 +144,8 @@ class Broker:
             raise
         self.files.server("started")
         self.control.start()
+        if self.replicas.isr_requests is not None:
+            self.replicas.isr_requests.start()
         self._tasks = LogTasks(
             self.logs,
             LogTaskIntervals(
@@ -210,10 +219,12 @@ class Broker:
                 return self.serving.metadata(head, body)
             case "LeaderAndIsr" | "UpdateMetadata" | "StopReplica":
                 return self._controlled(head)
-            case "ControlledShutdown":
-                return Message(
-                    self.control.controlled_shutdown(int(head["broker"]), int(head["epoch"]))
-                )
+            case "ElectLeaders":
+                answer = self.control.requests.answer(head)
+                metadata, changed = self.replicas.metadata, self.replicas.changed
+                return wait_for_leaders(answer, metadata, changed, int(head["timeout_ms"]))
+            case api if api in SINCE:
+                return self.control.requests.answer(head)
             case other:
                 return Message({"error": "UNSUPPORTED_VERSION", "message": f"no request {other}"})
 
@@ -306,6 +317,8 @@ class Broker:
         # A leader that waits for ZooKeeper holds the lock: then the logs are left as after a crash.
         if self.replicas.lock.acquire(timeout=5):
             self.fetchers.close()
+            if self.replicas.isr_requests is not None:
+                self.replicas.isr_requests.stop()
             self.logs.stop()
             self.replicas.lock.release()
         else:

@@ -12,15 +12,14 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any
 
-from impl.controller.broker_events import BrokerNotAvailable
 from impl.controller.cluster_context import Replica
 from impl.controller.core import ControllerConfig
 from impl.controller.event_controller import EventController
 from impl.controller.requests import LeaderAndIsr, Request, StopReplica
 from impl.server.channels import Channels
+from impl.server.controller_api import ControllerRequests
 from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import Log4jFiles
 from impl.server.properties import BrokerProperties
@@ -69,6 +68,9 @@ class Control(threading.Thread):
         patience_s = config.whole("controller.socket.timeout.ms") / 1000
         self.channels = Channels(files, patience_s, self._answered)
         self.controller = self._fresh_controller()
+        self.requests = ControllerRequests(
+            config.release, lambda work: self.events.put(lambda: work(self.controller))
+        )
         self.next_rebalance = time.monotonic() + FIRST_REBALANCE_S
         self._notices: set[str] = set()
 
@@ -272,32 +274,6 @@ class Control(threading.Thread):
             self.lines.told(f"Mark replicas {named} on broker {broker} as offline")
             gone = [Replica(one, broker) for one in sorted(fresh)]
             self.controller.guarded(lambda: self.controller.brokers.replicas_offline(gone))
-
-    def controlled_shutdown(self, broker: int, epoch: int) -> dict[str, Any]:
-        """A broker wants to go; asked from its connection's thread, done in this one."""
-        done: Future[dict[str, Any]] = Future()
-
-        def work() -> None:
-            if not self.controller.active:
-                done.set_result({"error": "NOT_CONTROLLER"})
-                return
-            known = self.controller.core.context.broker_epochs.get(broker, -1)
-            if self.config.release.since("2.2") and -1 < epoch < known:
-                done.set_result({"error": "STALE_BROKER_EPOCH"})
-                return
-            try:
-                self.controller.guarded(lambda: kept.extend(brokers.shut_down(broker)))
-                done.set_result({"error": "NONE", "remaining": [list(one) for one in kept]})
-            except BrokerNotAvailable:
-                done.set_result({"error": "BROKER_NOT_AVAILABLE"})
-
-        kept: list[TopicPartition] = []
-        brokers = self.controller.brokers
-        self.events.put(work)
-        try:
-            return done.result(timeout=10)
-        except TimeoutError:
-            return {"error": "REQUEST_TIMED_OUT"}
 
     def stop(self) -> None:
         """End the thread; the session is left to whoever opened it."""

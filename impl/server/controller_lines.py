@@ -239,6 +239,9 @@ _EVENTS = {
     "preferred_election": "PreferredReplicaLeaderElection",
     "isrs_changed": "IsrChangeNotification",
     "fail_over": "Startup",
+    "alter_isr": "AlterIsrReceived",
+    "alter_reassignments": "ApiPartitionReassignment",
+    "elect_leaders": "ReplicaLeaderElection",
 }
 
 

@@ -23,6 +23,11 @@ class MetadataCache:
         """The brokers that live, as far as is known."""
         return set(self.brokers)
 
+    def leader(self, partition: TopicPartition) -> int | None:
+        """Who leads, None if nothing is known of the partition; -1 is nobody."""
+        told = self.partitions.get(partition)
+        return None if told is None else told.state.leader
+
     def update(
         self, request: UpdateMetadata, endpoints: Endpoints, files: Log4jFiles, words: str
     ) -> None:

@@ -57,17 +57,10 @@ def _listeners(text: str) -> str:
 
 def _protocol(text: str) -> str:
     try:
-        release = Release.of(text)
+        Release.of(text)
     except ValueError:
         raise ValueError("is a release such as 2.3") from None
-    if release.since("2.7"):
-        raise ValueError("is 2.6 or older: leaders write ISRs to ZooKeeper here, as up to there")
     return text
-
-
-def _default_protocol(release: Release) -> str:
-    """The release's own; 2.6 from there on, whose leaders write to ZooKeeper themselves."""
-    return "2.6" if release.since("2.6") else str(release)
 
 
 KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
@@ -81,7 +74,7 @@ KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
         _whole(1),
         lambda release: 18000 if release.since("2.5") else 6000,
     ),
-    "inter.broker.protocol.version": (_protocol, _default_protocol),
+    "inter.broker.protocol.version": (_protocol, str),
     "log.dirs": (_text, None),
     "log.dir": (_text, None),
     "min.insync.replicas": (_whole(1), 1),
@@ -226,6 +219,13 @@ def _checked(name: str, lines: dict[str, tuple[int, str]], release: Release) -> 
                 raise _wrong(name, number, why) from error
         else:
             raise _wrong(name, number, f"{key} is no property of a broker{_near(key)}")
+    protocol = str(values["inter.broker.protocol.version"])
+    if Release.of(protocol) > release:
+        raise _wrong(
+            name, lines["inter.broker.protocol.version"][0],
+            f"inter.broker.protocol.version is {release} or older, as the broker is, not "
+            f"{protocol!r}",
+        )  # fmt: skip
     if values["zookeeper.connect"] is None:
         raise WrongProperties(f"{name}: zookeeper.connect is missing; write zookeeper.connect=H:P")
     if values["log.dirs"] is None and values["log.dir"] is None:

@@ -18,6 +18,7 @@ from impl.releases import Release
 from impl.replication import answers
 from impl.server.codec import Endpoints
 from impl.server.hosted import HostedPartition
+from impl.server.isr_requests import IsrRequests
 from impl.server.log4j_files import Log4jFiles
 from impl.server.metadata_cache import MetadataCache
 from impl.server.state_texts import order_received
@@ -70,6 +71,7 @@ class ReplicaManager:
         self.partitions: dict[TopicPartition, HostedPartition] = {}
         self.metadata = MetadataCache()
         self.fetchers: Fetchers | None = None
+        self.isr_requests: IsrRequests | None = None  # leaders write to ZooKeeper (up to 2.6)
         self.isr_changes: set[TopicPartition] = set()
         self.last_isr_change_ms = 0
         self.last_propagation_ms = 0
@@ -173,7 +175,7 @@ class ReplicaManager:
             )
         hosted = HostedPartition(
             self.broker, partition, log, self.lag_ms, self.release, self.files, self.client,
-            self._isr_changed,
+            self._isr_changed, self.isr_requests,
         )  # fmt: skip
         self.partitions[partition] = hosted
         return hosted
@@ -313,8 +315,9 @@ class ReplicaManager:
     # What happens by itself
 
     def _isr_changed(self, partition: TopicPartition) -> None:
-        self.isr_changes.add(partition)
-        self.last_isr_change_ms = now_ms()
+        if self.isr_requests is None:  # else the controller knows: it was who changed it
+            self.isr_changes.add(partition)
+            self.last_isr_change_ms = now_ms()
         self.changed.notify_all()
 
     def maybe_shrink_isrs(self) -> None:

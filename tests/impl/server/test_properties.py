@@ -57,7 +57,7 @@ def test_kafkas_names_are_understood():
         ("segment.bytes=100", "server.properties:3: segment.bytes is no property of a broker; did "
          "you mean log.segment.bytes?"),
         ("inter.broker.protocol.version=2.7", "server.properties:3: inter.broker.protocol.version "
-         "is 2.6 or older: leaders write ISRs to ZooKeeper here, as up to there, not '2.7'"),
+         "is 2.3 or older, as the broker is, not '2.7'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_file_and_line(line: str, message: str):

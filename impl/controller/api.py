@@ -1,0 +1,213 @@
+"""What brokers and administrators ask a controller for, who before wrote to ZooKeeper themselves.
+
+AlterIsr (KIP-497, 2.7), AlterPartitionReassignments and ListPartitionReassignments (KIP-455, 2.4),
+ElectLeaders (KIP-183, 2.2: preferred ones; KIP-460, 2.4: unclean ones too). Each is one event of
+the controller, and answered with Kafka's error codes. Source: KafkaController.processAlterIsr,
+processApiPartitionReassignment, processReplicaLeaderElection; fact sheet g.5, j.2, k.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from impl.controller.event_controller import EventController
+from impl.controller.partition_machine import PREFERRED, Kind, Strategy
+from impl.controller.states import PartitionState
+from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
+
+NONE = "NONE"
+NOT_CONTROLLER = "NOT_CONTROLLER"
+UNKNOWN_SERVER_ERROR = "UNKNOWN_SERVER_ERROR"
+UNKNOWN_TOPIC_OR_PARTITION = "UNKNOWN_TOPIC_OR_PARTITION"
+ELECTION_NOT_NEEDED = "ELECTION_NOT_NEEDED"
+PREFERRED_TYPE, UNCLEAN_TYPE = "PREFERRED", "UNCLEAN"
+UNCLEAN = Strategy(Kind.OFFLINE, unclean=True)
+
+_State = LeaderIsrAndControllerEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class AlteredIsr:
+    """The answer about one partition; ``state`` is what is registered now, None after an error."""
+
+    error: str
+    state: LeaderIsrAndControllerEpoch | None = None
+
+
+AlteredIsrs = dict[TopicPartition, AlteredIsr]
+IsrAnswer = Callable[[str, AlteredIsrs], None]
+"""Takes the error of the whole request, and an answer for each partition."""
+
+
+class ControllerApi:
+    """The requests to one broker's controller; its events, so nothing else runs meanwhile."""
+
+    def __init__(self, controller: EventController) -> None:
+        self.controller = controller
+
+    # AlterIsr
+
+    def alter_isr(
+        self, broker: int, broker_epoch: int, wanted: Mapping[TopicPartition, _State],
+        answer: IsrAnswer,
+    ) -> None:  # fmt: skip
+        """A leader asks for other ISRs; ``wanted`` are its states, with its zkVersions.
+
+        ``answer`` is called once, before reassignments that an ISR has completed go on.
+        """
+        controller, context = self.controller, self.controller.core.context
+        if not controller.active:
+            answer(NOT_CONTROLLER, {})
+            return
+        if context.broker_epochs.get(broker) != broker_epoch:
+            known = context.broker_epochs.get(broker)
+            why = (
+                f"unknown broker {broker}"
+                if known is None
+                else f"stale broker epoch {broker_epoch} and local broker epoch {known} for broker "
+                f"{broker}"
+            )
+            controller.journal.told(f"Ignoring AlterIsr due to {why}")
+            answer("STALE_BROKER_EPOCH", {})
+            return
+        answered: list[AlteredIsrs] = []
+
+        def alter_isr() -> None:
+            answered.append(self._altered(wanted))
+
+        controller.guarded(alter_isr)
+        if not answered:
+            answer(UNKNOWN_SERVER_ERROR, {})
+            return
+        answer(NONE, answered[0])
+        moving = controller.reassigner.in_progress()
+        done = [one for one, came in answered[0].items() if came.error == NONE and one in moving]
+        if done:
+            controller.guarded(controller.reassignments_may_go_on)
+
+    def _altered(self, wanted: Mapping[TopicPartition, _State]) -> AlteredIsrs:
+        core, found = self.controller.core, AlteredIsrs()
+        writes: dict[TopicPartition, _State] = {}
+        for partition, state in sorted(wanted.items()):
+            known = core.context.leadership.get(partition)
+            if known is None:
+                found[partition] = AlteredIsr(UNKNOWN_TOPIC_OR_PARTITION)
+            elif state.leader_epoch < known.leader_epoch:
+                found[partition] = AlteredIsr("FENCED_LEADER_EPOCH")
+            elif _says_the_same(state, known):
+                found[partition] = AlteredIsr(NONE, known)  # the first answer was lost
+            else:
+                writes[partition] = _State(
+                    state.leader, state.leader_epoch, state.isr, core.context.epoch,
+                    state.zk_version,
+                )  # fmt: skip
+        updated = core.client.update_states(writes, core.context.epoch_version)
+        for partition, state in updated.done.items():
+            core.context.leadership[partition] = state
+            found[partition] = AlteredIsr(NONE, state)
+        for partition in updated.retry:
+            isr = ",".join(map(str, writes[partition].isr))
+            self.controller.journal.told(
+                f"Failed to update ISR to {isr} for partition {partition}, bad ZK version."
+            )
+            found[partition] = AlteredIsr("INVALID_UPDATE_VERSION")
+        for partition, error in updated.failed.items():
+            self.controller.journal.told(
+                f"Failed to update ISR for partition {partition}: {error}", "ERROR"
+            )
+            found[partition] = AlteredIsr(UNKNOWN_SERVER_ERROR)
+        core.update_metadata_for(sorted(wanted))
+        return found
+
+    # Reassignments
+
+    def alter_reassignments(
+        self, targets: Mapping[TopicPartition, Sequence[int] | None]
+    ) -> tuple[str, dict[TopicPartition, str]]:
+        """Begin, turn, or (None) cancel moves: the whole's error, and one for each partition."""
+        controller, errors = self.controller, dict[TopicPartition, str]()
+        if not controller.active:
+            return NOT_CONTROLLER, {}
+
+        def alter_reassignments() -> None:
+            for partition, target in sorted(targets.items()):
+                error = controller.reassigner.validate(partition, target)
+                errors[partition] = error
+                if error == NONE:
+                    controller.reassigner.alter(partition, target)
+
+        controller.guarded(alter_reassignments)
+        whole = NONE if len(errors) == len(targets) and controller.active else NOT_CONTROLLER
+        return whole, errors
+
+    def list_reassignments(
+        self, partitions: Iterable[TopicPartition] | None = None
+    ) -> tuple[str, dict[TopicPartition, ReplicaAssignment]]:
+        """The moves that are under way, of some partitions or of all."""
+        if not self.controller.active:
+            return NOT_CONTROLLER, {}
+        moving = self.controller.core.context.being_reassigned()
+        wanted = None if partitions is None else set(partitions)
+        return NONE, {
+            one: assignment
+            for one, assignment in sorted(moving.items())
+            if wanted is None or one in wanted
+        }
+
+    # Elections
+
+    def elect_leaders(
+        self, kind: str, partitions: Iterable[TopicPartition] | None
+    ) -> tuple[str, dict[TopicPartition, str]]:
+        """Elect preferred or (2.4) unclean leaders: the whole's error, and one for each partition.
+
+        Without partitions it is all of them, and who needs no election is not told.
+        """
+        controller, context = self.controller, self.controller.core.context
+        if not controller.active:
+            return NOT_CONTROLLER, {}
+        asked = context.partitions() if partitions is None else sorted(set(partitions))
+        errors: dict[TopicPartition, str] = {}
+        for one in asked:
+            if not context.replicas(one):
+                errors[one] = UNKNOWN_TOPIC_OR_PARTITION
+            elif one.topic in context.queued_for_deletion:
+                errors[one] = "INVALID_TOPIC_EXCEPTION"
+            elif not self._needs(kind, one):
+                errors[one] = ELECTION_NOT_NEEDED
+        electable = [one for one in asked if one not in errors]
+
+        def elect_leaders() -> None:
+            strategy = PREFERRED if kind == PREFERRED_TYPE else UNCLEAN
+            named = ",".join(map(str, electable))
+            controller.journal.told(
+                f"Starting replica leader election ({kind}) for partitions {named} triggered by "
+                "AdminClientTriggered"
+            )
+            failed = controller.core.partitions.handle(electable, PartitionState.ONLINE, strategy)
+            code = "PREFERRED_LEADER" if kind == PREFERRED_TYPE else "ELIGIBLE_LEADERS"
+            for one in electable:
+                errors[one] = f"{code}_NOT_AVAILABLE" if one in failed else NONE
+
+        if electable:
+            controller.guarded(elect_leaders)
+        if not controller.active:
+            return NOT_CONTROLLER, {}
+        if partitions is None:
+            errors = {one: code for one, code in errors.items() if code != ELECTION_NOT_NEEDED}
+        return NONE, dict(sorted(errors.items()))
+
+    def _needs(self, kind: str, partition: TopicPartition) -> bool:
+        context = self.controller.core.context
+        known = context.leadership.get(partition)
+        leader = -1 if known is None else known.leader
+        if kind == PREFERRED_TYPE:
+            return leader != context.replicas(partition)[0]
+        return leader not in context.live
+
+
+def _says_the_same(one: _State, other: _State) -> bool:
+    """``equalsIgnoreZk``: versions and controller epochs aside."""
+    mine = one.leader, one.leader_epoch, one.isr
+    return mine == (other.leader, other.leader_epoch, other.isr)

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from impl.releases import Release
+from impl.server.clients import Producer
+from impl.server.isr_requests import IsrChange, IsrRequests
+from impl.server.metadata_cache import MetadataCache
+from impl.server.wire import Listener, Message
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from tests.impl.server.conftest import Start
+from tests.impl.server.test_cluster import eventually, registered, values
+
+T0 = TopicPartition("t", 0)
+STATE = LeaderIsrAndControllerEpoch(1, 4, (1,), 5, 6)
+
+
+def test_since_2_7_leaders_ask_the_controller_for_smaller_and_larger_isrs(start: Start):
+    cluster = start(
+        2, "2.7", zookeeper_session_timeout_ms="20000", replica_lag_time_max_ms="600",
+        auto_leader_rebalance_enable="false",
+    )  # fmt: skip
+    client = ZnodeClient(cluster.session(), cluster.release)
+    client.create_topic("t", {0: [1, 2]})
+    with Producer(cluster.addresses()) as producer:
+        producer.send("t", [b"both"])
+        follower = 2 if client.controller() == 1 else 1
+        if registered(client).leader == follower:  # whoever leads must not be who is paused
+            cluster.stop_broker(follower)
+            cluster.start()
+            assert eventually(lambda: set(registered(client).isr) == {1, 2})
+        cluster.pause(follower)
+        late = Producer(cluster.addresses(), acks=1)
+        late.send("t", [b"one alone"])
+        leader = 3 - follower
+        shrunk = eventually(lambda: registered(client).isr == (leader,))
+        cluster.resume(follower)
+        grown = eventually(lambda: registered(client).isr == (leader, follower))
+        late.close()
+
+    told = (cluster.folder / "logs" / f"broker{leader}" / "server.log").read_text()
+    assert shrunk
+    assert grown
+    assert f"ISR updated from AlterIsr to {leader},{follower} and version updated to" in told
+    assert client.names(paths.ISR_CHANGES) == []
+    assert values(cluster, "t") == [b"both", b"one alone"]
+    client.port.close()
+
+
+def test_an_older_protocol_keeps_leaders_writing_to_zookeeper_in_2_7(start: Start):
+    cluster = start(
+        2, "2.7", zookeeper_session_timeout_ms="20000", replica_lag_time_max_ms="600",
+        inter_broker_protocol_version="2.6",
+    )  # fmt: skip
+    client = ZnodeClient(cluster.session(), cluster.release)
+    client.create_topic("t", {0: [1, 2]})
+    with Producer(cluster.addresses(), acks=1) as producer:
+        producer.send("t", [b"x"])
+        cluster.pause(2)
+        producer.send("t", [b"y"])
+        shrunk = eventually(lambda: registered(client).isr == (1,))
+        cluster.resume(2)
+
+    told = (cluster.folder / "logs" / "broker1" / "server.log").read_text()
+    assert shrunk
+    assert "ISR updated to [1] and zkVersion updated to" in told
+    assert cluster.release == Release.of("2.7")
+    client.port.close()
+
+
+class Office:
+    """A controller that answers as it is told to, one answer a request."""
+
+    def __init__(self, *answers: dict[str, object]) -> None:
+        self.answers = list(answers)
+        self.asked: list[dict[str, object]] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+        self.listener = Listener(("127.0.0.1", 0), self.answer)
+        self.listener.start()
+        metadata = MetadataCache()
+        metadata.controller = 7
+        metadata.brokers = {7: self.listener.address}
+        self.told: list[str] = []
+        self.requests = IsrRequests(1, threading.RLock(), metadata, lambda: 33,
+                                    self.told.append)  # fmt: skip
+        self.requests.start()
+
+    def answer(self, head: dict[str, object], _body: bytes) -> Message:
+        self.asked.append(head)
+        meanwhile, self.meanwhile = self.meanwhile, lambda: None
+        meanwhile()
+        return Message(self.answers.pop(0))
+
+    def close(self) -> None:
+        self.requests.stop()
+        self.requests.join(5)
+        self.listener.close()
+        assert not self.requests.is_alive()
+
+
+def yes(version: int) -> dict[str, object]:
+    return {"error": "NONE", "partitions": [["t", 0, "NONE", [1, 4, [1], 5, version]]]}
+
+
+def test_a_request_that_the_office_refuses_is_sent_again():
+    office = Office({"error": "NOT_CONTROLLER"}, {"error": "STALE_BROKER_EPOCH"}, yes(7))
+    answers: list[object] = []
+
+    with office.requests.news:
+        office.requests.ask(IsrChange(T0, STATE, lambda *told: answers.append(told)))
+    came = eventually(lambda: bool(answers), 5)
+    office.close()
+
+    assert came
+    assert answers == [("NONE", LeaderIsrAndControllerEpoch(1, 4, (1,), 5, 7))]
+    assert [one["broker_epoch"] for one in office.asked] == [33, 33, 33]
+    assert [text.split(": ")[1].split(";")[0] for text in office.told] == [
+        "NOT_CONTROLLER", "STALE_BROKER_EPOCH"
+    ]  # fmt: skip
+
+
+def test_an_answer_to_a_change_that_became_void_is_not_taken():
+    office = Office(yes(7), yes(8))
+    answers: list[object] = []
+    void = IsrChange(T0, STATE, lambda *told: answers.append("void"))
+    valid = IsrChange(T0, STATE, lambda *told: answers.append("valid"))
+
+    def a_leader_and_isr_comes() -> None:
+        with office.requests.news:
+            office.requests.forget(T0)
+            office.requests.ask(valid)
+
+    office.meanwhile = a_leader_and_isr_comes
+    with office.requests.news:
+        office.requests.ask(void)
+    came = eventually(lambda: bool(answers), 5)
+    office.close()
+
+    assert came
+    assert answers == ["valid"]
+    assert len(office.asked) == 2
