@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.lockstep import BOUNDS, Key, Lockstep, Mismatch, Partner
+from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mapping import ROWS, STEPS_OF, abstract, implementation_arguments
+from conformance.partner import Key, Partner
 from impl import Step, World
 from model.language.evaluate import Evaluator, SparseState
 from model.language.scalars import blank_term

@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.lockstep import Key, Lockstep, Mismatch
-from impl import Snapshot
+from conformance.lockstep import Lockstep, Mismatch
+from conformance.mapping import MAP, SystemMap
+from conformance.partner import Key
 from specs.verdict import Verdict
 
 MOST_MISMATCHES = 5
@@ -26,6 +27,7 @@ class EdgeReport:
     """How much of the graph was walked, and what did not fit."""
 
     bounds: dict[str, int]
+    system: str = "replication"
     states: int = 0
     edges: int = 0
     covered: int = 0
@@ -46,7 +48,7 @@ class EdgeReport:
         """Plain data, for `insync edges --json`."""
         return {
             "verdict": self.verdict.value,
-            "system": "replication",
+            "system": self.system,
             "bounds": self.bounds,
             "complete": self.complete,
             "states": self.states,
@@ -61,25 +63,27 @@ def walk_edges(
     bounds: Mapping[str, int],
     max_states: int | None = None,
     progress: Callable[[str], None] = lambda line: None,
+    about: SystemMap = MAP,
+    version: str | None = None,
 ) -> EdgeReport:
-    """Walk the graph of `replication` within the bounds, breadth first; deterministic.
+    """Walk the graph of a system within the bounds, breadth first; deterministic.
 
     With `max_states` the edges of the first so many states are walked, and the answer is at best
     unknown. The walk ends after MOST_MISMATCHES mismatches.
     """
-    return _Walk(bounds, max_states, progress).go()
+    return _Walk(Lockstep(bounds, about=about, version=version), max_states, progress).go()
 
 
 class _Walk:
     def __init__(
-        self, bounds: Mapping[str, int], max_states: int | None, progress: Callable[[str], None]
+        self, pair: Lockstep, max_states: int | None, progress: Callable[[str], None]
     ) -> None:
-        self.pair = Lockstep(bounds)
+        self.pair = pair
         self.max_states, self.progress = max_states, progress
-        self.report = EdgeReport(dict(bounds))
+        self.report = EdgeReport(dict(pair.bounds), pair.about.system)
         start = self.pair.state
         self.came: dict[Any, tuple[Any, Key] | None] = {start: None}
-        self.waiting: deque[tuple[Any, Snapshot]] = deque([(start, self.pair.world.snapshot())])
+        self.waiting: deque[tuple[Any, Any]] = deque([(start, self.pair.world.snapshot())])
 
     def go(self) -> EdgeReport:
         report = self.report
@@ -96,17 +100,18 @@ class _Walk:
             report.complete = False
         return report
 
-    def _state(self, state: Any, snapshot: Snapshot) -> None:
+    def _state(self, state: Any, snapshot: Any) -> None:
         pair = self.pair
         enabled = dict(pair.partner.enabled(state))
-        self._at(state, snapshot)
+        pair.at(state, snapshot)
         try:
             pair.choices_are_allowed(enabled)
+            pair.silent_steps_are_silent(enabled)
         except Mismatch as mismatch:
             self._mismatch(state, str(mismatch))
         for key in sorted(enabled):
             self.report.edges += 1
-            self._at(state, snapshot)
+            pair.at(state, snapshot)
             try:
                 pair.drive(key)
             except Mismatch as mismatch:
@@ -119,11 +124,6 @@ class _Walk:
             if pair.state not in self.came:
                 self.came[pair.state] = state, key
                 self.waiting.append((pair.state, pair.world.snapshot()))
-
-    def _at(self, state: Any, snapshot: Snapshot) -> None:
-        self.pair.world.restore(snapshot)
-        self.pair.state = state
-        self.pair.history.clear()
 
     def _mismatch(self, state: Any, text: str) -> None:
         way: list[str] = []

@@ -10,34 +10,23 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from conformance.mapping import (
-    AS_RELEASED,
-    ROWS,
-    STEPS_OF,
-    UNOBSERVED,
+    MAP,
     Facts,
-    abstract,
+    SystemMap,
     implementation_arguments,
     model_arguments,
 )
-from impl import PROFILES, Snapshot, Step, World
+from conformance.partner import Key, Partner
+from impl import PROFILES, Step
 from impl.world.faults import weight
-from model.language import RecordedSystem
-from model.language.grounding import Grounded
-from model.language.instances import Instance
-from model.language.python_code import PythonCode
-from model.language.scalars import blank_term
-from model.systems import system
-from specs.reading import Reading, text
 
 BOUNDS = {
     "brokers": 3, "log": 4, "records": 6, "epoch": 6, "controllers": 4, "versions": 14,
 }  # fmt: skip
 """How far a lock-step run may go; a step beyond is left out on both sides."""
-
-Key = tuple[str, tuple[int, ...]]
 
 
 class Mismatch(AssertionError):
@@ -63,111 +52,20 @@ class Progress:
     fired: dict[str, int] = field(default_factory=dict)
 
 
-def _key(one: Instance) -> Key:
-    """Transition and arguments; no transition of the partner takes a set."""
-    return one.step.transition.name, tuple(int(cast("int", a)) for a in one.arguments)
-
-
-class Partner:
-    """The model's side: `replication` compiled for a number of brokers."""
-
-    _kept: dict[tuple[tuple[str, int], ...], Partner] = {}
-
-    def __init__(self, bounds: Mapping[str, int]) -> None:
-        self.recorded: RecordedSystem = system("replication").recorded(None, AS_RELEASED)
-        # No budget of faults is among these bounds: the walk's own weights keep faults rare.
-        self.grounded = Grounded(self.recorded, bounds, [])
-        self.code = PythonCode(self.grounded)
-        self.reading = Reading(self.grounded)
-        self.instances: dict[Key, Instance] = {_key(one): one for one in self.grounded.instances}
-        self.parameters = {
-            step.transition.name: tuple(step.parameters) for step in self.recorded.steps
-        }
-        self._number: dict[tuple[str, tuple[int, ...]], int] = {
-            (cell.field.name, cell.index): cell.number for cell in self.grounded.cells
-        }
-        self._blank = [int(blank_term(cell.field.sort).args[0]) for cell in self.grounded.cells]
-        self._unobserved = [
-            cell.number for cell in self.grounded.cells if cell.field.name in UNOBSERVED
-        ]
-        self._last: tuple[Any, dict[Key, Any]] | None = None
-        self._fired = [0] * len(self.grounded.instances)
-        self._refused = bytearray(len(self.grounded.reasons))
-
-    @classmethod
-    def of(cls, bounds: Mapping[str, int]) -> Partner:
-        """The partner for these bounds, compiled at most once a process."""
-        key = tuple(sorted(bounds.items()))
-        if key not in cls._kept:
-            cls._kept[key] = cls(bounds)
-        return cls._kept[key]
-
-    def enabled(self, state: Any) -> dict[Key, Any]:
-        """Transition and arguments -> the next state, for all that is possible within the bounds.
-
-        The last answer is kept: a step asks several times about one state.
-        """
-        if self._last is not None and self._last[0] == state:
-            return self._last[1]
-        found = self.code.successors(state, self._fired, self._refused, {})
-        keys: dict[Key, Any] = {}
-        for number, after in found:
-            one = self.grounded.instances[number]
-            keys[_key(one)] = after
-        self._last = state, keys
-        return keys
-
-    def possible_beyond_bounds(self, key: Key, state: Any) -> bool:
-        """Every requirement holds and only a bound forbids the step; or no such instance exists."""
-        one = self.instances.get(key)
-        if one is None:
-            return True
-        return self.code.first_refusal(one, state) is None
-
-    def key(self, transition: str, arguments: Mapping[str, int]) -> Key:
-        """A transition with its arguments in the model's order."""
-        return transition, tuple(arguments[name] for name in self.parameters[transition])
-
-    def differences(self, state: Any, facts: Facts) -> list[str]:
-        """The leaves in which a model state and the implementation's facts differ, in words."""
-        codes = self.code.decode(state)
-        theirs = list(self._blank)
-        beyond: list[str] = []
-        for place, value in facts.items():
-            number = self._number.get(place)
-            if number is None:
-                beyond.append(f"{place[0]}{list(place[1])} is beyond the bounds")
-            else:
-                theirs[number] = value
-        for number in self._unobserved:
-            theirs[number] = codes[number]
-        if tuple(theirs) == codes:
-            return beyond
-        changes = self.reading.changes(codes, tuple(theirs))
-        return beyond + [
-            f"{path}: the model says {text(mine, is_set=self.reading.is_set(path))}, "
-            f"the implementation {text(other, is_set=self.reading.is_set(path))}"
-            for path, (mine, other) in changes.items()
-        ]
-
-    def why_not(self, key: Key, state: Any) -> str:
-        """The first reason that refuses a transition, or that a bound does."""
-        one = self.instances.get(key)
-        if one is None:
-            return "its arguments are beyond the bounds"
-        position = self.code.first_refusal(one, state)
-        if position is None:
-            return "only a bound forbids it"
-        return self.grounded.reasons[one.requires[position][1]][1]
-
-
 class Lockstep:
     """One run of both sides."""
 
-    def __init__(self, bounds: Mapping[str, int] | None = None, world: World | None = None) -> None:
+    def __init__(
+        self,
+        bounds: Mapping[str, int] | None = None,
+        world: Any = None,
+        about: SystemMap = MAP,
+        version: str | None = None,
+    ) -> None:
         self.bounds = dict(bounds or BOUNDS)
-        self.partner = Partner.of(self.bounds)
-        self.world = world or World(brokers=self.bounds["brokers"])
+        self.about = about
+        self.partner = Partner.of(self.bounds, about, version)
+        self.world: Any = world or about.world(self.bounds, version)
         self.state: Any = self.partner.code.initial
         self.history: list[Step] = []
         self.last: Key | None = None
@@ -177,11 +75,15 @@ class Lockstep:
     # -- one step -----------------------------------------------------------------------------
 
     def _leader_of(self, broker: int) -> int:
-        return self.world.brokers[broker].replicas.partition.leader
+        return 0 if self.about.leader_of is None else self.about.leader_of(self.world, broker)
+
+    def facts(self) -> Facts:
+        """What the implementation shows, as facts of the model."""
+        return self.about.facts(self.world)
 
     def candidates(self, step: Step) -> list[Key]:
         """The model's transitions that a step of the implementation may be."""
-        row = ROWS[step.name]
+        row = self.about.rows[step.name]
         arguments = dict(zip(row.parameters, step.args, strict=True))
         renamed = model_arguments(row, arguments, self._leader_of)
         return [self.partner.key(name, renamed) for name in row.transitions]
@@ -203,14 +105,14 @@ class Lockstep:
         keys = self.candidates(step)
         enabled = self.partner.enabled(self.state)
         possible = [key for key in keys if key in enabled]
-        row = ROWS[step.name]
+        row = self.about.rows[step.name]
         if not possible and row.silent is None:
             reasons = "\n".join(
                 f"    {name}{args}: not possible: {self.partner.why_not((name, args), self.state)}"
                 for name, args in keys
             )
             raise Mismatch(
-                f"the implementation can take {_shown(step)}, and the model allows none of\n"
+                f"the implementation can take {self._shown(step)}, and the model allows none of\n"
                 f"{reasons}\n{self._story()}",
                 [*self.history, step],
             )
@@ -222,15 +124,17 @@ class Lockstep:
             self.progress.silent += 1
         else:
             self.state = enabled[self.last]
-            name = self.last[0]
-            self.progress.fired[name] = self.progress.fired.get(name, 0) + 1
-        self._compare(f"after {_shown(step)} as {self.last[0] if self.last else 'a silent step'}")
+            fired = self.progress.fired
+            fired[self.last[0]] = fired.get(self.last[0], 0) + 1
+        self._compare(
+            f"after {self._shown(step)} as {self.last[0] if self.last else 'a silent step'}"
+        )
 
     def _outcome(self, possible: list[Key], enabled: dict[Key, Any], silent: bool) -> Key | None:
         """Which of the possible transitions the step was, by the state that it left."""
         if len(possible) == 1 and not silent:
             return possible[0]
-        facts = abstract(self.world.observe())
+        facts = self.facts()
         if silent and not self.partner.differences(self.state, facts):
             return None  # the race was lost
         for key in possible:
@@ -239,16 +143,25 @@ class Lockstep:
         return possible[0] if possible else None
 
     def _unchanged(self) -> bool:
-        return not self.partner.differences(self.state, abstract(self.world.observe()))
+        return not self.partner.differences(self.state, self.facts())
+
+    def at(self, state: Any, snapshot: Any) -> None:
+        """Put both sides where they were."""
+        self.world.restore(snapshot)
+        self.state = state
+        self.history.clear()
 
     def _compare(self, when: str) -> None:
-        lines = self.partner.differences(self.state, abstract(self.world.observe()))
+        lines = self.partner.differences(self.state, self.facts())
         if lines:
             shown = "\n".join(f"    {line}" for line in lines)
             raise Mismatch(f"{when}, the two differ:\n{shown}\n{self._story()}", self.history)
 
+    def _shown(self, step: Step) -> str:
+        return shown(step, self.about)
+
     def _story(self) -> str:
-        steps = "\n".join(f"    {_shown(step)}" for step in self.history)
+        steps = "\n".join(f"    {self._shown(step)}" for step in self.history)
         return f"the steps so far:\n{steps or '    (none)'}"
 
     # -- enabledness --------------------------------------------------------------------------
@@ -275,10 +188,33 @@ class Lockstep:
                 key in enabled or self.partner.possible_beyond_bounds(key, self.state)
                 for key in keys
             )
-            if not allowed and ROWS[step.name].silent is None:
+            if allowed:
+                continue
+            if self.about.rows[step.name].silent is None:
                 raise Mismatch(
-                    f"the implementation offers {_shown(step)}, which the model refuses: "
+                    f"the implementation offers {self._shown(step)}, which the model refuses: "
                     f"{self.partner.why_not(keys[0], self.state)}\n{self._story()}",
+                    [*self.history, step],
+                )
+
+    def silent_steps_are_silent(self, enabled: dict[Key, Any]) -> None:
+        """Every step on offer that is no transition here leaves what the model sees as it is."""
+        before = None
+        for step in self.world.enabled():
+            if self.about.rows[step.name].silent is None or any(
+                key in enabled or self.partner.possible_beyond_bounds(key, self.state)
+                for key in self.candidates(step)
+            ):
+                continue
+            before = before or self.world.snapshot()
+            self.world.do(step)
+            lines = self.partner.differences(self.state, self.facts())
+            self.world.restore(before)
+            if lines:
+                shown_lines = "\n".join(f"    {line}" for line in lines)
+                raise Mismatch(
+                    f"{self._shown(step)} is no step of the model here, and changes\n"
+                    f"{shown_lines}\n{self._story()}",
                     [*self.history, step],
                 )
 
@@ -286,7 +222,7 @@ class Lockstep:
         """Silent steps and then the step that is this transition; None if there is no such way."""
         transition, values = key
         named = dict(zip(self.partner.parameters[transition], values, strict=True))
-        for row in STEPS_OF[transition]:
+        for row in self.about.steps_of[transition]:
             target = Step(row.step, implementation_arguments(row, named))
             if row.leader_of and self._leader_of(target.args[0]) != named["leader"]:
                 continue
@@ -299,7 +235,7 @@ class Lockstep:
         """The target may be taken now, and is this transition and no other."""
         if self.world.why_not(target) is not None or key not in self.candidates(target):
             return False
-        if ROWS[target.name].silent is None:
+        if self.about.rows[target.name].silent is None:
             return True
         before = self.world.snapshot()
         self.world.do(target)
@@ -312,25 +248,25 @@ class Lockstep:
             return [target]
         if not broker:
             return None
-        before: Snapshot = self.world.snapshot()
+        before = self.world.snapshot()
         found = self._search(target, broker, key)
         self.world.restore(before)
         return found
 
     def _search(self, target: Step, broker: int, key: Key) -> list[Step] | None:
         """Silent steps of one broker that lead to the target, the fewest first."""
-        state = abstract(self.world.observe())
-        frontier: list[tuple[Snapshot, list[Step]]] = [(self.world.snapshot(), [])]
+        state = self.facts()
+        frontier: list[tuple[Any, list[Step]]] = [(self.world.snapshot(), [])]
         for _ in range(MOST_SILENT):
-            found: list[tuple[Snapshot, list[Step]]] = []
+            found: list[tuple[Any, list[Step]]] = []
             for snapshot, path in frontier:
-                for name in _MAY_BE_SILENT:
+                for name in self.about.may_be_silent:
                     self.world.restore(snapshot)
                     step = Step(name, (broker,))
                     if self.world.why_not(step) is not None:
                         continue
                     self.world.do(step)
-                    if abstract(self.world.observe()) != state:
+                    if self.facts() != state:
                         continue
                     longer = [*path, step]
                     if self._fits(target, key):
@@ -363,14 +299,10 @@ class Lockstep:
 MOST_SILENT = 3
 """Silent steps before a transition: lose a reply, check the outcome, read the epoch again."""
 
-_MAY_BE_SILENT = tuple(
-    row.step for row in ROWS.values() if row.silent is not None and row.parameters == ("broker",)
-)
 
-
-def _shown(step: Step) -> str:
-    row = ROWS[step.name]
-    pairs = zip(row.parameters, step.args, strict=True)
+def shown(step: Step, about: SystemMap = MAP) -> str:
+    """A step of the implementation with the names of its arguments."""
+    pairs = zip(about.rows[step.name].parameters, step.args, strict=True)
     return f"{step.name}({', '.join(f'{name}={value}' for name, value in pairs)})"
 
 

@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 
 import specs
-from conformance.lockstep import BOUNDS, Key, Lockstep
+from conformance.lockstep import BOUNDS, Lockstep
+from conformance.partner import Key
 from specs.story.errors import StoryError
 from specs.story.read import read_story
 

@@ -1,4 +1,4 @@
-"""The map from implementation to model, as data: which step is which transition, field by field.
+"""The map of `replication`: which step is which transition, field by field.
 
 The default is one model step a step of the implementation. Every exception is a row here, with its
 reason: steps the model does not see (*silent*), and steps whose outcome names the transition.
@@ -6,137 +6,94 @@ reason: steps the model does not see (*silent*), and steps whose outcome names t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-Arguments = Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One step of the implementation.
-
-    `parameters` name its arguments in order. `transitions` are the model's transitions that it may
-    be, of which exactly one is possible in any state; `arguments` renames the arguments to the
-    model's. `silent` says why the step may also change nothing that the model sees.
-    """
-
-    step: str
-    parameters: tuple[str, ...]
-    transitions: tuple[str, ...]
-    arguments: Mapping[str, str]
-    silent: str | None = None
-    leader_of: str | None = None
-
-
-def _row(
-    step: str,
-    parameters: str,
-    *transitions: str,
-    silent: str | None = None,
-    leader_of: str | None = None,
-    **renamed: str,
-) -> Row:
-    names = tuple(parameters.split())
-    return Row(
-        step,
-        names,
-        transitions,
-        {name: renamed.get(name, name) for name in names},
-        silent,
-        leader_of,
-    )
-
+from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
+from impl import World
 
 _OWN_ELECTION = "reading the epoch before a registration is a step of the system `election`"
 _LOST = "a registration that lost the race changes nothing"
 
 ROWS: dict[str, Row] = {
-    row.step: row
-    for row in (
-        _row("broker_crashes", "broker", "broker_crashes"),
-        _row("session_expires", "broker", "session_expires"),
-        _row("broker_starts", "broker", "broker_starts"),
-        _row("broker_reconnects", "broker", "broker_reconnects"),
-        _row("broker_checkpoints_hw", "broker", "broker_checkpoints_hw"),
-        _row("controller_reads_epoch", "broker", silent=_OWN_ELECTION),
-        _row("controller_registers", "broker", "broker_becomes_controller", silent=_LOST),
-        _row("controller_learns_outcome", "broker", "broker_learns_it_won", silent=_LOST),
-        _row("controller_reply_is_lost", "broker", "reply_is_lost", silent=_LOST),
-        _row(
+    one.step: one
+    for one in (
+        row("broker_crashes", "broker", "broker_crashes"),
+        row("session_expires", "broker", "session_expires"),
+        row("broker_starts", "broker", "broker_starts"),
+        row("broker_reconnects", "broker", "broker_reconnects"),
+        row("broker_checkpoints_hw", "broker", "broker_checkpoints_hw"),
+        row("controller_reads_epoch", "broker", silent=_OWN_ELECTION),
+        row("controller_registers", "broker", "broker_becomes_controller", silent=_LOST),
+        row("controller_learns_outcome", "broker", "broker_learns_it_won", silent=_LOST),
+        row("controller_reply_is_lost", "broker", "reply_is_lost", silent=_LOST),
+        row(
             "controller_checks_outcome", "broker",
             "broker_learns_it_won", "broker_finds_it_moved", silent=_LOST,
         ),
-        _row("controller_resigns", "broker", "controller_resigns"),
-        _row("controller_node_is_deleted", "", "controller_node_is_deleted"),
-        _row("controller_reads_partition", "broker", "controller_reads_partition"),
-        _row(
+        row("controller_resigns", "broker", "controller_resigns"),
+        row("controller_node_is_deleted", "", "controller_node_is_deleted"),
+        row("controller_reads_partition", "broker", "controller_reads_partition"),
+        row(
             "controller_elects_leader", "broker leader",
             "controller_elects_leader", "controller_election_conflicts",
             "controller_election_is_fenced",
         ),
-        _row(
+        row(
             "controller_removes_replica", "broker replica",
             "controller_removes_replica", "controller_removal_conflicts",
             "controller_removal_is_fenced",
         ),
-        _row("controller_informs", "broker replica", "controller_informs"),
-        _row(
+        row("controller_informs", "broker replica", "controller_informs"),
+        row(
             "leader_and_isr_arrives", "broker leader_epoch controller_epoch",
             "broker_becomes_leader", "broker_becomes_follower", "leaderless_request_is_ignored",
             "older_controller_is_refused", "older_epoch_is_refused",
             leader_epoch="epoch", controller_epoch="controller",
         ),
-        _row(
+        row(
             "leader_and_isr_is_lost", "broker leader_epoch controller_epoch", "request_is_lost",
             leader_epoch="epoch", controller_epoch="controller",
         ),
-        _row("leader_appends", "broker", "leader_appends"),
-        _row("leader_appends_for_isr", "broker", "leader_appends_for_isr"),
-        _row("leader_acknowledges", "broker offset", "leader_acknowledges"),
-        _row("leader_acknowledges_for_isr", "broker offset", "leader_acknowledges_for_isr"),
-        _row("consumer_reads", "broker offset", "consumer_reads"),
-        _row("follower_asks_epoch", "broker", "follower_asks_epoch", leader_of="broker"),
-        _row(
+        row("leader_appends", "broker", "leader_appends"),
+        row("leader_appends_for_isr", "broker", "leader_appends_for_isr"),
+        row("leader_acknowledges", "broker offset", "leader_acknowledges"),
+        row("leader_acknowledges_for_isr", "broker offset", "leader_acknowledges_for_isr"),
+        row("consumer_reads", "broker offset", "consumer_reads"),
+        row("follower_asks_epoch", "broker", "follower_asks_epoch", leader_of="broker"),
+        row(
             "leader_answers_epoch", "leader follower",
             "leader_answers_epoch", "leader_refuses_epoch",
         ),
-        _row(
+        row(
             "follower_truncates", "follower leader",
             "follower_truncates", "epoch_answer_is_ignored",
         ),
-        _row("follower_asks_records", "broker", "follower_asks_records", leader_of="broker"),
-        _row(
+        row("follower_asks_records", "broker", "follower_asks_records", leader_of="broker"),
+        row(
             "leader_answers_fetch", "leader follower",
             "leader_answers_fetch", "leader_refuses_fetch",
         ),
-        _row(
+        row(
             "follower_appends", "follower leader",
             "follower_appends", "fetch_answer_is_ignored",
         ),
-        _row("fetch_is_lost", "follower leader", "fetch_is_lost"),
-        _row("leader_advances_hw", "broker", "leader_advances_hw"),
-        _row("leader_shrinks_isr", "leader replica", "leader_shrinks_isr"),
-        _row("leader_shrink_is_refused", "leader replica", "leader_shrink_is_refused"),
-        _row("leader_expands_isr", "leader replica", "leader_expands_isr"),
-        _row("leader_expand_is_refused", "leader replica", "leader_expand_is_refused"),
-        _row("leader_learns_isr_is_written", "leader", "leader_learns_isr_is_written"),
-        _row("isr_answer_is_lost", "leader", "isr_answer_is_lost"),
-        _row(
+        row("fetch_is_lost", "follower leader", "fetch_is_lost"),
+        row("leader_advances_hw", "broker", "leader_advances_hw"),
+        row("leader_shrinks_isr", "leader replica", "leader_shrinks_isr"),
+        row("leader_shrink_is_refused", "leader replica", "leader_shrink_is_refused"),
+        row("leader_expands_isr", "leader replica", "leader_expands_isr"),
+        row("leader_expand_is_refused", "leader replica", "leader_expand_is_refused"),
+        row("leader_learns_isr_is_written", "leader", "leader_learns_isr_is_written"),
+        row("isr_answer_is_lost", "leader", "isr_answer_is_lost"),
+        row(
             "leader_reads_isr_back", "leader",
             "leader_finds_isr_written", "leader_learns_isr_is_refused",
         ),
-        _row("leader_gives_up_isr_write", "leader", "leader_gives_up_isr_write"),
+        row("leader_gives_up_isr_write", "leader", "leader_gives_up_isr_write"),
     )
 }  # fmt: skip
 """Implementation step -> its row."""
-
-STEPS_OF: dict[str, list[Row]] = {}
-"""Model transition -> the rows of the implementation steps that it may be."""
-for _each in ROWS.values():
-    for _transition in _each.transitions:
-        STEPS_OF.setdefault(_transition, []).append(_each)
 
 AS_RELEASED: dict[str, object] = {"lost_isr_answer_blocks": False}
 """What the claims of `replication` assume and no release that the implementation is written from
@@ -161,9 +118,6 @@ UNOBSERVED: dict[str, str] = {
 }
 """Model fields that no observation shows, with the reason."""
 
-Facts = dict[tuple[str, tuple[int, ...]], int]
-"""(field, index) -> code; what is blank is left out."""
-
 _SLOTS = {
     "idle": 0, "asked_epoch": 1, "answered_epoch": 2, "asked_records": 3, "answered_records": 4,
 }  # fmt: skip
@@ -171,24 +125,9 @@ _APPLIED, _REFUSED = 1, 2
 _ROLES = {"none": 0, "leader": 1, "follower": 2}
 
 
-class _Facts:
-    """Collects facts; a value equal to the blank one is not a fact."""
-
-    def __init__(self) -> None:
-        self.found: Facts = {}
-
-    def put(self, field: str, index: tuple[int, ...], code: int | bool, blank: int = 0) -> None:
-        if int(code) != blank:
-            self.found[field, index] = int(code)
-
-    def members(self, field: str, index: tuple[int, ...], members: Any) -> None:
-        for member in members:
-            self.found[field, (*index, int(member))] = 1
-
-
 def abstract(observation: Mapping[str, Any]) -> Facts:
     """An observation of the implementation as facts of the model's `replication`."""
-    facts = _Facts()
+    facts = FactTable()
     zookeeper = observation["zookeeper"]
     _zookeeper(facts, zookeeper)
     for broker, seen in observation["brokers"].items():
@@ -207,7 +146,7 @@ def abstract(observation: Mapping[str, Any]) -> Facts:
     return facts.found
 
 
-def _zookeeper(facts: _Facts, seen: Mapping[str, Any]) -> None:
+def _zookeeper(facts: FactTable, seen: Mapping[str, Any]) -> None:
     state = seen["state"]
     facts.put("zk.controller", (), seen["controller"] or 0)
     facts.put("zk.epoch", (), seen["controller_epoch"])
@@ -219,7 +158,7 @@ def _zookeeper(facts: _Facts, seen: Mapping[str, Any]) -> None:
     facts.put("zk.version", (), state["version"])
 
 
-def _broker(facts: _Facts, broker: int, seen: Mapping[str, Any]) -> None:
+def _broker(facts: FactTable, broker: int, seen: Mapping[str, Any]) -> None:
     at = (broker,)
     if seen["up"]:
         facts.members("up", (), [broker])
@@ -250,7 +189,7 @@ def _broker(facts: _Facts, broker: int, seen: Mapping[str, Any]) -> None:
         facts.put("log.at.epoch", (broker, offset), epoch)
 
 
-def _office(facts: _Facts, broker: int, seen: Mapping[str, Any]) -> None:
+def _office(facts: FactTable, broker: int, seen: Mapping[str, Any]) -> None:
     inside = seen["controller"]
     if inside["won"]:
         facts.put("campaign", (broker,), inside["read"][0] + 1)
@@ -259,7 +198,7 @@ def _office(facts: _Facts, broker: int, seen: Mapping[str, Any]) -> None:
 
 
 def _cache(
-    facts: _Facts, broker: int, cached: Mapping[str, Any] | None, zookeeper: Mapping[str, Any]
+    facts: FactTable, broker: int, cached: Mapping[str, Any] | None, zookeeper: Mapping[str, Any]
 ) -> None:
     if cached is None:
         return
@@ -274,7 +213,7 @@ def _cache(
     facts.members("cache.reached", at, reached)
 
 
-def _slot(facts: _Facts, at: tuple[int, int], slot: Mapping[str, Any]) -> None:
+def _slot(facts: FactTable, at: tuple[int, int], slot: Mapping[str, Any]) -> None:
     state = slot["slot"]
     facts.put("fetch.state", at, _SLOTS[state])
     if state == "idle":
@@ -295,16 +234,33 @@ def _slot(facts: _Facts, at: tuple[int, int], slot: Mapping[str, Any]) -> None:
             facts.put("fetch.record_epoch", at, slot["record"][1])
 
 
-def model_arguments(
-    row: Row, arguments: Arguments, leader_of: Callable[[int], int]
-) -> dict[str, int]:
-    """An implementation step's arguments as the model's, by the model's names."""
-    renamed = {row.arguments[name]: value for name, value in arguments.items()}
-    if row.leader_of is not None:
-        renamed["leader"] = leader_of(arguments[row.leader_of])
-    return renamed
+def _world(bounds: Mapping[str, int], version: str | None) -> World:
+    if version not in (None, "2.3"):
+        raise ValueError(f"the world of one partition is of release 2.3, not {version}")
+    return World(brokers=bounds["brokers"])
 
 
-def implementation_arguments(row: Row, arguments: Arguments) -> tuple[int, ...]:
-    """A model transition's arguments as the implementation step's, in its order."""
-    return tuple(arguments[row.arguments[name]] for name in row.parameters)
+def _facts(world: World) -> Facts:
+    return abstract(world.observe())
+
+
+def _leader_of(world: World, broker: int) -> int:
+    return world.brokers[broker].replicas.partition.leader
+
+
+MAP = SystemMap(
+    system="replication",
+    rows=ROWS,
+    world=_world,
+    facts=_facts,
+    unobserved=UNOBSERVED,
+    small={
+        "brokers": 2, "log": 1, "records": 1, "epoch": 1, "controllers": 1, "versions": 1,
+        "crashes": 0, "expiries": 0, "losses": 0,
+    },
+    switches=AS_RELEASED,
+    leader_of=_leader_of,
+)  # fmt: skip
+
+STEPS_OF: dict[str, list[Row]] = MAP.steps_of
+"""Model transition -> the rows of the implementation steps that it may be."""

@@ -1,0 +1,145 @@
+"""What a map is: a row for each step of the implementation, and how its facts read in the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from impl import Step
+
+Arguments = Mapping[str, int]
+
+Facts = dict[tuple[str, tuple[int, ...]], int]
+"""(field, index) -> code; what is blank is left out."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One step of the implementation.
+
+    `parameters` name its arguments in order. `transitions` are the model's transitions that it may
+    be, of which exactly one is possible in any state; `arguments` renames the arguments to the
+    model's. `silent` says why the step may also change nothing that the model sees. `why` says
+    what a reader of the two texts would not expect.
+    """
+
+    step: str
+    parameters: tuple[str, ...]
+    transitions: tuple[str, ...]
+    arguments: Mapping[str, str]
+    silent: str | None = None
+    leader_of: str | None = None
+    why: str | None = None
+
+
+def row(
+    step: str,
+    parameters: str,
+    *transitions: str,
+    silent: str | None = None,
+    leader_of: str | None = None,
+    why: str | None = None,
+    **renamed: str,
+) -> Row:
+    """A row, its parameters given as words; `renamed` are the model's names for some of them."""
+    names = tuple(parameters.split())
+    return Row(
+        step,
+        names,
+        transitions,
+        {name: renamed.get(name, name) for name in names},
+        silent,
+        leader_of,
+        why,
+    )
+
+
+class Stepped(Protocol):
+    """A world that takes one step after the other, and can be put back where it was."""
+
+    def enabled(self) -> list[Step]:
+        """Every step that may be taken now, sorted."""
+
+    def why_not(self, step: Step) -> str | None:
+        """The first condition of the step that does not hold, None if it may be taken."""
+
+    def do(self, step: Step) -> None:
+        """Take a step."""
+
+    def snapshot(self) -> Any:
+        """The whole state as a value."""
+
+    def restore(self, snapshot: Any) -> None:
+        """Become what a snapshot says."""
+
+
+@dataclass(frozen=True)
+class SystemMap:
+    """The implementation at the grain of one system of the model.
+
+    `world` makes a world for bounds and a version; `facts` reads one as facts of the model;
+    `unobserved` are the fields that it does not show, each with the reason; `switches` are what the
+    partner is recorded with beside its version. `small` are the bounds of a graph that is walked
+    whole. `leader_of` says of a world whom a broker takes for the leader.
+    """
+
+    system: str
+    rows: Mapping[str, Row]
+    world: Callable[[Mapping[str, int], str | None], Any]
+    facts: Callable[[Any], Facts]
+    unobserved: Mapping[str, str]
+    small: Mapping[str, int]
+    switches: Mapping[str, object] = field(default_factory=dict)
+    leader_of: Callable[[Any, int], int] | None = None
+
+    @cached_property
+    def steps_of(self) -> dict[str, list[Row]]:
+        """Model transition -> the rows of the implementation steps that it may be."""
+        found: dict[str, list[Row]] = {}
+        for each in self.rows.values():
+            for transition in each.transitions:
+                found.setdefault(transition, []).append(each)
+        return found
+
+    @cached_property
+    def may_be_silent(self) -> tuple[str, ...]:
+        """The steps of one broker that may change nothing which the model sees."""
+        return tuple(
+            each.step
+            for each in self.rows.values()
+            if each.silent is not None and each.parameters == ("broker",)
+        )
+
+
+def model_arguments(
+    one: Row, arguments: Arguments, leader_of: Callable[[int], int]
+) -> dict[str, int]:
+    """An implementation step's arguments as the model's, by the model's names."""
+    renamed = {one.arguments[name]: value for name, value in arguments.items()}
+    if one.leader_of is not None:
+        renamed["leader"] = leader_of(arguments[one.leader_of])
+    return renamed
+
+
+def implementation_arguments(one: Row, arguments: Arguments) -> tuple[int, ...]:
+    """A model transition's arguments as the implementation step's, in its order."""
+    return tuple(arguments[one.arguments[name]] for name in one.parameters)
+
+
+class FactTable:
+    """Collects facts; a value equal to the blank one is not a fact."""
+
+    def __init__(self) -> None:
+        self.found: Facts = {}
+
+    def put(self, field: str, index: tuple[int, ...], code: int | bool, blank: int = 0) -> None:
+        """A value of a leaf, unless it is the blank one."""
+        if int(code) != blank:
+            self.found[field, index] = int(code)
+
+    def members(self, field: str, index: tuple[int, ...], members: Any) -> None:
+        """Who is in a set."""
+        for member in members:
+            self.found[field, (*index, int(member))] = 1
