@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from conformance.cli.commit import commit_of
 from conformance.cli.common import (
     Progress,
     WrongUse,
@@ -26,12 +27,12 @@ from conformance.cli.tables import show_table
 from impl import KINDS, PROFILES, Trace, write_trace
 from impl import simulate as run
 from impl.world.cluster import MOST_BROKERS
-from impl.world.faults import JOINED_BY
+from impl.world.faults import JOINED_BY, SWARM
 from impl.world.kafka_log import KafkaLogs
-from impl.world.simulator import FIRST_INSTANT_MS
+from impl.world.simulator import FIRST_INSTANT_MS, steps_of
 from model.faults import FAULTS
 from model.replication import SYSTEM as REPLICATION
-from specs.verdict import combine
+from specs.verdict import Verdict, combine
 
 if TYPE_CHECKING:
     from conformance.replay import TraceReport
@@ -51,7 +52,7 @@ COLUMNS = (
     "crashes",
     "expiries",
 )
-LEFT_BY_US = re.compile(r"seed-[0-9]+(\.ndjson|-logs)")
+LEFT_BY_US = re.compile(r"seed-[0-9]+((-small)?\.ndjson|-logs)")
 
 
 @click.command()
@@ -70,7 +71,8 @@ LEFT_BY_US = re.compile(r"seed-[0-9]+(\.ndjson|-logs)")
 @click.option(
     "--faults",
     metavar="PROFILE",
-    help=f"What goes wrong: {', '.join(PROFILES)}.  [default: {EVERYTHING}]",
+    help=f"What goes wrong: {', '.join(PROFILES)}, {SWARM} (another one each seed).  "
+    f"[default: {EVERYTHING}]",
 )
 @click.option(
     "--fault",
@@ -89,6 +91,7 @@ LEFT_BY_US = re.compile(r"seed-[0-9]+(\.ndjson|-logs)")
 )
 @click.option("--out", metavar="DIR", help="Keep the traces here, as seed-N.ndjson.")
 @click.option("--logs", is_flag=True, help="Also write what Kafka would log: DIR/seed-N-logs.")
+@click.option("--shrink", is_flag=True, help="Make the first broken run small; DIR/seed-N-small.")
 @json_option
 def simulate(
     seed: int | None,
@@ -99,6 +102,7 @@ def simulate(
     brokers: int,
     out: str | None,
     logs: bool,
+    shrink: bool,
     json_target: str | None,
 ) -> None:
     """Run the implementation under faults, record every step, and judge each run by the model.
@@ -111,6 +115,7 @@ def simulate(
       insync simulate --seed 7 --steps 1000
       insync simulate --seeds 1..20 --faults crashes --out runs --logs
       insync simulate --fault session_expiry --fault message_loss
+      insync simulate --seeds 1..50 --faults swarm --shrink
     """
     chosen = _seeds(seed, seeds)
     profile = _profile(faults, named)
@@ -125,12 +130,17 @@ def simulate(
             trace = run(number, steps, profile, brokers, journal=journal)
             taken.update(event.step for event in trace.events)
             rows.append(_row(trace, folder, journal, out is not None))
+            first = not any("small" in row for row in rows)
+            if shrink and first and rows[-1]["verdict"] is Verdict.BROKEN:
+                progress(f"seed {number} is broken; making it small")
+                rows[-1]["small"] = _small(trace, folder, out is not None)
     again = f"--steps {steps} {_as_typed(profile, named)} --brokers {brokers}"
     result = {
         "verdict": combine(row["verdict"] for row in rows),
         "steps": steps,
         "faults": profile,
         "brokers": brokers,
+        "commit": commit_of(Path(__file__)),
         "runs": rows,
         "never_taken": [name for name in KINDS if not taken[name]],
         "seconds": round(time.monotonic() - began, 3),
@@ -144,8 +154,8 @@ def _profile(faults: str | None, named: tuple[str, ...]) -> str:
     """The profile to run under: the one of --faults, or those of each --fault, joined."""
     if not named:
         profile = EVERYTHING if faults is None else faults
-        if profile not in PROFILES:
-            raise unknown("fault profile", profile, PROFILES)
+        if profile not in (*PROFILES, SWARM):
+            raise unknown("fault profile", profile, (*PROFILES, SWARM))
         return profile
     if faults is not None:
         raise WrongUse("--faults is a profile and --fault names what is in one; write one of them")
@@ -238,6 +248,35 @@ def _row(trace: Trace, folder: Path, journal: KafkaLogs | None, kept: bool) -> d
     }
 
 
+def _small(trace: Trace, folder: Path, kept: bool) -> dict[str, Any]:
+    """The smallest part of a broken run that is broken; what it is, and how it got there."""
+    from conformance.replay import check_trace
+    from impl.world.shrink import shrink
+
+    path = folder / f"seed-{trace.header.seed}-small.ndjson"
+
+    def fails(played: Trace) -> int | None:
+        write_trace(path, played)
+        report = check_trace(path)
+        if report.verdict is not Verdict.BROKEN:
+            return None
+        return min(finding.line for finding in report.findings) - 1  # the header's line
+
+    found = shrink(trace, fails, REPLICATION.bounds["brokers"].least)
+    write_trace(path, found.trace)
+    sizes = [
+        dict(zip(("brokers", "faults", "steps"), size, strict=True))
+        for size in (found.before, found.after)
+    ]
+    return {
+        "file": str(path) if kept else None,
+        "before": sizes[0],
+        "after": sizes[1],
+        "trials": found.trials,
+        "steps": [str(step) for step in steps_of(found.trace)],
+    }
+
+
 def _highest(trace: Trace, leaf: str) -> int:
     """The highest value that a leaf was ever seen with, on any broker.
 
@@ -263,6 +302,17 @@ def _show(result: dict[str, Any], again: str, json_target: str | None) -> None:
             say(f"{one['file']}:{one['line']}: {one['rule']}: {one['why']}", json_target)
         if row["findings"] and row["file"] is None:
             say(f"keep it: insync simulate --seed {row['seed']} {again} --out DIR", json_target)
+        if "small" in row:
+            small = row["small"]
+            was, now = (
+                ", ".join(f"{many} {what}" for what, many in small[which].items())
+                for which in ("before", "after")
+            )
+            say(f"made small: {now} (were {was}), {small['trials']} runs tried", json_target)
+            for step in small["steps"]:
+                say(f"    {step}", json_target)
+            if small["file"]:
+                say(f"    insync check {small['file']}", json_target)
     if result["never_taken"]:
         say(f"steps that no run took: {', '.join(result['never_taken'])}", json_target)
     runs = len(result["runs"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from impl.zookeeper import PartitionState
@@ -36,14 +36,14 @@ class Belief:
 class CachedPartition:
     """The partition's state and zkVersion as read or written last, and the live brokers then.
 
-    ``live`` pairs each registered broker with its broker epoch, sorted by id.
+    ``live`` pairs each registered broker with its broker epoch, sorted by id; ``live_ids`` are the
+    ids alone.
     """
 
     state: PartitionState
     version: int
     live: tuple[tuple[int, int], ...]
+    live_ids: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
-    @property
-    def live_ids(self) -> tuple[int, ...]:
-        """The ids alone."""
-        return tuple(broker for broker, _ in self.live)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "live_ids", tuple(broker for broker, _ in self.live))

@@ -6,7 +6,10 @@ look at the world: what leads out of a standstill is likely, what only repeats i
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from impl.world.steps import Step
 from impl.world.world import World
@@ -16,13 +19,15 @@ from impl.world.world import World
 class FaultProfile:
     """Weights of what goes wrong: crashes, expiring sessions of live processes, lost messages.
 
-    Without ``clients`` nobody waits for acknowledgements, and nobody reads.
+    Without ``clients`` nobody waits for acknowledgements, and nobody reads. ``without``: steps that
+    never happen.
     """
 
     crashes: int = 0
     sessions: int = 0
     losses: int = 0
     clients: bool = True
+    without: frozenset[str] = frozenset()
 
 
 PROFILES: dict[str, FaultProfile] = {
@@ -69,13 +74,20 @@ ENOUGH_UNCOMMITTED = 3
 
 
 JOINED_BY = "+"
+SWARM = "swarm"
 
 
-def profile_named(name: str) -> FaultProfile:
-    """A fault profile by name, or several, as in ``crashes+lossy``; ValueError lists the names."""
+def profile_named(name: str, seed: int = 0) -> FaultProfile:
+    """A fault profile by name, or several, as in ``crashes+lossy``; ValueError lists the names.
+
+    ``swarm`` is another one for each seed.
+    """
+    if name == SWARM:
+        return swarm(seed)
     parts = name.split(JOINED_BY)
     if not {*parts} <= {*PROFILES}:
-        raise ValueError(f"no fault profile {name!r}; there are {', '.join(PROFILES)}")
+        known = ", ".join((*PROFILES, SWARM))
+        raise ValueError(f"no fault profile {name!r}; there are {known}")
     chosen = [PROFILES[part] for part in parts]
     return FaultProfile(
         crashes=max(one.crashes for one in chosen),
@@ -85,46 +97,101 @@ def profile_named(name: str) -> FaultProfile:
     )
 
 
+MOST_OFTEN = FaultProfile(crashes=12, sessions=12, losses=120)
+"""How often each kind of fault is at most, in a swarm."""
+
+LEFT_OUT = ("broker_checkpoints_hw", "controller_removes_replica", "leader_shrinks_isr",
+            "leader_expands_isr")  # fmt: skip
+"""Steps that a run may do without; a bug that another one of them hides shows itself then."""
+
+
+def swarm(seed: int) -> FaultProfile:
+    """The profile of one run of a swarm: every fault is there or not, often or seldom.
+
+    Runs in which all faults strike at once are all alike: crashes end what losses began. Groce et
+    al., "Swarm testing" (2012): leave out half of what may happen, another half each time.
+    """
+    chance = random.Random(f"swarm {seed}")
+
+    def some(most: int) -> int:
+        return chance.choice((0, most // 12, most // 4, most))
+
+    return FaultProfile(
+        crashes=some(MOST_OFTEN.crashes),
+        sessions=some(MOST_OFTEN.sessions),
+        losses=some(MOST_OFTEN.losses),
+        clients=chance.random() < 0.5,
+        without=frozenset(one for one in LEFT_OUT if chance.random() < 0.25),
+    )
+
+
+@cache
+def settled_weights(faults: FaultProfile) -> dict[str, int]:
+    """The weights that a profile settles once and for all, whatever the world is like."""
+    lost = ("controller_reply_is_lost", "isr_answer_is_lost", "leader_and_isr_is_lost")
+    heard = ("leader_acknowledges", "leader_acknowledges_for_isr", "consumer_reads")
+    settled = {
+        **USUAL_WEIGHTS,
+        "broker_crashes": faults.crashes,
+        "controller_node_is_deleted": min(faults.sessions, 1),
+        **dict.fromkeys((*lost, "fetch_is_lost"), faults.losses),
+        **dict.fromkeys(heard, RARE * 3 if faults.clients else 0),
+    }
+    if not faults.clients:
+        settled["leader_appends_for_isr"] = 0
+    return {**settled, **dict.fromkeys(faults.without, 0)}
+
+
 def weight(world: World, step: Step, faults: FaultProfile) -> int:
     """How likely an enabled step is to be taken next, relative to the others; 0 is never."""
-    usual = USUAL_WEIGHTS.get(step.name)
-    if usual is not None:
-        return usual
-    if step.name == "controller_node_is_deleted":
-        return min(faults.sessions, 1)
-    broker = world.brokers[step.args[0]]
-    controller = broker.controller
-    match step.name:
-        case "broker_crashes":
-            return faults.crashes
-        case "session_expires":
-            return faults.sessions if broker.up else USUAL
-        case (
-            "controller_reply_is_lost"
-            | "isr_answer_is_lost"
-            | "leader_and_isr_is_lost"
-            | "fetch_is_lost"
-        ):
-            return faults.losses
-        case "controller_reads_epoch":
-            return LIKELY if controller.read is None else RARE
-        case "controller_reads_partition":
-            return LIKELY if controller.cached is None else SELDOM
-        case "controller_elects_leader":
-            return USUAL if _leaderless(world, step.args[0]) else RARE
-        case "controller_informs":
-            return USUAL if _uninformed(world, step.args[1]) else RARE
-        case "leader_acknowledges" | "leader_acknowledges_for_isr" | "consumer_reads":
-            return RARE * 3 if faults.clients else 0
-        case "leader_appends_for_isr" if not faults.clients:
-            return 0
-        case "leader_appends" | "leader_appends_for_isr":
-            partition = broker.replicas.partition
-            waiting = partition.log.end - partition.hw
-            return USUAL if waiting < ENOUGH_UNCOMMITTED else RARE
-        case "leader_shrinks_isr":
-            return RARE if world.brokers[step.args[1]].up else USUAL
-    raise ValueError(f"no weight for {step.name}")
+    settled = settled_weights(faults).get(step.name)
+    return weight_now(world, step, faults) if settled is None else settled
+
+
+def weight_now(world: World, step: Step, faults: FaultProfile) -> int:
+    """The weight of a step that looks at the world; KeyError for one that is settled."""
+    return _BY_LOOKING[step.name](world, step, faults)
+
+
+def _expires(world: World, step: Step, faults: FaultProfile) -> int:
+    return faults.sessions if world.brokers[step.args[0]].up else USUAL
+
+
+def _reads_epoch(world: World, step: Step, _: FaultProfile) -> int:
+    return LIKELY if world.brokers[step.args[0]].controller.read is None else RARE
+
+
+def _reads_partition(world: World, step: Step, _: FaultProfile) -> int:
+    return LIKELY if world.brokers[step.args[0]].controller.cached is None else SELDOM
+
+
+def _elects(world: World, step: Step, _: FaultProfile) -> int:
+    return USUAL if _leaderless(world, step.args[0]) else RARE
+
+
+def _informs(world: World, step: Step, _: FaultProfile) -> int:
+    return USUAL if _uninformed(world, step.args[1]) else RARE
+
+
+def _appends(world: World, step: Step, _: FaultProfile) -> int:
+    partition = world.brokers[step.args[0]].replicas.partition
+    return USUAL if partition.log.end - partition.hw < ENOUGH_UNCOMMITTED else RARE
+
+
+def _shrinks(world: World, step: Step, _: FaultProfile) -> int:
+    return RARE if world.brokers[step.args[1]].up else USUAL
+
+
+_BY_LOOKING: dict[str, Callable[[World, Step, FaultProfile], int]] = {
+    "session_expires": _expires,
+    "controller_reads_epoch": _reads_epoch,
+    "controller_reads_partition": _reads_partition,
+    "controller_elects_leader": _elects,
+    "controller_informs": _informs,
+    "leader_appends": _appends,
+    "leader_appends_for_isr": _appends,
+    "leader_shrinks_isr": _shrinks,
+}
 
 
 def _leaderless(world: World, broker: int) -> bool:

@@ -52,10 +52,7 @@ def observe(world: Cluster) -> Observation:
         "zookeeper": _zookeeper(world),
         "brokers": {number: _broker(broker) for number, broker in world.brokers.items()},
         "network": {
-            "leader_and_isr": [
-                _leader_and_isr(world.network.leader_and_isr[key])
-                for key in sorted(world.network.leader_and_isr)
-            ],
+            "leader_and_isr": _in_flight(world),
             "fetch": {
                 follower: {
                     leader: _slot(world.network.fetch[follower, leader])
@@ -67,6 +64,11 @@ def observe(world: Cluster) -> Observation:
         },
         "next_record": world.next_record,
     }
+
+
+def _in_flight(world: Cluster) -> list[Observation]:
+    requests = world.network.leader_and_isr
+    return [_leader_and_isr(requests[key]) for key in sorted(requests)]
 
 
 def _zookeeper(world: Cluster) -> Observation:
@@ -197,3 +199,71 @@ def _collect(value: Observation, prefix: str, found: dict[str, Any]) -> None:
             _collect(inner, f"{path}.", found)
         else:
             found[path] = inner
+
+
+class Changes:
+    """Which leaves differ from those of the last look, without looking at all of them.
+
+    A broker is compared by a key of everything that is seen of it, ZooKeeper by its zxid. A step
+    either appends to a log or cuts it, so its length and last record tell whether it changed.
+    """
+
+    def __init__(self, world: Cluster) -> None:
+        self.world = world
+        self.known = leaves(observe(world))
+        self._zxid = world.zookeeper.zxid
+        self._brokers = {number: _key(broker) for number, broker in world.brokers.items()}
+        self._in_flight = tuple(world.network.leader_and_isr)
+        self._slots = dict(world.network.fetch)
+        self._next_record = world.next_record
+
+    def look(self) -> dict[str, Any]:
+        """The leaves that changed since the last look, in order."""
+        world, changed = self.world, dict[str, Any]()
+        if world.zookeeper.zxid != self._zxid:
+            self._zxid = world.zookeeper.zxid
+            self._compare(_zookeeper(world), "zookeeper.", changed)
+        for number, broker in world.brokers.items():
+            key = _key(broker)
+            if key != self._brokers[number]:
+                self._brokers[number] = key
+                self._compare(_broker(broker), f"brokers.{number}.", changed)
+        in_flight = tuple(world.network.leader_and_isr)
+        if in_flight != self._in_flight:
+            self._in_flight = in_flight
+            told = {"leader_and_isr": _in_flight(world)}
+            self._compare(told, "network.", changed)
+        slots = world.network.fetch
+        if slots != self._slots:
+            for (follower, leader), slot in slots.items():
+                if slot != self._slots[follower, leader]:
+                    self._slots[follower, leader] = slot
+                    path = f"network.fetch.{follower}.{leader}"
+                    self.known[path] = changed[path] = _slot(slot)
+        if world.next_record != self._next_record:
+            self._next_record = world.next_record
+            self.known["next_record"] = changed["next_record"] = world.next_record
+        return changed
+
+    def _compare(self, seen: Observation, prefix: str, changed: dict[str, Any]) -> None:
+        found: dict[str, Any] = {}
+        _collect(seen, prefix, found)
+        for path, value in found.items():
+            if self.known[path] != value:
+                self.known[path] = changed[path] = value
+
+
+def _key(broker: Broker) -> tuple[Any, ...]:
+    """Equal for two moments only if nothing that is seen of the broker differs."""
+    partition, controller, log = broker.replicas.partition, broker.controller, broker.log
+    epochs = log.epochs.entries
+    return (
+        broker.up, broker.session_alive, broker.checkpoint.offset,
+        broker.replicas.controller_epoch,
+        controller.belief, controller.read, controller.reply, controller.won, controller.cached,
+        partition.role, partition.leader, partition.leader_epoch, partition.isr,
+        partition.zk_version, partition.epoch_start, partition.hw, partition.truncating,
+        partition.isr_write, *partition.known_end.values(),
+        log.end, log.records[-1] if log.records else None,
+        len(epochs), epochs[-1] if epochs else None,
+    )  # fmt: skip

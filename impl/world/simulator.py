@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from impl.journal import Journal
-from impl.world.faults import profile_named, weight
-from impl.world.observation import leaves
+from impl.world.faults import profile_named, settled_weights, weight_now
+from impl.world.observation import Changes
 from impl.world.steps import Step
-from impl.world.trace import ZOOKEEPER, Event, Header, Trace, write_trace
+from impl.world.trace import ZOOKEEPER, Event, Header, Trace, write_events, write_trace
 from impl.world.world import KINDS, World
 
 VERSION = "2.3"
@@ -40,7 +39,8 @@ class Simulator:
         strategy: str = "any",
         journal: Journal | None = None,
     ) -> None:
-        self.faults = profile_named(faults)
+        self.faults = profile_named(faults, seed)
+        self._settled = settled_weights(self.faults)
         self.world = World(brokers, seed=seed, strategy=strategy, journal=journal)
         self.random = random.Random(seed)
         self.clock = 0
@@ -49,7 +49,11 @@ class Simulator:
     def choose(self) -> Step | None:
         """The next step, None if nothing can happen under this fault profile."""
         steps = self.world.enabled()
-        weights = [weight(self.world, step, self.faults) for step in steps]
+        world, faults, settled = self.world, self.faults, self._settled
+        weights = [
+            settled[step.name] if step.name in settled else weight_now(world, step, faults)
+            for step in steps
+        ]
         total = sum(weights)
         if total == 0:
             return None
@@ -66,7 +70,7 @@ class Simulator:
         if step is not None:
             self.clock += 1
             self.world.at(FIRST_INSTANT_MS + STEP_MS * self.clock)
-            self.world.do(step)
+            self.world.take(step)
         return step
 
 
@@ -94,34 +98,75 @@ def simulate(
     if steps < 1:
         raise ValueError(f"a run has 1 step or more, not {steps}")
     simulator = Simulator(seed, faults, brokers, strategy, journal)
+    changes = Changes(simulator.world)
     run = f"{faults}-{brokers}-{seed}-{steps}"
-    known = leaves(simulator.world.observe())
-    header = Header(run, seed, brokers, VERSION, SYSTEM, faults, strategy, dict(known))
-    recorder = _Recorder(run, known)
+    header = Header(run, seed, brokers, VERSION, SYSTEM, faults, strategy, dict(changes.known))
+    return Trace(header, tuple(_events(simulator, steps, _Recorder(run, changes))))
+
+
+def simulate_to(
+    path: Path, seed: int, steps: int, faults: str = "everything", brokers: int = 3
+) -> int:
+    """As ``simulate``, written line by line, so that memory holds no trace; how many events.
+
+    The file appears when it is whole.
+    """
+    simulator = Simulator(seed, faults, brokers)
+    changes = Changes(simulator.world)
+    run = f"{faults}-{brokers}-{seed}-{steps}"
+    header = Header(run, seed, brokers, VERSION, SYSTEM, faults, "any", dict(changes.known))
+    return write_events(path, header, _events(simulator, steps, _Recorder(run, changes)))
+
+
+def _events(simulator: Simulator, steps: int, recorder: _Recorder) -> Iterator[Event]:
     while simulator.clock < steps:
         step = simulator.advance()
         if step is None:
-            break
-        recorder.record(step, simulator.clock, leaves(simulator.world.observe()))
-    return Trace(header, tuple(recorder.events))
+            return
+        yield recorder.record(step, simulator.clock)
+
+
+def record(steps: Iterable[Step], like: Header, brokers: int | None = None) -> Trace:
+    """Take given steps in a fresh world, those that are not possible left out, and record them.
+
+    The header is that of the run they come from, but for the number of brokers.
+    """
+    brokers = brokers or like.brokers
+    world = World(brokers, seed=like.seed, strategy=like.strategy)
+    world.at(FIRST_INSTANT_MS)
+    changes = Changes(world)
+    header = replace(like, brokers=brokers, initial=dict(changes.known))
+    recorder, events = _Recorder(like.run, changes), list[Event]()
+    for step in steps:
+        if world.why_not(step) is None:
+            world.at(FIRST_INSTANT_MS + STEP_MS * (len(events) + 1))
+            world.do(step)
+            events.append(recorder.record(step, len(events) + 1))
+    return Trace(header, tuple(events))
+
+
+def steps_of(trace: Trace) -> list[Step]:
+    """The steps of a recorded run."""
+    return [
+        Step(event.step, tuple(event.args[name] for name in KINDS[event.step].parameters))
+        for event in trace.events
+    ]
 
 
 class _Recorder:
-    def __init__(self, run: str, known: dict[str, Any]) -> None:
+    def __init__(self, run: str, changes: Changes) -> None:
         self.run = run
-        self.known = known
+        self.changes = changes
         self.seq: Counter[int | str] = Counter()
         self.events: list[Event] = []
 
-    def record(self, step: Step, clock: int, facts: dict[str, Any]) -> None:
-        known = self.known
-        changed = {path: value for path, value in facts.items() if known[path] != value}
-        self.known = facts
+    def record(self, step: Step, clock: int) -> Event:
+        changed = self.changes.look()
         node = node_of(step)
         self.seq[node] += 1
         args = dict(zip(KINDS[step.name].parameters, step.args, strict=True))
-        event = Event(self.run, clock, node, self.seq[node], step.name, args, changed)
-        self.events.append(event)
+        line = clock + 1  # where it will stand, below the header
+        return Event(self.run, clock, node, self.seq[node], step.name, args, changed, line)
 
 
 @dataclass(frozen=True)

@@ -118,17 +118,37 @@ def rebuild(facts: dict[str, Any]) -> Observation:
 
 def lines_of(trace: Trace) -> list[str]:
     """The lines of the file, without line ends; the same trace always gives the same lines."""
-    header = {"format": FORMAT, **vars(trace.header)}
-    events = [{name: getattr(event, name) for name in EVENT_FIELDS} for event in trace.events]
-    end = {"end": True, "run": trace.header.run, "events": len(trace.events)}
-    return [json.dumps(line, separators=(",", ":")) for line in (header, *events, end)]
+    return list(_lines(trace.header, trace.events))
+
+
+def _lines(header: Header, events: Iterable[Event]) -> Iterator[str]:
+    """Header, events as they come, end."""
+    yield _encode({"format": FORMAT, **vars(header)})
+    count = 0
+    for event in events:
+        count += 1
+        yield _encode({name: getattr(event, name) for name in EVENT_FIELDS})
+    yield _encode({"end": True, "run": header.run, "events": count})
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 def write_trace(path: Path, trace: Trace) -> None:
     """Write the file whole or not at all."""
+    write_events(path, trace.header, trace.events)
+
+
+def write_events(path: Path, header: Header, events: Iterable[Event]) -> int:
+    """Write events as they come, the file whole or not at all; how many there were."""
     unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_text("".join(f"{line}\n" for line in lines_of(trace)), encoding="utf-8")
+    lines = 0
+    with unfinished.open("w", encoding="utf-8") as file:
+        for line in _lines(header, events):
+            file.write(f"{line}\n")
+            lines += 1
     unfinished.replace(path)
+    return lines - 2  # header and end are no events
 
 
 def read_trace(path: Path) -> Trace:

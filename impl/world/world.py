@@ -7,10 +7,12 @@ one. All state is plain data; ``snapshot()`` is an immutable, comparable, hashab
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 
 from impl.controller.elections import Strategy
 from impl.journal import Journal
 from impl.world import clients, control, delivery, isr, lifecycle, replication
+from impl.world.census import GROUP_OF, NOBODY, census
 from impl.world.cluster import Cluster
 from impl.world.observation import Observation, observe
 from impl.world.steps import Step, StepKind, StepNotPossible
@@ -44,24 +46,30 @@ class World(Cluster):
     ) -> None:
         super().__init__(brokers, seed, strategy, journal)
         self._grid = {
-            name: [Step(name, args) for args in kind.candidates(self)]
+            name: {args: Step(name, args) for args in kind.candidates(self)}
             for name, kind in KINDS.items()
             if kind.fixed
         }
+        # Looked up once for every world: this is what stepping spends its time on.
+        self._asked = [
+            (name, kind.refusal, kind.candidates, self._grid.get(name), GROUP_OF.get(name))
+            for name, kind in KINDS.items()
+        ]
 
     # Stepping
 
     def enabled(self) -> list[Step]:
         """Every step that may be taken now, sorted by name and arguments."""
         steps: list[Step] = []
-        for name, kind in KINDS.items():
-            candidates = (
-                self._grid[name]
-                if kind.fixed
-                else [Step(name, args) for args in kind.candidates(self)]
-            )
-            refusal = kind.refusal
-            steps.extend(step for step in candidates if refusal(self, *step.args) is None)
+        groups = census(self)
+        for name, refusal, candidates, grid, group in self._asked:
+            if group is not None:
+                worth_asking: Iterable[tuple[int, ...]] = groups.get(group, NOBODY)
+            else:
+                worth_asking = candidates(self) if grid is None else grid
+            for args in worth_asking:
+                if refusal(self, *args) is None:
+                    steps.append(Step(name, args) if grid is None else grid[args])
         return steps
 
     def why_not(self, step: Step) -> str | None:
@@ -73,7 +81,7 @@ class World(Cluster):
             return f"{step.name} is the name of a step{hint}"
         if len(step.args) != len(kind.parameters):
             return f"the arguments are ({', '.join(kind.parameters)})"
-        if kind.fixed and step not in self._grid[step.name]:
+        if kind.fixed and step.args not in self._grid[step.name]:
             return f"the brokers named are among 1 to {len(self.brokers)}, and two different ones"
         return kind.refusal(self, *step.args)
 
@@ -82,6 +90,10 @@ class World(Cluster):
         reason = self.why_not(step)
         if reason is not None:
             raise StepNotPossible(step, reason)
+        self.take(step)
+
+    def take(self, step: Step) -> None:
+        """Take a step that ``enabled`` has just listed: nothing is asked again."""
         KINDS[step.name].act(self, *step.args)
 
     def observe(self) -> Observation:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import conformance.replay
+from conformance.cli.commit import UNKNOWN, commit_of
 from conformance.replay import Misfit, TraceReport
 from impl import KINDS, read_trace
+from impl.broker import Partition
+from impl.world.simulator import steps_of
 from specs.verdict import Verdict
 
 
@@ -169,3 +174,30 @@ def test_a_file_is_not_a_folder(insync, tmp_path):
     assert result.exit_code == 64
     assert "is a file; name a folder" in result.stderr
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_broken_run_is_made_small_and_still_broken(insync, answer, tmp_path, monkeypatch):
+    monkeypatch.setattr(Partition, "may_join", lambda self, replica: True)
+
+    told = insync(f"simulate --seed 2 --steps 120 --shrink --out {tmp_path}")
+    _, found = answer(f"check {tmp_path / 'seed-2-small.ndjson'} --engine local")
+
+    small = read_trace(tmp_path / "seed-2-small.ndjson")
+    assert told.exit_code == 1
+    assert "made small: " in told.stdout
+    assert found["verdict"] == "broken"
+    assert len(small.events) < 30
+    assert f"    {steps_of(small)[-1]}" in told.stdout.splitlines()
+
+
+def test_a_run_is_told_with_the_commit_that_gives_it_again(answer):
+    _, found = answer("simulate --seed 1 --steps 20 --faults swarm")
+
+    assert re.fullmatch(r"[0-9a-f]{40}(\+changes)?|unknown .*", found["commit"])
+    assert found["faults"] == "swarm"
+
+
+def test_outside_of_a_checkout_no_commit_is_claimed(tmp_path):
+    (tmp_path / "file.py").write_text("")
+
+    assert commit_of(tmp_path / "file.py") == UNKNOWN

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from impl import Simulator, Step, Trace, TraceError, World, leaves, read_trace, simulate
-from impl.world.simulator import FIRST_INSTANT_MS
+from impl.world.simulator import FIRST_INSTANT_MS, simulate_to
 from impl.world.trace import lines_of, parse_trace, rebuild, write_trace
 
 RUN = simulate(seed=5, steps=120)
@@ -144,3 +144,13 @@ def test_the_header_says_what_was_run() -> None:
     header = trace.header
     assert (header.seed, header.brokers, header.faults) == (2, 2, "none")
     assert (header.version, header.system, header.strategy) == ("2.3", "replication", "any")
+
+
+def test_a_run_that_is_written_as_it_goes_is_the_run_that_is_kept(tmp_path: Path) -> None:
+    kept, streamed = tmp_path / "kept.ndjson", tmp_path / "streamed.ndjson"
+
+    write_trace(kept, simulate(4, 150, "crashes"))
+    events = simulate_to(streamed, 4, 150, "crashes")
+
+    assert events == 150
+    assert streamed.read_bytes() == kept.read_bytes()

@@ -1,0 +1,126 @@
+"""Who does what in a world at this moment: so that only steps worth asking about are asked about.
+
+A group is a list of arguments, sorted. A step that is not among its group's is refused by the very
+first thing that its refusal looks at (a role, an office, what is on a connection); whether one that
+is among them may be taken, its refusal says. So a group only saves time, and a test holds every
+answer to the full grid.
+"""
+
+from __future__ import annotations
+
+from impl.broker.partition import Partition, Role
+from impl.requests import AnsweredEpoch, AnsweredRecords, AskedEpoch, AskedRecords
+from impl.world.clients import WORTH_ASKING
+from impl.world.cluster import Cluster
+
+Arguments = tuple[int, ...]
+Census = dict[str, list[Arguments]]
+
+GROUP_OF: dict[str, str] = {
+    "broker_crashes": "up",
+    "broker_starts": "down",
+    "broker_reconnects": "up",
+    "broker_checkpoints_hw": "up",
+    "controller_reads_epoch": "candidates",
+    "controller_registers": "readers",
+    "controller_learns_outcome": "answered",
+    "controller_reply_is_lost": "answered",
+    "controller_checks_outcome": "answered",
+    "controller_resigns": "controllers",
+    "controller_reads_partition": "controllers",
+    "controller_elects_leader": "controllers and members",
+    "controller_removes_replica": "controllers and members",
+    "controller_informs": "controllers and each",
+    "leader_appends": "leaders",
+    "leader_appends_for_isr": "leaders",
+    "leader_advances_hw": "leaders",
+    "leader_acknowledges": "leaders and offsets",
+    "leader_acknowledges_for_isr": "leaders and offsets",
+    "consumer_reads": "leaders and offsets",
+    "leader_shrinks_isr": "leaders and members",
+    "leader_shrink_is_refused": "leaders and members",
+    "leader_expands_isr": "leaders and strangers",
+    "leader_expand_is_refused": "leaders and strangers",
+    "leader_learns_isr_is_written": "isr writers",
+    "isr_answer_is_lost": "isr writers",
+    "leader_reads_isr_back": "isr writers",
+    "leader_gives_up_isr_write": "isr writers",
+    "follower_asks_epoch": "followers",
+    "follower_asks_records": "followers",
+    "leader_answers_epoch": "asked epoch",
+    "follower_truncates": "answered epoch",
+    "leader_answers_fetch": "asked records",
+    "follower_appends": "answered records",
+    "fetch_is_lost": "connections in use",
+}
+"""Step -> the group that its arguments are of; a step that is not here is asked about always."""
+
+NOBODY: list[Arguments] = []
+
+
+def census(world: Cluster) -> Census:
+    """The groups, those that are empty left out."""
+    found: Census = {}
+    nobody_in_office = world.client.controller() is None
+    for number, broker in world.brokers.items():
+        one = (number,)
+        found.setdefault("up" if broker.up else "down", []).append(one)
+        controller = broker.controller
+        if controller.belief is not None:
+            _controller(world, number, found)
+        elif nobody_in_office and broker.up:
+            found.setdefault("candidates", []).append(one)
+        if controller.reply is not None:
+            found.setdefault("answered", []).append(one)
+        elif controller.read is not None:
+            found.setdefault("readers", []).append(one)
+        partition = broker.replicas.partition
+        if partition.role is Role.FOLLOWER:
+            found.setdefault("followers", []).append(one)
+        elif partition.role is Role.LEADER:
+            if partition.isr_write is None:
+                _leader(number, partition, found)
+            else:
+                found.setdefault("isr writers", []).append(one)
+            end = partition.log.end  # a locked leader still answers producers of before
+            found.setdefault("leaders and offsets", []).extend(
+                (number, offset) for offset in range(max(end - WORTH_ASKING, 0), end)
+            )
+    _connections(world, found)
+    return found
+
+
+def _controller(world: Cluster, number: int, found: Census) -> None:
+    found.setdefault("controllers", []).append((number,))
+    found.setdefault("controllers and each", []).extend((number, one) for one in world.assignment)
+    cached = world.brokers[number].controller.cached
+    if cached is not None:
+        found.setdefault("controllers and members", []).extend(
+            (number, one) for one in sorted(cached.state.isr)
+        )
+
+
+def _leader(number: int, partition: Partition, found: Census) -> None:
+    found.setdefault("leaders", []).append((number,))
+    for other in partition.others:
+        group = "leaders and members" if other in partition.isr else "leaders and strangers"
+        found.setdefault(group, []).append((number, other))
+
+
+def _connections(world: Cluster, found: Census) -> None:
+    for (follower, leader), slot in world.network.fetch.items():
+        if slot is None:
+            continue
+        found.setdefault("connections in use", []).append((follower, leader))
+        match slot:
+            case AskedRecords():
+                found.setdefault("asked records", []).append((leader, follower))
+            case AnsweredRecords():
+                found.setdefault("answered records", []).append((follower, leader))
+            case AskedEpoch():
+                found.setdefault("asked epoch", []).append((leader, follower))
+            case AnsweredEpoch():
+                found.setdefault("answered epoch", []).append((follower, leader))
+    for group in ("asked records", "asked epoch"):
+        if group in found:
+            found[group].sort()

@@ -1,0 +1,89 @@
+"""Asking less finds the same: the steps that are asked about, and the leaves that are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from impl import KINDS, PROFILES, Simulator, Step, World, leaves
+from impl.world import census as groups
+from impl.world.faults import SWARM
+from impl.world.observation import Changes
+
+
+def asked_in_full(world: World) -> list[Step]:
+    """Every step that may be taken, by asking about every candidate there is."""
+    return [
+        Step(name, args)
+        for name, kind in KINDS.items()
+        for args in kind.candidates(world)
+        if kind.refusal(world, *args) is None
+    ]
+
+
+@pytest.mark.parametrize("faults", [*sorted(PROFILES), SWARM])
+@pytest.mark.parametrize("brokers", [1, 3])
+def test_the_census_leaves_out_no_step_that_may_be_taken(faults: str, brokers: int) -> None:
+    simulator = Simulator(5, faults, brokers)
+
+    for _ in range(250):
+        assert simulator.world.enabled() == asked_in_full(simulator.world)
+        simulator.advance()
+
+
+def test_a_step_in_a_wrong_group_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(groups.GROUP_OF, "follower_appends", "asked records")
+
+    with pytest.raises(AssertionError):
+        test_the_census_leaves_out_no_step_that_may_be_taken("everything", 3)
+
+
+def differing(world: World, before: dict[str, object]) -> dict[str, object]:
+    return {path: value for path, value in leaves(world.observe()).items() if before[path] != value}
+
+
+@pytest.mark.parametrize("faults", ["everything", "crashes"])
+def test_the_leaves_that_changed_are_those_that_differ(faults: str) -> None:
+    simulator = Simulator(9, faults)
+    changes = Changes(simulator.world)
+    before = leaves(simulator.world.observe())
+
+    for _ in range(600):
+        simulator.advance()
+        expected = differing(simulator.world, before)
+        found = changes.look()
+
+        assert list(found.items()) == list(expected.items())
+        before = leaves(simulator.world.observe())
+        assert changes.known == before
+
+
+def change_checkpoint(world: World) -> None:
+    world.brokers[2].checkpoint.offset += 1
+
+
+def change_epoch_cache(world: World) -> None:
+    world.brokers[2].log.epochs.assign(7, 0)
+
+
+def change_known_end(world: World) -> None:
+    world.brokers[2].replicas.partition.known_end[1] = 5
+
+
+def change_min_read(world: World) -> None:
+    world.brokers[2].controller.won = True
+
+
+@pytest.mark.parametrize(
+    "change", [change_checkpoint, change_epoch_cache, change_known_end, change_min_read]
+)
+def test_what_changes_in_a_broker_is_seen(change: Callable[[World], None]) -> None:
+    world = World()
+    changes, before = Changes(world), leaves(world.observe())
+
+    change(world)
+
+    assert differing(world, before)
+    assert changes.look() == differing(world, before)
+    assert changes.look() == {}

@@ -1,0 +1,104 @@
+"""A failing run is made small, fails still, and is made of steps that the long one took."""
+
+from __future__ import annotations
+
+import pytest
+
+from impl import ClaimBroken, Ghost, Trace, World, simulate
+from impl.broker import ReplicaFetcher
+from impl.world.faults import LEFT_OUT, SWARM, profile_named
+from impl.world.shrink import FAULTS, shrink
+from impl.world.simulator import record, steps_of
+
+
+def breaks_a_claim(trace: Trace) -> int | None:
+    """After so many events the ghost finds a claim broken."""
+    world = World(trace.header.brokers, seed=trace.header.seed)
+    ghost = Ghost(world)
+    for number, step in enumerate(steps_of(trace), 1):
+        world.do(step)
+        try:
+            ghost.look()
+        except ClaimBroken:
+            return number
+    return None
+
+
+@pytest.fixture
+def kip_101_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Followers cut at their high watermark, as up to 0.10."""
+
+    def to_high_watermark(self: ReplicaFetcher, epoch: int, end: int) -> tuple[int, bool]:
+        return min(self.partition.hw, self.partition.log.end), True
+
+    monkeypatch.setattr(ReplicaFetcher, "truncation_offset", to_high_watermark)
+
+
+def first_failing() -> Trace:
+    runs = (simulate(seed, 800) for seed in range(40))
+    return next(run for run in runs if breaks_a_claim(run) is not None)
+
+
+@pytest.mark.usefixtures("kip_101_is_undone")
+def test_a_run_of_hundreds_of_steps_becomes_one_that_can_be_read() -> None:
+    long = first_failing()
+
+    found = shrink(long, breaks_a_claim)
+
+    small = found.trace
+    assert breaks_a_claim(small) == len(small.events)
+    assert found.after[2] * 5 < found.before[2]
+    assert found.after[1] <= 6 < found.before[1]
+    assert shrink(small, breaks_a_claim).after == found.after
+
+
+@pytest.mark.usefixtures("kip_101_is_undone")
+def test_no_single_step_of_a_small_run_can_go() -> None:
+    small = shrink(first_failing(), breaks_a_claim).trace
+    steps = steps_of(small)
+
+    for gone in range(len(steps)):
+        shorter = record(steps[:gone] + steps[gone + 1 :], small.header)
+        assert breaks_a_claim(shorter) is None
+
+
+def test_brokers_that_nobody_needs_go() -> None:
+    run = simulate(3, 300, brokers=4)
+
+    def two_elections(trace: Trace) -> int | None:
+        elected = [at for at, event in enumerate(trace.events, 1)
+                   if event.step == "controller_elects_leader"]  # fmt: skip
+        return elected[1] if len(elected) > 1 else None
+
+    found = shrink(run, two_elections)
+
+    assert (found.before[0], found.after[0]) == (4, 2)
+    assert found.after[1] == 0
+    assert {event.step for event in found.trace.events}.isdisjoint(FAULTS)
+
+
+def test_a_run_that_is_fine_is_not_made_small() -> None:
+    with pytest.raises(ValueError, match="does not fail when it is played again"):
+        shrink(simulate(1, 40), lambda trace: None)
+
+
+def test_a_recorded_run_is_played_again_to_the_same_lines() -> None:
+    run = simulate(6, 200, "lossy")
+
+    assert record(steps_of(run), run.header) == run
+
+
+def test_a_swarm_is_another_profile_each_seed_and_the_same_for_the_same() -> None:
+    profiles = [profile_named(SWARM, seed) for seed in range(60)]
+
+    assert profiles == [profile_named(SWARM, seed) for seed in range(60)]
+    assert len(set(profiles)) > 30
+    assert {one.crashes for one in profiles} == {0, 1, 3, 12}
+    assert {name for one in profiles for name in one.without} == {*LEFT_OUT}
+
+
+def test_what_a_swarm_leaves_out_never_happens() -> None:
+    for seed in range(12):
+        taken = {event.step for event in simulate(seed, 150, SWARM).events}
+
+        assert taken.isdisjoint(profile_named(SWARM, seed).without)
