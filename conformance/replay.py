@@ -8,7 +8,7 @@ what follows it starts from a state that the model cannot have.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from model.language.sparse import SparseState
 from model.systems import system
 from specs.partial.moves import Move, Moves
 from specs.verdict import Verdict
+
+Heard = Callable[[int, Move, tuple[int, ...]], None]
 
 
 @dataclass(frozen=True)
@@ -74,14 +76,16 @@ def check_trace(path: str | Path) -> TraceReport:
     return judge(trace, str(where))
 
 
-def judge(trace: Trace, name: str = "") -> TraceReport:
-    """Replays a trace that is in memory."""
-    return _Replay(trace, name).go()
+def judge(
+    trace: Trace, name: str = "", heard: Heard = lambda _line, _move, _given: None
+) -> TraceReport:
+    """Replays a trace that is in memory; `heard` is told of each step as the model took it."""
+    return _Replay(trace, name, heard).go()
 
 
 class _Replay:
-    def __init__(self, trace: Trace, name: str) -> None:
-        self.trace, self.name = trace, name
+    def __init__(self, trace: Trace, name: str, heard: Heard) -> None:
+        self.trace, self.name, self.heard = trace, name, heard
         self.recorded: RecordedSystem = system(trace.header.system).recorded(
             trace.header.version, AS_RELEASED
         )
@@ -136,6 +140,7 @@ class _Replay:
             differences = self._differences(facts)
             if not differences:
                 self.report.fired[move.name] = self.report.fired.get(move.name, 0) + 1
+                self.heard(line, move, given)
                 return True
             self.ledger.undo(mark)
             if nearest is None or len(differences) < len(nearest[1]):

@@ -55,9 +55,15 @@ def play(
 
 
 def serve(
-    opened: dict[str, object], port: int, opens: bool, json_target: str | None = None
+    opened: dict[str, object],
+    port: int,
+    opens: bool,
+    json_target: str | None = None,
+    comparison: dict[str, object] | None = None,
 ) -> None:
     """Serves the page until Ctrl-C, and says at once where it is.
+
+    With a `comparison` it begins at the page that shows it.
 
     Raises WrongUse where the server is not installed, or the port is taken.
     """
@@ -75,13 +81,13 @@ def serve(
         ) from error
     with place:
         number = place.getsockname()[1]
-        url = f"http://127.0.0.1:{number}/"
+        url = f"http://127.0.0.1:{number}/{'compare' if comparison is not None else ''}"
         place.listen()  # from here on the page can be asked for, and waits for its server
         say(f"{url}   (Ctrl-C ends it)", json_target)
         emit_json(json_target, {"url": url, **opened})
         if opens:
             webbrowser.open(url)
-        settings = uvicorn.Config(application(number, opened), log_level="warning")
+        settings = uvicorn.Config(application(number, opened, comparison), log_level="warning")
         uvicorn.Server(settings).run(sockets=[place])
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.web.board import Board, board
-from conformance.web.retold import line_of_step
+from conformance.web.compare import NoComparisonError, compared, packed, under
+from conformance.web.retold import Retold, line_of_step
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from model.versions import SWITCHES
@@ -104,6 +105,25 @@ def story(asked: dict[str, Any]) -> dict[str, str]:
     return {"text": rerecorded(play(parse(written, "run.story")))}
 
 
+def compare(asked: dict[str, Any]) -> dict[str, Any]:
+    """Two runs in lock-step: `left` and `right`, or `left` and the same steps `under` a version."""
+    left = _told(asked.get("left"), "left")
+    if "under" in asked:
+        right = under(left, str(asked["under"]))
+    else:
+        right = _told(asked.get("right"), "right")
+    try:
+        return packed(compared(left, right))
+    except NoComparisonError as error:
+        raise ProtocolError(str(error)) from error
+
+
+def _told(run: Any, which: str) -> Retold:
+    if not isinstance(run, list) or not run or not all(isinstance(one, str) for one in run):
+        raise ProtocolError(f"{which} is a run: its heading, then its lines, a text each")
+    return Retold(run[0], " ".join(run[0].split()), tuple(run[1:]))
+
+
 def _game(asked: dict[str, Any]) -> tuple[Board, list[str]]:
     heading, lines = asked.get("heading"), asked.get("lines", [])
     if not isinstance(heading, str):
@@ -115,5 +135,5 @@ def _game(asked: dict[str, Any]) -> tuple[Board, list[str]]:
 
 ANSWERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "systems": systems, "at": at, "run": run, "saved": saved, "goals": goals, "way": way,
-    "story": story,
+    "story": story, "compare": compare,
 }  # fmt: skip

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from conformance.web.known import Known, Node
+from conformance.web.lamps import Lamp, Lamps, greatest_in
 from conformance.web.picture import Picture
 from model.language import ImpossibleValue, ProtocolError
 from model.language.evaluate import Evaluator, SparseState
@@ -53,16 +55,6 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Lamp:
-    """A claim, here: whether it holds of this state (or of the step that led to it)."""
-
-    claim: str
-    kind: str
-    sentence: str
-    lit: bool
-
-
-@dataclass(frozen=True)
 class Frame:
     """One state on a run: the step that led to it, what it changed, and the whole picture."""
 
@@ -78,28 +70,25 @@ class Board:
 
     heading_text: str
     heading: Heading = field(init=False)
-    _states: dict[tuple[str, ...], SparseState] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.heading = read_heading(self.heading_text)
         recorded = self.heading.recorded
-        self.twin = Evaluator(recorded, self.heading.step_bounds)
+        self._sizes = self.heading.step_bounds  # the heading works them out each time it is asked
+        self._steps = {step.transition.name: step for step in recorded.steps}
+        self.twin = Evaluator(recorded, self._sizes)
         judged = [term for claim, term in recorded.claims.values() if claim.kind != "eventually"]
         self.leaves = Leaves(self.twin, recorded.fields_needed(judged, self.heading.given))
         self.picture = Picture(self.twin)
         self.start = self.twin.initial()
+        self._known = Known(self.start, self.take)
+        self._lamps = Lamps(self.heading)
 
     # -- a game ---------------------------------------------------------------------------------
 
     def at(self, lines: Sequence[str]) -> SparseState:
         """The state after these lines. Raises ProtocolError for one that is not possible."""
-        known = tuple(lines)
-        if not known:
-            return self.start
-        state = self._states.get(known)
-        if state is None:
-            state = self._states[known] = self.take(self.at(known[:-1]), known[-1], len(known))
-        return state
+        return self._known.along(lines).state
 
     def take(self, state: SparseState, line: str, number: int = 1) -> SparseState:
         """The state after one line. Raises ProtocolError, with the first reason that fails."""
@@ -111,30 +100,36 @@ class Board:
                 f"{self.twin.explain(refused, state, arguments)}"
             )
         try:
-            return self.twin.successor(step, state, arguments)
+            after = self.twin.successor(step, state, arguments)
         except ImpossibleValue as error:
             raise ProtocolError(f"step {number}: {line}: {error}") from error
+        # What a step leaves alone stays the same object: it is drawn and judged only once.
+        return {name: state[name] if state.get(name) == cells else cells
+                for name, cells in after.items()}  # fmt: skip
 
     def _read(self, line: str, number: int) -> tuple[Recorded, Arguments]:
         command = read_command(number, line, self.heading)
         if not command.is_step:
             raise ProtocolError(f"step {number}: {line!r} is no step of {self.name}")
-        return next(
-            step for step in self.heading.recorded.steps if step.transition.name == command.what
-        ), command.arguments
+        return self._steps[command.what], command.arguments
 
     def frame(self, lines: Sequence[str]) -> Frame:
         """The state after these lines, as it is shown."""
-        after = self.at(lines)
+        here = self._known.along(lines)
         if not lines:
-            return Frame("the beginning", (), self.picture.of(after), self.lamps(None, after))
-        before = self.at(lines[:-1])
+            return self.shown("the beginning", None, here)
         step, arguments = self._read(lines[-1], len(lines))
+        return self.shown(label(step, arguments), self._known.along(lines[:-1]), here)
+
+    def shown(self, told: str, before: Node | None, here: Node) -> Frame:
+        """A state as it is shown, after what is `told` led to it from `before`."""
+        if before is None:
+            return Frame(told, (), self.picture.of(here.state), self._lamps.of(None, here))
         return Frame(
-            label(step, arguments),
-            tuple(self.leaves.changes(before, after)),
-            self.picture.of(after, before),
-            self.lamps(before, after),
+            told,
+            tuple(self.leaves.changes(before.state, here.state)),
+            self.picture.of(here.state, before.state),
+            self._lamps.of(before, here),
         )
 
     @property
@@ -146,12 +141,13 @@ class Board:
 
     def cards(self, state: SparseState) -> tuple[list[Card], list[Refusal]]:
         """Every step that can happen now, and of every other step the choice that comes nearest."""
+        greatest = greatest_in(state)
         possible: list[Card] = []
         refused: list[Refusal] = []
         for step in self.heading.recorded.steps:
             nearest: tuple[int, Requirement, Arguments] | None = None
             tried, allowed = 0, 0
-            for arguments in itertools.islice(self._choices(step, state), MOST_CHOICES):
+            for arguments in itertools.islice(self._choices(step, greatest), MOST_CHOICES):
                 tried += 1
                 failing = self.twin.possible(step, state, arguments)
                 if failing is None:
@@ -189,11 +185,11 @@ class Board:
             tuple(self.leaves.changes(state, after)) or ("nothing changes",),
         )
 
-    def _choices(self, step: Recorded, state: SparseState) -> Iterator[Arguments]:
+    def _choices(self, step: Recorded, greatest: int) -> Iterator[Arguments]:
         """Every choice of parameters among the numbers that are in use, and the next ones."""
-        bounds = dict.fromkeys(self.heading.recorded.system.bounds, _greatest(state) + 1)
+        bounds = dict.fromkeys(self.heading.recorded.system.bounds, greatest + 1)
         # What has a size of its own (brokers, what the heading names) has that size.
-        bounds |= {n: size for n, size in self.heading.step_bounds.items() if size != ROOM}
+        bounds |= {n: size for n, size in self._sizes.items() if size != ROOM}
         domains: list[list[int | frozenset[int]]] = []
         for sort in step.parameters.values():
             if isinstance(sort, SetOf):
@@ -212,15 +208,7 @@ class Board:
 
     def lamps(self, before: SparseState | None, after: SparseState) -> tuple[Lamp, ...]:
         """Every claim that can be said of a state, or of the step that led to it."""
-        judge = Evaluator(self.heading.recorded, self.heading.claim_bounds(_greatest(after)))
-        found = []
-        for claim, _ in self.heading.recorded.claims.values():
-            if claim.is_about_steps:
-                lit = before is None or judge.holds_of_step(claim.name, before, after)
-            else:
-                lit = judge.holds(claim.name, after)
-            found.append(Lamp(claim.name, claim.kind, claim.sentence, bool(lit)))
-        return tuple(found)
+        return self._lamps.of(Node(before) if before is not None else None, Node(after))
 
     def guards_that_save(self, lines: Sequence[str]) -> list[dict[str, str]]:
         """Guards without which a claim would break by the very next step.
@@ -229,9 +217,10 @@ class Board:
         what the guard is for, here.
         """
         state, found = self.at(lines), []
+        greatest = greatest_in(state)
         held = {lamp.claim for lamp in self.lamps(None, state) if lamp.lit}
         for step in self.heading.recorded.steps:
-            for arguments in itertools.islice(self._choices(step, state), MOST_CHOICES):
+            for arguments in itertools.islice(self._choices(step, greatest), MOST_CHOICES):
                 guard, unguarded = self._only_guard(step, state, arguments)
                 if guard is None:
                     continue
@@ -278,11 +267,3 @@ def _word(step: Recorded, name: str, value: int | frozenset[int]) -> str:
     assert isinstance(sort, Sort)
     assert isinstance(value, int)
     return sort.show(value)
-
-
-def _greatest(state: SparseState) -> int:
-    """The greatest number in a state, as a value or as an index."""
-    numbers = (
-        max((*index, int(value))) for cells in state.values() for index, value in cells.items()
-    )
-    return max(numbers, default=0)

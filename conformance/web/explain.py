@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import html
-import json
+import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from conformance.web.board import Board, Frame, Lamp
+from conformance.web.board import Board, Frame
+from conformance.web.frozen import Packer, one_file
+from conformance.web.lamps import Lamp
 from conformance.web.retold import Retold
 
-STATIC = Path(__file__).parent / "static"
 MOST_FRAMES = 2000
 
 _WIDTH, _LINE, _PAD = 1180, 17, 10
@@ -26,23 +25,13 @@ def frames_of(board: Board, lines: Sequence[str]) -> list[Frame]:
 
 def page(told: Retold, frames: Sequence[Frame]) -> str:
     """One HTML file with everything in it: no address is fetched when it is opened."""
+    packer = Packer()
     data = {
-        "title": told.title, "heading": told.heading, "lines": told.lines[: len(frames) - 1],
-        "frames": [asdict(frame) for frame in frames],
+        "title": told.title, "heading": told.heading, "diagnosis": told.diagnosis,
+        "lines": told.lines[: len(frames) - 1], "frames": [packer.frame(one) for one in frames],
+        "table": packer.table,
     }  # fmt: skip
-    # A closing tag inside the data would end the script.
-    frozen = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
-    text = (STATIC / "index.html").read_text(encoding="utf-8")
-    style, words, app = (
-        (STATIC / name).read_text(encoding="utf-8") for name in ("style.css", "words.js", "app.js")
-    )
-    return (
-        text.replace("<title>insync play</title>", f"<title>{html.escape(told.title)}</title>")
-        .replace('<link rel="stylesheet" href="/style.css">', f"<style>\n{style}</style>")
-        .replace('    <a href="/lessons" data-word="lessons"></a>\n', "")
-        .replace('<script src="/words.js"></script>', f"<script>window.FROZEN={frozen}</script>")
-        .replace('<script src="/app.js"></script>', f"<script>\n{words}\n{app}</script>")
-    )
+    return one_file("index.html", told.title, data)
 
 
 def markdown(told: Retold, frames: Sequence[Frame]) -> str:
@@ -54,6 +43,8 @@ def markdown(told: Retold, frames: Sequence[Frame]) -> str:
         lines += [f"   - claim **{name}** breaks here" for name in broken_by(frames, number)]
     if told.loop is not None:
         lines += ["", f"And again from step {told.loop + 1}, without end."]
+    if told.diagnosis is not None:
+        lines += ["", f"Here it ends: {told.diagnosis}"]
     lines += ["", "| claim | at the end |", "|---|---|"]
     lines += [f"| {lamp.claim}: {lamp.sentence} | {state_of(lamp)} |" for lamp in frames[-1].lamps]
     return "\n".join(lines) + "\n"
@@ -96,6 +87,9 @@ def svg(told: Retold, frames: Sequence[Frame]) -> str:
         for position, broker in enumerate(brokers):
             rows += _log(_WIDTH - 150 * (len(brokers) - position), y + 6, broker, frame.picture)
         y += height + 6
+    for text in textwrap.wrap(told.diagnosis or "", 150):
+        rows.append(_text(14, y + _LINE, text, colour="#a3191f", weight="bold"))
+        y += _LINE
     head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{y + 20}" '
         f'viewBox="0 0 {_WIDTH} {y + 20}" font-family="sans-serif" font-size="13">',

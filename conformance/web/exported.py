@@ -37,6 +37,8 @@ def mermaid(told: Retold, frames: Sequence[Frame]) -> str:
         lines += [f"    Note over zk: {_clean(name)} breaks" for name in broken_by(frames, number)]
     if told.loop is not None:
         lines.append(f"    Note over zk: and again from step {told.loop + 1}, without end")
+    if told.diagnosis is not None:
+        lines.append(f"    Note over zk: {_clean(told.diagnosis)}")
     return "\n".join(lines) + "\n"
 
 

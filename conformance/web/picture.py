@@ -16,6 +16,7 @@ from specs.reading import plain, text
 from specs.story.leaves import log_of
 
 Index = tuple[int, ...]
+Rows = dict[str, dict[str, Any]]
 
 
 class Picture:
@@ -32,18 +33,22 @@ class Picture:
         ]
         self.brokers = list(brokers[0].domain(twin.bounds)) if brokers else []
         self.sort = brokers[0] if brokers else None
+        self._last: list[tuple[SparseState, dict[str, Rows]]] = []  # along a run, the two last
 
     def of(self, state: SparseState, before: SparseState | None = None) -> dict[str, Any]:
         """The lanes; `changed` marks what a step from `before` has changed."""
-        old = self._rows(before) if before is not None else {}
         rows = self._rows(state)
+        old = rows if before is None else self._rows(before)
         lanes: dict[str, Any] = {
             "zookeeper": [], "world": [], "brokers": {str(b): [] for b in self.brokers},
-            "flight": [],
+            "flight": {},
         }  # fmt: skip
-        for path, row in rows.items():
-            row["changed"] = before is not None and old.get(path, {}).get("text") != row["text"]
-            self._place(lanes, path, row)
+        for name, here in rows.items():
+            was = old[name]
+            for path, row in here.items():
+                changed = here is not was and (path not in was or was[path]["text"] != row["text"])
+                self._place(lanes, path, row, changed)
+        lanes["flight"] = list(lanes["flight"].values())
         lanes["logs"] = (
             {str(broker): self._log(state, broker) for broker in self.brokers}
             if "log.end" in self.fields or "log" in _logs(self.fields)
@@ -55,25 +60,39 @@ class Picture:
 
     # -- rows -------------------------------------------------------------------------------------
 
-    def _rows(self, state: SparseState) -> dict[str, dict[str, Any]]:
-        """By path: a leaf's value as text, its keys, and whether it is blank."""
-        rows: dict[str, dict[str, Any]] = {}
+    def _rows(self, state: SparseState) -> dict[str, Rows]:
+        """By field, then by path: a leaf's value as text, its keys, and whether it is blank.
+
+        A field that a step leaves alone keeps its rows.
+        """
+        for known, found in self._last:
+            if known is state:
+                return found
+        last, kept = self._last[-1] if self._last else ({}, {})
+        rows: dict[str, Rows] = {}
         for leaf in self.fields.values():
             if log_of(self.fields, leaf) is not None or leaf.budget is not None:
                 continue
-            keep = len(leaf.dims) if leaf.set_from is None else leaf.set_from
-            for keys in self._keys(leaf, state, keep):
-                value = self._value(leaf, state, keys)
-                shown = [sort.show(k) for sort, k in zip(leaf.dims, keys, strict=False)]
-                first, dot, rest = leaf.name.partition(".")
-                path = first + "".join(f"[{one}]" for one in shown) + dot + rest
-                rows[path] = {
-                    "part": first, "name": rest or first, "keys": shown,
-                    "sorts": [sort.name for sort in leaf.dims[:keep]],
-                    "text": text(value, is_set=leaf.set_from is not None),
-                    "blank": value in (None, [], False, 0, "none", "idle"),
-                    "ghost": leaf.ghost,
-                }  # fmt: skip
+            same = leaf.name in kept and last.get(leaf.name) is state.get(leaf.name)
+            rows[leaf.name] = kept[leaf.name] if same else self._rows_of(leaf, state)
+        self._last = [*self._last[-1:], (state, rows)]
+        return rows
+
+    def _rows_of(self, leaf: Field, state: SparseState) -> Rows:
+        rows: Rows = {}
+        keep = len(leaf.dims) if leaf.set_from is None else leaf.set_from
+        first, dot, rest = leaf.name.partition(".")
+        for keys in self._keys(leaf, state, keep):
+            value = self._value(leaf, state, keys)
+            shown = [sort.show(k) for sort, k in zip(leaf.dims, keys, strict=False)]
+            path = first + "".join(f"[{one}]" for one in shown) + dot + rest
+            rows[path] = {
+                "part": first, "name": rest or first, "keys": shown,
+                "sorts": [sort.name for sort in leaf.dims[:keep]],
+                "text": text(value, is_set=leaf.set_from is not None),
+                "blank": value in (None, [], False, 0, "none", "idle"),
+                "ghost": leaf.ghost,
+            }  # fmt: skip
         return rows
 
     def _keys(self, leaf: Field, state: SparseState, keep: int) -> list[Index]:
@@ -92,28 +111,30 @@ class Picture:
         members = [e[size:] for e in sorted(state.get(leaf.name, {})) if e[:size] == keys]
         return [member[0] if len(member) == 1 else member for member in members]
 
-    def _place(self, lanes: dict[str, Any], path: str, row: dict[str, Any]) -> None:
+    def _place(self, lanes: dict[str, Any], path: str, row: dict[str, Any], changed: bool) -> None:
         keys, part = row["keys"], row["part"]
-        shown = {"path": path, **{k: row[k] for k in ("name", "part", "text", "changed", "ghost")}}
+        shown = {
+            "path": path, "name": row["name"], "part": part, "text": row["text"],
+            "changed": changed, "ghost": row["ghost"],
+        }  # fmt: skip
         if not keys:
             lanes["zookeeper" if part == "zk" else "world"].append(shown)
         elif len(keys) == 1 and row["sorts"][0] == self._broker_name:
-            if row["blank"] and not row["changed"]:
+            if row["blank"] and not changed:
                 return
             lanes["brokers"][keys[0]].append(shown)
-        elif not row["blank"] or row["changed"]:
+        elif not row["blank"] or changed:
             self._fly(lanes["flight"], shown, keys, row["sorts"])
 
     @staticmethod
-    def _fly(flight: list[Any], shown: dict[str, Any], keys: list[str], sorts: list[str]) -> None:
+    def _fly(
+        flight: dict[tuple[str, ...], Any], shown: dict[str, Any], keys: list[str], sorts: list[str]
+    ) -> None:
         """What stands under the same keys is one message."""
-        same = next(
-            (one for one in flight if (one["part"], one["keys"]) == (shown["part"], keys)), None
+        same = flight.setdefault(
+            (shown["part"], *keys),
+            {"part": shown["part"], "keys": keys, "sorts": sorts, "values": [], "changed": False},
         )
-        if same is None:
-            same = {"part": shown["part"], "keys": keys, "sorts": sorts, "values": [],
-                    "changed": False}  # fmt: skip
-            flight.append(same)
         name = "" if shown["name"] == shown["part"] else shown["name"]
         same["values"].append({"name": name, "text": shown["text"], "changed": shown["changed"]})
         same["changed"] = same["changed"] or shown["changed"]

@@ -1,4 +1,4 @@
-"""A run out of any file that holds one: a story, or the JSON of `find`, `explore` or `zoo`."""
+"""A run out of any file that holds one: a story, a trace, or the JSON that a command wrote."""
 
 from __future__ import annotations
 
@@ -18,12 +18,18 @@ from specs.story.read import read_story
 
 @dataclass(frozen=True)
 class Retold:
-    """What is told: a sentence, the heading of a game, and its lines. `loop`: see `specs.runs`."""
+    """What is told: a sentence, the heading of a game, and its lines. `loop`: see `specs.runs`.
+
+    `diagnosis` says why it ends here: the trace that it was goes on as no run of the model does.
+    `places` says of each line where it stood, in a trace.
+    """
 
     title: str
     heading: str
     lines: tuple[str, ...]
     loop: int | None = None
+    diagnosis: str | None = None
+    places: tuple[str, ...] = ()
 
 
 class NoRunError(Exception):
@@ -37,13 +43,23 @@ def retold(path: Path, claim: str | None = None) -> Retold:
     content = path.read_bytes()
     if not content.strip():
         raise NoRunError(f"{path}: is empty; a run is what insync find --json FILE writes")
+    first = content.partition(b"\n")[0]
+    if b'"insync.trace/' in first:
+        from conformance.web.traced import traced  # the replay takes a moment to load
+
+        return traced(path)[0]
     try:
         data = json.loads(content)
     except ValueError as error:
         line = getattr(error, "lineno", 1)
         raise NoRunError(
-            f"{path}:{line}: is no JSON; name a story, or what insync find --json FILE wrote"
+            f"{path}:{line}: is no JSON; name a story, a trace, or what "
+            "insync find --json FILE wrote"
         ) from error
+    if isinstance(data, dict) and isinstance(data.get("findings"), list):
+        from conformance.web.traced import of_findings
+
+        return of_findings(path, data["findings"], claim)
     found = _runs(data)
     if claim is not None:
         found = [run for run in found if run.get("claim") == claim]

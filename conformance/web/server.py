@@ -27,6 +27,9 @@ from model.language import ProtocolError
 STATIC = Path(__file__).parent / "static"
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
+    "/compare": ("compare.html", "text/html; charset=utf-8"),
+    "/compare.js": ("compare.js", "text/javascript; charset=utf-8"),
+    "/draw.js": ("draw.js", "text/javascript; charset=utf-8"),
     "/app.js": ("app.js", "text/javascript; charset=utf-8"),
     "/lesson.js": ("lesson.js", "text/javascript; charset=utf-8"),
     "/words.js": ("words.js", "text/javascript; charset=utf-8"),
@@ -41,8 +44,11 @@ HEADERS = {
 MOST_BYTES = 1_000_000
 
 
-def application(port: int, opened: dict[str, Any]) -> Starlette:
-    """The server of the page; `opened` is the game that it begins with."""
+def application(
+    port: int, opened: dict[str, Any], comparison: dict[str, Any] | None = None
+) -> Starlette:
+    """The server of the page; `opened` is the game that it begins with, and `comparison` what
+    /compare shows, if something is compared."""
     hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
     origins = {f"http://{host}" for host in hosts}
 
@@ -77,6 +83,11 @@ def application(port: int, opened: dict[str, Any]) -> Starlette:
     async def opening(request: Request) -> Response:
         return refused(request) or JSONResponse(opened, headers=HEADERS)
 
+    async def compared(request: Request) -> Response:
+        if comparison is None:
+            return refused(request) or _plain(404, "nothing was given to compare")
+        return refused(request) or JSONResponse(comparison, headers=HEADERS)
+
     def answering(answer: Callable[[dict[str, Any]], Any]) -> Callable[..., Awaitable[Response]]:
         async def respond(request: Request) -> Response:
             no = refused(request)
@@ -95,7 +106,7 @@ def application(port: int, opened: dict[str, Any]) -> Starlette:
 
     routes = [Route(path, file) for path in FILES]
     routes += [Route("/lessons", lesson), Route("/lessons/{name}", lesson)]
-    routes.append(Route("/api/opening", opening))
+    routes += [Route("/api/opening", opening), Route("/api/comparison", compared)]
     routes += [
         Route(f"/api/{name}", answering(answer), methods=["POST"])
         for name, answer in ANSWERS.items()

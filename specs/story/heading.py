@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from model.language import ProtocolError, RecordedSystem, System
 from model.language.errors import unknown_name
@@ -34,7 +35,7 @@ class Heading:
     recorded: RecordedSystem
     given: dict[str, int]
 
-    @property
+    @cached_property
     def step_bounds(self) -> dict[str, int]:
         """For steps: sizes, and what a guard names; numbers have no limit that was not given."""
         own = self.recorded.system

@@ -1,24 +1,12 @@
 "use strict";
 // The page knows nothing of the protocol: it shows lanes, cards and lamps as it is told.
 
-const $ = id => document.getElementById(id);
-const FROZEN = window.FROZEN || null;          // a page made by `insync explain` carries its run
 let catalog = [];
 let game = { heading: "", lines: [] };
 let shown = 0;                                  // how many lines of the game are played
 let branches = [];                              // games that were left
 let here = null;
 const FEW = 4;                                  // changes that a card tells
-
-function make(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name === "onclick") node.addEventListener("click", value);
-    else if (value !== null && value !== false) node.setAttribute(name, value === true ? "" : value);
-  }
-  node.append(...children.filter(child => child !== null && child !== undefined));
-  return node;
-}
 
 function say(text) { $("said").textContent = text; }
 
@@ -33,81 +21,14 @@ async function ask(what, body) {
   throw new Error(told || answer.statusText);
 }
 
-// ---- the board ---------------------------------------------------------------------------------
-
-function epochColour(epoch) { return "epoch" + (((Number(epoch) || 0) % 8 + 8) % 8); }
-
-function row(item) {
-  return make("li", { class: (item.changed ? "changed " : "") + (item.ghost ? "ghost" : ""), title: item.path },
-    make("span", { class: "name" }, item.part === "zk" || item.name === item.part ? item.name : item.part + "." + item.name),
-    make("span", { class: "value" }, item.text),
-    item.changed ? make("span", { class: "unseen" }, " " + WORDS.changed) : null);
-}
-
-function badge(number, badge) {
-  const outer = badge.registered === false ? "off" : "on";
-  const inner = badge.believes ? "believes" : badge.role || "none";
-  const lie = (badge.believes === true && badge.controls === false)
-    || (badge.role === "leader" && badge.leads === false);
-  const words = [
-    badge.up === null ? null : badge.up ? WORDS.up : WORDS.down,
-    badge.registered === null ? null : badge.registered ? WORDS.registered : WORDS.unregistered,
-    badge.controls ? WORDS.controls : null, badge.believes ? WORDS.believes : null,
-    badge.leads ? WORDS.leader : null, badge.role ? WORDS.role + " " + badge.role : null,
-  ].filter(word => word);
-  return make("div", { class: "who" },
-    make("span", { class: `ring ${outer} ${inner}${lie ? " lie" : ""}${badge.up === false ? " dead" : ""}`, "aria-hidden": "true" }, number),
-    make("span", { class: "words" }, words.join(", ")));
-}
-
-function strip(log, committed) {
-  const list = make("ol", { class: "log", "aria-label": WORDS.log });
-  log.records.forEach((record, offset) => {
-    const about = Object.entries(record).map(([k, v]) => `${k} ${v}`).join(", ");
-    list.append(make("li", { class: epochColour(record.epoch) + (offset < committed ? " committed" : "") + (log.hw === offset ? " hw" : ""), title: about },
-      make("b", {}, String(record.id ?? record.value ?? "•")),
-      make("small", {}, "e" + (record.epoch ?? "?"))));
-  });
-  if (!log.records.length) list.append(make("li", { class: "empty" }, WORDS.empty));
-  return make("div", { class: "strip" }, list,
-    log.hw === null || log.hw === undefined ? null : make("span", { class: "mark" }, `${WORDS.hw} ${log.hw}`));
-}
-
-function flight(item) {
-  const parties = item.keys.map((key, n) => item.sorts[n] === "broker" ? `${WORDS.broker} ${key}` : `${item.sorts[n]} ${key}`);
-  return make("li", { class: item.changed ? "changed" : "" },
-    make("span", { class: "name" }, item.part),
-    make("span", { class: "arrow" }, parties.join(" → ")),
-    make("span", { class: "value" }, item.values.map(one => one.text === "true" ? one.name : `${one.name} ${one.text}`.trim()).join(" · ")),
-    item.changed ? make("span", { class: "unseen" }, " " + WORDS.changed) : null);
-}
-
-function draw(picture) {
-  const lanes = make("div", { class: "lanes" });
-  lanes.append(make("article", { class: "lane zk" }, make("h3", {}, WORDS.zookeeper),
-    make("ul", {}, ...picture.zookeeper.map(row), ...picture.world.map(row))));
-  for (const [number, rows] of Object.entries(picture.brokers)) {
-    const log = picture.logs[number];
-    lanes.append(make("article", { class: "lane" },
-      make("h3", { class: "unseen" }, `${WORDS.broker} ${number}`),
-      badge(number, picture.badges[number]),
-      log ? strip(log, picture.committed) : null,
-      make("ul", {}, ...rows.map(row))));
-  }
-  const between = make("article", { class: "lane between" }, make("h3", {}, WORDS.flight),
-    make("ul", {}, ...picture.flight.map(flight)));
-  $("board").replaceChildren(lanes, between);
-}
-
 // ---- the rest ----------------------------------------------------------------------------------
 
 function drawLamps(lamps) {
   $("lamps").replaceChildren(...lamps.map(lamp => {
-    const good = lamp.kind.startsWith("always");
-    const word = good ? (lamp.lit ? WORDS.holds : WORDS.broken) : (lamp.lit ? WORDS.reached : WORDS.notyet);
-    return make("li", { class: `lamp ${good ? (lamp.lit ? "holds" : "broken") : (lamp.lit ? "reached" : "dark")}` },
+    const { mark, word, look } = bulb(lamp);
+    return make("li", { class: `lamp ${look}` },
       make("details", {},
-        make("summary", {}, make("span", { class: "bulb", "aria-hidden": "true" }, good ? (lamp.lit ? "✓" : "✗") : (lamp.lit ? "●" : "○")),
+        make("summary", {}, make("span", { class: "bulb", "aria-hidden": "true" }, mark),
           `${lamp.claim}: ${word}`),
         make("p", {}, lamp.sentence),
         FROZEN ? null : make("button", { type: "button", onclick: () => goal(lamp.claim) }, WORDS.way)));
@@ -124,7 +45,8 @@ function drawSteps() {
   if (current) current.scrollIntoView({ block: "nearest" });
   $("branches").replaceChildren(...branches.map(lines => make("li", {},
     make("button", { type: "button", onclick: () => { leave(); game.lines = lines; go(lines.length); } },
-      `${WORDS.branch}: ${lines.length}: ${lines[lines.length - 1]}`))));
+      `${WORDS.branch}: ${lines.length}: ${lines[lines.length - 1]}`),
+    make("button", { type: "button", onclick: () => compareWith({ right: [game.heading, ...lines] }) }, WORDS.lay))));
 }
 
 function drawCards(possible, refused) {
@@ -149,8 +71,8 @@ function tell(frame) {
 async function go(count) {
   shown = Math.max(0, Math.min(count, game.lines.length));
   if (FROZEN) {
-    const frame = FROZEN.frames[shown];
-    draw(frame.picture); drawLamps(frame.lamps); drawSteps(); tell(frame);
+    const frame = unpacked(FROZEN.frames[shown], FROZEN.table);
+    $("board").replaceChildren(...drawing(frame.picture)); drawLamps(frame.lamps); drawSteps(); tell(frame);
     return;
   }
   try {
@@ -160,7 +82,7 @@ async function go(count) {
     if (shown > 0) { game.lines = game.lines.slice(0, shown - 1); return go(shown - 1); }
     return;
   }
-  draw(here.frame.picture); drawLamps(here.frame.lamps); drawCards(here.possible, here.refused);
+  $("board").replaceChildren(...drawing(here.frame.picture)); drawLamps(here.frame.lamps); drawCards(here.possible, here.refused);
   drawSteps(); tell(here.frame); $("extra").replaceChildren();
   history.replaceState(null, "", "#" + encodeURIComponent(JSON.stringify([game.heading, ...game.lines.slice(0, shown)])));
 }
@@ -198,6 +120,11 @@ async function keep() {
   $("extra").replaceChildren(make("pre", { tabindex: "0" }, kept.text));
 }
 
+function compareWith(other) {
+  const left = [game.heading, ...game.lines];
+  open("/compare#" + encodeURIComponent(JSON.stringify({ left, ...other })));
+}
+
 // ---- beginning ---------------------------------------------------------------------------------
 
 function chosen() {
@@ -211,6 +138,7 @@ function chosen() {
 function offer(name) {
   const system = catalog.find(one => one.name === name);
   $("version").replaceChildren(...system.versions.map(v => make("option", { value: v.name, title: v.about, selected: v.name === system.default }, v.name)));
+  $("other").replaceChildren(...system.versions.map(v => make("option", { value: v.name, title: v.about }, v.name)));
   const options = [make("option", { value: "" }, WORDS.none)];
   for (const one of system.switches) {
     for (const value of one.values) {
@@ -242,11 +170,9 @@ function show(heading) {
 }
 
 async function begin() {
-  for (const node of document.querySelectorAll("[data-word]")) node.textContent = WORDS[node.dataset.word];
-  $("projector").addEventListener("click", () => {
-    const big = document.body.classList.toggle("big");
-    $("projector").setAttribute("aria-pressed", String(big));
-  });
+  await thaw();
+  inWords();
+  projects();
   $("back").addEventListener("click", () => go(shown - 1));
   $("forward").addEventListener("click", () => go(shown + 1));
   $("anew").addEventListener("click", () => go(0));
@@ -262,10 +188,15 @@ async function begin() {
     document.body.classList.add("frozen");
     game = { heading: FROZEN.heading, lines: FROZEN.lines };
     $("about").textContent = FROZEN.title;
-    return go(FROZEN.at ?? FROZEN.lines.length);
+    if (FROZEN.diagnosis) $("extra").replaceChildren(make("p", { class: "diagnosis" }, FROZEN.diagnosis));
+    return go(FROZEN.lines.length);
   }
   $("save").addEventListener("click", saves);
   $("keep").addEventListener("click", keep);
+  $("compare").addEventListener("submit", event => {
+    event.preventDefault();
+    compareWith({ under: "version " + $("other").value });
+  });
   catalog = await ask("systems", {});
   $("system").replaceChildren(...catalog.map(one => make("option", { value: one.name }, one.name)));
   $("system").addEventListener("change", () => offer($("system").value));

@@ -16,5 +16,8 @@ const WORDS = {
   noSave: "No guard stands alone here: every refused step has two reasons, or does no harm.",
   savedBy: "without", wouldBreak: "would break", other: "more choices", changes: "more changes", branch: "Other branch",
   foreign: "This address is of another game than the model can play:", nearest: "the nearest is",
+  lockstep: "In lock-step", first: "First difference (d)", ended: "This run has ended.", step: "step",
+  differ: "the states differ", alike: "alike", play: "Play", compare: "Compare", under: "The same steps under",
+  lay: "beside this run", noComparison: "Nothing was given to compare; write: insync compare A B --open",
   played: "state", changed: "changed", ready: "Ready.",
 };

@@ -1,0 +1,223 @@
+"""Two runs of one system in lock-step: the same steps under two versions, or two runs, or a trace.
+
+Row by row each side takes its line. What is refused on one side is passed over there, with the
+reason, so that one sees what becomes of the run without it. The first row whose sides are not the
+same is the first difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from conformance.web.board import Board, Frame, board
+from conformance.web.frozen import Packer, one_file
+from conformance.web.known import Node
+from conformance.web.retold import Retold
+from conformance.web.traced import Observed
+from model.language import ProtocolError
+from specs.story.heading import heading_line, read_heading
+
+MOST_ROWS = 2000
+AROUND = 3
+"""Rows that a text shows on each side of the first difference."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a row: its step, why it is refused there (else None), and the state after it."""
+
+    label: str
+    refused: str | None
+    frame: Frame
+
+
+@dataclass(frozen=True)
+class Row:
+    """Both sides after as many lines; None where a run has ended. `differs`: leaf by leaf."""
+
+    left: Side | None
+    right: Side | None
+    differs: tuple[str, ...]
+    words: str = ""
+
+    @property
+    def alike(self) -> bool:
+        """Did both sides do the same, and end in the same state?"""
+        return not self.differs and not self.words
+
+
+@dataclass
+class Comparison:
+    """What is compared, row by row. `first` is the number of the first difference, if any."""
+
+    left: str
+    right: str
+    rows: list[Row] = field(default_factory=list)
+    diagnosis: str | None = None
+
+    @property
+    def first(self) -> int | None:
+        """The first row whose sides differ."""
+        return next((n for n, row in enumerate(self.rows) if not row.alike), None)
+
+
+class NoComparisonError(Exception):
+    """Two things that cannot be compared; the message says what can."""
+
+
+def under(told: Retold, words: str) -> Retold:
+    """The same lines in another world: `version kip_320`, `without fetch_fencing`, or a version.
+
+    Raises ProtocolError for a world that the system does not have.
+    """
+    here = read_heading(told.heading)
+    chosen = here.recorded.system
+    plain = words.split()
+    if len(plain) == 1:
+        plain = ["version", *plain]
+    if "version" not in plain[::2]:
+        plain = ["version", here.recorded.version, *plain]
+    bounds = [word for name, size in here.given.items() for word in (name, str(size))]
+    other = read_heading(" ".join(["system", chosen.name, *plain, *bounds]))
+    heading = heading_line(other.recorded, other.given)
+    return replace(told, title=f"the same steps: {heading}", heading=heading, diagnosis=None)
+
+
+def compared(left: Retold, right: Retold) -> Comparison:
+    """Two runs in lock-step. Raises NoComparisonError for runs of two systems."""
+    one, other = board(left.heading), board(right.heading)
+    names = one.heading.recorded.system.name, other.heading.recorded.system.name
+    if names[0] != names[1]:
+        raise NoComparisonError(
+            f"the runs are of two systems, {names[0]} and {names[1]}; compare runs of one"
+        )
+    result = Comparison(left.title, right.title, [], right.diagnosis or left.diagnosis)
+    sides = _Track(one, left.lines), _Track(other, right.lines)
+    result.rows.append(_row(one, sides[0].begin(), sides[1].begin(), sides))
+    for number in range(min(max(len(left.lines), len(right.lines)), MOST_ROWS)):
+        result.rows.append(_row(one, sides[0].take(number), sides[1].take(number), sides))
+    return result
+
+
+def with_trace(told: Retold, observed: Observed | None) -> Comparison:
+    """The model against a trace: alike up to the line that does not fit, and there what differs."""
+    result = compared(replace(told, title="the model"), told)
+    if observed is None or len(told.lines) > MOST_ROWS:
+        return result
+    here = board(told.heading)
+    last = Node(here.at(told.lines))
+    seen = Node(observed.over(last.state))
+    best = Side(f"no step of the model is {observed.label}", None, here.frame(told.lines))
+    differs = tuple(here.leaves.changes(last.state, seen.state))
+    fewest = None
+    for line in observed.candidates:
+        try:
+            after = Node(here.take(last.state, line, len(told.lines) + 1))
+        except ProtocolError:
+            continue
+        # What no trace shows is as this step leaves it.
+        over = observed.over(after.state)
+        leaves = tuple(here.leaves.changes(after.state, over))
+        if fewest is None or len(leaves) < fewest:
+            fewest, differs, seen = len(leaves), leaves, Node(over)
+            best = Side(line, None, here.shown(line, last, after))
+    shown = here.shown(observed.label, last, seen)
+    words = told.diagnosis or "the trace goes on as the model does not"
+    result.rows.append(Row(best, Side(observed.label, None, shown), differs, words))
+    return result
+
+
+class _Track:
+    """One side on its way: refused lines are passed over."""
+
+    def __init__(self, played: Board, lines: Sequence[str]) -> None:
+        self.board, self.lines = played, lines
+        self.here = Node(played.start)
+
+    def begin(self) -> Side:
+        return Side("the beginning", None, self.board.shown("the beginning", None, self.here))
+
+    def take(self, number: int) -> Side | None:
+        if number >= len(self.lines):
+            return None
+        line, before = self.lines[number], self.here
+        try:
+            self.here = Node(self.board.take(before.state, line, number + 1))
+        except ProtocolError as error:
+            why = str(error).removeprefix(f"step {number + 1}: ")
+            return Side(line, why, self.board.shown(line, before, before))
+        return Side(line, None, self.board.shown(line, before, self.here))
+
+
+def _row(one: Board, left: Side | None, right: Side | None, sides: tuple[_Track, _Track]) -> Row:
+    differs = tuple(one.leaves.changes(sides[0].here.state, sides[1].here.state))
+    words = ""
+    if left is None or right is None:
+        words = f"the {'left' if left is None else 'right'} run has ended"
+    elif (left.refused is None) != (right.refused is None):
+        who, why = ("left", left.refused) if left.refused else ("right", right.refused)
+        words = f"refused on the {who}: {why}"
+    elif left.label != right.label:
+        words = "two steps"
+    return Row(left, right, differs, words)
+
+
+# -- told -----------------------------------------------------------------------------------------
+
+
+def as_text(result: Comparison) -> str:
+    """The rows around the first difference, which is in the middle; each with what differs."""
+    lines = [f"left:  {result.left}", f"right: {result.right}"]
+    first = result.first
+    if first is None:
+        return "\n".join([*lines, f"alike: {_steps(len(result.rows) - 1)}, state by state"])
+    lines.append(f"the first difference is at step {first}")
+    for number in range(max(first - AROUND, 0), min(first + AROUND + 1, len(result.rows))):
+        row = result.rows[number]
+        left, right = (one.label if one else "—" for one in (row.left, row.right))
+        mark = "≠" if number == first else " " if row.alike else "~"
+        lines.append(f"{mark} {number:>4}  {left}" + (f"  |  {right}" if right != left else ""))
+        if not row.alike:
+            lines += [f"          {row.words}"] if row.words else []
+            lines += [f"          {leaf.replace(' → ', ' | ')}" for leaf in row.differs]
+    return "\n".join(lines)
+
+
+def _steps(number: int) -> str:
+    return f"{number} step{'' if number == 1 else 's'}"
+
+
+def as_json(result: Comparison) -> dict[str, Any]:
+    """`rows` has both labels, refusals, and the leaves that differ."""
+    return {
+        "format": "insync.comparison/1",
+        "left": result.left, "right": result.right, "alike": result.first is None,
+        "first": result.first, "diagnosis": result.diagnosis,
+        "rows": [
+            {"left": row.left.label if row.left else None,
+             "right": row.right.label if row.right else None,
+             "words": row.words, "differs": list(row.differs)}
+            for row in result.rows
+        ],
+    }  # fmt: skip
+
+
+def packed(result: Comparison) -> dict[str, Any]:
+    """What the page draws."""
+    packer = Packer()
+
+    def side(one: Side | None) -> Any:
+        return None if one is None else [one.label, one.refused, packer.frame(one.frame)]
+
+    rows = [[side(row.left), side(row.right), list(row.differs), row.words] for row in result.rows]
+    return {
+        "left": result.left, "right": result.right, "first": result.first,
+        "diagnosis": result.diagnosis, "rows": rows, "table": packer.table,
+    }  # fmt: skip
+
+
+def page(result: Comparison) -> str:
+    """One HTML file with everything in it."""
+    return one_file("compare.html", f"{result.left} | {result.right}", packed(result))

@@ -1,0 +1,90 @@
+"""A run in a page of its own: what repeats from state to state stands there once.
+
+A thousand states are mostly the same rows. `packed` writes each different row, lane, log, badge and
+lamp once, in a table, and a state as numbers into it; the page's own script looks them up again.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance.web.board import Frame
+
+STATIC = Path(__file__).parent / "static"
+MOST_PLAIN = 300_000
+"""Characters of data that stand in a page as they are; more is deflated, to a tenth or less."""
+
+SCRIPTS = {"index.html": "app.js", "compare.html": "compare.js"}
+
+
+class Packer:
+    """The table of a page: `put` gives the number of a value in it."""
+
+    def __init__(self) -> None:
+        self.table: list[Any] = []
+        self._numbers: dict[str, int] = {}
+
+    def put(self, value: Any) -> int:
+        """The number of a value, which stands in the table once."""
+        key = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.table)
+            self.table.append(value)
+        return number
+
+    def rows(self, rows: Sequence[Any]) -> int:
+        """The number of a list, whose members stand in the table themselves."""
+        return self.put([self.put(row) for row in rows])
+
+    def frame(self, frame: Frame) -> list[Any]:
+        """A state as numbers: label, changes, ZooKeeper, world, brokers, flight, logs, badges,
+        committed, lamps."""
+        picture = frame.picture
+        lanes = {broker: self.rows(rows) for broker, rows in picture["brokers"].items()}
+        logs = {
+            broker: self.put([self.rows(log["records"]), log["hw"]])
+            for broker, log in picture["logs"].items()
+        }
+        badges = {broker: self.put(badge) for broker, badge in picture["badges"].items()}
+        lamps = [
+            self.put({"claim": one.claim, "kind": one.kind, "sentence": one.sentence,
+                      "lit": one.lit})
+            for one in frame.lamps
+        ]  # fmt: skip
+        return [
+            frame.label, list(frame.changes), self.rows(picture["zookeeper"]),
+            self.rows(picture["world"]), self.put(lanes), self.rows(picture["flight"]),
+            self.put(logs), self.put(badges), picture["committed"], self.put(lamps),
+        ]  # fmt: skip
+
+
+def one_file(page: str, title: str, data: dict[str, Any]) -> str:
+    """A page with its style, scripts and data in it: no address is fetched when it is opened."""
+    frozen = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    if len(frozen) > MOST_PLAIN:
+        deflated = base64.b64encode(zlib.compress(frozen.encode(), 9)).decode()
+        carried = f'window.DEFLATED="{deflated}"'
+    else:
+        # A closing tag inside the data would end the script.
+        carried = "window.FROZEN=" + frozen.replace("</", "<\\/")
+    names = ("style.css", "words.js", "draw.js", SCRIPTS[page])
+    style, words, draw, script = ((STATIC / name).read_text(encoding="utf-8") for name in names)
+    text = (STATIC / page).read_text(encoding="utf-8")
+    head, _, _ = text.partition("<title>")
+    _, _, rest = text.partition("</title>")
+    return (
+        f"{head}<title>{html.escape(title)}</title>{rest}"
+        .replace('<link rel="stylesheet" href="/style.css">', f"<style>\n{style}</style>")
+        .replace('    <a href="/lessons" data-word="lessons"></a>\n', "")
+        .replace('    <a href="/" data-word="play"></a>\n', "")
+        .replace('<script src="/words.js"></script>', f"<script>{carried}</script>")
+        .replace('<script src="/draw.js"></script>', f"<script>\n{words}\n{draw}</script>")
+        .replace(f'<script src="/{SCRIPTS[page]}"></script>', f"<script>\n{script}</script>")
+    )  # fmt: skip

@@ -1,0 +1,44 @@
+"""What is known of a game's states: a tree of lines, so that branches and undo cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from model.language.evaluate import SparseState
+
+MOST = 20_000
+"""States that are kept for a system; then all are forgotten, and computed again when asked for."""
+
+
+@dataclass
+class Node:
+    """A state, and what follows it by which line. `lit`: the claims that hold here, once known."""
+
+    state: SparseState
+    after: dict[str, Node] = field(default_factory=dict)
+    lit: dict[str, bool] | None = None
+
+
+class Known:
+    """The tree below one beginning. `take(state, line, number)` is a step, and may refuse it."""
+
+    def __init__(
+        self, start: SparseState, take: Callable[[SparseState, str, int], SparseState]
+    ) -> None:
+        self._start, self._take = start, take
+        self._root, self._count = Node(start), 0
+
+    def along(self, lines: Sequence[str]) -> Node:
+        """The state after these lines. Raises what `take` raises for one that is not possible."""
+        if self._count > MOST:
+            self._root, self._count = Node(self._start), 0
+        node = self._root
+        for number, line in enumerate(lines, 1):
+            after = node.after.get(line)
+            if after is None:
+                after = Node(self._take(node.state, line, number))
+                node.after[line] = after
+                self._count += 1
+            node = after
+        return node

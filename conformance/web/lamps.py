@@ -1,0 +1,71 @@
+"""Which claims hold of a state, or of the step that led to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from conformance.web.known import Node
+from model.language.evaluate import Evaluator, SparseState
+from model.language.recording import fields_read
+from specs.story.heading import ROOM, Heading
+
+
+@dataclass(frozen=True)
+class Lamp:
+    """A claim, here: whether it holds of this state (or of the step that led to it)."""
+
+    claim: str
+    kind: str
+    sentence: str
+    lit: bool
+
+
+class Lamps:
+    """The claims of a heading's system."""
+
+    def __init__(self, heading: Heading) -> None:
+        self._heading = heading
+        self._claims = heading.recorded.claims
+        self._reads = {name: fields_read(term) for name, (_, term) in self._claims.items()}
+        self._judge = Evaluator(heading.recorded, heading.claim_bounds(ROOM - 1))
+
+    def of(self, before: Node | None, here: Node) -> tuple[Lamp, ...]:
+        """Every claim, in the system's order."""
+        judge = self._for(here.state)
+        if here.lit is None:
+            known = before.lit if before is not None and before.lit is not None else {}
+            here.lit = {
+                name: known[name]
+                if name in known and before is not None and self._is_as_it_was(name, before, here)
+                else bool(judge.holds(name, here.state))
+                for name, (claim, _) in self._claims.items()
+                if not claim.is_about_steps
+            }
+        return tuple(
+            Lamp(name, claim.kind, claim.sentence,
+                 here.lit[name] if name in here.lit
+                 else before is None or bool(judge.holds_of_step(name, before.state, here.state)))
+            for name, (claim, _) in self._claims.items()
+        )  # fmt: skip
+
+    def _for(self, state: SparseState) -> Evaluator:
+        greatest = greatest_in(state)
+        if greatest < ROOM:
+            return self._judge
+        return Evaluator(self._heading.recorded, self._heading.claim_bounds(greatest))
+
+    def _is_as_it_was(self, name: str, before: Node, here: Node) -> bool:
+        """Is all that the claim reads unchanged?"""
+        old, new = before.state, here.state
+        return all(
+            old.get(field) is new.get(field) or old.get(field) == new.get(field)
+            for field in self._reads[name]
+        )
+
+
+def greatest_in(state: SparseState) -> int:
+    """The greatest number in a state, as a value or as an index."""
+    numbers = (
+        max((*index, int(value))) for cells in state.values() for index, value in cells.items()
+    )
+    return max(numbers, default=0)

@@ -1,0 +1,86 @@
+"use strict";
+// Two runs in lock-step: a board on each side, and between them the rows, the first difference in
+// the middle.
+
+let told = null;
+let at = 0;
+
+function drawSide(id, title, side) {
+  const section = $(id);
+  section.querySelector("h2").textContent = title;
+  const step = section.querySelector(".step");
+  const board = section.querySelector(".board");
+  if (!side) { step.textContent = WORDS.ended; board.replaceChildren(); return; }
+  const [label, refused, frame] = side;
+  step.textContent = refused ? `${label}: ${refused}` : label;
+  step.classList.toggle("refused", Boolean(refused));
+  const { picture, lamps } = unpacked(frame, told.table);
+  const broken = lamps.filter(lamp => lamp.kind.startsWith("always") && !lamp.lit);
+  board.replaceChildren(...drawing(picture),
+    make("ul", { class: "lamps" }, ...broken.map(lamp =>
+      make("li", { class: "lamp broken" }, make("b", {}, `✗ ${lamp.claim}: ${WORDS.broken}`), make("p", {}, lamp.sentence)))));
+}
+
+function mark(row, number) {
+  if (number === told.first) return "≠";
+  return row[2].length || row[3] ? "~" : "=";
+}
+
+function drawRows() {
+  $("rows").replaceChildren(...told.rows.map((row, number) => {
+    const [left, right] = [row[0], row[1]].map(side => side ? side[0] : "—");
+    return make("li", { class: number === told.first ? "first" : "" },
+      make("button", { type: "button", onclick: () => go(number) },
+        make("span", { class: "mark" }, mark(row, number)), ` ${number} `,
+        left === right ? left : `${left} | ${right}`));
+  }));
+}
+
+function go(number) {
+  $("rows").children[at]?.classList.remove("here");
+  at = Math.max(0, Math.min(number, told.rows.length - 1));
+  const [left, right, differs, words] = told.rows[at];
+  drawSide("left", told.left, left);
+  drawSide("right", told.right, right);
+  const current = $("rows").children[at];
+  current.classList.add("here");
+  const list = $("rows");
+  list.scrollTop = current.offsetTop - list.clientHeight / 2;    // in the middle
+  $("differs").replaceChildren(...[words, ...differs.map(one => one.replace(" → ", " | "))]
+    .filter(one => one).map(one => make("li", {}, one)));
+  say(`${WORDS.step} ${at}: ${differs.length || words ? (words || WORDS.differ) : WORDS.alike}`);
+}
+
+function say(text) { $("said").textContent = text; }
+
+async function begin() {
+  await thaw();
+  inWords();
+  projects();
+  if (FROZEN) told = FROZEN;
+  else {
+    const asked = location.hash.length > 1
+      ? { method: "POST", headers: { "Content-Type": "application/json" }, body: decodeURIComponent(location.hash.slice(1)) }
+      : {};
+    const answer = await fetch(asked.body ? "/api/compare" : "/api/comparison", asked);
+    told = await answer.json().catch(() => ({ error: WORDS.noComparison }));
+    if (told.error) { say(told.error); return; }
+  }
+  $("about").textContent = told.diagnosis || "";
+  $("back").addEventListener("click", () => go(at - 1));
+  $("forward").addEventListener("click", () => go(at + 1));
+  $("first").addEventListener("click", () => go(told.first ?? 0));
+  $("first").disabled = told.first === null;
+  document.addEventListener("keydown", event => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "ArrowLeft") go(at - 1);
+    else if (event.key === "ArrowRight") go(at + 1);
+    else if (event.key === "d") go(told.first ?? 0);
+    else return;
+    event.preventDefault();
+  });
+  drawRows();
+  go(told.first ?? 0);
+}
+
+begin();

@@ -1,0 +1,193 @@
+"""Two runs in lock-step, and a trace beside the model: where they part, and why."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.cli.main import main
+from conformance.web.board import board
+from conformance.web.compare import NoComparisonError, as_text, compared, under
+from conformance.web.retold import Retold, retold
+from impl import Trace, simulate, write_trace
+
+STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
+LOST = STORIES / "m2_is_lost.story"
+UNFENCED = STORIES / "deposed_controller_writes_unfenced.story"
+
+
+def insync(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return simulate(7, 60)
+
+
+@pytest.fixture
+def broken(trace: Trace, tmp_path: Path) -> tuple[Path, int]:
+    """A trace in which a high watermark is seen where no run has it, and the line of that."""
+    at, name = next(
+        (n, path) for n, event in enumerate(trace.events) if n > 20
+        for path in event.observed if path.endswith(".hw")
+    )  # fmt: skip
+    events = list(trace.events)
+    seen = {**events[at].observed, name: events[at].observed[name] + 3}
+    events[at] = replace(events[at], observed=seen)
+    path = tmp_path / "broken.ndjson"
+    write_trace(path, Trace(trace.header, tuple(events)))
+    return path, at + 2
+
+
+def test_a_run_beside_itself_is_alike():
+    told = retold(LOST)
+
+    result = compared(told, told)
+
+    assert result.first is None
+    assert len(result.rows) == len(told.lines) + 1
+    assert as_text(result).endswith(f"alike: {len(told.lines)} steps, state by state")
+
+
+def test_the_same_steps_under_the_fix_part_where_the_fix_changes_what_they_do():
+    told = retold(LOST)
+
+    result = compared(told, under(told, "0.11"))
+
+    assert result.first is not None
+    row = result.rows[result.first]
+    assert "log[2]: [id 0 epoch 1] → [id 0 epoch 1, id 1 epoch 1]" in row.differs
+    assert all(one.alike for one in result.rows[: result.first])
+
+
+def test_what_a_side_refuses_is_passed_over_there_with_its_reason():
+    told = retold(UNFENCED)
+    result = compared(told, under(told, "2.3"))
+
+    refused = [row for row in result.rows if row.right is not None and row.right.refused]
+
+    assert result.first is not None
+    assert result.rows[result.first].words.startswith("refused on the right: ")
+    assert all(row.right.frame.changes == () for row in refused if row.right)
+    assert len(result.rows) == len(told.lines) + 1
+
+
+def test_the_first_difference_stands_in_the_middle_of_the_text():
+    told = retold(LOST)
+    result = compared(told, retold(STORIES / "m2_is_saved.story"))
+
+    rows = [line for line in as_text(result).splitlines() if re.match(r"[ ≠~] +\d+  ", line)]
+
+    assert len(rows) == 7
+    assert rows[3].startswith(f"≠   {result.first}")
+
+
+def test_a_run_that_ends_earlier_differs_there():
+    told = retold(LOST)
+    shorter = replace(told, lines=told.lines[:5])
+
+    result = compared(told, shorter)
+
+    assert result.first == 6
+    assert result.rows[6].words == "the right run has ended"
+
+
+def test_runs_of_two_systems_are_not_compared():
+    with pytest.raises(NoComparisonError, match="two systems, replication and classic"):
+        compared(retold(LOST), Retold("x", "system classic", ()))
+
+
+def test_what_differs_is_told_leaf_by_leaf_with_both_values():
+    heading = "system classic version kip_320 brokers 3"
+    elected = "controller_elects_leader replica=1"
+    other = "controller_elects_leader replica=2"
+
+    result = compared(Retold("a", heading, (elected,)), Retold("b", heading, (other,)))
+
+    assert result.first == 1
+    assert any(leaf.endswith("1 → 2") for leaf in result.rows[1].differs)
+
+
+def test_a_trace_that_fits_is_alike_and_exits_with_zero(trace: Trace, tmp_path: Path):
+    path = tmp_path / "run.ndjson"
+    write_trace(path, trace)
+
+    result = insync("compare", "model", str(path))
+
+    assert result.exit_code == 0
+    assert "alike: " in result.output
+
+
+def test_a_trace_that_does_not_fit_parts_from_the_model_at_that_line(broken: tuple[Path, int]):
+    path, line = broken
+
+    result = insync("compare", "model", str(path), "--json", "-")
+
+    told = json.loads(result.output)
+    assert result.exit_code == 1
+    assert told["first"] == len(told["rows"]) - 1
+    assert f"broken.ndjson:{line}:" in told["rows"][-1]["words"]
+    assert [leaf for leaf in told["rows"][-1]["differs"] if ".hw: " in leaf]
+
+
+def test_a_trace_that_does_not_fit_is_explained_to_its_last_line_that_does(
+    broken: tuple[Path, int], tmp_path: Path
+):
+    path, line = broken
+    told = retold(path)
+
+    insync("explain", str(path), "--out", str(tmp_path / "x.html"))
+    text = insync("explain", str(path)).output
+
+    assert board(told.heading).at(told.lines)
+    assert f"broken.ndjson:{line}:" in text
+    assert "Here it ends: " in text
+    assert 'diagnosis":"' in (tmp_path / "x.html").read_text()
+    assert told.places[-1].split()[0].startswith("broken.ndjson:")
+
+
+def test_the_findings_of_a_check_are_explained_by_the_trace_that_they_are_of(
+    broken: tuple[Path, int], tmp_path: Path
+):
+    found = tmp_path / "found.json"
+    insync("check", str(broken[0]), "--json", str(found))
+
+    result = insync("explain", str(found))
+
+    assert result.exit_code == 0
+    assert "Here it ends: " in result.output
+
+
+def test_a_page_of_a_comparison_is_whole_in_itself(tmp_path: Path):
+    out = tmp_path / "both.html"
+
+    result = insync("compare", str(LOST), "0.11", "--out", str(out))
+
+    text = out.read_text()
+    assert result.exit_code == 1
+    assert not re.search(r"""(?:src|href)=["'](?!#)""", text)
+    assert len(text) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    "words, why",
+    [
+        ((str(LOST), "9.9"), "unknown version of replication '9.9'"),
+        ((str(LOST), "nowhere.story"), "nowhere.story: No such file"),
+        (("nowhere.story", "2.3"), "nowhere.story: No such file"),
+        ((str(LOST), "0.11", "--out", "x.pdf"), "a comparison is a page"),
+        ((str(LOST), "without fencing_by_hope"), "unknown switch of replication"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_a_line(words: tuple[str, ...], why: str):
+    result = insync("compare", *words)
+
+    assert result.exit_code == 64
+    assert why in result.output
+    assert len(result.output.strip().splitlines()) == 1
