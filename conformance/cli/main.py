@@ -43,6 +43,7 @@ COMMANDS: dict[str, Entry] = {
     "simulate": Entry("conformance.cli.simulate", "simulate", "Run and record the implementation."),
     "ingest": Entry("conformance.cli.ingest", "ingest", "Turn broker logs into events."),
     "watch": Entry("conformance.cli.watch", "watch", "Judge broker logs while they grow."),
+    "watch": Entry("conformance.cli.watch", "watch", "Judge broker logs while they grow."),
     "edges": Entry("conformance.cli.edges", "edges", "Walk every edge on the implementation."),
     "mutants": Entry("conformance.cli.mutants", "mutants", "Plant faults; count who is caught."),
     "check": Entry("conformance.cli.check", "check", "Judge traces, events, or broker logs."),

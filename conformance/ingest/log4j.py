@@ -83,6 +83,11 @@ def records(lines: Iterable[str]) -> Iterator[Record]:
         yield _closed(current)
 
 
+def starts_record(line: str) -> bool:
+    """Whether a line is the first of a record, good or bad, and continues none."""
+    return _start(1, line) is not None
+
+
 def _start(number: int, line: str) -> Record | None:
     if len(line) > LONGEST:
         return Record(number, line, problem=TOO_LONG)

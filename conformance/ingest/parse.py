@@ -56,10 +56,15 @@ class Tally:
 
     def stamp(self, record: Record) -> None:
         """Note the time of a record, and whether the lines jump back to an earlier one."""
-        if self.until is not None and record.at is not None and record.at < self.until - _JUMP:
+        if jumps_back(self.until, record.at):
             self.jumps.append(record.line)
         self.since = record.at if self.since is None else self.since
         self.until = record.at
+
+
+def jumps_back(before: int | None, at: int | None) -> bool:
+    """Whether a stamp is so much older than the one before that files were put together."""
+    return before is not None and at is not None and at < before - _JUMP
 
 
 def rows_of_file(
@@ -80,7 +85,7 @@ def rows_of_file(
     except DamagedError as error:
         reason = f"{error} after line {counted.number}; copy it again, whole"
     if reason is None:
-        reason = _what_is_wrong(tally)
+        reason = what_is_wrong(tally)
     yield {
         "what": FILE,
         "cluster": cluster,
@@ -193,7 +198,8 @@ def _configured(record: Record, columns: dict[str, Any], tally: Tally) -> dict[s
     return columns | {"broker": tally.stated_id}
 
 
-def _what_is_wrong(tally: Tally) -> str | None:
+def what_is_wrong(tally: Tally) -> str | None:
+    """Why a file with these counts is no whole log of a broker; None when it is."""
     if tally.too_long is not None:
         # The one line that says why a value goes back could be this one.
         return f"line {tally.too_long} is {TOO_LONG}, the most that is read of one"

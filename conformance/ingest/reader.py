@@ -34,9 +34,26 @@ def lines_of(path: str) -> Iterator[str]:
     told. Bytes that are no text come as U+FFFD. Raises UnreadableError before the first line,
     DamagedError after the last whole one.
     """
+    yield from split(_text(bytes_of(path)))
+
+
+def bytes_of(path: str) -> Iterator[bytes]:
+    """The bytes of a file's text, inflated where it is packed, in pieces.
+
+    Raises UnreadableError before the first piece, DamagedError after the last good one.
+    """
     try:
         with open(path, "rb") as file:
-            yield from _split(_text(_bytes(file)))
+            yield from _bytes(file)
+    except OSError as error:
+        raise UnreadableError(why_closed(error)) from error
+
+
+def is_packed(path: str) -> bool:
+    """Whether a file is compressed with gzip. Raises UnreadableError."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_GZIP)) == _GZIP
     except OSError as error:
         raise UnreadableError(why_closed(error)) from error
 
@@ -106,6 +123,20 @@ def _inflated(data: bytes, file: IO[bytes]) -> Iterator[bytes]:
         raise UnreadableError(EMPTY)
 
 
+def text(chunks: Iterator[bytes], begins: bool = True) -> Iterator[str]:
+    """Bytes as text; what begins with a mark is in the encoding of the mark, else in UTF-8.
+
+    `begins` is false for a later part of a file. Raises UnreadableError for binary data.
+    """
+    if begins:
+        yield from _text(chunks)
+        return
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for chunk in chunks:
+        yield decoder.decode(chunk)
+    yield decoder.decode(b"", final=True)
+
+
 def _text(chunks: Iterator[bytes]) -> Iterator[str]:
     first = next(chunks, b"")
     encoding = next((name for mark, name in _MARKS if first.startswith(mark)), "utf-8")
@@ -118,8 +149,11 @@ def _text(chunks: Iterator[bytes]) -> Iterator[str]:
     yield decoder.decode(b"", final=True)
 
 
-def _split(pieces: Iterator[str]) -> Iterator[str]:
-    """Lines end at a line feed only: other separators occur inside messages."""
+def split(pieces: Iterator[str]) -> Iterator[str]:
+    """The lines of a text that comes in pieces.
+
+    Lines end at a line feed only: other separators occur inside messages.
+    """
     rest, skipping = "", False
     while True:
         try:

@@ -70,9 +70,14 @@ def check_result(
     corpora: Sequence[Corpus],
     judged: Judged,
     traces: Sequence[TraceResult] = (),
+    *,
+    unread_too: bool = True,
 ) -> dict[str, Any]:
-    """The contract of `insync check --json`, with everything that ingestion knows beside it."""
-    findings = [*judged.findings, *_unread(corpora)]
+    """The contract of `insync check --json`, with everything that ingestion knows beside it.
+
+    `unread_too` is false where `judged` has already what `unread` finds.
+    """
+    findings = [*judged.findings, *(unread(corpora) if unread_too else ())]
     findings += [finding for trace in traces for finding in trace.findings]
     findings.sort(key=lambda finding: finding.order)
     summary = ingest_summary(corpora)
@@ -123,8 +128,8 @@ def _verdict(
     return Verdict.HOLDS if looked else Verdict.NOT_CHECKED
 
 
-def _unread(corpora: Sequence[Corpus]) -> Iterable[Finding]:
-    """Clusters whose lines are of a release that no template knows, or in another layout."""
+def unread(corpora: Sequence[Corpus]) -> Iterable[Finding]:
+    """A finding for each cluster whose lines no template knows, or that are in another layout."""
     for corpus in corpora:
         for cluster in _names(corpus):
             files = [row for row in corpus.files if row["cluster"] == cluster]

@@ -143,11 +143,12 @@ def _build(master: str, home: Path) -> SparkSession:
 
 
 def _shipped(home: Path) -> Path:
-    """Our own package, for executors on other machines. They need pyarrow as well."""
+    """Our own packages, for executors on other machines. They need pyarrow as well."""
     archive = home / "insync.zip"
     with zipfile.ZipFile(archive, "w") as zipped:
-        for path in sorted((_ROOT / "conformance").rglob("*.py")):
-            zipped.write(path, path.relative_to(_ROOT))
+        for package in ("conformance", "model", "specs", "impl"):
+            for path in sorted((_ROOT / package).rglob("*.py")):
+                zipped.write(path, path.relative_to(_ROOT))
     return archive
 
 

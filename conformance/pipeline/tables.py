@@ -86,13 +86,18 @@ def show_check(result: dict[str, Any], say: Say) -> None:
     for kind in Kind:
         some = [finding for finding in findings if finding["kind"] == kind.value]
         for finding in some[:_SHOWN]:
-            say(f"{kind.value}: {finding['rule']}")
-            say(f"  {finding['file']}:{finding['line']}")
-            say(f"  why:     {finding['why']}")
-            say(f"  allowed: {finding['allowed']}")
+            show_finding(finding, say)
         if len(some) > _SHOWN:
             say(f"  ... and {len(some) - _SHOWN} more of this kind (all of them with --json)")
     say(f"verdict: {result['verdict']}")
+
+
+def show_finding(finding: dict[str, Any], say: Say, before: str = "") -> None:
+    """Kind, rule, place, reason, and what was allowed."""
+    say(f"{before}{finding['kind']}: {finding['rule']}")
+    say(f"  {finding['file']}:{finding['line']}")
+    say(f"  why:     {finding['why']}")
+    say(f"  allowed: {finding['allowed']}")
 
 
 def _table(

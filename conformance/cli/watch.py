@@ -1,0 +1,131 @@
+"""`insync watch`: judge the logs of brokers while they grow, and say at once what breaks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
+from conformance.cli.ingest import check_release, started
+from specs.verdict import Verdict
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from conformance.pipeline.standing import Said
+
+_EXAMPLE = """
+\b
+Example:
+  insync watch /var/log/kafka --checkpoint kafka-watch
+  insync watch /var/log/kafka --checkpoint kafka-watch --once
+"""
+
+
+@click.command(epilog=_EXAMPLE)
+@click.argument("folder", metavar="DIR")
+@click.option(
+    "--checkpoint", metavar="DIR", help="Where to keep how far it came; continues what is there."
+)
+@click.option(
+    "--every",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    default=2.0,
+    show_default=True,
+    help="Time between two looks at the files.",
+)
+@click.option("--once", is_flag=True, help="Read what is there now, say what it means, and end.")
+@click.option("--version", "release", metavar="V", help="The release that writes the lines.")
+@click.option("--master", metavar="URL", help="The Spark master; local[2] when none is given.")
+@json_option
+def watch(
+    folder: str,
+    checkpoint: str | None,
+    every: float,
+    once: bool,
+    release: str | None,
+    master: str | None,
+    json_target: str | None,
+) -> None:
+    """Read the broker logs in DIR as they grow, and tell each finding when it has stood twice.
+
+    Files may be rolled and compressed meanwhile. A finding that a later line explains is taken
+    back. With --checkpoint, a watch that was ended, or killed, goes on where it was: nothing is
+    lost, and nothing told twice. Ends at Ctrl-C (or SIGTERM, or --once) with the verdict of
+    `insync check` on all that was read: 0 holds, 1 broken, 2 unknown, 3 not checked.
+    """
+    if not os.path.isdir(folder):
+        what = "is no folder; insync check reads files" if os.path.exists(folder) else (
+            "does not exist; name the folder that the brokers log to"
+        )  # fmt: skip
+        raise WrongUse(f"{folder} {what}")
+    check_release(release)
+    kept = checkpoint or tempfile.mkdtemp(prefix="insync-watch-")
+    try:
+        with started("spark"):
+            result = _watched(folder, kept, every, once, release, master, json_target)
+    finally:
+        if checkpoint is None:
+            shutil.rmtree(kept, ignore_errors=True)
+    emit_json(json_target, result)
+    finish(Verdict(result["verdict"]))
+
+
+def _watched(
+    folder: str,
+    kept: str,
+    every: float,
+    once: bool,
+    release: str | None,
+    master: str | None,
+    json_target: str | None,
+) -> dict[str, object]:
+    from conformance.pipeline import stream
+    from conformance.pipeline.tables import show_finding, show_left_out, show_lines
+    from conformance.pipeline.told import NotOursError, Told
+
+    def line(text: str) -> None:
+        say(text, json_target)
+
+    def tell(said: Said) -> None:
+        back = "" if said.what == "finding" else "taken back: "
+        show_finding(asdict(said.finding), line, back)
+
+    try:
+        told = Told(kept, folder)
+    except (NotOursError, OSError) as error:
+        raise WrongUse(f"--checkpoint {kept}: {error}") from error
+    query = stream.watch(
+        folder, told, tell, seconds=every, final=once, release=release, master=master
+    )
+    try:
+        _run(query, once)
+    except KeyboardInterrupt:
+        line("ended; what was read so far:")
+    finally:
+        query.stop()
+        told.close()
+    result = told.result()
+    show_left_out(result, line)
+    show_lines(result, line)
+    stand = Counter(finding["kind"] for finding in result["findings"])
+    for kind, count in sorted(stand.items()):
+        line(f"findings that stand: {count} {kind}")
+    line(f"verdict: {result['verdict']}")
+    return result
+
+
+def _run(query: StreamingQuery, once: bool) -> None:
+    """Until it rests, or is ended."""
+    if once:
+        query.processAllAvailable()
+        return
+    while not query.awaitTermination(1):
+        pass

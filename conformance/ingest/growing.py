@@ -1,0 +1,311 @@
+"""Log files that grow, are rolled and are packed while they are read: how far each was read.
+
+A file is known again by its log and its first line, whatever it is called by now and whether it
+is compressed by now. What is handed on ends where a record ends, and where several files have
+much to catch up, at about the same moment in all of them: what one broker did is judged beside
+what the others did then.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import blake2b
+from itertools import count
+from typing import Any
+
+from conformance.ingest.files import Found, LogFile, NotAFileError, Skipped, discover
+from conformance.ingest.reader import (
+    CHUNK,
+    DamagedError,
+    UnreadableError,
+    bytes_of,
+    is_packed,
+    why_closed,
+)
+
+MOST = 64 << 20  # bytes that are handed on at once, of all files together
+_LEAST = 1 << 20  # of one file, so that each goes forward
+_FIRST_LINE = 1 << 16
+_STAMPED = re.compile(rb"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3})\] [A-Z]+ +", re.MULTILINE)
+_HAS_LOGGER = re.compile(rb"\s\([A-Za-z_][\w.$/-]*\)\s*$", re.MULTILINE)
+QUIET = 2  # triggers without anything new, after which nothing waits for more
+BINARY = "is binary or UTF-16; only UTF-8 is followed, insync check reads UTF-16"
+SHORTER = "is shorter than what was read of it; it was cut or replaced"
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far one file was read. Bytes are those of the text, also where it is packed."""
+
+    cluster: str
+    stream: str
+    folder: str
+    roll: int
+    gap_before: bool = False
+    bytes: int = 0
+    lines: int = 0
+    loose: bool = True  # no stamped line before, to which an unstamped one could belong
+    reason: str | None = None  # why nothing after this can be read
+
+
+@dataclass(frozen=True)
+class Offset:
+    """How far all files were read, by the names of `named`."""
+
+    files: Mapping[str, Reach] = field(default_factory=dict)
+    quiet: int = 0  # triggers since anything was written or read; stays at QUIET
+    size: int = 0  # bytes on disk, of all files
+
+    def as_json(self) -> dict[str, Any]:
+        """As Spark keeps it in a checkpoint."""
+        return {
+            "quiet": self.quiet,
+            "size": self.size,
+            "files": {name: asdict(reach) for name, reach in self.files.items()},
+        }
+
+    @classmethod
+    def of_json(cls, said: Mapping[str, Any]) -> Offset:
+        """What `as_json` has given."""
+        return cls(
+            {name: Reach(**reach) for name, reach in said.get("files", {}).items()},
+            int(said.get("quiet", 0)),
+            int(said.get("size", 0)),
+        )
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A part of one file to be parsed: from `since` on, up to the byte `until`."""
+
+    name: str
+    path: str
+    since: Reach
+    until: Reach
+
+
+@dataclass
+class _Look:
+    """New text of one file, and whether there is more of it than was looked at."""
+
+    name: str
+    reach: Reach
+    text: bytes
+    more: bool
+    reason: str | None = None
+
+
+def named(found: Found) -> dict[str, LogFile]:
+    """The logs that have a whole first line, by a name that stays when they are rolled."""
+    names: dict[str, LogFile] = {}
+    for log in found.logs:
+        try:
+            first = _first_line(log.path)
+        except (UnreadableError, DamagedError):
+            continue
+        if first is None:
+            continue
+        name = f"{log.stream}@{blake2b(first, digest_size=4).hexdigest()}"
+        free = (name if n == 0 else f"{name}+{n}" for n in count())
+        names[next(each for each in free if each not in names)] = log
+    return names
+
+
+def look_around(folder: str) -> Found:
+    """What the folder holds now; nothing while it is not there."""
+    try:
+        return discover([folder])
+    except (FileNotFoundError, NotAFileError):
+        return Found()
+
+
+def next_offset(folder: str, start: Offset, final: bool = False, most: int = MOST) -> Offset:
+    """How far the files can be read now. `final` takes what is there as all that will be."""
+    logs = named(look_around(folder))
+    files = _with_new(start.files, logs)
+    newest = {log.stream: name for name, log in logs.items()}  # in order: the last one stays
+    limit = max(_LEAST, most // max(1, len(logs)))
+    size = sum(os.path.getsize(log.path) for log in logs.values() if os.path.exists(log.path))
+    patient = size != start.size or start.quiet < QUIET - 1
+    looks = []
+    for name, log in logs.items():
+        whole = final or newest[log.stream] != name
+        if files[name].reason is None:
+            looks.append(_look(name, log, files[name], limit, whole or not patient, whole))
+    _align(looks)
+    for look in looks:
+        if look.text or look.reason:
+            files[look.name] = _reached(look)
+    if files != start.files or size != start.size:
+        return Offset(files, 0, size)
+    return Offset(files, min(QUIET, start.quiet + 1), size)
+
+
+def chunks(folder: str, start: Offset, end: Offset) -> list[Chunk]:
+    """What is to be parsed between two offsets. A file that is gone comes with that reason."""
+    logs = named(look_around(folder))
+    found = []
+    for name, until in end.files.items():
+        since = start.files.get(name, replace(until, bytes=0, lines=0, loose=True, reason=None))
+        if since == until and name in start.files:
+            continue
+        log = logs.get(name)
+        if log is None:
+            until = replace(until, reason="is gone; it was removed before it was read")
+        found.append(Chunk(name, "" if log is None else log.path, since, until))
+    return found
+
+
+def closed(folder: str) -> list[Skipped]:
+    """What cannot be read at all, now. A log that is still empty is not among it."""
+    found = list(look_around(folder).closed)
+    for log in look_around(folder).logs:
+        try:
+            next(bytes_of(log.path), None)
+        except UnreadableError as error:
+            if os.path.exists(log.path) and os.path.getsize(log.path):
+                found.append(Skipped(log.name, str(error)))
+    return found
+
+
+def text_of(chunk: Chunk) -> Iterator[bytes]:
+    """The bytes of a chunk, in pieces. Raises UnreadableError and DamagedError."""
+    if chunk.path:
+        yield from _from(chunk.path, chunk.since.bytes, chunk.until.bytes - chunk.since.bytes)
+
+
+def _with_new(known: Mapping[str, Reach], logs: Mapping[str, LogFile]) -> dict[str, Reach]:
+    files = dict(known)
+    for name, log in logs.items():
+        if name not in files:
+            rolls = [each.roll for each in files.values() if each.stream == log.stream]
+            roll = max(rolls, default=-1) + 1
+            files[name] = Reach(log.cluster, log.stream, log.folder, roll, log.gap_before)
+    return files
+
+
+def _first_line(path: str) -> bytes | None:
+    """None while it is still being written."""
+    head = b""
+    try:
+        for piece in bytes_of(path):
+            head += piece
+            if b"\n" in head or len(head) >= _FIRST_LINE:
+                break
+    except DamagedError:
+        pass
+    line, ended, _ = head.partition(b"\n")
+    return line[:_FIRST_LINE] if ended or len(head) >= _FIRST_LINE else None
+
+
+def _look(
+    name: str, log: LogFile, reach: Reach, limit: int, patience_ends: bool, whole: bool
+) -> _Look:
+    """New text of a file. `whole`: nothing will be added, so that its last line needs no end."""
+    look = _Look(name, reach, b"", False)
+    packed = is_packed(log.path)
+    if not packed:
+        try:
+            size = os.path.getsize(log.path)
+        except OSError:
+            return look
+        if size <= reach.bytes:
+            look.reason = SHORTER if size < reach.bytes else None
+            return look
+    text = bytearray()
+    try:
+        for piece in _from(log.path, reach.bytes, None):
+            text += piece
+            if len(text) > limit and b"\n" in text:
+                look.more = True
+                break
+    except DamagedError as error:
+        # A file that is just being copied ends too early as well.
+        packed = False
+        if patience_ends:
+            look.reason = f"{error} after line {{line}}; copy it again, whole"
+    except UnreadableError as error:
+        look.reason = str(error)
+    if reach.bytes == 0 and b"\0" in text[:_FIRST_LINE]:
+        look.reason = BINARY
+        return look
+    ends = len(text) if (whole or packed) and not look.more else text.rfind(b"\n") + 1
+    look.text = bytes(text[:ends])
+    if not (patience_ends or packed):
+        look.text = look.text[: _closed_end(look.text)]
+    return look
+
+
+def _closed_end(text: bytes) -> int:
+    """Where the last record starts whose logger is still to come; else the end of the text."""
+    last = None
+    end = len(text)
+    while end > 0:
+        start = text.rfind(b"\n[", 0, end) + 1
+        if _STAMPED.match(text, start):
+            last = start
+            break
+        end = start - 1 if start else 0
+    if last is None or _HAS_LOGGER.search(text, last):
+        return len(text)
+    return last
+
+
+def _align(looks: list[_Look]) -> None:
+    """Cut the texts at the moment up to which those that have more were read."""
+    moments = []
+    for look in looks:
+        if look.more:
+            stamps = _STAMPED.findall(look.text)
+            if stamps:
+                moments.append((stamps[-1], look.name))
+    if not moments:
+        return
+    moment, slowest = min(moments)
+    for look in looks:
+        if look.name == slowest:
+            continue  # even if its clock goes back: something has to go forward
+        later = (found for found in _STAMPED.finditer(look.text) if found[1] > moment)
+        first = next(later, None)
+        if first is not None:
+            look.text, look.reason = look.text[: first.start()], None
+
+
+def _reached(look: _Look) -> Reach:
+    lines = look.text.count(b"\n") + (bool(look.text) and not look.text.endswith(b"\n"))
+    lines += look.reach.lines
+    return replace(
+        look.reach,
+        bytes=look.reach.bytes + len(look.text),
+        lines=lines,
+        loose=look.reach.loose and _STAMPED.search(look.text) is None,
+        reason=look.reason and look.reason.format(line=lines),
+    )
+
+
+def _from(path: str, skip: int, size: int | None) -> Iterator[bytes]:
+    """The text of a file from a byte on, at most `size` of it."""
+    try:
+        if not is_packed(path):
+            with open(path, "rb") as file:
+                file.seek(skip)
+                while size is None or size > 0:
+                    piece = file.read(CHUNK if size is None else min(CHUNK, size))
+                    if not piece:
+                        return
+                    size = None if size is None else size - len(piece)
+                    yield piece
+            return
+        for piece in bytes_of(path):
+            part, skip = piece[skip:], max(0, skip - len(piece))
+            if size is not None:
+                part, size = part[:size], size - min(size, len(part))
+            if part:
+                yield part
+            if size == 0:
+                return
+    except OSError as error:
+        raise UnreadableError(why_closed(error)) from error

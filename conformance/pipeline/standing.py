@@ -1,0 +1,206 @@
+"""What is known of one cluster whose logs grow: the events that still matter, and what was told.
+
+Each judgement is that of `insync check` on all that was kept, so a watched cluster is judged by
+the same rules. A finding is told when it has stood in two judgements, because a line of another
+log that explains it may be a moment behind; if such a line comes later still, the finding is
+withdrawn.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from conformance.ingest.parse import Tally, jumps_back, what_is_wrong
+from conformance.ingest.pieces import Piece, pack, unpack
+from conformance.ingest.schema import EVENTS
+from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
+from conformance.pipeline.findings import Finding
+from conformance.pipeline.kernels import judge_cluster, judged_of
+from conformance.pipeline.places import owners_of, places_of
+from conformance.pipeline.repeats import merge_repeats
+from conformance.pipeline.report import unread
+
+MOST_KEPT = 40_000  # events; above it, old ones go that cannot be compared with any to come
+_NEWEST = MOST_KEPT // 2  # are all kept
+_OF_EACH = 3  # of each kind of line about the same thing, however old
+_MOST_SHAPES = 1000
+
+FINDING, WITHDRAWN = "finding", "withdrawn"
+
+
+@dataclass(frozen=True)
+class Said:
+    """A finding that is told, or taken back."""
+
+    what: str
+    finding: Finding
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """What is found first, then what is taken back; each as findings are ordered."""
+        return self.what, self.finding.order
+
+    def as_row(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"what": self.what} | asdict(self.finding)
+
+
+@dataclass
+class Standing:
+    """The state of one cluster, as it is kept between two triggers."""
+
+    cluster: str = ""
+    events: pa.Table = field(default_factory=EVENTS.empty_table)
+    logs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    kinds: Counter[str] = field(default_factory=Counter)
+    unknown: dict[str, dict[str, Any]] = field(default_factory=dict)
+    checked: dict[str, int] = field(default_factory=dict)
+    sequences: int = 0
+    pending: list[str] = field(default_factory=list)
+    told: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    # -- between triggers -----------------------------------------------------------------------
+
+    def packed(self) -> tuple[bytes, bytes]:
+        """The events as an Arrow stream, and the rest as JSON."""
+        book = {name: each for name, each in vars(self).items() if name != "events"}
+        return pack(self.events), json.dumps(book).encode()
+
+    @classmethod
+    def unpacked(cls, events: bytes, book: bytes) -> Standing:
+        """What `packed` has given."""
+        standing = cls.of_book(book)
+        standing.events = unpack(events)
+        return standing
+
+    @classmethod
+    def of_book(cls, book: bytes | str) -> Standing:
+        """The second part of what `packed` has given: all but the events."""
+        said = json.loads(book)
+        return cls(**said | {"kinds": Counter(said["kinds"])})
+
+    # -- a trigger ------------------------------------------------------------------------------
+
+    def advance(self, pieces: Iterable[Piece]) -> list[Said]:
+        """Take in what is new, judge, and say what has stood twice or stands no more."""
+        new = sorted(
+            (piece for piece in pieces if piece.file),
+            key=lambda piece: (piece.log["stream"], piece.log["roll"]),
+        )
+        for piece in new:
+            self._take(piece)
+        if not new and not self.pending:
+            return []
+        self.events = pa.concat_tables([self.events, *(piece.events for piece in new)])
+        if self.events.num_rows > MOST_KEPT:
+            self.events = thinned(self.events, _NEWEST)
+        return self._compare(self._judged())
+
+    def corpus(self) -> Corpus:
+        """The figures, as `insync check` reports them."""
+        unknown = [Unknown(**each) for each in self.unknown.values()]
+        unknown.sort(key=lambda each: (each.cluster, each.reason, each.template))
+        figures = Figures(Counter(self.kinds), self.kinds.total(), unknown)
+        files = [row | {"reason": self._wrong(row)} for row in self.files.values()]
+        return Corpus(list(self.logs.values()), files, None, None, figures)
+
+    def judged(self) -> Judged:
+        """What was told and stands, and how often the rules looked, at the last judgement."""
+        findings = [_finding(each) for each in self.told.values()]
+        return Judged(findings, Counter(self.checked), self.sequences)
+
+    def _take(self, piece: Piece) -> None:
+        name = piece.log["name"]
+        self.logs[name] = piece.log | {"roll": self.logs.get(name, piece.log)["roll"]}
+        known = self.files.get(name)
+        self.files[name] = piece.file if known is None else _added(known, piece.file)
+        self.kinds.update(piece.kinds)
+        for reason, shape, count, line in piece.unknown:
+            key = f"{reason}\n{shape}"
+            if key not in self.unknown and len(self.unknown) >= _MOST_SHAPES:
+                key, shape = f"{reason}\n", "other shapes"
+            fresh = Unknown(self.cluster, reason, shape, 0, name, line)
+            self.unknown.setdefault(key, asdict(fresh))["count"] += count
+
+    def _wrong(self, row: dict[str, Any]) -> str | None:
+        if row["reason"] is not None:
+            return str(row["reason"])
+        fields = ("stamped", "kafka", "too_long", "events", "continuation", "rejected")
+        return what_is_wrong(Tally(**{name: row[name] for name in fields}))
+
+    def _judged(self) -> list[Finding]:
+        logs, files = list(self.logs.values()), self.corpus().files
+        folders = {log["name"]: log["folder"] for log in logs}
+        merged = merge_repeats(self.events, owners_of(logs, files), folders)
+        judged = judged_of(judge_cluster(merged, places_of(logs, files)).to_pylist())
+        self.checked = dict(judged.checked)
+        self.sequences = judged.sequences
+        return [*judged.findings, *unread([self.corpus()])]
+
+    def _compare(self, findings: list[Finding]) -> list[Said]:
+        stand = {_key(finding): finding for finding in findings}
+        said = []
+        for key, finding in stand.items():
+            known = self.told.get(key)
+            if known is not None and known["kind"] == finding.kind:
+                self.told[key] = asdict(finding)  # its words may have changed with what is known
+            elif f"{finding.kind} {key}" in self.pending:
+                self.told[key] = asdict(finding)
+                said.append(Said(FINDING, finding))
+        for key in [key for key in self.told if key not in stand]:
+            said.append(Said(WITHDRAWN, _finding(self.told.pop(key))))
+        told = {f"{each['kind']} {key}" for key, each in self.told.items()}
+        pending = {f"{finding.kind} {key}" for key, finding in stand.items()}
+        self.pending = sorted(pending - told)
+        return sorted(said, key=lambda each: each.order)
+
+
+def thinned(events: pa.Table, newest: int) -> pa.Table:
+    """The newest events, and of the older the last few of each kind about the same thing.
+
+    Rules compare a line with the ones before it about the same thing by the same writer; those
+    stay however old they are, so that a value that goes back after a week is still seen.
+    """
+    rows = events.select(["at", "kind", "file", "broker", "topic", "partition", "replica"])
+    table = rows.to_pylist()
+    order = sorted(range(len(table)), key=lambda n: (-table[n]["at"], -n))
+    seen: Counter[tuple[Any, ...]] = Counter()
+    kept = []
+    for place, number in enumerate(order):
+        row = table[number]
+        about = tuple(row[name] for name in rows.column_names if name != "at")
+        seen[about] += 1
+        if place < newest or seen[about] <= _OF_EACH:
+            kept.append(number)
+    return events.take(pa.array(sorted(kept), pa.int64())).combine_chunks()
+
+
+def _added(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """One row for two parts of a file, the later one second."""
+    row = dict(known)
+    for name in (
+        "read", "events", "continuation", "rejected", "protocol", "stamped", "kafka",
+    ):  # fmt: skip
+        row[name] += more[name]
+    for name in ("since", "release", "stated_id", "too_long", "reason"):
+        row[name] = known[name] if known[name] is not None else more[name]
+    row["until"] = more["until"] if more["until"] is not None else known["until"]
+    row["brokers"] = sorted({*known["brokers"], *more["brokers"]})
+    jumps = jumps_back(known["until"], more["since"])
+    row["jumps"] = known["jumps"] + [known["read"] + 1] * jumps + more["jumps"]
+    return row
+
+
+def _key(finding: Finding) -> str:
+    return f"{finding.rule} {finding.file}:{finding.line}"
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    return Finding(**row | {"positions": tuple(row["positions"])})

@@ -1,0 +1,164 @@
+"""The folder of a watch: Spark's checkpoint, what each trigger said, and how things stand."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from conformance.ingest.files import Found
+from conformance.ingest.growing import closed, look_around, named
+from conformance.pipeline.corpus import Judged, without_logs
+from conformance.pipeline.findings import Finding
+from conformance.pipeline.report import check_result
+from conformance.pipeline.standing import Said, Standing
+
+FORMAT = "insync.watch/1"
+_INDEX, _TOLD, _STANDING, _LOCK = "watch.json", "told", "standing.json", "in-use"
+_GONE = re.compile(r"@[0-9a-f]{8}(?:\+\d+)?(?=:\d|$)")  # what `growing.named` has added
+
+Tell = Callable[[Said], None]
+
+
+class NotOursError(Exception):
+    """The folder of the checkpoint holds something else; the message says what to do."""
+
+
+class Told:
+    """The folder of a watch: Spark's checkpoint, what each trigger said, how things stand."""
+
+    def __init__(self, folder: str, logs: str) -> None:
+        """Open or begin a watch of the folder `logs`. Raises NotOursError."""
+        self.folder = Path(folder).resolve()
+        self._given, self._logs = logs, os.path.abspath(logs)
+        index = self.folder / _INDEX
+        said = {"format": FORMAT, "logs": self._logs}
+        if index.exists():
+            known = json.loads(index.read_text(encoding="utf-8"))
+            if known.get("format") != FORMAT:
+                raise NotOursError(f"{index} has another format; this insync continues {FORMAT}")
+            if known.get("logs") != self._logs:
+                raise NotOursError(f"{folder} is of a watch of {known.get('logs')}; name another")
+        elif self.folder.exists() and any(self.folder.iterdir()):
+            raise NotOursError(f"{folder} is not empty and no checkpoint of a watch; name another")
+        (self.folder / _TOLD).mkdir(parents=True, exist_ok=True)
+        self._take()
+        _write(index, said)
+
+    @property
+    def checkpoint(self) -> str:
+        """Where Spark keeps offsets and state."""
+        return str(self.folder / "spark")
+
+    def standings(self) -> list[Standing]:
+        """How each cluster stood after the last trigger, without its events."""
+        try:
+            known = json.loads((self.folder / _STANDING).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return []
+        return [Standing.of_book(book) for _, book in sorted(known.items())]
+
+    def every_word(self) -> list[Said]:
+        """All that was said so far, in order."""
+        return [each for path in self._files() for each in _read(path)]
+
+    def keep(self, number: int, said: list[Said], books: dict[str, str], tell: Tell) -> None:
+        """Keep what a trigger said, and tell it; nothing of it if it was told before."""
+        file = self.folder / _TOLD / f"{number:09d}.json"
+        mark = file.with_suffix(".told")
+        if said and not file.exists():
+            _write(file, [each.as_row() for each in said])
+        if books:
+            path = self.folder / _STANDING
+            known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            _write(path, known | books)
+        if file.exists() and not mark.exists():
+            for each in _read(file):
+                tell(self.shown(each))
+            mark.touch()
+
+    def _files(self) -> list[Path]:
+        return sorted((self.folder / _TOLD).glob("*.json"))
+
+    def shown(self, said: Said) -> Said:
+        """With the names that the files have now in place of those that they keep."""
+        return Said(said.what, _renamed(said.finding, self._names()))
+
+    def close(self) -> None:
+        """Let another watch go on with the checkpoint."""
+        os.close(self._lock)
+
+    def result(self) -> dict[str, Any]:
+        """What `insync check` would say of all that was read so far."""
+        names, standings = self._names(), self.standings()
+        corpora, judged = [], Judged()
+        for standing in standings:
+            corpus = standing.corpus()
+            corpus.files = [row | {"file": _now(row["file"], names)} for row in corpus.files]
+            figures = corpus.figures
+            figures.unknown = [
+                replace(each, file=_now(each.file, names)) for each in figures.unknown
+            ]
+            corpora.append(corpus)
+            found = standing.judged()
+            judged.findings += [_renamed(finding, names) for finding in found.findings]
+            judged.checked += found.checked
+            judged.sequences += found.sequences
+        # Read is what was read; what cannot be opened is found by looking.
+        nothing = without_logs(Found())
+        nothing.closed = tuple(closed(self._logs))
+        return check_result([*corpora, nothing], judged, unread_too=False)
+
+    def _names(self) -> dict[str, str]:
+        found = named(look_around(self._logs))
+        return {
+            name: os.path.join(self._given, os.path.relpath(log.path, self._logs))
+            for name, log in found.items()
+        }
+
+    def _take(self) -> None:
+        """Two at once would both continue the same checkpoint, and break it."""
+        self._lock = os.open(self.folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._lock)
+            raise NotOursError(f"{self.folder} is in use by another watch; end it first") from error
+
+
+def _now(text: str, names: Mapping[str, str]) -> str:
+    if "@" not in text:
+        return text
+    for name, path in names.items():
+        text = text.replace(name, path)
+    return _GONE.sub("", text)
+
+
+def _renamed(finding: Finding, names: Mapping[str, str]) -> Finding:
+    return replace(
+        finding,
+        file=_now(finding.file, names),
+        why=_now(finding.why, names),
+        positions=tuple(_now(place, names) for place in finding.positions),
+    )
+
+
+def said_of(row: dict[str, Any]) -> Said:
+    """What `Said.as_row` has given."""
+    finding = {name: value for name, value in row.items() if name != "what"}
+    return Said(row["what"], Finding(**finding | {"positions": tuple(row["positions"])}))
+
+
+def _read(path: Path) -> list[Said]:
+    return [said_of(row) for row in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def _write(path: Path, content: object) -> None:
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(json.dumps(content) + "\n", encoding="utf-8")
+    part.replace(path)

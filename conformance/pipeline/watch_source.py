@@ -1,0 +1,80 @@
+"""Growing log files as a source of Spark's Structured Streaming.
+
+Spark's own file source reads a file once; here an offset says how far each file was read. Which
+bytes belong to a trigger is in the checkpoint, so a trigger that is done again reads the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from conformance.ingest.growing import Chunk, Offset, chunks, next_offset
+from conformance.ingest.pieces import Piece, piece_of
+
+NAME = "insync_logs"
+SCHEMA = "cluster string, events binary, book string"
+
+
+class GrowingLogs(DataSource):
+    """`spark.readStream.format(NAME).option("folder", DIR)`; rows as `Piece.packed` gives them.
+
+    Options: `folder`, `final` ("true": what is there is all that will be), `release`.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return NAME
+
+    def schema(self) -> str:
+        """One row a piece of a file, and one a cluster at each trigger."""
+        return SCHEMA
+
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:
+        """The reader of one query."""
+        return _Reader(self.options)
+
+
+@dataclass
+class _Part(InputPartition):
+    chunk: Chunk | None
+    clusters: tuple[str, ...] = ()
+
+
+class _Reader(DataSourceStreamReader):
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._folder = options["folder"]
+        self._final = options.get("final") == "true"
+        self._release = options.get("release") or None
+
+    def initialOffset(self) -> dict[str, Any]:
+        return Offset().as_json()
+
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+        found = next_offset(self._folder, Offset.of_json(start), self._final)
+        return found.as_json()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        first, last = Offset.of_json(start), Offset.of_json(end)
+        if first == last:
+            return []
+        # Every cluster is told that a trigger passed: what it holds back may have stood enough.
+        clusters = tuple(sorted({reach.cluster for reach in last.files.values()}))
+        new = sorted(chunks(self._folder, first, last), key=_largest_first)
+        return [_Part(None, clusters), *(_Part(chunk) for chunk in new)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[str, bytes, str]]:
+        assert isinstance(partition, _Part)
+        if partition.chunk is None:
+            for cluster in partition.clusters:
+                yield Piece(cluster).packed()
+        else:
+            yield piece_of(partition.chunk, self._release).packed()
+
+
+def _largest_first(chunk: Chunk) -> int:
+    return chunk.since.bytes - chunk.until.bytes
