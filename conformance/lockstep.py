@@ -88,11 +88,15 @@ class Lockstep:
         renamed = model_arguments(row, arguments, self._leader_of)
         return [self.partner.key(name, renamed) for name in row.transitions]
 
+    def _offered(self) -> list[Step]:
+        rows = self.about.rows
+        return [step for step in self.world.enabled() if rows[step.name].beyond is None]
+
     def choices(self) -> list[Step]:
         """The implementation's enabled steps that stay within the bounds."""
         enabled = self.partner.enabled(self.state)
         found = []
-        for step in self.world.enabled():
+        for step in self._offered():
             keys = self.candidates(step)
             inside = any(key in enabled for key in keys)
             beyond = any(self.partner.possible_beyond_bounds(key, self.state) for key in keys)
@@ -182,7 +186,7 @@ class Lockstep:
 
     def choices_are_allowed(self, enabled: dict[Key, Any]) -> None:
         """Every step that the implementation offers is allowed by the model, without taking it."""
-        for step in self.world.enabled():
+        for step in self._offered():
             keys = self.candidates(step)
             allowed = any(
                 key in enabled or self.partner.possible_beyond_bounds(key, self.state)

@@ -6,19 +6,18 @@ import time
 
 import click
 
-from conformance.cli.choice import Size
-from conformance.cli.common import Progress, emit_json, finish, json_option, say
+from conformance.cli.choice import Size, system_named
+from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say, unknown
 from conformance.cli.tables import show_table
-from model.replication import SYSTEM
+from conformance.mapping import MAPPED, SystemMap, map_of
 
-SMALL = {
-    "brokers": 2, "log": 1, "records": 1, "epoch": 1, "controllers": 1, "versions": 1,
-    "crashes": 0, "expiries": 0, "losses": 0,
-}  # fmt: skip
-"""The bounds unless told otherwise: a graph that is walked whole in a second."""
+SMALL = map_of("replication").small
+"""The bounds of `replication` unless told otherwise: a graph that is walked whole in a second."""
 
 
 @click.command()
+@click.argument("system", default="replication")
+@click.option("--version", metavar="V", help="A release (see versions).")
 @click.option("--brokers", metavar="N", help="Short for --bound brokers=N.")
 @click.option("--bound", "bounds", metavar="NAME=N", multiple=True, help="Change one bound.")
 @click.option(
@@ -27,11 +26,18 @@ SMALL = {
     type=click.IntRange(min=1),
     help="Walk the edges of the first N states only; the answer is then at best unknown.",
 )
+@click.option("--map", "only_map", is_flag=True, help="Print the map instead: which step is which.")
 @json_option
 def edges(
-    brokers: str | None, bounds: tuple[str, ...], max_states: int | None, json_target: str | None
+    system: str,
+    version: str | None,
+    brokers: str | None,
+    bounds: tuple[str, ...],
+    max_states: int | None,
+    only_map: bool,
+    json_target: str | None,
 ) -> None:
-    """Walk every edge of the graph of `replication` on the implementation, and back.
+    """Walk every edge of the graph of SYSTEM on the implementation, and back.
 
     Each transition that the model allows in a state is driven in a world that is in that state, and
     must end alike; each step that the world offers must be one of the model's. Exits 0 when all of
@@ -40,16 +46,29 @@ def edges(
     \b
     Example:
       insync edges
+      insync edges election --max-states 2000
+      insync edges election --map
       insync edges --bound versions=2 --bound expiries=1 --max-states 5000 --json -
     """
     from conformance.edges import walk_edges
 
+    if system not in MAPPED:
+        raise unknown("system with a map", system, MAPPED)
+    about = map_of(system)
+    if only_map:
+        _show_map(about, json_target)
+        return
     given = [text.partition("=")[0] for text in bounds] + (["brokers"] if brokers else [])
-    chosen = Size(brokers, bounds).limits(SYSTEM)
-    limits = {name: chosen[name] if name in given else SMALL[name] for name in chosen}
+    chosen = Size(brokers, bounds).limits(system_named(system))
+    limits = {name: chosen[name] if name in given else about.small[name] for name in chosen}
+    if version is not None and version not in system_named(system).versions:
+        raise unknown(f"version of {system}", version, system_named(system).versions)
     began = time.monotonic()
-    with Progress() as progress:
-        report = walk_edges(limits, max_states, progress)
+    try:
+        with Progress() as progress:
+            report = walk_edges(limits, max_states, progress, about, version)
+    except ValueError as error:
+        raise WrongUse(f"--version {version}: {error}") from error
     seconds = round(time.monotonic() - began, 3)
     for mismatch in report.mismatches:
         say(f"{mismatch}\n", json_target)
@@ -63,3 +82,30 @@ def edges(
     )
     emit_json(json_target, report.as_json() | {"seconds": seconds})
     finish(report.verdict)
+
+
+def _show_map(about: SystemMap, json_target: str | None) -> None:
+    rows = [
+        (one.step, ", ".join(one.transitions), "; ".join(filter(None, (one.why, one.silent))))
+        if one.beyond is None
+        else (one.step, "(none)", one.beyond)
+        for one in about.rows.values()
+    ]
+    heads = ("step of the implementation", "transition of the model", "why, and when silent")
+    show_table(heads, rows, json_target, prose=heads[2:])
+    unobserved = sorted(about.unobserved.items())
+    show_table(("field", "why it is not compared"), unobserved, json_target, prose=heads[2:])
+    emit_json(
+        json_target,
+        {
+            "system": about.system,
+            "rows": [
+                {
+                    "step": one.step, "transitions": list(one.transitions),
+                    "why": one.why, "silent": one.silent, "beyond": one.beyond,
+                }
+                for one in about.rows.values()
+            ],
+            "unobserved": dict(unobserved),
+        },
+    )  # fmt: skip

@@ -3,6 +3,8 @@
 One step of the implementation is one step of the model. Every exception is a row with its reason.
 """
 
+from importlib import import_module
+
 from conformance.mapping.replication import (
     AS_RELEASED,
     MAP,
@@ -20,9 +22,22 @@ from conformance.mapping.rows import (
     model_arguments,
 )
 
+MAPPED = ("election", "replication")
+"""The systems of the model that the implementation is mapped to, each in a file of its name."""
+
+
+def map_of(system: str) -> SystemMap:
+    """The map of a system. KeyError for one that has none."""
+    if system not in MAPPED:
+        raise KeyError(f"no map of {system}; there are {', '.join(MAPPED)}")
+    found: SystemMap = import_module(f"conformance.mapping.{system}").MAP
+    return found
+
+
 __all__ = [
     "AS_RELEASED",
     "MAP",
+    "MAPPED",
     "ROWS",
     "STEPS_OF",
     "UNOBSERVED",
@@ -32,5 +47,6 @@ __all__ = [
     "SystemMap",
     "abstract",
     "implementation_arguments",
+    "map_of",
     "model_arguments",
 ]

@@ -22,7 +22,8 @@ class Row:
     `parameters` name its arguments in order. `transitions` are the model's transitions that it may
     be, of which exactly one is possible in any state; `arguments` renames the arguments to the
     model's. `silent` says why the step may also change nothing that the model sees. `why` says
-    what a reader of the two texts would not expect.
+    what a reader of the two texts would not expect. `beyond` says why the model has no such step:
+    one is offered and never taken.
     """
 
     step: str
@@ -32,6 +33,7 @@ class Row:
     silent: str | None = None
     leader_of: str | None = None
     why: str | None = None
+    beyond: str | None = None
 
 
 def row(
@@ -41,6 +43,7 @@ def row(
     silent: str | None = None,
     leader_of: str | None = None,
     why: str | None = None,
+    beyond: str | None = None,
     **renamed: str,
 ) -> Row:
     """A row, its parameters given as words; `renamed` are the model's names for some of them."""
@@ -53,6 +56,7 @@ def row(
         silent,
         leader_of,
         why,
+        beyond,
     )
 
 

@@ -1,0 +1,151 @@
+"""`election` on a broker's own client: every request, execution and answer is an edge."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.cli.edges import edges
+from conformance.edges import walk_edges
+from conformance.lockstep import Lockstep
+from conformance.mapping import MAPPED, map_of
+from conformance.mapping.election import MAP
+from impl import Step
+from impl.broker.replica_manager import ReplicaManager
+from impl.world.candidates import STEPS, Electorate
+from impl.znodes.access import ZnodeAccess
+from impl.znodes.office import OfficeZnodes
+from model.systems import system
+from specs.verdict import Verdict
+
+
+def steps_of(world: Electorate, *names: str) -> None:
+    for name in names:
+        step, broker = name.rsplit(" ", 1)
+        world.do(Step(step, (int(broker),)))
+
+
+IN_OFFICE = ("broker_connects 1", "broker_stands 1", "zookeeper_executes_registration 1",
+             "broker_hears 1")  # fmt: skip
+
+
+def test_every_edge_of_the_first_states_is_covered_and_every_transition_is_among_them() -> None:
+    report = walk_edges(MAP.small, max_states=1_000, about=MAP)
+
+    assert (report.verdict, report.mismatches) == (Verdict.UNKNOWN, [])
+    assert report.covered == report.edges == 6_605
+    assert set(report.fired) == {one.transition.name for one in system("election").recorded().steps}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("version", ["2.1", "2.3", "2.7"])
+def test_every_edge_of_the_whole_graph_is_covered(version: str) -> None:
+    report = walk_edges(MAP.small, about=MAP, version=version)
+
+    assert report.verdict is Verdict.HOLDS
+    assert report.covered == report.edges == 273_184
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_every_row_is_a_step_of_the_world_and_every_transition_and_field_has_its_place(
+    name: str,
+) -> None:
+    about = map_of(name)
+    recorded = system(name).recorded(None, about.switches)
+
+    assert {each for one in about.rows.values() for each in one.transitions} == {
+        step.transition.name for step in recorded.steps
+    }
+    assert {field for field, leaf in recorded.fields.items() if leaf.ghost} <= set(about.unobserved)
+    assert set(about.unobserved) <= set(recorded.fields)
+    assert all(one.transitions or one.silent or one.beyond for one in about.rows.values()), (
+        "a step that is nothing in the model says why"
+    )
+
+
+def test_a_write_without_its_fence_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        ZnodeAccess,
+        "fenced",
+        lambda self, op, version: self.again(lambda: self.port.multi([op]))[0],
+    )
+
+    report = walk_edges(MAP.small, max_states=1_000, about=MAP)
+
+    assert report.verdict is Verdict.BROKEN
+    assert "pending[1].epoch_version" in "".join(report.mismatches)
+
+
+def test_a_zombie_that_deletes_its_successor_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def deletes(self: OfficeZnodes, version: int) -> None:
+        if self.port.exists("/controller") is not None:
+            self.port.delete("/controller")
+
+    monkeypatch.setattr(OfficeZnodes, "delete_controller", deletes)
+
+    report = walk_edges(MAP.small, max_states=1_000, about=MAP)
+
+    assert "zk.controller: the model says 2, the implementation none" in report.mismatches[0]
+
+
+def test_a_silent_step_that_changes_something_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal, _ = STEPS["answer_is_lost"]
+    monkeypatch.setitem(STEPS, "answer_is_lost", (refusal, Electorate.broker_crashes))
+
+    report = walk_edges(MAP.small, max_states=200, about=MAP)
+
+    assert "answer_is_lost(broker=1) is no step of the model here" in report.mismatches[0]
+
+
+def test_an_older_controller_that_is_obeyed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ReplicaManager, "controller_epoch_is_stale", lambda self, request: False)
+    pair = Lockstep(MAP.small, about=MAP)
+    for name in (*IN_OFFICE, "controller_sends_request 1", "controller_resigns 1",
+                 *IN_OFFICE[1:], "controller_sends_request 1"):  # fmt: skip
+        step, broker = name.split()
+        pair.take(Step(step, (int(broker),)))
+    pair.take(Step("request_arrives", (1, 1, 2)))
+
+    with pytest.raises(AssertionError, match="the broker knows no newer controller"):
+        pair.compare_enabledness()
+
+
+def test_a_winner_whose_answer_is_lost_finds_itself_in_office() -> None:
+    world = Electorate()
+    steps_of(world, *IN_OFFICE[:3], "answer_is_lost 1")
+
+    steps_of(world, "broker_hears 1")
+
+    office = world.candidates[1].office
+    assert office is not None
+    assert (office.epoch, office.epoch_version) == (1, 1)
+
+
+def test_a_registration_on_an_epoch_that_moved_is_refused_whole() -> None:
+    world = Electorate()
+    steps_of(world, "broker_connects 1", "broker_connects 2", "broker_stands 1", "broker_stands 2")
+    steps_of(world, "zookeeper_executes_registration 2", "session_expires 2")
+
+    steps_of(world, "zookeeper_executes_registration 1", "broker_hears 1")
+
+    assert world.candidates[1].office is None
+    assert "/controller" not in world.zookeeper.nodes
+
+
+def test_a_release_that_registers_in_two_writes_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"one write since 2\.1"):
+        Electorate(version="1.1")
+
+
+def test_the_command_names_the_systems_with_a_map_and_prints_one() -> None:
+    unknown = CliRunner().invoke(edges, ["classic"])
+    printed = CliRunner().invoke(edges, ["election", "--map", "--json", "-"])
+    walked = CliRunner().invoke(edges, ["election", "--max-states", "50", "--json", "-"])
+
+    assert unknown.exit_code == 64
+    assert "one of: election, replication" in unknown.output
+    rows = json.loads(printed.output)["rows"]
+    assert {one["step"] for one in rows} == set(MAP.rows)
+    assert (walked.exit_code, json.loads(walked.output)["system"]) == (2, "election")
