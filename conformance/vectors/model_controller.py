@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from conformance.vectors.model_stage import ModelStage, Place
+from conformance.vectors.model_stage import ModelStage, Place, TwoAnswers, preset_of
+from impl.releases import Release
+from model.protocol import strategies
 from model.topics import SYSTEM as TOPICS
 from model.topics.tables import (
     PARTITION_TABLE,
@@ -47,7 +49,7 @@ def replica_transition(question: Question) -> dict[str, Any]:
 
 
 def _switches(release: str) -> Mapping[str, object]:
-    return TOPICS.version(release if release in TOPICS.versions else None).switches
+    return TOPICS.version(preset_of(TOPICS.name, release)).switches
 
 
 def _transition(question: Question, table: Table) -> dict[str, Any]:
@@ -73,8 +75,13 @@ class Scene:
         self.ids = {broker: number for number, broker in enumerate(named, CONTROLLER)}
         self.names = {number: broker for broker, number in self.ids.items()}
         release = question["release"]
+        brokers = max(BROKERS, len(self.ids))
         self.stage = ModelStage.of(
-            "cluster", release, STEPS, BOUNDS, unclean_leader_election=unclean
+            "cluster",
+            release,
+            STEPS,
+            {**BOUNDS, "brokers": brokers, "replicas": brokers},
+            unclean_leader_election=unclean,
         )
         self.cells: dict[Place, object] = {
             ("up", (CONTROLLER,)): 1,
@@ -85,7 +92,7 @@ class Scene:
             ("partition.context.version", (0, CONTROLLER)): VERSION,
             ("partition.context.read", (0, CONTROLLER)): VERSION,
         }
-        for number in range(1, BROKERS + 1):
+        for number in range(1, brokers + 1):
             broker = self.names.get(number)
             alive = broker in self.live
             place = assignment.index(broker) if broker in assignment else 0
@@ -151,7 +158,52 @@ class Scene:
 
 
 def elect(question: Question) -> dict[str, Any]:
-    """An election by the Offline strategy."""
+    """An election by any strategy; an offline one is held by the controller's steps as well."""
+    asked = question["input"]
+    chosen = _chosen(question)
+    if chosen is None:
+        answer: dict[str, Any] = {
+            "leader": None, "uncleanElections": 0, "electionFailed": True, "stateUnchanged": True,
+        }  # fmt: skip
+    else:
+        answer = {
+            "leader": chosen.leader,
+            "isr": list(chosen.isr),
+            "uncleanElections": int(chosen.leader not in asked["isr"]),
+            "leaderEpoch": asked.get("leaderEpoch", 0) + 1,
+            "recipients": list(chosen.recipients),
+        }
+    if asked["strategy"] == "Offline":
+        by_steps = _elect_by_steps(question)
+        if by_steps != answer:
+            raise TwoAnswers(f"the strategy says {answer}, the steps {by_steps}")
+    return answer
+
+
+def _chosen(question: Question) -> strategies.Elected | None:
+    asked = question["input"]
+    assignment, isr, live = asked["assignment"], asked["isr"], asked["live"]
+    match asked["strategy"]:
+        case "Offline":
+            unclean = asked["uncleanEnabled"]
+            return strategies.for_offline(assignment, isr, live, unclean=unclean)
+        case "Reassign":
+            return strategies.for_reassignment(asked.get("target", assignment), isr, live)
+        case "Preferred":
+            return strategies.for_preferred(assignment, isr, live)
+        case "ControlledShutdown":
+            going = asked["shuttingDown"]
+            chosen = strategies.for_controlled_shutdown(assignment, isr, live, going)
+            release = Release.of(question["release"])
+            if chosen is None or not release.since("1.1") or release.since("2.1"):
+                return chosen
+            staying = tuple(one for one in chosen.recipients if one not in going)
+            return chosen._replace(recipients=staying)  # KAFKA-7482
+        case other:
+            raise ValueError(f"no strategy is called {other!r}")
+
+
+def _elect_by_steps(question: Question) -> dict[str, Any]:
     asked = question["input"]
     scene = Scene(
         question, asked["assignment"], asked["isr"], asked["live"], asked["uncleanEnabled"]

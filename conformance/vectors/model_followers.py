@@ -70,6 +70,26 @@ def _cut(
     return {"truncateTo": cut, "completed": not stage.read(after, "replica.truncating", FOLLOWER)}
 
 
+def is_of_one_log(given: Mapping[str, Any]) -> bool:
+    """Epochs of one growing log begin, one after the other, and ends are asked."""
+    begun: list[tuple[int, int]] = []
+    asked, log_end = False, 0
+    for op in given["ops"]:
+        if op["do"] == "assign":
+            epoch, offset = op["epoch"], op["offset"]
+            if epoch < 0 or (begun and (epoch < begun[-1][0] or offset <= begun[-1][1])):
+                return False
+            begun.append((epoch, offset))
+        elif op["do"] == "leo":
+            log_end = op["value"]
+        elif op["do"] not in ("endOffsetFor", "latestEpoch") or not begun:
+            return False
+        elif log_end < begun[-1][1] and op.get("epoch") == begun[-1][0]:
+            return False  # no log ends before its newest epoch begins
+        asked = asked or op["do"] == "endOffsetFor"
+    return asked
+
+
 def epoch_cache(question: Question) -> dict[str, Any]:
     """Where epochs end in a leader's log that grew as the operations say."""
     begun: dict[int, int] = {}

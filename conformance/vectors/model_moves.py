@@ -14,9 +14,9 @@ from conformance.vectors.model_stage import ModelStage, Place
 Question = Mapping[str, Any]
 
 CONTROLLER = 1
-MOST_BROKERS, MOST_STEPS = 6, 20
+FEWEST_BROKERS, MOST_STEPS = 2, 40
 BOUNDS = {
-    "brokers": MOST_BROKERS, "replicas": 3, "records": 1, "epoch": 6, "controllers": 1,
+    "brokers": FEWEST_BROKERS, "replicas": 3, "records": 1, "epoch": 6, "controllers": 1,
     "versions": 8,
 }  # fmt: skip
 
@@ -62,7 +62,13 @@ class Move:
         asked = question["input"]
         self.ids = {broker: n for n, broker in enumerate(sorted({*old, *target}), CONTROLLER)}
         self.names = {number: broker for broker, number in self.ids.items()}
-        self.stage = ModelStage.of("reassignment", question["release"], STEPS, BOUNDS)
+        brokers = max(FEWEST_BROKERS, len(self.ids))
+        bounds = {
+            **BOUNDS, "brokers": brokers,
+            "replicas": max(BOUNDS["replicas"], len(old), len(target)),
+            "epoch": max(BOUNDS["epoch"], 3 + len(old)),
+        }  # fmt: skip
+        self.stage = ModelStage.of("reassignment", question["release"], STEPS, bounds)
         self.first_epoch = asked.get("leaderEpoch", 0)
         self.target = target
         self.order = dict.fromkeys([*old, *target])  # the model keeps an ISR as a set
@@ -77,7 +83,7 @@ class Move:
             ("cache.task", (CONTROLLER,)): "idle",
             ("cache.leader", (CONTROLLER,)): leader,
         }
-        for number in range(1, MOST_BROKERS + 1):
+        for number in range(1, brokers + 1):
             here, there = self._place(old, number), self._place(target, number)
             cells |= {
                 ("up", (number,)): True,
@@ -100,9 +106,11 @@ class Move:
     def advance(self) -> str | None:
         """The next thing that the controller's thread does, None if it waits."""
         for one in self.stage.grounded.instances:
+            if one.arguments[0] != CONTROLLER:
+                continue
             name = one.step.transition.name
             after = self.stage.code.attempt(one, self.state)
-            if after is not None and one.arguments[0] == CONTROLLER:
+            if after is not None:
                 self.state = after
                 self.taken.append(name)
                 return str(name)

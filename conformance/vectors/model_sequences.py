@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.vectors.model_stage import ModelStage, Place
+from impl.releases import Release
 
 Question = Mapping[str, Any]
 
@@ -55,7 +56,7 @@ def sequence(question: Question) -> dict[str, Any]:
         if after is None:
             break
         state = after
-    lists = question["release"] not in ("0.10", "0.11", "1.1", "2.0", "2.1")
+    lists = Release.of(question["release"]).since("2.2")
     return {f"toBroker{broker}": _queued(stage, state, ids[broker], lists) for broker in brokers}
 
 

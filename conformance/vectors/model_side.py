@@ -11,12 +11,17 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.vectors import (
+    model_caches,
     model_controller,
     model_followers,
     model_moves,
+    model_names,
     model_obedience,
+    model_office,
+    model_rules,
     model_sequences,
 )
+from impl.releases import Release
 from model.protocol import assignment
 from model.protocol.assignment import AssignmentRefused
 
@@ -24,11 +29,20 @@ Question = Mapping[str, Any]
 Answer = Callable[[Question], Any]
 
 
-def _or_refusal(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+BEFORE_OWN_NAMES = "AdminOperationException"
+"""What every refusal was called once."""
+
+
+def _or_refusal(
+    ask: Callable[[], dict[str, Any]], question: Question, own_names: str = "0.0"
+) -> dict[str, Any]:
+    """The answer, or Kafka's exception; before the release ``own_names`` there was but one."""
     try:
         return ask()
     except AssignmentRefused as refused:
-        return {"error": refused.exception, "message": str(refused)}
+        named = Release.of(question["release"]).since(own_names)
+        exception = refused.exception if named else BEFORE_OWN_NAMES
+        return {"error": exception, "message": str(refused)}
 
 
 def _racks(asked: Mapping[str, Any]) -> dict[int, str | None]:
@@ -56,7 +70,7 @@ def assign(question: Question) -> dict[str, Any]:
         )
         return {"assignment": _by_number(placed)}
 
-    return _or_refusal(ask)
+    return _or_refusal(ask, question, "0.10.1")
 
 
 def rack_alternated(question: Question) -> dict[str, Any]:
@@ -109,14 +123,14 @@ def add_partitions(question: Question) -> dict[str, Any]:
             "startPartitionId": len(existing),
         }
 
-    return _or_refusal(ask)
+    return _or_refusal(ask, question, "1.0")
 
 
 def parse_replica_assignment(question: Question) -> dict[str, Any]:
     """``--replica-assignment``."""
     text = question["input"]["arg"]
     return _or_refusal(
-        lambda: {"assignment": _by_number(assignment.parse_replica_assignment(text))}
+        lambda: {"assignment": _by_number(assignment.parse_replica_assignment(text))}, question
     )
 
 
@@ -128,7 +142,13 @@ def validate_assignment(question: Question) -> dict[str, Any]:
         assignment.check_assignment(wanted)
         return {"error": None}
 
-    return _or_refusal(ask)
+    return _or_refusal(ask, question)
+
+
+def _leader_and_isr(question: Question) -> dict[str, Any]:
+    """Refused before it is looked at, or taken by a broker's steps."""
+    refused = model_rules.refused_leader_and_isr(question)
+    return model_obedience.leader_and_isr(question) if refused is None else refused
 
 
 ANSWERS: dict[tuple[str, str], Answer] = {
@@ -136,20 +156,49 @@ ANSWERS: dict[tuple[str, str], Answer] = {
     ("assignment", "rackAlternatedList"): rack_alternated,
     ("assignment", "assignProperties"): properties,
     ("assignment", "addPartitions"): add_partitions,
+    ("controller_context", "target"): model_rules.target,
+    ("controller_context", "reassignTo"): model_rules.reassign_to,
+    ("controller_context", "assignmentOf"): model_rules.assignment_of,
+    ("controller_flow", "imbalance"): model_rules.imbalance,
+    ("controller_flow", "isrPropagation"): model_rules.propagation,
+    ("controller_flow", "registerController"): model_office.register_controller,
     ("election", "elect"): model_controller.elect,
+    ("leader_epoch_cache", "epochCache"): model_caches.cache,
+    ("partition_replication", "assignmentState"): model_rules.assignment_state,
+    ("partition_replication", "checkCurrentLeaderEpoch"): model_rules.leader_epoch,
+    ("partition_replication", "hw"): model_rules.high_watermark,
+    ("partition_replication", "oldFormat"): model_caches.old_format,
+    ("partition_replication", "outOfSync"): model_rules.out_of_sync,
+    ("partition_replication", "produce"): model_rules.produce,
+    ("partition_replication", "underReplicated"): model_rules.assignment_state,
     ("partition_state_machine", "transition"): model_controller.partition_transition,
     ("partition_state_machine", "effects"): model_controller.partition_effects,
+    ("partition_state_machine", "initialState"): model_rules.initial_state,
+    ("partition_state_machine", "offlineCount"): model_rules.offline_count,
     ("replica_state_machine", "transition"): model_controller.replica_transition,
     ("replica_state_machine", "effects"): model_controller.replica_effects,
-    ("leader_epoch_cache", "epochCache"): model_followers.epoch_cache,
+    ("replica_state_machine", "startup"): model_rules.replica_startup,
+    ("reassignment", "apiValidate"): model_rules.api_validate,
     ("reassignment", "reassignTrace"): model_moves.reassign_trace,
     ("reassignment", "reassignTraceKip455"): model_moves.reassign_trace_kip_455,
     ("reassignment", "guard"): model_moves.guard,
-    ("replica_manager", "leaderAndIsr"): model_obedience.leader_and_isr,
+    ("reassignment", "throttledReplicas"): model_rules.throttled,
+    ("replica_manager", "brokerEpoch"): model_rules.broker_epoch,
+    ("replica_manager", "fetcherId"): model_rules.fetcher,
+    ("replica_manager", "fetchVisibility"): model_rules.visibility,
+    ("replica_manager", "leaderAndIsr"): _leader_and_isr,
+    ("replica_manager", "stopReplica"): model_rules.stop_replica,
+    ("request_batch", "versions"): model_rules.versions,
     ("request_sequences", "sequence"): model_sequences.sequence,
-    ("truncation", "offsetTruncationState"): model_followers.truncation,
-    ("truncation", "offsetTruncationStateOld"): model_followers.old_truncation,
+    ("request_sequences", "emptyPartitions"): model_rules.empty_partitions,
+    ("topic_admin", "collision"): model_names.collision,
+    ("topic_admin", "collisionChars"): model_names.collision_chars,
     ("topic_admin", "parseReplicaAssignment"): parse_replica_assignment,
     ("topic_admin", "validateAssignment"): validate_assignment,
+    ("topic_admin", "validateName"): model_names.validate_name,
+    ("topic_admin", "validChar"): model_names.valid_char,
+    ("truncation", "leaderFetchValidation"): model_caches.fetch_validation,
+    ("truncation", "offsetTruncationState"): model_followers.truncation,
+    ("truncation", "offsetTruncationStateOld"): model_followers.old_truncation,
 }
 """By file and operation."""

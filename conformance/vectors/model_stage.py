@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from impl.releases import Release
 from model.language.grounding import Grounded
 from model.language.python_code import PythonCode
 from model.language.sorts import Names, Numbers
@@ -17,6 +18,10 @@ from model.systems import system
 
 Place = tuple[str, tuple[int, ...]]
 """A cell: the field's name and its indices."""
+
+
+class TwoAnswers(AssertionError):
+    """Two forms of one rule of the model answer differently: the message has both."""
 
 
 class Ranks:
@@ -38,6 +43,13 @@ class Ranks:
     def last(self) -> int:
         """The greatest rank."""
         return len(self.values) - 1 + self.first
+
+
+def preset_of(name: str, release: str) -> str:
+    """The system's version for a release: its own, else the newest before it, else the oldest."""
+    versions = sorted(system(name).versions, key=lambda known: Release.of(known).parts)
+    before = [known for known in versions if Release.of(release).since(known)]
+    return before[-1] if before else versions[0]
 
 
 class ModelStage:
@@ -71,6 +83,7 @@ class ModelStage:
     ) -> ModelStage:
         """The stage for these, compiled at most once a process."""
         steps = tuple(sorted(transitions))
+        version = preset_of(name, version)
         key = (name, version, steps, *sorted(bounds.items()), *sorted(changed.items()))
         if key not in cls._kept:
             cls._kept[key] = cls(name, version, steps, bounds, changed)

@@ -1,0 +1,114 @@
+"""The model's answers about the epoch cache as a list of entries, and about fetches against it.
+
+Where the operations are those of one growing log, the transition `leader_answers_epoch` is asked
+too (`model_followers.epoch_cache`), and must say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.vectors import model_followers
+from conformance.vectors.model_stage import TwoAnswers
+from impl.releases import Release
+from model.protocol import epoch_cache
+from model.protocol.epoch_cache import Entries, NoSuchEntry
+
+Question = Mapping[str, Any]
+
+KIP_279, RISING_OFFSETS, NO_EPOCH_IS_NONE = "2.0", "2.7", "2.4"
+"""Releases: of today's rules; that refuse a negative offset; that have no epoch, and not -1."""
+
+
+class _Cache:
+    def __init__(self, release: Release) -> None:
+        self.release, self.kip_279 = release, release.since(KIP_279)
+        self.first = not release.since("1.0")
+        self.has_transition = release.since("0.11")
+        self.entries: Entries = ()
+        self.log_end = 0
+
+    def do(self, op: Mapping[str, Any]) -> list[Any]:
+        """The answer in a list, or nothing for an operation that asks nothing."""
+        match op["do"]:
+            case "leo":
+                self.log_end = op["value"]
+            case "assign":
+                self._assign(op["epoch"], op["offset"])
+            case "truncateFromEnd":
+                self.entries = epoch_cache.cut_at_end(self.entries, op["offset"])
+            case "truncateFromStart":
+                cut = epoch_cache.cut_at_start
+                if not self.kip_279:
+                    cut = epoch_cache.cut_at_start_before
+                self.entries = cut(self.entries, op["offset"])
+            case "clear":
+                self.entries = ()
+            case "endOffsetFor":
+                return [self._end_of(op["epoch"])]
+            case "latestEpoch":
+                latest = epoch_cache.latest(self.entries)
+                none = None if self.release.since(NO_EPOCH_IS_NONE) else epoch_cache.NONE
+                return [none if latest is None else latest]
+            case "previousEpoch":
+                return [epoch_cache.previous(self.entries)]
+            case other:
+                raise ValueError(f"the epoch cache has no operation {other!r}")
+        return []
+
+    def _assign(self, epoch: int, offset: int) -> None:
+        if offset < 0 and self.release.since(RISING_OFFSETS):
+            raise NoSuchEntry(f"an epoch begins at 0 or later, not at {offset}")
+        assign = epoch_cache.assigned if self.kip_279 else epoch_cache.assigned_before
+        self.entries = assign(self.entries, epoch, offset)
+
+    def _end_of(self, epoch: int) -> int | list[int]:
+        if self.kip_279:
+            return list(epoch_cache.end_of(self.entries, epoch, self.log_end))
+        if self.first and epoch == epoch_cache.NONE and not self.entries:
+            return self.log_end  # no epoch was the latest of an empty cache, and was not looked at
+        return epoch_cache.end_before(self.entries, epoch, self.log_end)
+
+
+def cache(question: Question) -> dict[str, Any]:
+    """What the asking operations answer, and the entries in the end."""
+    asked = _Cache(Release.of(question["release"]))
+    results: list[Any] = []
+    try:
+        for op in question["input"]["ops"]:
+            results += asked.do(op)
+    except NoSuchEntry:
+        return {"error": "IllegalArgumentException"}
+    if asked.has_transition and model_followers.is_of_one_log(question["input"]):
+        by_transition = model_followers.epoch_cache(question)["results"]
+        if by_transition != results:
+            raise TwoAnswers(f"the cache says {results}, the log {by_transition}")
+    return {"results": results, "entries": [list(entry) for entry in asked.entries]}
+
+
+def fetch_validation(question: Question) -> dict[str, Any]:
+    """What a leader says to a fetch that names the follower's last epoch."""
+    asked = question["input"]
+    entries = [(epoch, start) for epoch, start in asked["epochCache"]]
+    log = asked.get("logStart", 0), asked["leo"]
+    try:
+        found = epoch_cache.leaves(entries, log, asked["lastFetchedEpoch"], asked["fetchOffset"])
+    except LookupError:
+        return {"error": "OFFSET_OUT_OF_RANGE"}
+    return {"diverging": None if found is None else list(found)}
+
+
+def old_format(question: Question) -> dict[str, Any]:
+    """A leader whose log has an old message format, without epochs: nothing is entered."""
+    asked = question["input"]
+    log = asked["log"]
+    entries: Entries = ()
+    if log.get("format", "v2") == "v2":
+        entries = epoch_cache.assigned(entries, asked["becomeLeaderEpoch"], log["records"])
+    end = epoch_cache.end_of(entries, asked["query"], log["records"])
+    return {
+        "leo": log["records"],
+        "latestEpoch": epoch_cache.latest(entries),
+        "endOffsetFor": list(end),
+    }

@@ -1,0 +1,62 @@
+"""The model's answers about taking office (controller_flow.json, registerController).
+
+The transitions of `election` are taken as the question tells what lies between them. Epochs and
+versions are counted from those that the candidate read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.vectors.model_stage import ModelStage, Place
+
+Question = Mapping[str, Any]
+
+ME, OTHER = 1, 2
+READS, WINS, LEARNS = "broker_reads_epoch", "broker_wins_election", "broker_learns_it_won"
+READ = 1
+"""The rank of the epoch that was read, and of its version: 0 is for none."""
+
+
+def register_controller(question: Question) -> dict[str, Any]:
+    """A registration in the face of what is there, or comes in between."""
+    asked = question["input"]
+    registered = asked["epochZnode"] or [0, 0]
+    epoch, version = asked.get("readEpoch", registered) or [0, 0]
+    lost = bool(asked.get("retryAfterConnectionLoss"))
+    holder = None if lost else asked["controllerZnode"]
+    # How far others got meanwhile; after a lost reply it is the candidate's own write that shows.
+    ahead = 0 if lost else max(registered[0] - epoch, registered[1] - version)
+    bounds = {"brokers": 2, "epoch": READ + 1 + max(0, ahead), "writes": 1}
+    stage = ModelStage.of("election", question["release"], (READS, WINS, LEARNS), bounds)
+    at_first: dict[Place, object] = {
+        ("session", (ME,)): True,
+        ("session", (OTHER,)): True,
+        ("zk.epoch", ()): READ,
+        ("zk.epoch_version", ()): READ,
+    }
+    state = stage.step(READS, stage.state(at_first), ME)
+    if holder is not None or ahead > 0:
+        meanwhile: dict[Place, object] = {
+            ("zk.controller", ()): None
+            if holder is None
+            else ME
+            if holder == asked["me"]
+            else OTHER,
+            ("zk.epoch", ()): READ + max(0, registered[0] - epoch),
+            ("zk.epoch_version", ()): READ + max(0, registered[1] - version),
+        }
+        state = stage.state(meanwhile, state)
+    won = stage.step(WINS, state, ME)
+    if won is None and holder == "exists then missing":
+        state = stage.state({("zk.controller", ()): None}, state)
+    # The reply, or what the candidate finds when it looks whether the write was its own.
+    elected = stage.step(LEARNS, won if won is not None else state, ME)
+    if elected is None:
+        return {"result": "ControllerMovedException"}
+    return {
+        "result": "elected",
+        "epoch": epoch + stage.read(elected, "belief.epoch", ME) - READ,
+        "epochZkVersion": version + stage.read(elected, "belief.version", ME) - READ,
+    }

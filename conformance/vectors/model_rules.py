@@ -1,0 +1,294 @@
+"""The model's answers by its rules as plain functions: what brokers answer, who is waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from impl.releases import Release
+from model.protocol import answers, moves, partition_states, requests
+from model.protocol.answers import FromTheFuture
+from model.protocol.moves import Assignment
+from model.topics.tables import PARTITION_TABLE
+
+Question = Mapping[str, Any]
+
+START_MS = 1_000_000
+
+
+def _since(question: Question, release: str) -> bool:
+    return Release.of(question["release"]).since(release)
+
+
+def leader_epoch(question: Question) -> dict[str, Any]:
+    """A request in a leader epoch."""
+    asked = question["input"]
+    newer = _since(question, "2.6")
+    no_leader = "NOT_LEADER_OR_FOLLOWER" if newer else "NOT_LEADER_FOR_PARTITION"
+    error = answers.of_leader_epoch(
+        asked["request"], asked["current"], asked["isLeader"], asked["fetchOnlyFromLeader"],
+        no_leader,
+    )  # fmt: skip
+    return {"error": error}
+
+
+def broker_epoch(question: Question) -> dict[str, Any]:
+    """A request in a broker epoch, which earlier releases do not know."""
+    asked = question["input"]
+    if not _since(question, "2.2"):
+        return {"result": answers.NONE}
+    try:
+        return {"result": answers.of_broker_epoch(asked["request"], asked["current"])}
+    except FromTheFuture:
+        return {"result": "IllegalStateException"}
+
+
+def stop_replica(question: Question) -> dict[str, Any]:
+    """StopReplica for one partition."""
+    asked = question["input"]
+    top = answers.of_controller_epoch(
+        asked.get("requestControllerEpoch", 0), asked.get("knownControllerEpoch", 0)
+    )
+    if top != answers.NONE:
+        return {"topError": top}
+    where = asked.get("partition", "hosted")
+    error = answers.of_stop_replica(
+        asked.get("requestLeaderEpoch", answers.NOT_GIVEN),
+        asked["currentLeaderEpoch"] if where == "hosted" else None,
+        where == "offline",
+        _since(question, "2.6"),
+        _since(question, "3.5"),
+    )
+    gone = error == answers.NONE and asked["delete"]
+    if gone and asked.get("ioException"):
+        error = "KAFKA_STORAGE_ERROR"  # the log is gone all the same: its directory is offline
+    return {
+        "topError": top,
+        "partitionError": error,
+        "partitionHosted": where == "hosted" and not gone,
+        "logDeleted": gone,
+        "logStillThere": not gone,
+        "checkpointEntriesRemoved": ["recovery-point", "log-start-offset"] if gone else [],
+    }
+
+
+def refused_leader_and_isr(question: Question) -> dict[str, Any] | None:
+    """LeaderAndIsr to a broker that has no disk for the partition, or is not assigned."""
+    asked = question["input"]
+    failed = bool(asked.get("offlineDir")) and _since(question, "1.0")
+    if asked["inReplicas"] and not failed:
+        return None
+    known, sent = asked.get("knownControllerEpoch", 0), asked.get("requestControllerEpoch", 0)
+    top = answers.of_controller_epoch(sent, known)
+    if top != answers.NONE:
+        return {"topError": top, "knownControllerEpochAfter": known}
+    current, wanted = asked["currentLeaderEpoch"], asked["requestLeaderEpoch"]
+    error = answers.of_leader_and_isr(wanted, current, asked["inReplicas"], failed)
+    return {
+        "topError": top,
+        "partitionError": error,
+        "knownControllerEpochAfter": sent,
+        "fetcherAdded": False,
+        "leaderEpochAfter": current,
+    }
+
+
+def visibility(question: Question) -> dict[str, Any]:
+    """Consumers read what is committed, followers all there is."""
+    asked = question["input"]
+    return {"consumerMaxOffset": asked["hw"], "followerMaxOffset": asked["leo"]}
+
+
+def fetcher(question: Question) -> dict[str, Any]:
+    """The fetcher of a partition."""
+    asked = question["input"]
+    number = requests.fetcher_of(asked["topic"], asked["partition"], asked["numFetchers"])
+    return {"topicHash": requests.hash_of(asked["topic"]), "fetcherId": number}
+
+
+def versions(question: Question) -> dict[str, Any]:
+    """Versions of requests under an inter.broker.protocol.version."""
+    protocol = tuple(int(part) for part in question["input"]["ibp"].split("-")[0].split("."))
+    return {kind: requests.version_of(kind, protocol) for kind in requests.VERSIONS}
+
+
+def produce(question: Question) -> dict[str, Any]:
+    """What a producer hears."""
+    asked = question["input"]
+    least = asked.get("minIsr", 1)
+    then = asked.get("isrAtAppend", asked.get("isr", least))
+    error = answers.before_append(asked["acks"], then, least)
+    if error != answers.NONE:
+        return {"appended": False, "error": error}
+    now = asked.get("isrAtHw", then)
+    committed = asked.get("hwReached", True)
+    after = answers.after_append(asked["acks"], committed, now, least)
+    return {"appended": True, "error": after}
+
+
+def high_watermark(question: Question) -> dict[str, Any]:
+    """How far a leader's high watermark goes."""
+    asked = question["input"]
+    known = {
+        int(one): (told["leo"], told["lastCaughtUp"]) for one, told in asked["remotes"].items()
+    }
+    found = answers.high_watermark(
+        asked["leaderLeo"], asked["isr"], known, asked["now"], asked["lagMs"], asked["oldHw"]
+    )
+    return {"hw": found}
+
+
+def out_of_sync(question: Question) -> dict[str, Any]:
+    """Who lags, each time that somebody looks; all followers fetch alike."""
+    asked = question["input"]
+    now = caught_up = fetched_at = START_MS
+    end = shown = 0
+    checks: list[list[int]] = []
+    followers = [one for one in asked["isr"] if one != asked["leader"]]
+    for step in asked["steps"]:
+        if "sleep" in step:
+            now += step["sleep"]
+        elif "fetch" in step:
+            if step["fetch"] >= step["leaderEnd"]:
+                caught_up = now
+            elif step["fetch"] >= shown:  # all that the fetch before was shown
+                caught_up = max(caught_up, fetched_at)
+            end, shown, fetched_at = step["fetch"], step["leaderEnd"], now
+        else:
+            late = answers.is_out_of_sync(
+                end != asked["leaderLeo"], caught_up, now, asked["lagMs"], _since(question, "2.1")
+            )
+            checks.append(followers if late else [])
+    return {"outOfSyncAtChecks": checks}
+
+
+def assignment_state(question: Question) -> dict[str, Any]:
+    """What a broker makes of an assignment that is changing."""
+    asked = question["input"]
+    adding, removing = asked.get("adding", ()), asked.get("removing", ())
+    counted = adding if _since(question, "2.4") else ()
+    return {
+        "isReassigning": bool(adding or removing),
+        "isAddingLocalReplica": asked.get("self") in adding,
+        "isUnderReplicated": answers.is_under_replicated(asked["isr"], asked["replicas"], counted),
+    }
+
+
+def imbalance(question: Question) -> dict[str, Any]:
+    """Whether leadership is given back."""
+    asked = question["input"]
+    few = answers.is_imbalanced(asked["notLed"], asked["preferred"], asked["percentage"])
+    return {"trigger": few}
+
+
+def propagation(question: Question) -> dict[str, Any]:
+    """Whether it is time to tell of changed ISRs."""
+    asked = question["input"]
+    due = answers.tells_of_isr_changes(asked["now"], asked["lastChange"], asked["lastPropagation"])
+    return {"propagate": due}
+
+
+# Assignments
+
+
+def _assignment(fields: Mapping[str, Any]) -> Assignment:
+    return Assignment(tuple(fields["replicas"]), tuple(fields["adding"]), tuple(fields["removing"]))
+
+
+def target(question: Question) -> dict[str, Any]:
+    """Where a move leads, and where it came from."""
+    moving = _assignment(question["input"]["assignment"])
+    return {"target": moving.target, "origin": moving.origin, "isBeingReassigned": moving.moves}
+
+
+def reassign_to(question: Question) -> dict[str, Any]:
+    """An assignment on its way to another target."""
+    asked = question["input"]
+    goal = _assignment(asked["assignment"]).towards(asked["target"])
+    return {**goal._asdict(), "isBeingReassigned": goal.moves}
+
+
+def assignment_of(question: Question) -> dict[str, Any]:
+    """Replicas of partitions; one that is not known has none."""
+    asked = question["input"]
+    known = dict.fromkeys(asked["known"], (1, 2, 3))
+    return {"results": [known.get(name, ()) for name in asked["query"]]}
+
+
+def api_validate(question: Question) -> dict[str, Any]:
+    """The answer of AlterPartitionReassignments, for a partition that is not being moved."""
+    asked = question["input"]
+    wanted = asked.get("target", [1])
+    goes = asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion")
+    known = asked.get("exists", True) and not goes
+    current = asked.get("current", [1, 2]) if known else None
+    if wanted is None and known:
+        return {"error": "NO_REASSIGNMENT_IN_PROGRESS"}
+    wanted = wanted or []
+    live = asked.get("live", {*(current or ()), *map(abs, wanted or ())})
+    return {"error": moves.refusal(wanted, current, live)}
+
+
+def throttled(question: Question) -> dict[str, Any]:
+    """The replicas whose traffic is throttled, by topic."""
+    asked = question["input"]
+    leaders: dict[str, list[str]] = {}
+    followers: dict[str, list[str]] = {}
+    for name, proposed in sorted(asked["proposed"].items(), key=lambda one: _place(one[0])):
+        topic, number = _place(name)
+        old, new = moves.throttled(asked["existing"].get(name, ()), proposed)
+        for found, brokers in ((leaders, old), (followers, new)):
+            if new:
+                found.setdefault(topic, []).extend(f"{number}:{broker}" for broker in brokers)
+    return {"leader": leaders, "follower": followers}
+
+
+def _place(partition: str) -> tuple[str, int]:
+    topic, _, number = partition.rpartition("-")
+    return topic, int(number)
+
+
+# States
+
+
+def initial_state(question: Question) -> dict[str, Any]:
+    """A partition's state when a controller starts."""
+    asked = question["input"]
+    leader = asked["leader"]
+    state = partition_states.state_of_partition(leader is not None, leader, asked["live"])
+    return {"state": state}
+
+
+def replica_startup(question: Question) -> dict[str, Any]:
+    """A replica's state when a controller has started."""
+    asked = question["input"]
+    lives = asked["replica"] in asked["live"]
+    return {"state": partition_states.state_of_replica(lives, _since(question, "2.3"))}
+
+
+def offline_count(question: Question) -> dict[str, Any]:
+    """The metric after each step.
+
+    Deletion first takes the partitions out of all states, since 2.1.
+    """
+    asked = question["input"]
+    states = ["NonExistentPartition"] * asked["partitions"]
+    deleting = asked["topicBeingDeleted"] is True
+    counts: list[int] = []
+    for step in asked["steps"]:
+        way = [f"{step}Partition"]
+        if step == "enqueueDeletion":
+            way = []
+            if _since(question, "2.1"):
+                way = ["OfflinePartition", "NonExistentPartition"]
+        for after in way:
+            states = [after if before in PARTITION_TABLE[after] else before for before in states]
+        counts.append(partition_states.how_many_offline(states, deleting))
+    return {"counts": counts}
+
+
+def empty_partitions(question: Question) -> dict[str, Any]:
+    """What UpdateMetadata about no partitions is about."""
+    if question["input"]["partitionsArgument"]:
+        raise ValueError("the question is what no partitions mean")
+    return {"meaning": "no partitions" if _since(question, "2.2") else "all partitions"}

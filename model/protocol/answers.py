@@ -1,0 +1,122 @@
+"""What a broker answers to controllers, followers and clients, as pure functions.
+
+The systems refuse by steps of their own, which need no name for the error; here each error has
+Kafka's. Where a release differs, the caller says so by a switch of the function.
+
+Source: ReplicaManager, Partition, DelayedProduce and KafkaApis (0.10 to 2.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+NONE = "NONE"
+NOT_GIVEN, TOPIC_GOES = -1, -2
+"""Leader epochs of a StopReplica that are none."""
+
+SETTLED_MS, AT_LEAST_EVERY_MS = 5_000, 60_000
+
+
+class FromTheFuture(ValueError):
+    """`IllegalStateException`: the broker never had the broker epoch that a request names."""
+
+
+def of_controller_epoch(sent: int, seen: int) -> str:
+    """A request of an older controller is refused as a whole."""
+    return "STALE_CONTROLLER_EPOCH" if sent < seen else NONE
+
+
+def of_broker_epoch(sent: int, own: int) -> str:
+    """A request for an earlier registration is refused (KIP-380); -1 does not say for which."""
+    if sent > own:
+        raise FromTheFuture(f"broker epoch {sent}, and the broker's own is {own}")
+    return "STALE_BROKER_EPOCH" if NOT_GIVEN < sent < own else NONE
+
+
+def of_leader_and_isr(sent: int, own: int, assigned: bool, disk_failed: bool = False) -> str:
+    """One partition: only a newer leader epoch is obeyed, and only by an assigned replica."""
+    if disk_failed:
+        return "KAFKA_STORAGE_ERROR"
+    if sent <= own:
+        return "STALE_CONTROLLER_EPOCH"
+    return NONE if assigned else "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def of_stop_replica(
+    sent: int, own: int | None, disk_failed: bool, fenced: bool, may_be_equal: bool = False
+) -> str:
+    """One partition; `own` is None where it is not hosted.
+
+    `fenced`: leader epochs count (2.6). `may_be_equal`: the same epoch will do (3.5).
+    """
+    if disk_failed:
+        return "KAFKA_STORAGE_ERROR"
+    if not fenced or own is None or sent in (NOT_GIVEN, TOPIC_GOES):
+        return NONE
+    return NONE if sent > own - may_be_equal else "FENCED_LEADER_EPOCH"
+
+
+def of_leader_epoch(
+    sent: int | None, own: int, leads: bool, leader_only: bool, no_leader: str
+) -> str:
+    """A fetch, or a question for offsets, in a leader epoch (KIP-320): epochs count first.
+
+    `no_leader` is the release's name for "I do not lead".
+    """
+    if sent is not None and sent != own:
+        return "FENCED_LEADER_EPOCH" if sent < own else "UNKNOWN_LEADER_EPOCH"
+    return no_leader if leader_only and not leads else NONE
+
+
+def before_append(acks: int, in_sync: int, least: int) -> str:
+    """Why a producer's records are not appended."""
+    if acks not in (-1, 0, 1):
+        return "INVALID_REQUIRED_ACKS"
+    return "NOT_ENOUGH_REPLICAS" if acks == -1 and in_sync < least else NONE
+
+
+def after_append(acks: int, committed: bool, in_sync: int, least: int) -> str:
+    """What a producer hears of appended records, once they are committed or the time is up."""
+    if acks != -1:
+        return NONE
+    if not committed:
+        return "REQUEST_TIMED_OUT"
+    return NONE if in_sync >= least else "NOT_ENOUGH_REPLICAS_AFTER_APPEND"
+
+
+def high_watermark(
+    own_end: int, isr: Collection[int], known: Mapping[int, tuple[int, int]], now: int, lag: int,
+    before: int,
+) -> int:
+    """A leader's high watermark: the least end of those it waits for, and never less than before.
+
+    It waits for the ISR, and for who was caught up within the lag (ms): `known` has each follower's
+    end, -1 if unknown, and when it was caught up.
+    """
+    ends = [end for one, (end, seen) in known.items() if one in isr or now - seen <= lag]
+    return max(before, min(own_end, *ends)) if ends else max(before, own_end)
+
+
+def is_out_of_sync(behind: bool, caught_up: int, now: int, lag: int, must_be_behind: bool) -> bool:
+    """A follower was not caught up for longer than the lag (ms).
+
+    `must_be_behind`: one that has all there is stays, however long ago that was (2.1).
+    """
+    return now - caught_up > lag and (behind or not must_be_behind)
+
+
+def is_under_replicated(
+    isr: Collection[int], replicas: Collection[int], adding: Collection[int]
+) -> bool:
+    """Fewer are in sync than should be; who is only being added need not be (2.4)."""
+    return len(isr) < len([one for one in replicas if one not in adding])
+
+
+def tells_of_isr_changes(now: int, changed: int, told: int) -> bool:
+    """Time to tell the controller of ISR changes (ms): they have settled, or it is long ago."""
+    return changed + SETTLED_MS < now or told + AT_LEAST_EVERY_MS < now
+
+
+def is_imbalanced(not_led: int, preferred: int, percentage: int) -> bool:
+    """A broker does not lead too large a share of the partitions that prefer it."""
+    return 100 * not_led > percentage * preferred

@@ -1,0 +1,65 @@
+"""Assignments on their way to a target, as pure functions over lists of brokers.
+
+Source: ReplicaAssignment (2.4, KIP-455), KafkaController.alterPartitionReassignments,
+ReassignPartitionsCommand (throttles of KIP-73).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+Brokers = tuple[int, ...]
+
+
+class Assignment(NamedTuple):
+    """All replicas, and those of them that come and that go."""
+
+    replicas: Brokers
+    adding: Brokers = ()
+    removing: Brokers = ()
+
+    @property
+    def moves(self) -> bool:
+        """The partition is being moved."""
+        return bool(self.adding or self.removing)
+
+    @property
+    def target(self) -> Brokers:
+        """The replicas when all is done."""
+        return tuple(one for one in self.replicas if one not in self.removing)
+
+    @property
+    def origin(self) -> Brokers:
+        """The replicas before anything began."""
+        return tuple(one for one in self.replicas if one not in self.adding)
+
+    def towards(self, target: Sequence[int]) -> Assignment:
+        """On the way to another target: its replicas first, then what leaves of the origin.
+
+        The way back to the origin is a cancellation, and another order alone is no move.
+        """
+        leaving = tuple(one for one in self.origin if one not in target)
+        coming = tuple(one for one in target if one not in self.origin)
+        return Assignment((*target, *leaving), coming, leaving)
+
+
+def refusal(
+    target: Sequence[int], current: Sequence[int] | None, live: Collection[int]
+) -> str:
+    """What AlterPartitionReassignments answers; `current` is None for an unknown partition.
+
+    A replica that is added must live, and one that stays need not.
+    """
+    if current is None:
+        return "UNKNOWN_TOPIC_OR_PARTITION"
+    fine = target and len(set(target)) == len(target) and min(target) >= 0
+    if not fine or any(one not in live for one in target if one not in current):
+        return "INVALID_REPLICA_ASSIGNMENT"
+    return "NONE"
+
+
+def throttled(existing: Sequence[int], proposed: Sequence[int]) -> tuple[Brokers, Brokers]:
+    """Whose traffic a move throttles: the old replicas as leaders, the new as followers."""
+    coming = tuple(one for one in proposed if one not in existing)
+    return (tuple(existing) if coming else ()), coming
