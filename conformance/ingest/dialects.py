@@ -14,6 +14,7 @@ from typing import Any
 from conformance.ingest import (
     heads,
     notes,
+    templates_3,
     templates_before_2,
     templates_broker,
     templates_controller,
@@ -66,8 +67,13 @@ KAFKA_BEFORE_2 = Dialect(
     # The older forms first: a few look like a newer one, and mean something else.
     templates_before_2.TEMPLATES + KAFKA_2.templates,
 )
-ANY = Dialect("any", (), KAFKA_BEFORE_2.templates)
-DIALECTS: dict[str, Dialect] = {each.name: each for each in (KAFKA_2, KAFKA_BEFORE_2)}
+KAFKA_3 = Dialect(
+    "3.x",
+    tuple(f"3.{minor}" for minor in range(10)),
+    templates_3.TEMPLATES + KAFKA_2.templates,
+)
+ANY = Dialect("any", (), templates_3.TEMPLATES + KAFKA_BEFORE_2.templates)
+DIALECTS: dict[str, Dialect] = {each.name: each for each in (KAFKA_2, KAFKA_BEFORE_2, KAFKA_3)}
 
 
 @lru_cache

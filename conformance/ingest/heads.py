@@ -21,7 +21,8 @@ _FORMS: tuple[re.Pattern[str], ...] = tuple(
         r"Controller (?:id=)?(?P<broker>\d+)(?:, .*)?",
         r"Broker id=(?P<broker>\d+)",
         r"Partition (?P<topic>[\w.-]+)-(?P<partition>\d+) broker=(?P<broker>\d+)",
-        r"(?:Log|MergedLog|UnifiedLog) partition=(?P<topic>[\w.-]+)-(?P<partition>\d+), dir=.*",
+        r"(?:Merged|Unified|Local)?Log(?:Loader)? partition=(?P<topic>[\w.-]+)-(?P<partition>\d+)"
+        r", dir=.*",
         r"LeaderEpochCache (?P<topic>[\w.-]+)-(?P<partition>\d+)",
         r"ReplicaFetcher replicaId=(?P<broker>\d+), leaderId=(?P<leader>\d+), fetcherId=\d+",
         r"Kafka ?Server (?:id=)?(?P<broker>\d+)",

@@ -45,7 +45,9 @@ _SKIPPED = {"...": r".*?", "count": r"\d+", "collection": r"\w+"}
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", text)]
+    # Since 3.4 a member of an ISR may stand with its broker epoch behind it.
+    members = r"brokerId=(\d+)" if "brokerId=" in text else r"\d+"
+    return [int(number) for number in re.findall(members, text)]
 
 
 def _truth(text: str) -> bool:

@@ -1,5 +1,5 @@
 """Lines of the protocol's own loggers that say nothing of the protocol, releases 2.0 to 2.8
-(`notes_before_2` has the older ones).
+(`notes_before_2` has the older ones, `notes_3` the newer).
 
 A logger whose lines matter is listed in `PROTOCOL`: a line of it that neither a template nor
 this table knows is rejected, so that a new release shows what is missing. Every other logger's
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 
-from conformance.ingest import notes_before_2
+from conformance.ingest import notes_3, notes_before_2
 
 # Loggers (or their packages, with a dot at the end) that must be understood line by line.
 PROTOCOL = re.compile(
     r"kafka\.controller\..*|state\.change\.logger|kafka\.cluster\.Partition\$?"
-    r"|kafka\.log\.Log\$?|kafka\.server\.epoch\..*"
+    r"|kafka\.log\.(?:Unified)?Log\$?|kafka\.server\.epoch\..*"
     r"|kafka\.server\.(?:Replica(?:Manager|Fetcher)|AbstractFetcher)\w*(?:\$.*)?"
 )
 
@@ -240,9 +240,9 @@ NOTES: dict[str, tuple[str, ...]] = {
 
 
 _ALL = {
-    name: NOTES.get(name, ()) + notes_before_2.NOTES.get(name, ())
-    for name in {**NOTES, **notes_before_2.NOTES}
-}
+    name: NOTES.get(name, ()) + notes_before_2.NOTES.get(name, ()) + notes_3.NOTES.get(name, ())
+    for name in {**NOTES, **notes_before_2.NOTES, **notes_3.NOTES}
+} | {"UnifiedLog": NOTES["Log"] + notes_3.NOTES["UnifiedLog"]}
 
 
 def is_protocol(logger: str) -> bool:

@@ -1,0 +1,146 @@
+"""Lines whose form changed in 3.0 to 3.9, as long as there is a ZooKeeper.
+
+The state of a partition has a recovery state and calls its version `partitionEpoch` (3.2), its ISR
+names the broker epoch of each member (3.4), logs are `UnifiedLog`s (3.1), and who becomes leader or
+follower says whom it followed before (3.3). Sources: LeaderAndIsr, LeaderAndIsrRequest, Partition,
+UnifiedLog, LogManager.
+"""
+
+from __future__ import annotations
+
+from conformance.ingest.notation import Template
+from conformance.ingest.templates_broker import PARTITION
+from conformance.ingest.templates_controller import STATE
+from conformance.ingest.templates_requests import BY
+
+UNIFIED = "kafka.log.UnifiedLog"
+
+# Members of an ISR with the broker epoch of each; only the first number of a pair is a broker.
+_MEMBERS = (
+    "{...=\\w*[(\\[]}{isr=(?:BrokerState\\(brokerId=\\d+, brokerEpoch=-?\\d+\\)(?:, )?)*}"
+    "{...=[)\\]]}"
+)
+_NAMED = "{...=partitionEpoch|zkVersion}={version}"
+_STATE = (
+    "controllerEpoch={state_epoch}, leader={leader}, leaderEpoch={leader_epoch}, isr={isr}, "
+    "partitionEpoch={version}, {...}"
+)
+_WAS = "Previous leader {...=None|Some\\(-?\\d+\\)} and previous leader epoch was {previous_epoch}."
+_ONE_STATE = (
+    "LeaderAndIsrPartitionState(topicName='orders', partitionIndex=0, controllerEpoch=7, leader=4, "
+    "leaderEpoch=1, isr=[4, 5], partitionEpoch=1, replicas=[4, 5], addingReplicas=[], "
+    "removingReplicas=[], isNew=true, leaderRecoveryState=0)"
+)
+
+TEMPLATES = (
+    Template(
+        "partition_online_3",
+        "partition_changed",
+        STATE,
+        "Changed partition {tp} from {from_state} to {to_state} with state LeaderAndIsr(leader="
+        "{leader}, leaderEpoch={leader_epoch}, isr={...=\\w*[(\\[]}{isr=[\\d, ]*}"
+        "{...=[)\\]]}, leaderRecoveryState={...=\\w+}, " + _NAMED + ")",
+        "[Controller id=4 epoch=7] Changed partition orders-0 from NewPartition to OnlinePartition "
+        "with state LeaderAndIsr(leader=4, leaderEpoch=0, isr=List(4, 5), "
+        "leaderRecoveryState=RECOVERED, partitionEpoch=0)",
+    ),
+    Template(
+        "partition_online_3_4",
+        "partition_changed",
+        STATE,
+        "Changed partition {tp} from {from_state} to {to_state} with state LeaderAndIsr(leader="
+        "{leader}, leaderEpoch={leader_epoch}, isrWithBrokerEpoch=" + _MEMBERS + ", "
+        "leaderRecoveryState={...=\\w+}, " + _NAMED + ")",
+        "[Controller id=4 epoch=7] Changed partition orders-0 from NewPartition to OnlinePartition "
+        "with state LeaderAndIsr(leader=4, leaderEpoch=0, isrWithBrokerEpoch=List(BrokerState("
+        "brokerId=4, brokerEpoch=31), BrokerState(brokerId=5, brokerEpoch=-1)), "
+        "leaderRecoveryState=RECOVERED, partitionEpoch=0)",
+    ),
+    Template(
+        "leader_and_isr_sent_3",
+        "leader_and_isr_sent",
+        STATE,
+        "Sending become-{detail=leader|follower} LeaderAndIsr request {...}PartitionState({...}"
+        + _STATE
+        + "isNew={is_new}{...}) to broker {replica} for partition {tp}",
+        f"[Controller id=4 epoch=7] Sending become-leader LeaderAndIsr request {_ONE_STATE} to "
+        "broker 4 for partition orders-0",
+    ),
+    Template(
+        "received_by_name_3",
+        "leader_and_isr_received",
+        STATE,
+        "Received LeaderAndIsr request {...}PartitionState(topicName='{topic}', partitionIndex="
+        "{partition}, " + _STATE + "isNew={is_new}{...}) correlation id {correlation} " + BY,
+        f"[Broker id=5] Received LeaderAndIsr request {_ONE_STATE} correlation id 3 from "
+        "controller 4 epoch 7",
+    ),
+    Template(
+        "leader_starts_3",
+        "leader_started",
+        STATE,
+        "Leader {tp} with topic id {...} starts at leader epoch {leader_epoch} from offset "
+        "{offset} with partition epoch {version}, high watermark {high_watermark}, ISR [{isr}], adding "
+        "replicas [{...}] and removing replicas [{...}]{...= ?(?:\\(under-min-isr\\))?\\.?} "
+        + _WAS,
+        "[Broker id=5] Leader orders-0 with topic id Some(q8Xn2YpPQbOe7Xk1mG4dqA) starts at leader "
+        "epoch 2 from offset 17 with partition epoch 3, high watermark 16, ISR [5,4], adding "
+        "replicas [] and removing replicas [] . Previous leader Some(4) and previous leader epoch "
+        "was 1.",
+    ),
+    Template(
+        "leader_starts_3_0",
+        "leader_started",
+        STATE,
+        "Leader {tp} starts at leader epoch {leader_epoch} from offset {offset} with partition "
+        "epoch {version}, high watermark {high_watermark}, ISR [{isr}], adding replicas [{...}] and "
+        "removing replicas [{...}].{...}Previous leader {...}epoch was {previous_epoch}.",
+        "[Broker id=5] Leader orders-0 starts at leader epoch 2 from offset 17 with partition "
+        "epoch 3, high watermark 16, ISR [5,4], adding replicas [] and removing replicas []. Previous "
+        "leader epoch was 1.",
+    ),
+    Template(
+        "follower_starts_3",
+        "follower_started",
+        STATE,
+        "Follower {tp} starts at leader epoch {leader_epoch} from offset {offset} with partition "
+        "epoch {version} and high watermark {high_watermark}. "
+        "{...=(?:Current leader is -?\\d+\\. )?}Previous leader {...}epoch was {previous_epoch}.",
+        "[Broker id=5] Follower orders-0 starts at leader epoch 2 from offset 17 with partition "
+        "epoch 3 and high watermark 16. Current leader is 4. Previous leader Some(4) and previous "
+        "leader epoch was 1.",
+    ),
+    Template(
+        "become_skipped_3",
+        "obeyed",
+        STATE,
+        "Skipped the become-{to_state=leader|follower} state change for {tp} with topic id {...} "
+        "since it is already {...} with leader epoch {leader_epoch}.",
+        "[Broker id=5] Skipped the become-leader state change for orders-0 with topic id None and "
+        "partition state LeaderAndIsrPartitionState(topicName='orders') since it is already the "
+        "leader with leader epoch 2.",
+    ),
+    Template(
+        "isr_updated_3",
+        "isr_updated",
+        PARTITION,
+        "ISR updated to {isr=[\\d,]*} {...=(?:\\(under-min-isr\\))? ?}and version updated to "
+        "{...=\\[?}{version}{...=\\]?}",
+        "[Partition orders-0 broker=5] ISR updated to 5,4  and version updated to 3",
+    ),
+    Template(
+        "truncated_3",
+        "log_truncated",
+        UNIFIED,
+        "Truncating to offset {offset}",
+        "[UnifiedLog partition=orders-0, dir=/data] Truncating to offset 16",
+    ),
+    Template(
+        "nothing_to_truncate_3",
+        "truncation_without_effect",
+        UNIFIED,
+        "Truncating to {offset} has no effect as the largest offset in the log is {count=-?\\d+}",
+        "[UnifiedLog partition=orders-0, dir=/data] Truncating to 16 has no effect as the largest "
+        "offset in the log is 15",
+    ),
+)
