@@ -80,8 +80,8 @@ TEMPLATES = (
         "leader_started",
         STATE,
         "Leader {tp} with topic id {...} starts at leader epoch {leader_epoch} from offset "
-        "{offset} with partition epoch {version}, high watermark {high_watermark}, ISR [{isr}], adding "
-        "replicas [{...}] and removing replicas [{...}]{...= ?(?:\\(under-min-isr\\))?\\.?} "
+        "{offset} with partition epoch {version}, high watermark {high_watermark}, ISR [{isr}], "
+        "adding replicas [{...}] and removing replicas [{...}]{...= ?(?:\\(under-min-isr\\))?\\.?} "
         + _WAS,
         "[Broker id=5] Leader orders-0 with topic id Some(q8Xn2YpPQbOe7Xk1mG4dqA) starts at leader "
         "epoch 2 from offset 17 with partition epoch 3, high watermark 16, ISR [5,4], adding "
@@ -93,11 +93,11 @@ TEMPLATES = (
         "leader_started",
         STATE,
         "Leader {tp} starts at leader epoch {leader_epoch} from offset {offset} with partition "
-        "epoch {version}, high watermark {high_watermark}, ISR [{isr}], adding replicas [{...}] and "
-        "removing replicas [{...}].{...}Previous leader {...}epoch was {previous_epoch}.",
+        "epoch {version}, high watermark {high_watermark}, ISR [{isr}], adding replicas [{...}] "
+        "and removing replicas [{...}].{...}Previous leader {...}epoch was {previous_epoch}.",
         "[Broker id=5] Leader orders-0 starts at leader epoch 2 from offset 17 with partition "
-        "epoch 3, high watermark 16, ISR [5,4], adding replicas [] and removing replicas []. Previous "
-        "leader epoch was 1.",
+        "epoch 3, high watermark 16, ISR [5,4], adding replicas [] and removing replicas []. "
+        "Previous leader epoch was 1.",
     ),
     Template(
         "follower_starts_3",
