@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import webbrowser
 from pathlib import Path
 
@@ -25,7 +27,12 @@ Example:
 @click.option("--version", metavar="V", help="A version of the system; its default if left out.")
 @click.option("--without", multiple=True, metavar="SWITCH", help="Throw a switch back.")
 @click.option("--brokers", type=click.IntRange(1, 6), help="How many brokers.")
-@click.option("--run", "run_file", metavar="FILE", help="Begin with a story, or a run as JSON.")
+@click.option(
+    "--run",
+    "run_file",
+    metavar="FILE",
+    help="Begin with a story, a trace, a run as JSON, or an address.",
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="A port; any free if 0.")
 @click.option("--open/--no-open", "opens", default=False, help="Open the page in the browser.")
 @json_option
@@ -87,8 +94,19 @@ def serve(
         emit_json(json_target, {"url": url, **opened})
         if opens:
             webbrowser.open(url)
+        threading.Thread(target=_warm, args=(opened,), daemon=True).start()
         settings = uvicorn.Config(application(number, opened, comparison), log_level="warning")
         uvicorn.Server(settings).run(sockets=[place])
+
+
+def _warm(opened: dict[str, object]) -> None:
+    """The explorer takes seconds to load and compile; the first goal should not wait for it."""
+    from conformance.web.answers import goals, way
+
+    with contextlib.suppress(Exception):  # whatever is wrong is told when a goal is asked for
+        heading = str(opened["heading"])
+        way({"heading": "system classic log 1 records 1", "claim": "the_isr_has_shrunk"})
+        way({"heading": heading, "claim": goals({"heading": heading})[0]["claim"]})
 
 
 def _full(heading: str) -> str:
@@ -103,8 +121,15 @@ def _full(heading: str) -> str:
 
 
 def _story(name: str) -> tuple[str, list[str]]:
+    from conformance.web.address import opened
     from conformance.web.retold import NoRunError, retold
 
+    if "#system+" in name:
+        with refusals():
+            found = opened(name.partition("#")[2])
+        if found.said is not None:
+            click.echo(f"insync: {found.said}; the nearest is played", err=True)
+        return found.heading, list(found.lines)
     try:
         told = retold(Path(name))
     except NoRunError as error:

@@ -5,11 +5,13 @@ Raises ProtocolError, whose message is shown as it is, for what makes no sense.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from conformance.web.address import address, opened
 from conformance.web.board import Board, board
 from conformance.web.compare import NoComparisonError, compared, packed, under
+from conformance.web.goals import READY, possible, reads, shortest
 from conformance.web.retold import Retold, line_of_step
 from model.language import ProtocolError
 from model.systems import SYSTEMS
@@ -47,21 +49,33 @@ def systems(_asked: dict[str, Any]) -> list[dict[str, Any]]:
 def at(asked: dict[str, Any]) -> dict[str, Any]:
     """The state after some lines: its picture, claims, the steps that can happen and the others."""
     here, lines = _game(asked)
-    possible, refused = here.cards(here.at(lines))
-    return {"heading": here.heading_text, "frame": here.frame(lines), "possible": possible,
-            "refused": refused}  # fmt: skip
+    cards, refused = here.cards(here.at(lines))
+    return {"heading": here.heading_text, "frame": here.frame(lines), "possible": cards,
+            "refused": refused, "address": address(here.heading_text, lines)}  # fmt: skip
 
 
-def run(asked: dict[str, Any]) -> dict[str, Any]:
-    """Every state on a run, for a look back; stops at the first line that is not possible."""
+def opening(asked: dict[str, Any]) -> dict[str, Any]:
+    """The game of an address, how many of its lines are possible, and what is not as it was."""
+    found = opened(str(asked.get("address", "")))
+    count, refused = _possible(board(found.heading), found.lines)
+    said = ", and ".join(filter(None, [found.said, refused])) or None
+    return {"heading": found.heading, "lines": found.lines[:count], "said": said}
+
+
+def check(asked: dict[str, Any]) -> dict[str, Any]:
+    """How many lines of a game are possible, and why the next is not."""
     here, lines = _game(asked)
-    frames = []
-    for end in range(len(lines) + 1):
+    count, refused = _possible(here, lines)
+    return {"heading": here.heading_text, "lines": lines[:count], "said": refused}
+
+
+def _possible(here: Board, lines: Sequence[str]) -> tuple[int, str | None]:
+    for end in range(1, len(lines) + 1):
         try:
-            frames.append(here.frame(lines[:end]))
+            here.at(lines[:end])
         except ProtocolError as error:
-            return {"heading": here.heading_text, "frames": frames, "error": str(error)}
-    return {"heading": here.heading_text, "frames": frames, "error": None}
+            return end - 1, str(error)
+    return len(lines), None
 
 
 def saved(asked: dict[str, Any]) -> list[dict[str, str]]:
@@ -71,30 +85,48 @@ def saved(asked: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def goals(asked: dict[str, Any]) -> list[dict[str, str]]:
-    """What can be looked for: every claim, to be broken or to be reached."""
+    """What can be looked for by name: what one asks for first, then every claim."""
     here, _ = _game(asked)
+    recorded = here.heading.recorded
+    known = {name: claim for name, (claim, _) in recorded.claims.items()
+             if claim.kind != "eventually"}  # fmt: skip
+    ready = READY.get(recorded.system.name, {})
+    first = [(words, known[name]) for words, name in ready.items() if name in known]
+    others = [
+        (f"{'reach' if claim.kind == 'sometimes' else 'break'} {name}", claim)
+        for name, claim in known.items()
+        if name not in ready.values()
+    ]
     return [
-        {"claim": claim.name, "kind": claim.kind, "sentence": claim.sentence}
-        for claim, _ in here.heading.recorded.claims.values()
-        if claim.kind != "eventually"
+        {"words": words, "claim": claim.name, "kind": claim.kind, "sentence": claim.sentence}
+        for words, claim in [*first, *others]
     ]
 
 
 def way(asked: dict[str, Any]) -> dict[str, Any]:
-    """The shortest run from the beginning that breaks a claim, or reaches a `sometimes`."""
-    from specs.explorer import find  # numba and LLVM take a moment
-
-    here, _ = _game(asked)
+    """The shortest way to a goal: `claim` to be broken or reached, `goal` in the notation, or a
+    `step` to become possible; `from` the beginning, or the state that is shown ("here")."""
+    here, lines = _game(asked)
     recorded = here.heading.recorded
-    claim = str(asked.get("claim", ""))
-    recorded.claim(claim)
+    claim, goal = None, None
+    if "step" in asked:
+        goal = possible(*here.read(str(asked["step"]), 1))
+    elif "goal" in asked:
+        goal = reads(recorded, str(asked["goal"]))
+    else:
+        claim = str(asked.get("claim", ""))
+        recorded.claim(claim)
+    from_here = asked.get("from") == "here"
+    state = here.at(lines) if from_here else None
     bounds = recorded.system.limits(here.heading.given)
-    found, shortest = find(recorded, bounds, claim, max_states=MOST_STATES)
-    if shortest is None:
+    found, run = shortest(recorded, state, bounds, claim, goal, MOST_STATES)
+    within = found.grounded.bounds
+    if run is None:
         why = "no run within the bounds does" if found.complete else "not found in so many states"
-        return {"lines": None, "why": why, "distinct": found.distinct, "bounds": bounds}
-    lines = [line_of_step(step.step, step.args) for step in shortest.steps]
-    return {"lines": lines, "why": None, "distinct": found.distinct, "bounds": bounds}
+        return {"lines": None, "why": why, "distinct": found.distinct, "bounds": within}
+    after = [line_of_step(step.step, step.args) for step in run.steps]
+    return {"lines": [*lines, *after] if from_here else after, "more": len(after), "why": None,
+            "distinct": found.distinct, "bounds": within}  # fmt: skip
 
 
 def story(asked: dict[str, Any]) -> dict[str, str]:
@@ -134,6 +166,6 @@ def _game(asked: dict[str, Any]) -> tuple[Board, list[str]]:
 
 
 ANSWERS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "systems": systems, "at": at, "run": run, "saved": saved, "goals": goals, "way": way,
-    "story": story, "compare": compare,
+    "systems": systems, "at": at, "saved": saved, "goals": goals, "way": way,
+    "story": story, "compare": compare, "opened": opening, "check": check,
 }  # fmt: skip

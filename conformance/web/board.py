@@ -48,6 +48,7 @@ class Refusal:
     """
 
     step: str
+    line: str
     label: str
     summary: str
     why: str
@@ -92,7 +93,7 @@ class Board:
 
     def take(self, state: SparseState, line: str, number: int = 1) -> SparseState:
         """The state after one line. Raises ProtocolError, with the first reason that fails."""
-        step, arguments = self._read(line, number)
+        step, arguments = self.read(line, number)
         refused = self.twin.possible(step, state, arguments)
         if refused is not None:
             raise ProtocolError(
@@ -107,7 +108,8 @@ class Board:
         return {name: state[name] if state.get(name) == cells else cells
                 for name, cells in after.items()}  # fmt: skip
 
-    def _read(self, line: str, number: int) -> tuple[Recorded, Arguments]:
+    def read(self, line: str, number: int) -> tuple[Recorded, Arguments]:
+        """The step of a line, and its parameters. Raises ProtocolError."""
         command = read_command(number, line, self.heading)
         if not command.is_step:
             raise ProtocolError(f"step {number}: {line!r} is no step of {self.name}")
@@ -118,7 +120,7 @@ class Board:
         here = self._known.along(lines)
         if not lines:
             return self.shown("the beginning", None, here)
-        step, arguments = self._read(lines[-1], len(lines))
+        step, arguments = self.read(lines[-1], len(lines))
         return self.shown(label(step, arguments), self._known.along(lines[:-1]), here)
 
     def shown(self, told: str, before: Node | None, here: Node) -> Frame:
@@ -164,7 +166,8 @@ class Board:
                 why = self.twin.explain(failing, state, arguments)
                 refused.append(
                     Refusal(
-                        step.transition.name, label(step, arguments), step.transition.summary,
+                        step.transition.name, _line(step, arguments), label(step, arguments),
+                        step.transition.summary,
                         why.removeprefix("not possible: "), tried - 1,
                     )
                 )  # fmt: skip
@@ -176,10 +179,9 @@ class Board:
             after = self.twin.successor(step, state, arguments)
         except ProtocolError:
             return None  # beyond a bound that the heading names
-        words = [f"{name}={_word(step, name, value)}" for name, value in arguments.items()]
         return Card(
             step.transition.name,
-            " ".join([step.transition.name, *words]),
+            _line(step, arguments),
             label(step, arguments),
             step.transition.summary,
             tuple(self.leaves.changes(state, after)) or ("nothing changes",),
@@ -257,6 +259,11 @@ def board(heading: str) -> Board:
 
 def _is_fault(step: str) -> bool:
     return any(word in step for word in ("crash", "expire", "lost", "deleted", "fails"))
+
+
+def _line(step: Recorded, arguments: Arguments) -> str:
+    words = [f"{name}={_word(step, name, value)}" for name, value in arguments.items()]
+    return " ".join([step.transition.name, *words])
 
 
 def _word(step: Recorded, name: str, value: int | frozenset[int]) -> str:

@@ -12,14 +12,13 @@ Raises LessonError, with file and line, for a lesson that is not whole.
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import quote
 
+from conformance.web.address import address
 from conformance.web.retold import line_of
 from specs.story.errors import StoryError
 from specs.story.heading import heading_line
@@ -209,7 +208,7 @@ def _address(story: Story) -> str:
     assert story.heading is not None
     heading = heading_line(story.heading.recorded, story.heading.given)
     lines = [line_of(one) for one in story.commands if one.is_step]
-    return "/#" + quote(json.dumps([heading, *lines], separators=(",", ":")))
+    return f"/#{address(heading, lines)}"
 
 
 def _page(title: str, body: str) -> str:

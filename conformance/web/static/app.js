@@ -31,18 +31,31 @@ function drawLamps(lamps) {
         make("summary", {}, make("span", { class: "bulb", "aria-hidden": "true" }, mark),
           `${lamp.claim}: ${word}`),
         make("p", {}, lamp.sentence),
-        FROZEN ? null : make("button", { type: "button", onclick: () => goal(lamp.claim) }, WORDS.way)));
+        FROZEN ? null : make("button", { type: "button", onclick: () => way({ claim: lamp.claim }, lamp.claim) }, WORDS.way)));
   }));
 }
 
+let drawn = null;                               // the lines whose list stands there
+
 function drawSteps() {
-  const items = [make("li", { class: shown === 0 ? "here" : "", onclick: () => go(0) }, WORDS.beginning)];
-  game.lines.forEach((line, n) => items.push(
-    make("li", { class: shown === n + 1 ? "here" : n + 1 > shown ? "ahead" : "", onclick: () => go(n + 1) },
-      make("button", { type: "button", "aria-current": shown === n + 1 ? "step" : null }, line))));
-  $("steps").replaceChildren(...items);
-  const current = $("steps").children[shown];
-  if (current) current.scrollIntoView({ block: "nearest" });
+  if (drawn !== game.lines) {
+    const items = [WORDS.beginning, ...game.lines].map((line, n) =>
+      make("li", {}, make("button", { type: "button", onclick: () => go(n) }, line)));
+    $("steps").replaceChildren(...items);
+    drawn = game.lines;
+  }
+  const steps = $("steps").children;
+  for (const [n, item] of [...steps].entries()) {
+    const look = n === shown ? "here" : n > shown ? "ahead" : "";
+    if (item.className === look) continue;
+    item.className = look;
+    item.firstChild.toggleAttribute("aria-current", n === shown);
+  }
+  const list = $("steps"), current = steps[shown];
+  // Within its own list: the page itself stays where it is.
+  if (current.offsetTop < list.scrollTop || current.offsetTop + current.offsetHeight > list.scrollTop + list.clientHeight) {
+    list.scrollTop = current.offsetTop - list.clientHeight / 2;
+  }
   $("branches").replaceChildren(...branches.map(lines => make("li", {},
     make("button", { type: "button", onclick: () => { leave(); game.lines = lines; go(lines.length); } },
       `${WORDS.branch}: ${lines.length}: ${lines[lines.length - 1]}`),
@@ -60,7 +73,8 @@ function drawCards(possible, refused) {
   $("refusals").textContent = String(refused.length);
   $("refused").replaceChildren(...refused.map(one => make("li", {},
     make("b", {}, one.label), make("span", {}, one.why),
-    one.others ? make("small", {}, `+ ${one.others} ${WORDS.other}`) : null)));
+    make("span", {}, make("button", { type: "button", onclick: () => waits(one) }, WORDS.whatFor),
+      one.others ? make("small", {}, ` + ${one.others} ${WORDS.other}`) : null))));
 }
 
 function tell(frame) {
@@ -84,7 +98,8 @@ async function go(count) {
   }
   $("board").replaceChildren(...drawing(here.frame.picture)); drawLamps(here.frame.lamps); drawCards(here.possible, here.refused);
   drawSteps(); tell(here.frame); $("extra").replaceChildren();
-  history.replaceState(null, "", "#" + encodeURIComponent(JSON.stringify([game.heading, ...game.lines.slice(0, shown)])));
+  offerGoals().catch(error => say(error.message));
+  history.replaceState(null, "", "#" + here.address);
 }
 
 function leave() {
@@ -98,13 +113,40 @@ function take(line) {
   return go(shown + 1);
 }
 
-async function goal(claim) {
+// The shortest way to what is asked: { claim }, { goal } or { step }.
+async function way(asked, name) {
   say(WORDS.looking);
   try {
-    const found = await ask("way", { heading: game.heading, claim });
-    if (!found.lines) { say(`${claim}: ${found.why} (${found.distinct} states)`); return; }
+    const from = $("from").value;
+    const found = await ask("way", { heading: game.heading, lines: game.lines.slice(0, shown), from, ...asked });
+    const within = Object.entries(found.bounds).map(([bound, number]) => `${bound} ${number}`).join(", ");
+    if (!found.lines) { say(`${name}: ${found.why} (${found.distinct} ${WORDS.states}; ${within})`); return; }
     leave(); game.lines = found.lines; await go(found.lines.length);
+    say(`${name}: ${found.more} ${WORDS.steps}; ${$("said").textContent}`);
   } catch (error) { say(error.message); }
+}
+
+// What a refused step waits for: the shortest way from here to where it is possible, told, not taken.
+async function waits(one) {
+  say(WORDS.looking);
+  try {
+    const found = await ask("way", { heading: game.heading, lines: game.lines.slice(0, shown), from: "here", step: one.line });
+    say(found.lines ? `${one.label}: ${found.more} ${WORDS.steps} ${WORDS.away}` : `${one.label}: ${found.why}`);
+    $("extra").replaceChildren(found.lines
+      ? make("div", {}, make("p", {}, `${one.label} ${WORDS.waits}`),
+        make("ol", { class: "waits" }, ...found.lines.slice(shown).map(line => make("li", {}, line))),
+        make("button", { type: "button", onclick: () => { leave(); game.lines = found.lines; go(found.lines.length); } }, WORDS.takeThese))
+      : make("p", {}, `${one.label}: ${found.why}`));
+  } catch (error) { say(error.message); }
+}
+
+let offered = "";                                // the heading whose goals are offered
+
+async function offerGoals() {
+  if (offered === game.heading) return;
+  offered = game.heading;
+  const goals = await ask("goals", { heading: game.heading });
+  $("goals").replaceChildren(...goals.map(one => make("option", { value: one.claim, title: one.sentence }, one.words)));
 }
 
 async function saves() {
@@ -151,12 +193,12 @@ function offer(name) {
   $("about").textContent = system.about;
 }
 
-function fromAddress() {
-  if (location.hash.length < 2) return null;
-  try {
-    const [heading, ...lines] = JSON.parse(decodeURIComponent(location.hash.slice(1)));
-    return typeof heading === "string" ? { heading, lines } : null;
-  } catch { return null; }
+async function fromAddress() {
+  const hash = location.hash.slice(1);
+  if (!hash) return null;
+  if (!hash.startsWith("%5B") && !hash.startsWith("[")) return ask("opened", { address: decodeURIComponent(hash) });
+  const [heading, ...lines] = JSON.parse(decodeURIComponent(hash));
+  return ask("check", { heading, lines });
 }
 
 function show(heading) {
@@ -193,6 +235,12 @@ async function begin() {
   }
   $("save").addEventListener("click", saves);
   $("keep").addEventListener("click", keep);
+  $("look").addEventListener("submit", event => {
+    event.preventDefault();
+    const written = $("goal").value.trim();
+    if (written) way({ goal: written }, written);
+    else way({ claim: $("goals").value }, $("goals").selectedOptions[0].textContent);
+  });
   $("compare").addEventListener("submit", event => {
     event.preventDefault();
     compareWith({ under: "version " + $("other").value });
@@ -205,25 +253,27 @@ async function begin() {
   });
   const opened = await (await fetch("/api/opening")).json();
   offer(catalog[0].name);
-  game = fromAddress() || opened;
-  show(game.heading);
-  const lines = game.lines;
+  let found = null;
   try {
-    const whole = await ask("run", game);
-    if (whole.error) {
-      game.lines = lines.slice(0, whole.frames.length - 1);
-      await go(game.lines.length);
-      say(`${WORDS.foreign} ${whole.error}`);
-      return;
-    }
+    found = await fromAddress();
   } catch (error) {
-    game = { heading: opened.heading, lines: [] };
-    show(game.heading);
-    await go(0);
+    game = opened; show(game.heading);
+    await go(game.lines.length);
     say(`${WORDS.foreign} ${error.message}`);
     return;
   }
-  await go(opened.at ?? lines.length);
+  if (found && found.said) {
+    game = { heading: opened.heading, lines: [] }; show(game.heading);
+    await go(0);
+    say(`${WORDS.foreign} ${found.said}`);
+    const nearest = () => { game = { heading: found.heading, lines: found.lines }; show(game.heading); go(found.lines.length); };
+    $("extra").replaceChildren(make("button", { type: "button", id: "nearest", onclick: nearest },
+      `${WORDS.nearest} ${found.heading}: ${found.lines.length} ${WORDS.steps}`));
+    return;
+  }
+  game = found ? { heading: found.heading, lines: found.lines } : opened;
+  show(game.heading);
+  await go(game.lines.length);
 }
 
 begin();
