@@ -57,12 +57,15 @@ def test_an_address_of_a_version_that_there_is_not_offers_the_nearest(asked: str
 
 
 def test_the_nearest_game_is_offered_up_to_the_line_that_is_possible_there():
-    found = opening({"address": SHORT.replace("version+0.10", "version+2.2")})
+    told = retold(STORIES / "deposed_controller_writes_unfenced.story")
+    newer = address(told.heading, told.lines).replace("version+2.0", "version+3.1")
 
-    assert found["heading"] == "system replication version 2.1 brokers 2"
-    assert 0 < len(found["lines"]) < len(LOST.lines)
+    found = opening({"address": newer})
+
+    assert found["heading"] == "system election version 2.7 brokers 2"
+    assert 0 < len(found["lines"]) < len(told.lines)
+    assert "unknown version of election '3.1'" in found["said"]
     assert "is not possible" in found["said"]
-    assert board(found["heading"]).at(found["lines"])
 
 
 @pytest.mark.parametrize(
