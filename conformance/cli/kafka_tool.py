@@ -11,7 +11,9 @@ import click
 
 from conformance.cli.common import WRONG_USE, WrongUse, emit_json, say
 from impl.admin.errors import AdminError
+from impl.admin.port import RequestFailed
 from impl.releases import DEFAULT, PRESETS, Release
+from impl.server.admin_client import AdminClient
 from impl.server.cluster import Cluster
 from impl.server.processes import ClusterError
 from impl.server.sessions import open_session
@@ -89,6 +91,23 @@ def zookeeper(where: str | None, version: str | None) -> Iterator[ZnodeClient]:
         yield ZnodeClient(port, release)
     finally:
         port.close()
+
+
+@contextlib.contextmanager
+def admin_at(where: str | None, before: str) -> Iterator[AdminClient]:
+    """A client of the brokers that ``--bootstrap-server`` names; refusals begin with ``before``."""
+    with AdminClient(brokers_at(where, "bootstrap-server"), timeout_s=10.0) as admin:
+        try:
+            yield admin
+        except RequestFailed as error:
+            raise Refused(f"{before}{error}") from error
+
+
+def release_at(where: str, version: str | None) -> Release:
+    """The release of the cluster in a directory, unless --version says otherwise."""
+    if version is None and Path(where).is_dir():
+        return cluster_in(where).release
+    return release_of(version)
 
 
 def brokers_at(where: str | None, option: str) -> list[tuple[str, int]]:

@@ -1,14 +1,18 @@
-"""``kafka-preferred-replica-election`` on a cluster, by ZooKeeper (fact sheet k.3).
+"""``kafka-preferred-replica-election`` and ``kafka-leader-election`` on a cluster (fact sheet k.3).
 
-Source: PreferredReplicaLeaderElectionCommand.
+By ZooKeeper, or (2.2, KIP-183) by asking the controller; unclean elections since 2.4 (KIP-460).
+Source: PreferredReplicaLeaderElectionCommand, LeaderElectionCommand.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
-from impl.admin.errors import AdminError, AdminOperation
+from impl.admin.errors import TEXTS, AdminError, AdminOperation
+from impl.admin.port import Admin
+from impl.releases import Release
 from impl.znodes import TopicPartition, encode_partition_set
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import NodeExists
@@ -67,6 +71,45 @@ def elect_preferred(
         f"Created preferred leader election path with {text}",
         f"Successfully started preferred replica election for partitions Set({listed})",
     ]
+
+
+class Elections(NamedTuple):
+    """What is printed, and then, if not everything went well, what the tool ends with."""
+
+    lines: list[str]
+    failure: str = ""
+
+
+def elect_by_brokers(
+    admin: Admin, kind: str, wanted: Collection[TopicPartition] | None, release: Release
+) -> Elections:
+    """Ask the controller for PREFERRED or UNCLEAN leaders, of all partitions if none is named."""
+    errors = admin.elect_leaders(kind, wanted)
+    done = [one for one, code in errors.items() if code == "NONE"]
+    needless = [one for one, code in errors.items() if code == "ELECTION_NOT_NEEDED"]
+    if not release.since("2.4"):  # the older tool took what was not needed for done
+        done, needless = sorted({*done, *needless}), []
+    failed = {one: code for one, code in errors.items() if one not in (*done, *needless)}
+    lines = []
+    if release.since("2.4"):
+        what, replicas = f"leader election ({kind})", "replica(s)"
+    else:
+        what, replicas = "preferred leader election", "preferred replica(s)"
+    if done:
+        lines.append(f"Successfully completed {what} for partitions {_listed(done)}")
+    if needless:
+        lines.append(f"Valid replica already elected for partitions {_listed(needless)}")
+    colon = ":" if release.since("2.4") else ""
+    lines += [
+        f"Error completing {what} for partition{colon} {one}: {TEXTS.get(code, code)}"
+        for one, code in failed.items()
+    ]
+    failure = f"{len(failed)} {replicas} could not be elected" if failed else ""
+    return Elections(lines, failure)
+
+
+def _listed(partitions: Iterable[TopicPartition]) -> str:
+    return ", ".join(map(str, partitions))
 
 
 def _partitions(client: ZnodeClient, topic: str) -> list[int]:

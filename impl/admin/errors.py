@@ -65,3 +65,19 @@ class IllegalArgument(AdminError):
     """``IllegalArgumentException``."""
 
     kafka = "IllegalArgumentException"
+
+
+TEXTS = {
+    "UNKNOWN_TOPIC_OR_PARTITION": "This server does not host this topic-partition.",
+    "INVALID_REPLICA_ASSIGNMENT": "Replica assignment is invalid.",
+    "NO_REASSIGNMENT_IN_PROGRESS": "No partition reassignment is in progress.",
+    "INVALID_TOPIC_EXCEPTION": "The request attempted to perform an operation on an invalid topic.",
+    "PREFERRED_LEADER_NOT_AVAILABLE": "The preferred leader was not available.",
+    "ELIGIBLE_LEADERS_NOT_AVAILABLE": "Eligible topic partition leaders are not available.",
+    "ELECTION_NOT_NEEDED": "Leader election not needed for topic partition.",
+    "REQUEST_TIMED_OUT": "The request timed out.",
+    "LOG_DIR_NOT_FOUND": "The user-specified log directory is not found in the broker config.",
+    "KAFKA_STORAGE_ERROR": "Disk error when trying to access log file on the disk.",
+    "REPLICA_NOT_AVAILABLE": "The replica is not available for the requested topic-partition.",
+}
+"""By error code, what Kafka says of it (``Errors``)."""

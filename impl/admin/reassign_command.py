@@ -1,50 +1,59 @@
 """``kafka-reassign-partitions`` on a cluster, by ZooKeeper: generate, execute, verify (j.3).
 
-Source: ReassignPartitionsCommand. The lines are those of the cluster's release.
+Brokers are asked for nothing but their directories (1.1). Source: ReassignPartitionsCommand. The
+lines are those of the cluster's release.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from impl.admin import reassign_json
+from impl.admin import log_dir_moves, reassign_json
+from impl.admin.configs import edit_config
 from impl.admin.errors import AdminCommandFailed
-from impl.admin.reassign_json import Plan
-from impl.admin.reassign_lines import find_states, verify_lines
+from impl.admin.port import Admin
+from impl.admin.reassign_json import Plan, Proposal
+from impl.admin.reassign_lines import (
+    MoveState,
+    directory_lines,
+    find_states,
+    old_directory_lines,
+    verify_lines,
+)
+from impl.admin.throttles import (
+    FOLLOWER_RATE,
+    FOLLOWERS,
+    LEADER_RATE,
+    LEADERS,
+    MOVE_RATE,
+    WARNING,
+    rates_set,
+)
 from impl.admin.topic_command import TopicCommand
 from impl.releases import Release
-from impl.znodes import (
-    TopicPartition,
-    decode_config,
-    encode_config,
-    encode_reassignment,
-    paths,
-)
+from impl.znodes import TopicPartition, encode_reassignment, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import NodeExists
 
-THROTTLE_WARNING = (
-    "Warning: You must run Verify periodically, until the reassignment completes, to ensure the "
-    "throttle is removed. You can also alter the throttle by rerunning the Execute command passing "
-    "a new value."
-)
-LEADER_RATE = "leader.replication.throttled.rate"
-FOLLOWER_RATE = "follower.replication.throttled.rate"
-LEADERS = "leader.replication.throttled.replicas"
-FOLLOWERS = "follower.replication.throttled.replicas"
-ROLLBACK = "Save this to use as the --reassignment-json-file option during rollback"
-
 
 class ReassignCommand:
-    """``chance`` draws where a proposal begins."""
+    """``chance`` draws where a proposal begins; ``admin`` asks brokers about their directories."""
 
-    def __init__(self, client: ZnodeClient, chance: random.Random | None = None) -> None:
+    def __init__(
+        self,
+        client: ZnodeClient,
+        chance: random.Random | None = None,
+        admin: Admin | None = None,
+        patience_s: float = 10.0,
+    ) -> None:
         self.client = client
         self.release: Release = client.release
         self.chance = chance or random.Random()
         self.topics = TopicCommand(client, "", self.chance)
+        self.admin = admin
+        self.patience_s = patience_s
 
     def _current(self, topics: Sequence[str]) -> Plan:
         found: Plan = {}
@@ -58,120 +67,134 @@ class ReassignCommand:
         self, brokers: str, fields: Mapping[str, Any], rack_aware: bool = True
     ) -> list[str]:
         """A proposal for some topics over some brokers, and what is now."""
-        ids, topics = reassign_json.parse_generate(brokers, fields)
-        current = self._current(topics)
-        racks = self.topics.brokers(rack_aware)
-        absent = [one for one in ids if one not in racks]
-        if absent:
-            raise AdminCommandFailed(
-                f"Some of the brokers specified in the list do not exist: {absent}"
-            )
-        starts = {
-            topic: (self.chance.randrange(len(ids)), self.chance.randrange(len(ids)))
-            for topic in topics
-        }
-        chosen = {one: racks[one] for one in sorted(ids)}
-        plan = reassign_json.generate(current, chosen, topics, starts, self.release)
-        return [
-            "Current partition replica assignment",
-            reassign_json.as_json(current, self.release),
-            "",
-            "Proposed partition reassignment configuration",
-            reassign_json.as_json(plan, self.release),
-        ]
+        _, topics = reassign_json.parse_generate(brokers, fields)
+        racks, current = self.topics.brokers(rack_aware), self._current(topics)
+        return reassign_json.proposal(brokers, fields, current, racks, self.chance, self.release)
 
-    def execute(self, text: str, throttle: int | None = None) -> list[str]:
-        """Ask the controller for moves; with a throttle in bytes a second."""
-        plan = reassign_json.parse_execute(text).replicas
-        topics = sorted({one.topic for one in plan})
-        current = self._current(topics)
+    # Execute
+
+    def execute(
+        self, text: str, throttle: int | None = None, move_throttle: int | None = None
+    ) -> list[str]:
+        """Ask the controller for moves; both rates are in bytes a second."""
+        proposal = reassign_json.parse_execute(text)
+        plan = proposal.replicas
+        current = self._current(sorted({one.topic for one in plan}))
         live, new = set(self.client.brokers()), self.release.since("2.6")
         reassign_json.check_execute(plan, current, live, new)
         if self.client.reassignments():
             lines = ["There is an existing assignment running."]
-            if throttle is not None:
-                lines += self._throttle(current, plan, throttle)
-            return lines
+            return lines + self._limit(current, proposal, throttle, move_throttle)
+        admin = self._admin_for(proposal)
         old = {one: current[one] for one in sorted(plan)}
-        lines = [
-            "Current partition replica assignment",
-            "",
-            reassign_json.as_json(old, self.release),
-            "",
-            ROLLBACK,
-        ]
-        if throttle is not None:
-            lines += [THROTTLE_WARNING, *self._throttle(current, plan, throttle)]
-        try:
-            port = self.client.port
-            data = encode_reassignment(plan)
-            self.client.again(lambda: port.create(paths.REASSIGN_PARTITIONS, data))
-        except NodeExists:
-            named = ", ".join(map(str, sorted(plan)))
-            raise AdminCommandFailed(f"Failed to reassign partitions {named}") from None
+        lines = reassign_json.rollback_lines(old, self.release)
+        if throttle is not None or move_throttle is not None:
+            lines.append(WARNING)
+            if throttle is not None:
+                self._mark(current, plan)
+            lines += self._limit(current, proposal, throttle, move_throttle)
+        if admin is not None:  # so that replicas which are to come are made in the right place
+            log_dir_moves.ask(admin, proposal.directories)
+        self._request(plan)
+        named = ",".join(map(str, sorted(plan)))
+        if admin is not None:
+            _, late = log_dir_moves.ask_until_started(admin, proposal.directories, self.patience_s)
+            if late:
+                return [*lines, f"Failed to reassign partitions {named}"]
         if new:
             many = "s" if len(plan) > 1 else ""
-            named = ",".join(map(str, sorted(plan)))
             return [*lines, f"Successfully started partition reassignment{many} for {named}"]
         return [*lines, "Successfully started reassignment of partitions."]
 
+    def _request(self, plan: Plan) -> None:
+        port, data = self.client.port, encode_reassignment(plan)
+        try:
+            self.client.again(lambda: port.create(paths.REASSIGN_PARTITIONS, data))
+        except NodeExists:
+            named = ", ".join(map(str, sorted(self.client.reassignments())))
+            raise AdminCommandFailed(
+                f"Partition reassignment currently in progress for {named}. Aborting operation"
+            ) from None
+
+    def _admin_for(self, proposal: Proposal) -> Admin | None:
+        """Who is asked about directories, None where none is named."""
+        if not proposal.directories:
+            return None
+        if not self.release.since("1.1"):
+            raise AdminCommandFailed("log_dirs can be named since 1.1 (KIP-113)")
+        if self.admin is None:
+            raise AdminCommandFailed(
+                "bootstrap-server needs to be provided in order to reassign replica to the "
+                "specified log directory"
+            )
+        return self.admin
+
+    # Verify
+
     def verify(self, text: str) -> list[str]:
         """How far the moves are; throttles go when all is done."""
-        plan = reassign_json.parse_execute(text).replicas
+        proposal = reassign_json.parse_execute(text)
+        plan = proposal.replicas
         topics = sorted({one.topic for one in plan})
         current, moving = self._current(topics), self.client.reassignments()
         states, any_left = find_states(current, moving, plan)
         lines = verify_lines(states, self.release)
-        if not any_left and self._unthrottle(topics):
-            if not self.release.since("2.6"):
-                return [*lines, "Throttle was removed."]
-            brokers = ",".join(str(one) for one in sorted(self.client.brokers()))
-            return [
-                *lines,
-                "",
-                f"Clearing broker-level throttles on brokers {brokers}",
-                f"Clearing topic-level throttles on topic{'s' * (len(topics) > 1)} "
-                f"{','.join(topics)}",
-            ]
+        admin = self._admin_for(proposal)
+        kinds = {} if admin is None else log_dir_moves.find(admin, proposal.directories)
+        new = self.release.since("2.6")
+        lines += directory_lines(kinds) if new else old_directory_lines(kinds)
+        if new:
+            if any_left or any(kind[0] == "active" for kind in kinds.values()):
+                return lines
+            return [*lines, "", *self._cleared(topics, plan)]
+        arrived = all(_arrived(state) for state in states.values())
+        arrived = arrived and all(kind[0] == "completed" for kind in kinds.values())
+        if arrived and self._unthrottle(topics, sorted(self.client.brokers())):
+            lines.append("Throttle was removed.")
         return lines
+
+    def _cleared(self, topics: Sequence[str], plan: Plan) -> list[str]:
+        involved = {one for replicas in plan.values() for one in replicas}
+        brokers = sorted(set(self.client.brokers()) | involved)
+        self._unthrottle(topics, brokers)
+        return [
+            f"Clearing broker-level throttles on broker{'s' * (len(brokers) > 1)} "
+            f"{','.join(map(str, brokers))}",
+            f"Clearing topic-level throttles on topic{'s' * (len(topics) > 1)} {','.join(topics)}",
+        ]
 
     # Throttles
 
-    def _throttle(self, current: Plan, plan: Plan, rate: int) -> list[str]:
+    def _limit(
+        self, current: Plan, proposal: Proposal, throttle: int | None, move_throttle: int | None
+    ) -> list[str]:
+        """Set the rates of all brokers involved; that is all that a run under way lets change."""
+        plan, lines = proposal.replicas, []
+        rates: dict[str, str | None] = {}
+        if throttle is not None:
+            rates |= {LEADER_RATE: str(throttle), FOLLOWER_RATE: str(throttle)}
+            lines.append(rates_set(throttle, self.release))
+        if move_throttle is not None and self.release.since("1.1"):
+            rates[MOVE_RATE] = str(move_throttle)
+            lines.append(f"The replica-alter-dir throttle limit was set to {move_throttle} B/s")
         involved = {one for part in (current, plan) for moved in plan for one in part[moved]}
         for broker in sorted(involved):
-            rates = {LEADER_RATE: str(rate), FOLLOWER_RATE: str(rate)}
-            self._edit("brokers", str(broker), lambda known, to=rates: known | to)  # type: ignore[misc]
+            edit_config(self.client, "brokers", str(broker), rates)
+        return lines
+
+    def _mark(self, current: Plan, plan: Plan) -> None:
         leaders, followers = reassign_json.throttled_replicas(current, plan)
         for topic in sorted(set(leaders) | set(followers)):
             lists = {LEADERS: ",".join(leaders[topic]), FOLLOWERS: ",".join(followers[topic])}
-            self._edit("topics", topic, lambda known, to=lists: known | to)  # type: ignore[misc]
-        return [f"The inter-broker throttle limit was set to {rate} B/s"]
+            edit_config(self.client, "topics", topic, lists)
 
-    def _unthrottle(self, topics: Sequence[str]) -> bool:
-        changed = False
-        for broker in sorted(self.client.brokers()):
-            changed |= self._drop("brokers", str(broker), (LEADER_RATE, FOLLOWER_RATE))
-        for topic in topics:
-            changed |= self._drop("topics", topic, (LEADERS, FOLLOWERS))
-        return changed
+    def _unthrottle(self, topics: Sequence[str], brokers: Sequence[int]) -> bool:
+        rates = dict.fromkeys((LEADER_RATE, FOLLOWER_RATE, MOVE_RATE))
+        changed = [edit_config(self.client, "brokers", str(one), rates) for one in brokers]
+        lists = dict.fromkeys((LEADERS, FOLLOWERS))
+        changed += [edit_config(self.client, "topics", one, lists) for one in topics]
+        return any(changed)
 
-    def _drop(self, kind: str, name: str, keys: Sequence[str]) -> bool:
-        return self._edit(
-            kind, name, lambda known: {key: known[key] for key in known if key not in keys}
-        )
 
-    def _edit(
-        self, kind: str, name: str, change: Callable[[dict[str, str]], dict[str, str]]
-    ) -> bool:
-        path = paths.config(kind, name)
-        node = self.client.read(path)
-        known = {} if node is None else decode_config(kind, name, node.data)
-        wanted = change(known)
-        if wanted == known:
-            return False
-        text = encode_config(wanted)
-        self.client.make_path(path, text)
-        self.client.again(lambda: self.client.port.set_data(path, text))
-        self.client.notify_config_change(kind, name)
-        return True
+def _arrived(state: MoveState) -> bool:
+    return state.done and state.current == state.target

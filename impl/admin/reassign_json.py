@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from impl.releases import Release
 from impl.znodes import TopicPartition
 
 ANY_DIRECTORY = "any"
+ROLLBACK = "Save this to use as the --reassignment-json-file option during rollback"
 Plan = dict[TopicPartition, tuple[int, ...]]
 
 
@@ -131,6 +133,38 @@ def generate(
         for number, replicas in zip(sorted(old), placed.values(), strict=True):
             plan[TopicPartition(topic, number)] = replicas
     return plan
+
+
+def proposal(
+    brokers: str,
+    fields: Mapping[str, Any],
+    current: Mapping[TopicPartition, Sequence[int]],
+    racks: Mapping[int, str | None],
+    chance: random.Random,
+    release: Release,
+) -> list[str]:
+    """``--generate``: what is, and a proposal over some of the brokers in ``racks``."""
+    ids, topics = parse_generate(brokers, fields)
+    absent = [one for one in ids if one not in racks]
+    if absent:
+        raise AdminCommandFailed(
+            f"Some of the brokers specified in the list do not exist: {absent}"
+        )
+    starts = {topic: (chance.randrange(len(ids)), chance.randrange(len(ids))) for topic in topics}
+    chosen = {one: racks[one] for one in sorted(ids)}
+    plan = generate(current, chosen, topics, starts, release)
+    return [
+        "Current partition replica assignment",
+        as_json(current, release),
+        "",
+        "Proposed partition reassignment configuration",
+        as_json(plan, release),
+    ]
+
+
+def rollback_lines(old: Mapping[TopicPartition, Sequence[int]], release: Release) -> list[str]:
+    """What is before anything moves, to go back to."""
+    return ["Current partition replica assignment", "", as_json(old, release), "", ROLLBACK]
 
 
 def as_json(plan: Mapping[TopicPartition, Sequence[int]], release: Release) -> str:

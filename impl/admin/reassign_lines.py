@@ -113,5 +113,29 @@ def _directory_line(partition: TopicPartition, broker: int, kind: str, *where: s
             raise ValueError(f"no kind of move between log directories is called {kind!r}")
 
 
+def old_directory_lines(moves: Mapping[tuple[TopicPartition, int], Sequence[str]]) -> list[str]:
+    """As ``directory_lines``, up to 2.5: what went wrong comes first, then a line for each."""
+    trouble, ends = [], []
+    for (partition, broker), (kind, *where) in moves.items():
+        on = f"Partition {partition} on broker {broker}"
+        status = "failed"
+        match kind:
+            case "completed":
+                status = "completed successfully"
+            case "active" if where[1] == where[2]:
+                status = "is still in progress"
+            case "active":
+                trouble.append(f"{on} is being moved to log dir {where[2]} instead of {where[1]}")
+            case "cancelled":
+                trouble.append(f"{on} is not being moved from log dir {where[0]} to {where[1]}")
+            case _:
+                trouble.append(
+                    f"Partition {partition} is not found in any live log dir on broker {broker}. "
+                    "There is likely offline log directory on the broker."
+                )
+        ends.append(f"Reassignment of replica {partition}-{broker} {status}")
+    return [*trouble, *ends]
+
+
 def _ids(replicas: Sequence[int]) -> str:
     return ",".join(map(str, replicas))

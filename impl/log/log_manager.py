@@ -42,6 +42,7 @@ class LogManager:
         self.unique = unique
         self.failed = failed
         self.directories = [LogDirectory(disk, path, settings) for path in directories]
+        self._preferred: dict[TopicPartition, str] = {}  # where logs that are to come will go
 
     # Beginning and end
 
@@ -183,6 +184,7 @@ class LogManager:
         log = self.log(partition)
         if log is not None:
             return log
+        path = self._preferred.pop(partition, None) if path is None else path
         if path is None and not self._online():
             raise StorageError(self.directories[0].path, "", "no log directory is usable")
         if path is None:
@@ -223,6 +225,10 @@ class LogManager:
             (each.futures[partition] for each in self._online() if partition in each.futures), None
         )
 
+    def prefer(self, partition: TopicPartition, path: str) -> None:
+        """A log that is not here yet is to be made in that directory. ValueError for another."""
+        self._preferred[partition] = self._directory(path).path
+
     def start_move(self, partition: TopicPartition, path: str) -> Log | None:
         """Begin to copy a partition to another directory; None if it is there already."""
         home, target = self.home(partition), self._directory(path)
@@ -251,6 +257,29 @@ class LogManager:
             if data:
                 future.append_as_follower(_whole_batches(data))
             return future.log_end == current.log_end
+
+    def compare_future(self, partition: TopicPartition) -> None:
+        """Cut a copy that was under way before a restart to what it has in common with the log.
+
+        An epoch that both have means that all before its end is the same in both; a copy that has
+        no such epoch begins anew.
+        """
+        future = self.future(partition)
+        if future is None:
+            raise KeyError(f"{directory_name(partition)} is not being moved")
+        with self.using(partition) as current:
+            epoch = future.epochs.latest_epoch
+            found, end = current.end_offset_for(epoch)
+            if epoch < 0 or found != epoch or end < 0:
+                future.truncate_fully_and_start_at(current.log_start)
+            elif end < future.log_end:
+                future.truncate_to(end)
+
+    def truncate_future(self, partition: TopicPartition, offset: int) -> None:
+        """The log was cut: so is the copy that is under way, if there is one."""
+        future = self.future(partition)
+        if future is not None and future.log_end > offset:
+            future.truncate_to(offset)
 
     def finish_move(self, partition: TopicPartition) -> None:
         """The copy takes the place of the current log, which goes as a deleted one does."""

@@ -15,32 +15,30 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from impl.disk import RealDisk
 from impl.log import LogManager, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of
 from impl.log.log_tasks import LogTaskIntervals, LogTasks
-from impl.replication import answers
-from impl.server.codec import decode_request
 from impl.server.control import Control
-from impl.server.controller_api import SINCE, wait_for_leaders
+from impl.server.dispatch import Dispatch
 from impl.server.fetching import FetcherManager
 from impl.server.isr_requests import IsrRequests
 from impl.server.log4j_files import Log4jFiles
+from impl.server.log_dirs import LogDirs
 from impl.server.properties import GENERATED, BrokerProperties, WrongProperties
+from impl.server.quotas import Quotas
 from impl.server.replicas import ReplicaManager, now_ms
 from impl.server.serving import Serving
 from impl.server.sessions import open_session
 from impl.server.topic_configs import TopicConfigs
-from impl.server.wire import Connection, Disconnected, Listener, Message
+from impl.server.wire import Connection, Disconnected, Listener
 from impl.znodes import BrokerInfo, TopicPartition, decode_cluster_id, encode_cluster_id, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import NodeExists, ZooKeeperError
 from impl.zookeeper.port import Port
 
 PROPAGATION_S = 2.5
-EPOCH_PATIENCE_S = 5.0
 SHUTDOWN_PATIENCE_S = 12.0
 
 
@@ -60,6 +58,7 @@ class Broker:
             self.cluster_id = _cluster_id(client) if self.release.since("0.10.1") else None
             self.configs = TopicConfigs(self._trouble)
             self.configs.read_all(client)
+            self.quotas = Quotas(config, self._trouble)
             self.logs = self._log_manager()
             configured = config.whole("broker.id")
             known = self.logs.start(
@@ -68,6 +67,9 @@ class Broker:
             )
             self.broker = known if known is not None else self._generated(client)
             self.files = Log4jFiles(log_folder, self.broker, self.release)
+            self.quotas.read_rates(client, self.broker)
+            for topic, settings in self.configs.overrides.items():
+                self.quotas.mark(topic, settings, self.broker)
             self._join(port)
         except BaseException:
             port.close()
@@ -109,8 +111,9 @@ class Broker:
             self.files.line("server.log", "INFO", f"Cluster ID = {self.cluster_id}", _SERVER)
         self.replicas = ReplicaManager(
             self.broker, self.release, self.logs, self.config.whole("replica.lag.time.max.ms"),
-            self.files, lambda: self.control.client, self.configs,
+            self.files, lambda: self.control.client, self.configs, self.quotas,
         )  # fmt: skip
+        self.log_dirs = LogDirs(self.replicas)
         if self.config.protocol.since("2.7"):
             self.replicas.isr_requests = IsrRequests(
                 self.broker, self.replicas.lock, self.replicas.metadata,
@@ -123,7 +126,8 @@ class Broker:
         self.fetchers = FetcherManager(self.replicas, self.config)
         self.replicas.fetchers = self.fetchers
         self.serving = Serving(self.replicas, self._min_isr)
-        self.listener = Listener(self.config.address, self.answer, self._handler_failed)
+        self.dispatch = Dispatch(self.serving, self.log_dirs, lambda: self.control, self._stopped)
+        self.listener = Listener(self.config.address, self.dispatch.answer, self._handler_failed)
         host, number = self.listener.address
         self.info = BrokerInfo(
             (f"PLAINTEXT://{host}:{number}",),
@@ -195,72 +199,13 @@ class Broker:
     def _run_log_tasks(self) -> None:
         with self.replicas.lock:
             self._tasks.run_due()
+            self.log_dirs.copy()
 
     def _carefully(self, work: Callable[[], None]) -> None:
         try:
             work()
         except (ZooKeeperError, OSError) as error:
             self._trouble(f"{getattr(work, '__name__', 'a task')}: {error}")
-
-    # Requests
-
-    def answer(self, head: dict[str, Any], body: bytes) -> Message:
-        """One request of whoever it is."""
-        match head.get("api"):
-            case "Produce":
-                return self.serving.produce(head, body)
-            case "Fetch":
-                return self.serving.fetch(head, body)
-            case "OffsetForLeaderEpoch":
-                return self.serving.epoch_ends(head, body)
-            case "ListOffsets":
-                return self.serving.list_offsets(head, body)
-            case "Metadata":
-                return self.serving.metadata(head, body)
-            case "LeaderAndIsr" | "UpdateMetadata" | "StopReplica":
-                return self._controlled(head)
-            case "ElectLeaders":
-                answer = self.control.requests.answer(head)
-                metadata, changed = self.replicas.metadata, self.replicas.changed
-                return wait_for_leaders(answer, metadata, changed, int(head["timeout_ms"]))
-            case api if api in SINCE:
-                return self.control.requests.answer(head)
-            case other:
-                return Message({"error": "UNSUPPORTED_VERSION", "message": f"no request {other}"})
-
-    def _controlled(self, head: dict[str, Any]) -> Message:
-        if self._stopped.is_set():
-            return Message({"error": "RETRY"})
-        error = self._broker_epoch_error(int(head["broker_epoch"]))
-        if error != "NONE":
-            return Message({"error": error})
-        request, endpoints = decode_request(head)
-        correlation = int(head["correlation"])
-        match head["api"]:
-            case "LeaderAndIsr":
-                whole, errors = self.replicas.leader_and_isr(request, correlation)  # type: ignore[arg-type]
-            case "StopReplica":
-                whole, errors = self.replicas.stop_replica(request, correlation)  # type: ignore[arg-type]
-            case _:
-                whole = self.replicas.update_metadata(request, endpoints, correlation)  # type: ignore[arg-type]
-                errors = {}
-        return Message(
-            {"error": whole, "partitions": [[*one, error] for one, error in errors.items()]}
-        )
-
-    def _broker_epoch_error(self, asked: int) -> str:
-        """Whether the request was meant for this registration.
-
-        One that is not known here yet is waited for: ZooKeeper told the controller first.
-        """
-        deadline = time.monotonic() + EPOCH_PATIENCE_S
-        while True:
-            try:
-                return answers.broker_epoch_error(asked, self.control.epoch, self.release)
-            except answers.EpochFromTheFuture:
-                if time.monotonic() > deadline:
-                    return "RETRY"
-                time.sleep(0.02)
 
     def _min_isr(self, topic: str) -> int:
         return self.configs.min_isr(topic, self.config.whole("min.insync.replicas"))
@@ -291,8 +236,13 @@ class Broker:
     def _tell_of_failure(self) -> None:
         self.control.client.propagate_log_dir_failure(self.broker)
 
-    def _config_changed(self, topic: str) -> None:
+    def _config_changed(self, kind: str, topic: str) -> None:
+        if kind == "brokers":
+            self.quotas.read_rates(self.control.client, self.broker)
+        if kind != "topics":
+            return
         with self.replicas.lock:
+            self.quotas.mark(topic, self.configs.overrides.get(topic, {}), self.broker)
             for partition in self.replicas.partitions:
                 if partition.topic == topic:
                     log = self.logs.log(partition)

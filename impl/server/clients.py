@@ -55,7 +55,7 @@ class Client:
     def __init__(self, bootstrap: Sequence[Address], timeout_s: float = 30.0) -> None:
         self.bootstrap = list(bootstrap)
         self.timeout_s = timeout_s
-        self.brokers: dict[int, Address] = {}
+        self.addresses: dict[int, Address] = {}
         self.topics: dict[str, dict[int, int]] = {}
         self._open: dict[Address, Connection] = {}
 
@@ -80,7 +80,7 @@ class Client:
 
     def refresh(self, patience_s: float = 3.0) -> dict[str, Any]:
         """Ask a broker for metadata, the known ones first; ClientError if none answers."""
-        known = [*self.brokers.values(), *self.bootstrap]
+        known = [*self.addresses.values(), *self.bootstrap]
         for address in dict.fromkeys(known):
             try:
                 answer = self.connection(address).ask({"api": "Metadata"}, timeout_s=patience_s)
@@ -89,7 +89,7 @@ class Client:
             fields = answer.head
             if not fields.get("brokers"):
                 continue  # it was not told of the cluster yet
-            self.brokers = {one: (host, port) for one, host, port in fields["brokers"]}
+            self.addresses = {one: (host, port) for one, host, port in fields["brokers"]}
             self.topics = {
                 topic: {number: leader for number, leader, *_ in partitions}
                 for topic, partitions in fields["topics"].items()
@@ -127,9 +127,9 @@ class Client:
         code = "LEADER_NOT_AVAILABLE"
         while True:
             leader = self.topics.get(topic, {}).get(partition, -1)
-            if leader in self.brokers:
+            if leader in self.addresses:
                 try:
-                    answer = self.connection(self.brokers[leader]).ask(head, body, patience_s)
+                    answer = self.connection(self.addresses[leader]).ask(head, body, patience_s)
                     code = str(answer.head["error"])
                     if code not in RETRIABLE:
                         return answer.head, answer.body

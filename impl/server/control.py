@@ -36,8 +36,8 @@ Event = Callable[[], None]
 
 
 class Control(threading.Thread):
-    """``open_session`` makes a new session; ``configs_changed`` is told of a topic whose
-    configuration changed.
+    """``open_session`` makes a new session; ``configs_changed`` is told of which kind ("topics",
+    "brokers") and name the entity is whose configuration changed.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Control(threading.Thread):
         info: BrokerInfo,
         configs: TopicConfigs,
         open_session: Callable[[], Port],
-        configs_changed: Callable[[str], None],
+        configs_changed: Callable[[str, str], None],
     ) -> None:
         super().__init__(name="controller-event-thread", daemon=True)
         self.broker = broker
@@ -130,9 +130,9 @@ class Control(threading.Thread):
     def _watch_configs(self) -> None:
         names = set(self.client.names(paths.CONFIG_CHANGES, watch=True))
         for name in sorted(names - self._notices):
-            topic = self.configs.heard(self.client, name)
-            if topic is not None:
-                self.configs_changed(topic)
+            news = self.configs.heard(self.client, name)
+            if news is not None:
+                self.configs_changed(*news)
         self._notices = names
 
     # The thread

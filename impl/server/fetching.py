@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from impl.log import InvalidBatch, StorageError
+from impl.log import InvalidBatch, Log, StorageError
 from impl.log.errors import CorruptRecord, OffsetOutOfRange
 from impl.log.record_batch import batches_in
 from impl.replication import answers
@@ -33,6 +33,7 @@ from impl.server.wire import Connection, Disconnected
 from impl.znodes import TopicPartition
 
 NO_EPOCH = -1
+LARGEST = 2**63 - 1
 Places = tuple[int, int]
 
 
@@ -42,8 +43,12 @@ class FollowerLog:
     def __init__(self, manager: ReplicaManager, hosted: HostedPartition, who: Places) -> None:
         self.manager = manager
         self.hosted = hosted
-        self.log = hosted.stored
         self.leader, self.fetcher = who
+
+    @property
+    def log(self) -> Log:
+        """The log, wherever it is now."""
+        return self.hosted.stored
 
     @property
     def end(self) -> int:
@@ -116,12 +121,14 @@ class FollowerLog:
         try:
             with self.manager.logs.using(partition) as log:
                 log.truncate_to(offset)
+                self.manager.logs.truncate_future(partition, offset)
         except (StorageError, KeyError) as error:
             raise CannotTruncate(str(error)) from error
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Forget every record; the log begins anew at an offset."""
         self.log.truncate_fully_and_start_at(offset)
+        self.manager.logs.truncate_future(self.hosted.partition, offset)
 
     def _said(self, text: str, level: str) -> None:
         self.manager.files.fetcher(self.leader, self.fetcher, text, level)
@@ -139,6 +146,7 @@ class RemoteLeader:
         self.config = config
         self.backoff_s = config.whole("replica.fetch.backoff.ms") / 1000
         self.not_before: dict[TopicPartition, float] = {}
+        self.leader_hw: dict[TopicPartition, int] = {}  # as of the last fetch
         self.busy = False
         self.trouble = ""
 
@@ -161,7 +169,7 @@ class RemoteLeader:
         self, questions: Mapping[TopicPartition, FetchQuestion]
     ) -> Mapping[TopicPartition, FetchReply]:
         """Fetch, as follower."""
-        due = [one for one in questions if self._due(one)]
+        due = [one for one in questions if self._due(one) and not self._held_back(one, questions)]
         asked = [
             [*one, self._epoch(questions[one].leader_epoch), questions[one].offset,
              questions[one].last_fetched_epoch]
@@ -180,9 +188,24 @@ class RemoteLeader:
         for topic, number, error, hw, start, size, diverging in fields.get("partitions", ()):
             one, data = TopicPartition(topic, number), body[at : at + size]
             at += size
+            self._note(one, size, hw)
             end = None if diverging is None else EpochEnd(*diverging)
             replies[one] = FetchReply(self._error(one, error), whole(data), hw, start, end)
         return replies
+
+    def _held_back(
+        self, partition: TopicPartition, questions: Mapping[TopicPartition, FetchQuestion]
+    ) -> bool:
+        """``shouldFollowerThrottle``: a throttled partition that lags, above the rate."""
+        quota = self.manager.quotas.follower
+        in_sync = questions[partition].offset >= self.leader_hw.get(partition, LARGEST)
+        return quota.is_throttled(partition) and not in_sync and quota.exceeded
+
+    def _note(self, partition: TopicPartition, size: int, hw: int) -> None:
+        self.leader_hw[partition] = hw
+        quota = self.manager.quotas.follower
+        if quota.is_throttled(partition):
+            quota.record(size)
 
     def earliest(self, key: TopicPartition) -> int:
         """ListOffsets, the log's start."""
@@ -340,6 +363,7 @@ class FetcherManager:
             thread.rounds.remove(partitions)
             for one in partitions:
                 thread.remote.not_before.pop(one, None)
+                thread.remote.leader_hw.pop(one, None)
         if partitions:
             names = ", ".join(self.manager.files.name(one) for one in partitions)
             self.manager.files.manager(f"Removed fetcher for partitions Set({names})")

@@ -96,6 +96,10 @@ class HostedPartition(LeaderPartition):
         self.zk_version = order.state.zk_version
         return previous
 
+    def moved_to(self, log: Log) -> None:
+        """The log is in another directory from now on."""
+        self.log = self.stored = log
+
     def stop(self) -> None:
         """Told to stop: it neither leads nor follows."""
         self.leads, self.leader, self.isr, self.pending = False, None, (), None

@@ -21,6 +21,7 @@ from impl.server.hosted import HostedPartition
 from impl.server.isr_requests import IsrRequests
 from impl.server.log4j_files import Log4jFiles
 from impl.server.metadata_cache import MetadataCache
+from impl.server.quotas import Quotas
 from impl.server.state_texts import order_received
 from impl.server.topic_configs import TopicConfigs
 from impl.znodes import TopicPartition
@@ -57,6 +58,7 @@ class ReplicaManager:
         files: Log4jFiles,
         client: Callable[[], ZnodeClient],
         configs: TopicConfigs,
+        quotas: Quotas,
     ) -> None:
         self.broker = broker
         self.release = release
@@ -65,6 +67,7 @@ class ReplicaManager:
         self.files = files
         self.client = client
         self.configs = configs
+        self.quotas = quotas
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         self.controller_epoch = 0

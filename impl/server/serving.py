@@ -125,6 +125,11 @@ class Serving:
                 news = shown != [read.hw for read in reads]
                 if replica != CONSUMER and self.release.since("2.4") and news:
                     break  # KIP-392: a follower hears of a high watermark at once
+            if replica != CONSUMER:
+                quota = self.manager.quotas.leader
+                quota.record(
+                    sum(len(one.data) for one in reads if quota.is_throttled(one.partition))
+                )
             return Message(
                 {"error": NONE, "partitions": [read.fields() for read in reads]},
                 b"".join(read.data for read in reads),
@@ -155,6 +160,8 @@ class Serving:
         if replica != CONSUMER and replica not in hosted.replicas:
             return Read(partition, NONE, hosted.hw, hosted.log_start)
         found = Read(partition, NONE, hosted.hw, hosted.log_start)
+        if replica != CONSUMER and self._held_back(hosted, replica):
+            return found
         try:
             with self.manager.logs.using(partition) as log:
                 if last_epoch is not None:
@@ -169,6 +176,11 @@ class Serving:
         except (StorageError, KeyError):
             return Read(partition, "KAFKA_STORAGE_ERROR")
         return found
+
+    def _held_back(self, hosted: HostedPartition, replica: int) -> bool:
+        """``shouldLeaderThrottle``: a throttled follower that is not in sync, above the rate."""
+        quota = self.manager.quotas.leader
+        return quota.is_throttled(hosted.partition) and replica not in hosted.isr and quota.exceeded
 
     def _leader(
         self, partition: TopicPartition, epoch: int | None

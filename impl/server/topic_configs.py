@@ -50,8 +50,8 @@ class TopicConfigs:
             found = self.overrides.get(topic, {})
         self.overrides[topic] = found
 
-    def heard(self, client: ZnodeClient, name: str) -> str | None:
-        """A notice below ``/config/changes``; the topic that it is about, if it is about one."""
+    def heard(self, client: ZnodeClient, name: str) -> tuple[str, str] | None:
+        """A notice below ``/config/changes``: of which kind and which entity the news are."""
         path = f"{paths.CONFIG_CHANGES}/{name}"
         node = client.read(path)
         if node is None:
@@ -61,10 +61,9 @@ class TopicConfigs:
         except MalformedZnode as error:
             self.trouble(str(error))
             return None
-        if kind != "topics":
-            return None
-        self.read(client, entity)
-        return entity
+        if kind == "topics":
+            self.read(client, entity)
+        return kind, entity
 
     def min_isr(self, topic: str, default: int) -> int:
         """min.insync.replicas."""

@@ -1,0 +1,30 @@
+"""What is set for a topic or a broker, changed in ZooKeeper (``AdminZkClient``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from impl.znodes import decode_config, encode_config, paths
+from impl.znodes.client import ZnodeClient
+
+
+def edit_config(
+    client: ZnodeClient, kind: str, name: str, settings: Mapping[str, str | None]
+) -> bool:
+    """Set some properties and (None) unset others, and let brokers know.
+
+    False, and nothing is written, if all of it is so already. MalformedZnode for a znode that
+    cannot be read.
+    """
+    path = paths.config(kind, name)
+    node = client.read(path)
+    known = {} if node is None else decode_config(kind, name, node.data)
+    wanted = {key: value for key, value in known.items() if key not in settings}
+    wanted |= {key: value for key, value in settings.items() if value is not None}
+    if wanted == known:
+        return False
+    text = encode_config(wanted)
+    client.make_path(path, text)
+    client.again(lambda: client.port.set_data(path, text))
+    client.notify_config_change(kind, name)
+    return True

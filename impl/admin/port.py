@@ -1,0 +1,61 @@
+"""What admin tools ask of brokers, where they do not go through ZooKeeper (``Admin``)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from impl.znodes import ReplicaAssignment, TopicPartition
+
+Errors = dict[TopicPartition, str]
+"""Kafka's error code by partition; NONE where all is well."""
+
+Settings = Mapping[tuple[str, str], Mapping[str, str | None]]
+"""By kind ("topics", "brokers") and name, what is set, and what is unset (None)."""
+
+
+class RequestFailed(Exception):
+    """A request that no broker met; ``code`` is Kafka's error."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class LogDir:
+    """One directory of a broker; ``current`` and ``future`` are the replicas in it."""
+
+    path: str
+    error: str
+    current: frozenset[TopicPartition] = field(default_factory=frozenset)
+    future: frozenset[TopicPartition] = field(default_factory=frozenset)
+
+
+class Admin(Protocol):
+    """A client of the brokers. Every call may raise RequestFailed."""
+
+    def brokers(self) -> dict[int, str | None]:
+        """The brokers that live, with their racks."""
+
+    def assignments(self, topics: Collection[str]) -> dict[TopicPartition, tuple[int, ...]]:
+        """The replicas of the partitions of some topics, as far as these exist."""
+
+    def alter_reassignments(self, targets: Mapping[TopicPartition, Sequence[int] | None]) -> Errors:
+        """Begin, turn or (None) cancel moves (2.4)."""
+
+    def list_reassignments(self) -> dict[TopicPartition, ReplicaAssignment]:
+        """What moves (2.4)."""
+
+    def elect_leaders(self, kind: str, partitions: Collection[TopicPartition] | None) -> Errors:
+        """Elect PREFERRED (2.2) or UNCLEAN (2.4) leaders, of all partitions if none is named."""
+
+    def describe_log_dirs(self, broker: int) -> list[LogDir]:
+        """The directories of a broker (1.0)."""
+
+    def alter_log_dirs(self, broker: int, wanted: Mapping[TopicPartition, str]) -> Errors:
+        """Have replicas moved to other directories of their broker (1.1)."""
+
+    def alter_configs(self, settings: Settings) -> None:
+        """Set and unset properties of topics and brokers (2.3)."""

@@ -1,0 +1,213 @@
+"""``kafka-reassign-partitions --bootstrap-server``: moves by asking the controller (KIP-455, j.3).
+
+The tool does so since 2.6, and its words are those of 2.6 and later; brokers of 2.4 understand it.
+Source: ReassignPartitionsCommand (2.6).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from impl.admin import log_dir_moves, reassign_json
+from impl.admin.errors import TEXTS, AdminCommandFailed
+from impl.admin.port import Admin, Errors
+from impl.admin.reassign_json import Plan
+from impl.admin.reassign_lines import directory_lines, find_states, list_lines, verify_lines
+from impl.admin.throttles import (
+    FOLLOWER_RATE,
+    FOLLOWERS,
+    LEADER_RATE,
+    LEADERS,
+    MOVE_RATE,
+    rates_set,
+)
+from impl.releases import Release
+from impl.znodes import ReplicaAssignment, TopicPartition
+
+WORDS = Release.of("2.7")
+RUNNING = (
+    "Cannot execute because there is an existing partition assignment.  Use --additional to "
+    "override this and create a new partition assignment in addition to the existing one. The "
+    "--additional flag can also be used to change the throttle by resubmitting the current "
+    "reassignment."
+)
+VERIFY_PERIODICALLY = (
+    "Warning: You must run --verify periodically, until the reassignment completes, to ensure the "
+    "throttle is removed."
+)
+
+
+class ReassignByBrokers:
+    """``chance`` draws where a proposal begins; within ``patience_s`` moves have to start."""
+
+    def __init__(
+        self, admin: Admin, chance: random.Random | None = None, patience_s: float = 10.0
+    ) -> None:
+        self.admin = admin
+        self.chance = chance or random.Random()
+        self.patience_s = patience_s
+
+    def generate(
+        self, brokers: str, fields: Mapping[str, Any], rack_aware: bool = True
+    ) -> list[str]:
+        """A proposal for some topics over some brokers, and what is now."""
+        _, topics = reassign_json.parse_generate(brokers, fields)
+        known = self.admin.brokers()
+        racks = known if rack_aware else dict.fromkeys(known)
+        current = self.admin.assignments(topics)
+        return reassign_json.proposal(brokers, fields, current, racks, self.chance, WORDS)
+
+    # Execute
+
+    def execute(
+        self, text: str, throttle: int | None = None, move_throttle: int | None = None,
+        additional: bool = False,
+    ) -> list[str]:  # fmt: skip
+        """Ask for moves, between brokers and between their directories; rates in bytes a second."""
+        proposal = reassign_json.parse_execute(text)
+        plan, directories = proposal.replicas, proposal.directories
+        moving = self.admin.list_reassignments()
+        if moving and not additional:
+            raise AdminCommandFailed(RUNNING)
+        current = self.admin.assignments(sorted({one.topic for one in plan}))
+        reassign_json.check_execute(plan, current, self.admin.brokers(), new=True)
+        old = {one: current[one] for one in sorted(plan)}
+        lines = reassign_json.rollback_lines(old, WORDS)
+        if throttle is not None or move_throttle is not None:
+            lines.append(VERIFY_PERIODICALLY)
+        if throttle is not None:
+            self._throttle(_moves(moving, plan, current), throttle)
+            lines.append(rates_set(throttle, WORDS))
+        if move_throttle is not None:
+            rate = {MOVE_RATE: str(move_throttle)}
+            brokers = sorted({broker for _, broker in directories})
+            self.admin.alter_configs({("brokers", str(one)): rate for one in brokers})
+            lines.append(f"The replica-alter-dir throttle limit was set to {move_throttle} B/s")
+        errors = self.admin.alter_reassignments(plan)
+        _refuse("Error reassigning partition(s):", errors)
+        named = ",".join(map(str, sorted(plan)))
+        many = "s" if len(plan) > 1 else ""
+        lines.append(f"Successfully started partition reassignment{many} for {named}")
+        return lines + self._move_directories(directories)
+
+    def _move_directories(self, directories: log_dir_moves.Directories) -> list[str]:
+        started, late = log_dir_moves.ask_until_started(self.admin, directories, self.patience_s)
+        if late:
+            raise AdminCommandFailed(
+                f"Timed out before log directory move{'s' * (len(late) > 1)} could be started for: "
+                f"{_replicas(sorted(late))}"
+            )
+        if not started:
+            return []
+        many = "s" if len(started) > 1 else ""
+        return [f"Successfully started log directory move{many} for: {_replicas(started)}"]
+
+    def _throttle(
+        self, moves: Mapping[TopicPartition, tuple[set[int], set[int]]], rate: int
+    ) -> None:
+        settings: dict[tuple[str, str], dict[str, str | None]] = {}
+        for topic in sorted({one.topic for one in moves}):
+            for name, side in ((LEADERS, 0), (FOLLOWERS, 1)):
+                chosen = [
+                    f"{one.partition}:{broker}"
+                    for one, sides in sorted(moves.items())
+                    if one.topic == topic
+                    for broker in sorted(sides[side])
+                ]
+                if chosen:
+                    settings.setdefault(("topics", topic), {})[name] = ",".join(chosen)
+        for broker in sorted({one for sides in moves.values() for side in sides for one in side}):
+            settings["brokers", str(broker)] = {LEADER_RATE: str(rate), FOLLOWER_RATE: str(rate)}
+        self.admin.alter_configs(settings)
+
+    # Verify, cancel, list
+
+    def verify(self, text: str, preserve_throttles: bool = False) -> list[str]:
+        """How far the moves are; when nothing moves any more, throttles go."""
+        proposal = reassign_json.parse_execute(text)
+        plan = proposal.replicas
+        current = self.admin.assignments(sorted({one.topic for one in plan}))
+        moving = {one: found.target for one, found in self.admin.list_reassignments().items()}
+        states, any_left = find_states(current, moving, plan)
+        lines = verify_lines(states, WORDS)
+        kinds = log_dir_moves.find(self.admin, proposal.directories)
+        lines += directory_lines(kinds)
+        any_left = any_left or any(kind[0] == "active" for kind in kinds.values())
+        if any_left or preserve_throttles:
+            return lines
+        return [*lines, "", *self._clear(plan)]
+
+    def cancel(self, text: str, preserve_throttles: bool = False) -> list[str]:
+        """Turn back what moves, between brokers and between their directories."""
+        plan = reassign_json.parse_execute(text).replicas
+        active = [one for one in sorted(self.admin.list_reassignments()) if one in plan]
+        if active:
+            errors = self.admin.alter_reassignments(dict.fromkeys(active))
+            many = "s" if len(active) > 1 else ""
+            _refuse(f"Error cancelling partition reassignment{many} for:", errors)
+            named = ",".join(map(str, active))
+            lines = [f"Successfully cancelled partition reassignment{many} for: {named}"]
+        else:
+            lines = ["None of the specified partition reassignments are active."]
+        live = self.admin.brokers()
+        here = {one: [broker for broker in plan[one] if broker in live] for one in plan}
+        copies = log_dir_moves.under_way(self.admin, here)
+        if copies:
+            log_dir_moves.ask(self.admin, copies)
+            many = "s" if len(copies) > 1 else ""
+            lines.append(
+                f"Successfully cancelled log directory move{many} for: {_replicas(sorted(copies))}"
+            )
+        else:
+            lines.append("None of the specified partition moves are active.")
+        return lines if preserve_throttles else [*lines, *self._clear(plan)]
+
+    def list(self) -> Sequence[str]:
+        """What moves now."""
+        return list_lines(self.admin.list_reassignments())
+
+    def _clear(self, plan: Plan) -> Sequence[str]:
+        """Throttles of all brokers, and of the topics: nobody knows any more who was involved."""
+        involved = {one for replicas in plan.values() for one in replicas}
+        brokers = sorted(set(self.admin.brokers()) | involved)
+        topics = sorted({one.topic for one in plan})
+        known = set(self.admin.assignments(topics))
+        settings: dict[tuple[str, str], dict[str, str | None]] = {
+            ("brokers", str(one)): dict.fromkeys((LEADER_RATE, FOLLOWER_RATE, MOVE_RATE))
+            for one in brokers
+        }
+        for topic in topics:
+            if any(one.topic == topic for one in known):
+                settings["topics", topic] = dict.fromkeys((LEADERS, FOLLOWERS))
+        self.admin.alter_configs(settings)
+        return [
+            f"Clearing broker-level throttles on broker{'s' * (len(brokers) > 1)} "
+            f"{','.join(map(str, brokers))}",
+            f"Clearing topic-level throttles on topic{'s' * (len(topics) > 1)} {','.join(topics)}",
+        ]
+
+
+def _moves(
+    moving: Mapping[TopicPartition, ReplicaAssignment], plan: Plan, current: Plan
+) -> dict[TopicPartition, tuple[set[int], set[int]]]:
+    """By partition, who has it and who is to get it, of what moves already too."""
+    found = {one: (set(now.origin), set(now.adding)) for one, now in moving.items()}
+    for one, replicas in plan.items():
+        sources = found[one][0] if one in found else set(current[one])
+        found[one] = sources, set(replicas) - sources
+    return found
+
+
+def _refuse(head: str, errors: Errors) -> None:
+    """AdminCommandFailed that names each partition that was refused."""
+    bad = [
+        f"{one}: {TEXTS.get(code, code)}" for one, code in sorted(errors.items()) if code != "NONE"
+    ]
+    if bad:
+        raise AdminCommandFailed("\n".join((head, *bad)))
+
+
+def _replicas(replicas: Sequence[tuple[TopicPartition, int]]) -> str:
+    return ",".join(f"{partition}-{broker}" for partition, broker in replicas)

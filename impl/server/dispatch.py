@@ -1,0 +1,130 @@
+"""Who answers which request: from a header to producers' side, followers' side, or the controller.
+
+Source: kafka.server.KafkaApis.handle; fact sheet f.1.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from impl.replication import answers
+from impl.server import config_requests
+from impl.server.codec import decode_request
+from impl.server.control import Control
+from impl.server.controller_api import SINCE as OF_CONTROLLERS
+from impl.server.controller_api import wait_for_leaders
+from impl.server.log_dirs import LogDirs
+from impl.server.serving import Serving
+from impl.server.wire import Message
+from impl.znodes import TopicPartition
+
+EPOCH_PATIENCE_S = 5.0
+SINCE = {
+    "DescribeLogDirs": "1.0",
+    "AlterReplicaLogDirs": "1.1",
+    "IncrementalAlterConfigs": "2.3",
+}
+"""By request, the release that brought it, where not every one has it."""
+
+
+class Dispatch:
+    """``control`` gives the broker's event thread, ``stopping`` is set once the broker ends."""
+
+    def __init__(
+        self,
+        serving: Serving,
+        log_dirs: LogDirs,
+        control: Callable[[], Control],
+        stopping: threading.Event,
+    ) -> None:
+        self.serving = serving
+        self.replicas = serving.manager
+        self.log_dirs = log_dirs
+        self.control = control
+        self.stopping = stopping
+
+    def answer(self, head: dict[str, Any], body: bytes) -> Message:
+        """One request of whoever it is."""
+        api, release = str(head.get("api")), self.replicas.release
+        if api in SINCE and not release.since(SINCE[api]):
+            text = f"{api} came with {SINCE[api]}; this is {release}"
+            return Message({"error": "UNSUPPORTED_VERSION", "message": text})
+        match api:
+            case "Produce":
+                return self.serving.produce(head, body)
+            case "Fetch":
+                return self.serving.fetch(head, body)
+            case "OffsetForLeaderEpoch":
+                return self.serving.epoch_ends(head, body)
+            case "ListOffsets":
+                return self.serving.list_offsets(head, body)
+            case "Metadata":
+                return self.serving.metadata(head, body)
+            case "LeaderAndIsr" | "UpdateMetadata" | "StopReplica":
+                return self._controlled(head)
+            case "DescribeLogDirs":
+                with self.replicas.lock:
+                    return Message({"error": "NONE", "dirs": self.log_dirs.describe()})
+            case "AlterReplicaLogDirs":
+                return self._alter_log_dirs(head)
+            case "DescribeCluster":
+                known = self.control().client.brokers()
+                rows = [[one, info.rack] for one, (info, _) in sorted(known.items())]
+                return Message({"error": "NONE", "brokers": rows})
+            case "IncrementalAlterConfigs":
+                return config_requests.alter(self.control().client, head)
+            case "ElectLeaders":
+                told = self.control().requests.answer(head)
+                metadata, changed = self.replicas.metadata, self.replicas.changed
+                return wait_for_leaders(told, metadata, changed, int(head["timeout_ms"]))
+            case _ if api in OF_CONTROLLERS:
+                return self.control().requests.answer(head)
+            case _:
+                return Message({"error": "UNSUPPORTED_VERSION", "message": f"no request {api}"})
+
+    def _alter_log_dirs(self, head: dict[str, Any]) -> Message:
+        wanted = {
+            TopicPartition(topic, number): str(path) for topic, number, path in head["partitions"]
+        }
+        with self.replicas.lock:
+            errors = self.log_dirs.alter(wanted)
+        rows = [[*one, error] for one, error in errors.items()]
+        return Message({"error": "NONE", "partitions": rows})
+
+    def _controlled(self, head: dict[str, Any]) -> Message:
+        if self.stopping.is_set():
+            return Message({"error": "RETRY"})
+        error = self._broker_epoch_error(int(head["broker_epoch"]))
+        if error != "NONE":
+            return Message({"error": error})
+        request, endpoints = decode_request(head)
+        correlation = int(head["correlation"])
+        match head["api"]:
+            case "LeaderAndIsr":
+                whole, errors = self.replicas.leader_and_isr(request, correlation)  # type: ignore[arg-type]
+            case "StopReplica":
+                whole, errors = self.replicas.stop_replica(request, correlation)  # type: ignore[arg-type]
+            case _:
+                whole = self.replicas.update_metadata(request, endpoints, correlation)  # type: ignore[arg-type]
+                errors = {}
+        return Message(
+            {"error": whole, "partitions": [[*one, error] for one, error in errors.items()]}
+        )
+
+    def _broker_epoch_error(self, asked: int) -> str:
+        """Whether the request was meant for this registration.
+
+        One that is not known here yet is waited for: ZooKeeper told the controller first.
+        """
+        deadline = time.monotonic() + EPOCH_PATIENCE_S
+        release = self.replicas.release
+        while True:
+            try:
+                return answers.broker_epoch_error(asked, self.control().epoch, release)
+            except answers.EpochFromTheFuture:
+                if time.monotonic() > deadline:
+                    return "RETRY"
+                time.sleep(0.02)

@@ -1,0 +1,124 @@
+"""Replicas between the directories of one broker: told, moved, looked at (KIP-113, 1.1).
+
+A replica is copied to a ``-future`` log beside its fetches, and takes the place of the old one once
+it has caught up. Whoever calls holds the replica manager's lock. Source:
+ReplicaManager.alterReplicaLogDirs, describeLogDirs, ReplicaAlterLogDirsThread; fact sheet k.4, l.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from impl.log import Log, StorageError
+from impl.log.log_directory import LogDirectory
+from impl.server.replicas import ReplicaManager
+from impl.znodes import TopicPartition
+from impl.zookeeper.errors import ZooKeeperError
+
+NONE = "NONE"
+STORAGE_ERROR = "KAFKA_STORAGE_ERROR"
+SLICE_BYTES = 1 << 20
+SLICE_S = 0.02
+
+
+class LogDirs:
+    """Moves between directories, and what is in each."""
+
+    def __init__(self, manager: ReplicaManager) -> None:
+        self.manager = manager
+        self.logs = manager.logs
+        self._compared: set[TopicPartition] = set()
+
+    # Requests
+
+    def alter(self, wanted: Mapping[TopicPartition, str]) -> dict[TopicPartition, str]:
+        """AlterReplicaLogDirs: each replica to a directory; an error for each partition.
+
+        One that is not here yet is REPLICA_NOT_AVAILABLE, and made there when it comes.
+        """
+        return {one: self._alter(one, path) for one, path in sorted(wanted.items())}
+
+    def _alter(self, partition: TopicPartition, path: str) -> str:
+        target = str(Path(path).resolve())
+        directory = next((one for one in self.logs.directories if one.path == target), None)
+        if directory is None or not Path(path).is_absolute():
+            return "LOG_DIR_NOT_FOUND"
+        if directory.failure or partition in self.logs.offline:
+            return STORAGE_ERROR
+        if self.logs.home(partition) is None or partition not in self.manager.partitions:
+            self.logs.prefer(partition, target)
+            return "REPLICA_NOT_AVAILABLE"
+        try:
+            if partition not in directory.futures:
+                self.logs.start_move(partition, target)
+                self._compared.add(partition)
+        except (StorageError, OSError) as error:
+            self._failed(directory, partition, error)
+            return STORAGE_ERROR
+        return NONE
+
+    def describe(self) -> list[dict[str, Any]]:
+        """DescribeLogDirs: each directory with its replicas.
+
+        A replica is topic, partition, bytes, how far it is behind, whether it is a copy under way.
+        """
+        found = []
+        for directory in self.logs.directories:
+            replicas: list[list[Any]] = []
+            for partition, log in sorted(directory.logs.items()):
+                behind = max(0, log.high_watermark - log.log_end)
+                replicas.append([*partition, log.size, behind, False])
+            for partition, log in sorted(directory.futures.items()):
+                current = self._current(partition)
+                behind = 0 if current is None else max(0, current.log_end - log.log_end)
+                replicas.append([*partition, log.size, behind, True])
+            error = STORAGE_ERROR if directory.failure else NONE
+            found.append({"path": directory.path, "error": error, "replicas": replicas})
+        return found
+
+    def _current(self, partition: tuple[str, int]) -> Log | None:
+        home = self.logs.home(partition)
+        return None if home is None else home.logs[partition]
+
+    # What happens by itself
+
+    def copy(self) -> None:
+        """Go on copying for a moment; what has caught up takes its place."""
+        deadline = time.monotonic() + SLICE_S
+        for directory in self.logs.directories:
+            for name in sorted(directory.futures):
+                partition = TopicPartition(*name)
+                while partition in directory.futures and partition in self.manager.partitions:
+                    if self.manager.quotas.moves.exceeded or time.monotonic() > deadline:
+                        break
+                    try:
+                        self._copy_some(directory, partition)
+                    except (StorageError, OSError, ZooKeeperError) as error:
+                        self._failed(directory, partition, error)
+                        break
+
+    def _copy_some(self, directory: LogDirectory, partition: TopicPartition) -> None:
+        if partition not in self._compared:  # it is left over from before a restart
+            self.logs.compare_future(partition)
+            self._compared.add(partition)
+        future = directory.futures[partition]
+        before = future.size
+        caught_up = self.logs.copy_some(partition, SLICE_BYTES)
+        self.manager.quotas.moves.record(max(0, future.size - before))
+        if caught_up:
+            self.logs.finish_move(partition)
+            self._compared.discard(partition)
+            self.manager.partitions[partition].moved_to(future)
+            text = f"Current log replaced with the future one in {directory.path}"
+            self.manager.files.log(partition, directory.path, text)
+
+    def _failed(self, directory: LogDirectory, partition: TopicPartition, error: Exception) -> None:
+        text = f"Error while moving partition {partition} to {directory.path}: {error}"
+        self.manager.files.line("server.log", "ERROR", text, "kafka.server.ReplicaManager")
+        if isinstance(error, OSError):
+            self.logs.fail(directory.path, str(error))
+        else:
+            self.logs.abandon_move(partition)

@@ -1,0 +1,131 @@
+"""How many bytes a second replicas may copy while they are moved (KIP-73, 0.10.1; KIP-113, 1.1).
+
+Rates are set for a broker in ``/config/brokers``, the replicas that they hold for in a topic's own
+configuration. A leader gives nothing of a throttled partition to a follower that is not in sync
+while it is above its rate; a follower does not ask for it. Source: ReplicationQuotaManager,
+ReplicaManager.shouldLeaderThrottle; Rate and SampledStat of Kafka's metrics.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from impl.admin.throttles import FOLLOWER_RATE, FOLLOWERS, LEADER_RATE, LEADERS, MOVE_RATE
+from impl.server.properties import BrokerProperties
+from impl.znodes import MalformedZnode, TopicPartition, decode_config, paths
+from impl.znodes.client import ZnodeClient
+
+EVERY_BROKER = "<default>"
+
+
+class ReplicationQuota:
+    """One rate over the last seconds. ``bound`` is in bytes a second, None without a limit.
+
+    Samples of ``window_s`` seconds are kept, ``windows`` of them at most. ``clock`` tells seconds.
+    """
+
+    def __init__(
+        self, windows: int = 11, window_s: float = 1.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.bound: int | None = None
+        self.windows = windows
+        self.window_s = window_s
+        self.clock = clock
+        self.topics: dict[str, frozenset[int] | None] = {}
+        self._samples: list[list[float]] = []  # each is when it began, and its bytes
+
+    def mark(self, topic: str, partitions: frozenset[int] | None) -> None:
+        """Throttle these partitions of a topic, all of them for None, none for an empty set."""
+        if partitions is None or partitions:
+            self.topics[topic] = partitions
+        else:
+            self.topics.pop(topic, None)
+
+    def is_throttled(self, partition: TopicPartition) -> bool:
+        """The bytes of a partition count, and are held back."""
+        if partition.topic not in self.topics:
+            return False
+        chosen = self.topics[partition.topic]
+        return chosen is None or partition.partition in chosen
+
+    def record(self, size: int) -> None:
+        """So many bytes were copied now."""
+        now = self.clock()
+        if not self._samples or now - self._samples[-1][0] >= self.window_s:
+            self._samples.append([now, 0.0])
+        self._samples[-1][1] += size
+
+    @property
+    def rate(self) -> float:
+        """Bytes a second, over the time since the oldest sample, a window at least."""
+        now = self.clock()
+        oldest = now - self.windows * self.window_s
+        self._samples = [one for one in self._samples if one[0] > oldest]
+        if not self._samples:
+            return 0.0
+        elapsed = max(now - self._samples[0][0], self.window_s)
+        return sum(size for _, size in self._samples) / elapsed
+
+    @property
+    def exceeded(self) -> bool:
+        """More is being copied than may be."""
+        return self.bound is not None and self.rate > self.bound
+
+
+class Quotas:
+    """The three quotas of a broker: as leader, as follower, and between its own directories.
+
+    ``trouble`` is told of settings that cannot be read; those before them go on to hold.
+    """
+
+    def __init__(self, config: BrokerProperties, trouble: Callable[[str], None]) -> None:
+        windows = config.whole("replication.quota.window.num")
+        window_s = config.whole("replication.quota.window.size.seconds")
+        moves = config.whole("alter.log.dirs.replication.quota.window.num")
+        moves_s = config.whole("alter.log.dirs.replication.quota.window.size.seconds")
+        self.leader = ReplicationQuota(windows, window_s)
+        self.follower = ReplicationQuota(windows, window_s)
+        self.moves = ReplicationQuota(moves, moves_s)
+        self.trouble = trouble
+
+    def read_rates(self, client: ZnodeClient, broker: int) -> None:
+        """What is set for the broker, else for every broker (1.1), else no limit."""
+        found: dict[str, str] = {}
+        names = (EVERY_BROKER, str(broker)) if client.release.since("1.1") else (str(broker),)
+        for name in names:
+            node = client.read(paths.config("brokers", name))
+            try:
+                found |= {} if node is None else decode_config("brokers", name, node.data)
+            except MalformedZnode as error:
+                self.trouble(f"{error}; the rates stay as they are")
+                return
+        self.leader.bound = self._rate(found, LEADER_RATE)
+        self.follower.bound = self._rate(found, FOLLOWER_RATE)
+        self.moves.bound = self._rate(found, MOVE_RATE)
+
+    def _rate(self, found: Mapping[str, str], name: str) -> int | None:
+        text = found.get(name)
+        if text is None or text.isdecimal():
+            return None if text is None else int(text)
+        self.trouble(f"{name} is a number of bytes a second, not {text!r}; there is no limit")
+        return None
+
+    def mark(self, topic: str, settings: Mapping[str, str], broker: int) -> None:
+        """What a topic's configuration says of the broker's replicas."""
+        self.leader.mark(topic, self._chosen(topic, settings.get(LEADERS, ""), broker))
+        self.follower.mark(topic, self._chosen(topic, settings.get(FOLLOWERS, ""), broker))
+
+    def _chosen(self, topic: str, text: str, broker: int) -> frozenset[int] | None:
+        """Read ``partition:broker,...``; ``*`` is every replica of the topic."""
+        bare = text.strip()
+        if bare in ("*", "all"):
+            return None
+        try:
+            pairs = [part.strip().split(":") for part in bare.split(",") if part.strip()]
+            return frozenset(int(number) for number, one in pairs if int(one) == broker)
+        except ValueError:
+            self.trouble(
+                f"topic {topic}: throttled replicas are written as 0:1,1:2 or *, not {text!r}"
+            )
+            return frozenset()
