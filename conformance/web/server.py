@@ -104,7 +104,12 @@ def application(
 
         return respond
 
+    async def icon(request: Request) -> Response:
+        # Browsers ask for one; without an answer they complain in their console.
+        return refused(request) or Response(None, 204, HEADERS)
+
     routes = [Route(path, file) for path in FILES]
+    routes.append(Route("/favicon.ico", icon))
     routes += [Route("/lessons", lesson), Route("/lessons/{name}", lesson)]
     routes += [Route("/api/opening", opening), Route("/api/comparison", compared)]
     routes += [

@@ -6,33 +6,16 @@ import http.client
 import json
 import shutil
 import subprocess
-import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-uvicorn = pytest.importorskip("uvicorn", reason="the page's server is not installed")
+pytest.importorskip("uvicorn", reason="the page's server is not installed")
 
-from conformance.web.server import FILES, application, free_socket  # noqa: E402
+from conformance.web.server import FILES
 
 OPENED = {"heading": "system replication version 2.3 brokers 3", "lines": []}
-
-
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    place = free_socket()
-    number = place.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(application(number, OPENED), log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [place]})
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield number
-    server.should_exit = True
-    thread.join(timeout=10)
-    place.close()
 
 
 def ask(
@@ -109,7 +92,45 @@ def test_other_hosts_and_other_pages_are_refused(port: int, headers: dict[str, s
     assert "answers to" in text
 
 
-@pytest.mark.parametrize("path", ["/../pyproject.toml", "/static/app.js", "/etc/passwd", "/app.py"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "127.0.0.1.insync.example"},
+        {"Host": ""},
+        {"Host": "127.0.0.1:1"},
+        {"Host": "[::1]"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "http://localhost"},
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/app.js", "/lessons", "/api/opening", "/api/comparison"])
+def test_nothing_at_all_is_served_to_others(port: int, path: str, headers: dict[str, str]):
+    assert ask(port, path, None, headers)[0] == 403
+
+
+def test_an_answer_is_asked_for_by_post_alone(port: int):
+    assert ask(port, "/api/at")[0] == 405
+
+
+@pytest.mark.parametrize("body", ["", "[]", "1", "not json", '{"heading": 1}', "{"])
+def test_a_body_that_is_no_game_is_refused(port: int, body: str):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+
+    connection.request("POST", "/api/at", body)
+    answer = connection.getresponse()
+    told = answer.read().decode()
+    connection.close()
+
+    assert answer.status in (400, 422)
+    assert len(told.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/../pyproject.toml", "/static/app.js", "/etc/passwd", "/app.py", "/lessons/..%2f..%2fREADME",
+     "/lessons/%2e%2e", "/lessons/01", "/compare/../server.py", "//etc/passwd"],
+)  # fmt: skip
 def test_no_other_file_is_read(port: int, path: str):
     assert ask(port, path)[0] == 404
 

@@ -276,4 +276,4 @@ async function begin() {
   await go(game.lines.length);
 }
 
-begin();
+begin().catch(error => say(error.message)).finally(ready);

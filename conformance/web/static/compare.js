@@ -83,4 +83,4 @@ async function begin() {
   go(told.first ?? 0);
 }
 
-begin();
+begin().catch(error => say(error.message)).finally(ready);

@@ -117,6 +117,8 @@ function inWords() {
   for (const node of document.querySelectorAll("[data-word]")) node.textContent = WORDS[node.dataset.word];
 }
 
+function ready() { document.body.classList.remove("waiting"); }
+
 function projects() {
   $("projector").addEventListener("click", () => {
     const big = document.body.classList.toggle("big");

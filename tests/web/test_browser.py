@@ -1,0 +1,268 @@
+"""The explorer in a real browser: lessons, keyboard, words for screen readers, sizes, long runs."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.web.address import address
+from conformance.web.board import board
+from conformance.web.compare import compared, under
+from conformance.web.compare import page as comparison_page
+from conformance.web.explain import frames_of, page
+from conformance.web.lessons import Lesson, lessons
+from conformance.web.retold import Retold, retold
+
+STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
+SIZES = [(1280, 720), (390, 844)]
+FOCUSED = "(one => one.id || one.className || one.tagName)(document.activeElement)"
+MEASURE = """
+window.shifted = 0;
+new PerformanceObserver(list => {
+  for (const one of list.getEntries()) if (!one.hadRecentInput) window.shifted += one.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.fixture
+def seen(browser: Any) -> Iterator[Any]:
+    """A page that has said nothing in the console and asked nobody but this machine."""
+    shown = browser.new_page(viewport={"width": 1280, "height": 720})
+    shown.set_default_timeout(20_000)
+    wrong: list[str] = []
+    shown.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    shown.on("pageerror", lambda error: wrong.append(str(error)))
+    shown.on("request", lambda asked: wrong.append(asked.url) if _leaves(asked.url) else None)
+    yield shown
+    shown.close()
+    assert wrong == []
+
+
+def _leaves(url: str) -> bool:
+    return not re.match(r"http://127\.0\.0\.1:\d+/|file://|data:|about:", url)
+
+
+def at(port: int, told: Retold | None = None, path: str = "/") -> str:
+    tail = f"#{address(told.heading, told.lines)}" if told is not None else ""
+    return f"http://127.0.0.1:{port}{path}{tail}"
+
+
+@pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.name)
+def test_the_path_of_a_lesson_can_be_walked(seen: Any, port: int, lesson: Lesson):
+    seen.goto(at(port, path="/lessons"))
+    seen.click(f"text={lesson.title}")
+
+    for number, question in enumerate(lesson.questions):
+        asked = seen.locator(".predict").nth(number)
+        asked.locator("button").nth(1 - min(question.right, 1)).click()
+        wrong = asked.locator("[role=status]").inner_text()
+        asked.locator("button").nth(question.right).click()
+        right = asked.locator("[role=status]").inner_text()
+        assert (wrong[0], right[0]) == ("✗", "✓")
+    steps = sum(one.is_step for one in lesson.stories[0].commands)
+    seen.locator("a.play").first.click()
+
+    seen.locator("#steps li").nth(steps).wait_for()
+    assert seen.locator("#said").inner_text().startswith(f"state {steps}: ")
+
+
+def test_the_keyboard_is_enough(seen: Any, port: int):
+    seen.goto(at(port))
+    seen.locator(".card").first.wait_for()
+
+    seen.keyboard.press("1")
+    seen.locator("#steps li").nth(1).wait_for()
+    seen.keyboard.press("ArrowLeft")
+    seen.locator("#said", has_text="state 0").wait_for()
+    seen.keyboard.press("ArrowRight")
+    seen.locator("#said", has_text="state 1").wait_for()
+    reached = set()
+    for _ in range(120):
+        seen.keyboard.press("Tab")
+        reached.add(seen.evaluate(FOCUSED))
+
+    assert {"system", "version", "projector", "back", "forward", "save", "keep", "goals",
+            "goal", "from", "other", "card"} <= {name.split()[0] for name in reached}  # fmt: skip
+
+
+def test_a_goal_is_typed_and_reached_without_a_mouse(seen: Any, port: int):
+    seen.goto(at(port, Retold("", "system classic version kip_320 brokers 3", ())))
+    seen.locator(".card").first.wait_for()
+
+    seen.focus("#goal")
+    seen.keyboard.type("quorum.leader == 2")
+    seen.keyboard.press("Enter")
+    seen.locator("#steps li").nth(1).wait_for()
+
+    assert "controller_elects_leader replica=2" in seen.locator("#steps li").nth(1).inner_text()
+
+
+def test_a_refused_step_says_what_it_waits_for(seen: Any, port: int):
+    seen.goto(at(port, Retold("", "system classic version kip_320 brokers 3", ())))
+    seen.locator(".card").first.wait_for()
+
+    seen.click("#cannot summary")
+    seen.locator("#refused li", has_text="leader_writes").locator("button").click()
+
+    assert "becomes_leader" in seen.locator(".waits li").last.inner_text()
+
+
+def test_what_a_screen_reader_says_is_the_line_of_the_story(seen: Any, port: int):
+    told = retold(STORIES / "m2_is_lost.story")
+    frame = board(told.heading).frame(told.lines)
+
+    seen.goto(at(port, told))
+    seen.locator("#steps li").nth(len(told.lines)).wait_for()
+    said = seen.locator("#said")
+    said.filter(has_text=f"state {len(told.lines)}").wait_for()
+
+    assert said.get_attribute("aria-live") == "polite"
+    assert said.inner_text() == (
+        f"state {len(told.lines)}: {frame.label}: {'; '.join(frame.changes)}"
+    )
+
+
+def test_nothing_is_told_by_colour_alone(seen: Any, port: int):
+    told = retold(STORIES / "m2_is_lost.story")
+    seen.goto(at(port, told))
+    seen.locator("#steps li").nth(len(told.lines)).wait_for()
+
+    bulbs = set(
+        seen.locator(".lamp").evaluate_all(
+            "all => all.map(one => one.className + one.querySelector('.bulb').textContent)"
+        )
+    )
+    records = seen.locator(".log li:not(.empty) small").all_inner_texts()
+    changed = seen.locator(".lane li.changed .unseen").count()
+
+    assert {one.split()[1][:-1] for one in bulbs} == {"holds", "broken", "reached", "dark"}
+    assert len({one[-1] for one in bulbs}) == 4
+    assert records
+    assert all(re.fullmatch(r"e\d+", one) for one in records)
+    assert changed == seen.locator(".lane li.changed").count() > 0
+
+
+def test_a_lie_is_a_ring_in_pieces(seen: Any, port: int):
+    zombie = Retold("", "system election version 2.3 brokers 2", (
+        "broker_connects broker=1", "broker_connects broker=2", "broker_reads_epoch broker=1",
+        "broker_wins_election broker=1", "broker_learns_it_won broker=1",
+        "session_expires broker=1",
+    ))  # fmt: skip
+
+    seen.goto(at(port, zombie))
+    seen.locator(".ring.lie").wait_for()
+
+    style = "one => getComputedStyle(one).borderTopStyle"
+    assert seen.locator(".ring.lie").evaluate(style) == "dashed"
+    assert seen.locator(".ring:not(.lie)").first.evaluate(style) != "dashed"
+
+
+@pytest.mark.parametrize("width, height", SIZES)
+def test_the_first_paint_stays_where_it_is(browser: Any, port: int, width: int, height: int):
+    shown = browser.new_page(viewport={"width": width, "height": height})
+    shown.add_init_script(MEASURE)
+
+    shown.goto(at(port))
+    shown.locator(".card").first.wait_for()
+    shown.wait_for_timeout(300)
+    shifted = shown.evaluate("window.shifted")
+    wide = shown.evaluate("document.documentElement.scrollWidth")
+    shown.close()
+
+    assert shifted < 0.01
+    assert wide <= width
+
+
+def test_a_run_of_a_thousand_steps_stays_fluid(seen: Any, tmp_path: Path):
+    pair = ("broker_connects broker=1", "session_expires broker=1")
+    told = Retold("A long run", "system election version 2.3 brokers 3", pair * 500)
+    out = tmp_path / "long.html"
+    out.write_text(page(told, frames_of(board(told.heading), told.lines)))
+
+    seen.goto(out.as_uri())
+    seen.locator("#steps li").nth(1000).wait_for()
+    taken = []
+    for number in range(999, 979, -1):
+        began = time.perf_counter()
+        seen.keyboard.press("ArrowLeft")
+        seen.locator("#said", has_text=f"state {number}:").wait_for()
+        taken.append(time.perf_counter() - began)
+
+    assert out.stat().st_size < 1_000_000
+    assert sorted(taken)[10] < 0.3  # the machine may be busy; quiet it is a tenth
+
+
+def test_two_versions_are_laid_side_by_side_from_the_page(seen: Any, port: int):
+    told = retold(STORIES / "deposed_controller_writes_unfenced.story")
+    seen.goto(at(port, told))
+    seen.locator("#steps li").nth(len(told.lines)).wait_for()
+
+    seen.select_option("#other", "2.3")
+    with seen.expect_popup() as opened:
+        seen.click("#compare button")
+    beside = opened.value
+    beside.locator("#rows li.first.here").wait_for()
+
+    assert "/controller_epoch is as it was won" in beside.locator("#right .step").inner_text()
+    assert beside.locator("#left .broken").count() > 0
+    beside.close()
+
+
+def test_the_first_difference_is_in_the_middle_of_the_rows(seen: Any, tmp_path: Path):
+    told = retold(STORIES / "m2_is_lost.story")
+    out = tmp_path / "both.html"
+    out.write_text(comparison_page(compared(told, under(told, "0.11"))))
+
+    seen.goto(out.as_uri())
+    seen.locator("#rows li.first.here").wait_for()
+    places = seen.evaluate(
+        "(() => { const list = document.getElementById('rows').getBoundingClientRect();"
+        " const row = document.querySelector('#rows .first').getBoundingClientRect();"
+        " return [list.top, row.top, row.bottom, list.bottom]; })()"
+    )
+
+    assert places == sorted(places)
+
+
+def test_an_address_of_a_version_that_there_is_not_says_so_and_offers_the_nearest(
+    seen: Any, port: int
+):
+    told = retold(STORIES / "m2_is_lost.story")
+
+    seen.goto(at(port, told).replace("version+0.10", "version+0.9"))
+    seen.locator("#nearest").wait_for()
+    said = seen.locator("#said").inner_text()
+    seen.click("#nearest")
+    seen.locator("#steps li").nth(len(told.lines)).wait_for()
+
+    assert "unknown version of replication '0.9'" in said
+    assert "version+0.10" in seen.url
+
+
+def test_a_trace_with_a_diagnosis_ends_with_it(seen: Any, tmp_path: Path):
+    told = Retold("a trace", "system election version 2.3 brokers 2",
+                  ("broker_connects broker=1",), None, "run.ndjson:3: impossible")  # fmt: skip
+    out = tmp_path / "trace.html"
+    out.write_text(page(told, frames_of(board(told.heading), told.lines)))
+
+    seen.goto(out.as_uri())
+    seen.locator(".diagnosis").wait_for()
+
+    assert seen.locator(".diagnosis").inner_text() == "run.ndjson:3: impossible"
+
+
+def test_the_projector_makes_letters_larger(seen: Any, port: int):
+    seen.goto(at(port))
+    seen.locator(".card").first.wait_for()
+    size = "parseFloat(getComputedStyle(document.querySelector('.lane li')).fontSize)"
+    before = seen.evaluate(size)
+
+    seen.click("#projector")
+
+    assert seen.evaluate(size) > 1.25 * before
+    assert seen.locator("#projector").get_attribute("aria-pressed") == "true"
