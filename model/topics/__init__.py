@@ -42,6 +42,7 @@ from model.topics.completion import (
     topic_node_is_removed,
 )
 from model.topics.conduct import CONDUCT
+from model.topics.conflicts import controller_write_conflicts, leader_expands_isr_first
 from model.topics.creation import (
     controller_creates_states,
     controller_enlists_replicas,
@@ -72,6 +73,13 @@ from model.topics.failover import (
     partition_state_machine_starts,
     replica_state_machine_starts,
 )
+from model.topics.leaders import (
+    controller_begins_shutdown,
+    controller_elects_preferred,
+    controller_moves_leaders,
+    controller_stops_followers,
+)
+from model.topics.leadership import LEADERSHIP
 from model.topics.lifecycle import (
     broker_crashes,
     broker_reconnects,
@@ -93,8 +101,8 @@ def initial(new):
 _SWITCHES = (
     "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "delete_topic_enable",
     "deletion_resumed", "leaderless_replicas_stop", "additions_undone", "partitions_leave_first",
-    "offline_becomes_ineligible", "dead_replicas_taken_offline", "topics_have_ids",
-    "dead_replicas_stay")
+    "offline_becomes_ineligible", "dead_replicas_taken_offline", "preferred_needs_isr",
+    "topics_have_ids", "dead_replicas_stay")
 
 _RELEASES = presets(_SWITCHES)
 _NEWEST = list(_RELEASES.values())[-1]
@@ -118,15 +126,18 @@ SYSTEM = System(
         controller_enlists_replicas,
         controller_sees_failure, controller_elects_for_failed, controller_takes_replicas_offline,
         controller_sees_start, controller_elects_for_started,
+        controller_elects_preferred, controller_begins_shutdown, controller_moves_leaders,
+        controller_stops_followers,
         controller_queues_deletion, controller_drops_request, controller_sees_no_request,
         deletion_starts, controller_stops_replicas, controller_deletes_replicas,
         controller_hears_deletion, deletion_waits, deletion_is_retried,
         deletion_is_complete, partition_node_is_removed, topic_node_is_removed,
         request_is_removed,
         broker_obeys_leader_and_isr, broker_refuses_older_controller, broker_stops_replicas,
-        broker_cannot_delete, leader_expands_isr, request_is_lost,
+        broker_cannot_delete, leader_expands_isr, leader_expands_isr_first,
+        controller_write_conflicts, request_is_lost,
         dead_replica_is_reassigned),
-    claims=(*CLAIMS, *CONDUCT, *PROGRESS),
+    claims=(*CLAIMS, *LEADERSHIP, *CONDUCT, *PROGRESS),
     versions={
         **_RELEASES,
         "2.8": replace(
@@ -142,6 +153,9 @@ SYSTEM = System(
         "losses": Bound(0, 0, "answers to a registration that are lost, in all"),
         "moves": Bound(0, 0, "replicas moved off a dead broker, in all"),
         "failures": Bound(0, 0, "requests to delete that a disk fails, in all"),
+        "conflicts": Bound(0, 0, "writes of a leader between a controller's read and its write"),
+        "elections": Bound(0, 0, "elections of a preferred replica, in all"),
+        "shutdowns": Bound(0, 0, "brokers that ask to go, in all"),
     },
     switches={name: SWITCHES[name].about for name in _SWITCHES},
 )

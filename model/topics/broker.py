@@ -127,13 +127,7 @@ def broker_cannot_delete(now, new, broker, controller):
     new.spent.failures = now.spent.failures + 1
 
 
-@transition(leader=BROKERS, replica=BROKERS, partition=PARTITIONS)
-def leader_expands_isr(now, new, leader, replica, partition):
-    """A follower has caught up: the leader takes it into the ISR, if it still is the leader.
-
-    Why:   that the state names it stands for the zkVersion that the write checks: in
-           `replication` it is that.
-    """
+def require_returner(now, leader, replica, partition):
     state = now.zk.state[partition]
     require(now.replica[leader][partition].role == "leader",    "the broker believes it leads")
     # redundant because the state still names it: the write would have passed a moment earlier.
@@ -142,4 +136,14 @@ def leader_expands_isr(now, new, leader, replica, partition):
     require(now.replica[replica][partition].role == "follower", "the replica follows")
     require(not_(state.isr.has(replica)),                       "it is not in the ISR")
 
-    new.zk.state[partition].isr = state.isr.including(replica)
+
+@transition(leader=BROKERS, replica=BROKERS, partition=PARTITIONS)
+def leader_expands_isr(now, new, leader, replica, partition):
+    """A follower has caught up: the leader takes it into the ISR, if it still is the leader.
+
+    Why:   that the state names it stands for the zkVersion that the write checks: in
+           `replication` it is that.
+    """
+    require_returner(now, leader, replica, partition)
+
+    new.zk.state[partition].isr = now.zk.state[partition].isr.including(replica)

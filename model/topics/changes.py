@@ -19,7 +19,7 @@ from model.language import (
     when,
 )
 from model.protocol.state import BROKERS
-from model.topics.elections import elect, require_fence, require_task, task
+from model.topics.elections import elect, require_current, require_task, task
 from model.topics.replicas import (
     is_assigned,
     is_live_replica,
@@ -52,7 +52,8 @@ def controller_sees_failure(now, new, broker, failed):
     """
     cache = now.cache[broker]
     require_task(now, broker, "waits",              "it is not in the middle of another event")
-    require(cache.live.has(failed),                 "the broker lives, as far as it knows")
+    require(any_of(cache.live.has(failed), cache.shutting.has(failed)),
+                                                    "the broker lives, as far as it knows")
     registered = now.zk.registered.has(failed)
     if version.broker_epoch:
         registered = cache.reached.has(failed)
@@ -68,6 +69,7 @@ def controller_sees_failure(now, new, broker, failed):
             cache, all_of(has_partition(cache.known, 0), not_(cache.queued)),
             "elects_for_failed", "waits")),
         live=cache.live.without(failed), reached=cache.reached.without(failed),
+        shutting=cache.shutting.without(failed),
         gone=when(all_of(has_partition(cache.known, 0), not_(cache.queued)), failed, None),
         partition=lam(PARTITIONS, lambda p: moved(
             PARTITION_TABLE, cache.partition[p], "OfflinePartition",
@@ -82,9 +84,14 @@ def controller_sees_failure(now, new, broker, failed):
 def controller_elects_for_failed(now, new, broker):
     """Partitions whose leader failed get another, where a live member of the ISR is left."""
     require_task(now, broker, "elects_for_failed",  "a broker failed")
-    require_fence(now, broker)
+    require_current(now, broker)
 
     elect(now, new, broker, "takes_offline")
+
+
+def is_of_failed(now, broker, partition, replica):
+    """The replica is one of the broker whose failure is handled."""
+    return all_of(now.cache[broker].gone == replica, is_assigned(now, broker, partition, replica))
 
 
 @transition(broker=BROKERS)
@@ -93,10 +100,9 @@ def controller_takes_replicas_offline(now, new, broker):
     whether that changed anything or not."""
     cache = now.cache[broker]
     require_task(now, broker, "takes_offline",      "its partitions were given to others")
-    require_fence(now, broker)
+    require_current(now, broker)
 
-    gone = out_of_office(now, broker, lambda p, b: all_of(
-        cache.gone == b, is_assigned(now, broker, p, b)))
+    gone = out_of_office(now, broker, lambda p, b: is_of_failed(now, broker, p, b))
     new.zk.state      = states_without(now, broker, gone)
     new.cache[broker] = cache.but(
         task="waits", gone=None,
@@ -119,7 +125,8 @@ def controller_sees_start(now, new, broker, started):
     cache = now.cache[broker]
     require_task(now, broker, "waits",              "it is not in the middle of another event")
     require(now.zk.registered.has(started),         "the broker is registered")
-    require(not_(cache.live.has(started)),          "it is dead, as far as the controller knows")
+    require(not_(any_of(cache.live.has(started), cache.shutting.has(started))),
+                                                    "it is dead, as far as the controller knows")
 
     def told(p, b):
         return all_of(b == started, is_assigned(now, broker, p, b),
@@ -141,7 +148,9 @@ def controller_sees_start(now, new, broker, started):
 @transition(broker=BROKERS)
 def controller_elects_for_started(now, new, broker):
     """Partitions that wait for a leader get one, if the broker that started may lead them."""
+    # redundant "the version that it read is current", because since 2.3 a state whose partition
+    # waits for a leader names none: no leader is in the way.
     require_task(now, broker, "elects_for_started", "a broker started")
-    require_fence(now, broker)
+    require_current(now, broker)
 
     elect(now, new, broker, "waits")

@@ -56,6 +56,7 @@ def goes_on(now, after, broker):
     before, then = now.cache[broker], after.cache[broker]
     return any_of(
         all_of(before.task != then.task, now.belief[broker] == after.belief[broker]),
+        some(PARTITIONS, lambda p: before.leader[p] != then.leader[p]),
         all_of(before.told.topics, not_(then.told.topics)),
         all_of(before.told.partitions, not_(then.told.partitions)),
         all_of(before.told.deletions, not_(then.told.deletions)))

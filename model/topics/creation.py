@@ -60,7 +60,7 @@ def controller_sees_topic_gone(now, new, broker):
     require(has_partition(cache.known, 0),          "it knows the topic")
 
     new.cache[broker] = {
-        "task": "waits", "live": cache.live, "reached": cache.reached,
+        "task": "waits", "live": cache.live, "reached": cache.reached, "shutting": cache.shutting,
         "told": cache.told.but(topics=False, partitions=False)}
 
 

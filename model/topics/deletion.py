@@ -16,7 +16,7 @@ from model.language import (
 )
 from model.protocol.state import BROKERS
 from model.topics.creation import require_told
-from model.topics.elections import require_fence, require_task
+from model.topics.elections import require_current, require_fence, require_task
 from model.topics.replicas import (
     any_in,
     deletion_may_start,
@@ -85,6 +85,14 @@ def require_resumed(now, broker):
     require_task(now, broker, "resumes",            "it looks whether a deletion can go on")
 
 
+def is_retried(now, broker):
+    """It is about to try the deletions again that failed."""
+    cache = now.cache[broker]
+    return all_of(
+        cache.task == "resumes", not_(all_deleted(cache)),
+        not_(any_in(cache, "ReplicaDeletionStarted")), any_in(cache, "ReplicaDeletionIneligible"))
+
+
 @transition(broker=BROKERS)
 def deletion_is_retried(now, new, broker):
     """No deletion of a replica is under way and some failed: those go offline, to be tried again.
@@ -98,7 +106,7 @@ def deletion_is_retried(now, new, broker):
                                                     "no replica's deletion is under way")
     require(any_in(cache, "ReplicaDeletionIneligible"),
                                                     "a replica could not be deleted")
-    require_fence(now, broker)
+    require_current(now, broker)
 
     stop_replicas(now, new, broker, "resumes",
                   lambda p, b: is_ineligible(now, broker, p, b))
@@ -180,7 +188,7 @@ def is_to_be_deleted(now, broker, partition, replica):
 def controller_stops_replicas(now, new, broker):
     """The live replicas go offline: StopReplica, still without delete."""
     require_task(now, broker, "stops",              "the deletion has started")
-    require_fence(now, broker)
+    require_current(now, broker)
 
     stop_replicas(now, new, broker, "deletes", lambda p, b: is_to_be_deleted(now, broker, p, b))
 

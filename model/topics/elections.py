@@ -1,7 +1,7 @@
 """The partition state machine's way to Online: a first state is created, or a leader elected.
 
-Reading a state and the conditional write of it are one step: a conflict makes Kafka read again,
-so that only a pair that fits has an effect (`replication` has the two apart, and their conflict).
+Reading a state and the conditional write of it are one step, but where a leader's write comes
+between them: that is what `outdated` says, and the controller then reads again (`conflicts`).
 
 Source: kafka.controller.ZkPartitionStateMachine.doHandleStateChanges (2.4)
 """
@@ -28,8 +28,8 @@ from model.topics.tables import PARTITION_TABLE, moved
 from model.topics.zookeeper import has_partition, in_list, in_order
 
 WRITING = ("starts_replicas", "starts_partitions", "elects_new", "elects_for_failed",
-           "takes_offline", "elects_for_started", "resumes", "stops", "unregisters",
-           "removes_request")
+           "takes_offline", "elects_for_started", "moves_leaders", "stops_followers",
+           "resumes", "stops", "unregisters", "removes_request")
 """The tasks that write into ZooKeeper."""
 
 
@@ -46,6 +46,11 @@ def task(cache, condition, yes, no):
 def require_fence(now, broker):
     if version.zk_writes_fenced:
         require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
+
+
+def require_current(now, broker):
+    require_fence(now, broker)
+    require(not_(now.cache[broker].outdated),       "the version that it read is current")
 
 
 def state_writer(now, broker):
@@ -108,24 +113,30 @@ def waits_for_leader(now, broker, partition):
 def elect(now, new, broker, then, only_new=False):
     """New and offline partitions get a leader, where somebody may lead; the others stay as they
     are. The ISR is who lives of it; of a new one, who lives."""
+    def gets_leader(p):
+        if only_new:
+            return all_of(is_new(now, broker, p), can_be_led(now, broker, p))
+        return waits_for_leader(now, broker, p)
+
+    write_leaders(now, new, broker, then, gets_leader, lambda p: choice(now, broker, p),
+                  told=now.cache[broker].live)
+
+
+def write_leaders(now, new, broker, then, chosen, choice, told):
+    """The partitions p of `chosen(p)` get the leader and the ISR of `choice(p)`, and of their
+    replicas those of `told` a LeaderAndIsr."""
     cache = now.cache[broker]
     may_write, written = state_writer(now, broker)
 
     def gets_leader(p):
-        chosen = waits_for_leader(now, broker, p)
-        if only_new:
-            chosen = all_of(is_new(now, broker, p), can_be_led(now, broker, p))
-        return all_of(chosen, may_write(p))
+        return all_of(chosen(p), may_write(p))
 
     def leader(p):
-        return leader_of(cache.known[p], choice(now, broker, p))
+        return leader_of(cache.known[p], choice(p))
 
-    def state(p):
-        return when(gets_leader(p), written(
-            p, exists=True, leader=leader(p), isr=choice(now, broker, p).isr(leader(p))),
-            now.zk.state[p])
-
-    new.zk.state      = lam(PARTITIONS, state)
+    new.zk.state      = lam(PARTITIONS, lambda p: when(
+        gets_leader(p), written(p, exists=True, leader=leader(p), isr=choice(p).isr(leader(p))),
+        now.zk.state[p]))
     new.cache[broker] = cache.but(
         task=then,
         led=lam(PARTITIONS, lambda p: any_of(cache.led[p], gets_leader(p))),
@@ -133,8 +144,7 @@ def elect(now, new, broker, then, only_new=False):
         partition=lam(PARTITIONS, lambda p: moved(
             PARTITION_TABLE, cache.partition[p], "OnlinePartition", gets_leader(p))))
     send_orders(now, new, now.belief[broker],
-                to=lambda p, b: all_of(gets_leader(p), in_list(cache.known[p], b),
-                                       cache.live.has(b)),
+                to=lambda p, b: all_of(gets_leader(p), in_list(cache.known[p], b), told.has(b)),
                 leader=leader)
 
 

@@ -6,7 +6,7 @@ Source: KafkaController.onControllerFailover (2.4), ReplicaStateMachine.startup
 from model.language import all_of, lam, not_, require, some, transition, version, when
 from model.protocol.office import require_office
 from model.protocol.state import BROKERS
-from model.topics.elections import elect, require_fence, require_task, task
+from model.topics.elections import elect, require_current, require_task, task
 from model.topics.replicas import (
     is_ineligible,
     leaders_without,
@@ -84,7 +84,7 @@ def replica_state_machine_starts(now, new, broker):
     """
     cache = now.cache[broker]
     require_task(now, broker, "starts_replicas",    "it has read ZooKeeper")
-    require_fence(now, broker)
+    require_current(now, broker)
 
     def leader(p):
         return cache.leader[p]
@@ -112,8 +112,10 @@ def partition_state_machine_starts(now, new, broker):
     Kafka: PartitionStateMachine.startup, triggerOnlinePartitionStateChange; tryTopicDeletion
     """
     cache = now.cache[broker]
+    # redundant "the version that it read is current", because since 2.3 a state whose partition
+    # waits for a leader names none: no leader is in the way.
     require_task(now, broker, "starts_partitions",  "its replica state machine has started")
-    require_fence(now, broker)
+    require_current(now, broker)
 
     then = "waits"
     if version.deletion_resumed:                    # KAFKA-1681

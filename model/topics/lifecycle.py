@@ -3,6 +3,7 @@
 from model.language import (
     BLANK,
     all_of,
+    any_of,
     every,
     implies,
     lam,
@@ -15,9 +16,10 @@ from model.language import (
 )
 from model.protocol.office import leave_office
 from model.protocol.state import BROKERS
-from model.topics.elections import require_fence, require_task
+from model.protocol.strategies import Order, reassigned_partition
+from model.topics.elections import leader_of, require_fence, require_task
 from model.topics.state import CONTROLLERS, PARTITIONS, PLACES
-from model.topics.zookeeper import has_partition, in_list
+from model.topics.zookeeper import has_partition, in_list, in_order
 
 
 def drop_requests(now, new, broker):
@@ -67,7 +69,8 @@ def broker_reconnects(now, new, broker):
 def dead_replica_is_reassigned(now, new, broker, replica):
     """The controller moves a topic's replicas off a broker that is away, which is not told.
 
-    `reassignment` has its steps; here it is what becomes of it: the lists without the broker.
+    `reassignment` has its steps; here it is what becomes of it: the lists without the broker, and
+    where nobody of them leads, a leader by the strategy of reassignments.
     """
     cache = now.cache[broker]
     require_task(now, broker, "waits",              "it is not in the middle of another event")
@@ -75,10 +78,20 @@ def dead_replica_is_reassigned(now, new, broker, replica):
     require(not_(cache.live.has(replica)),          "the broker is dead, as far as it knows")
     require(some(PARTITIONS, lambda p: in_list(cache.known[p], replica)),
                                                     "it is in some replica list")
+
+    def target(p):
+        known = in_order(cache.known[p])
+        return Order(lambda b: all_of(known.has(b), b != replica), known.before)
+
+    def stays(p):
+        return some(BROKERS, lambda b: all_of(cache.leader[p] == b, target(p).has(b)))
+
+    def elected(p):
+        return reassigned_partition(target(p), now.zk.state[p].isr, cache.live)
+
     require(every(PARTITIONS, lambda p: implies(has_partition(cache.known, p), all_of(
-        cache.led[p], some(BROKERS, lambda b: all_of(
-            b != replica, in_list(cache.known[p], b), cache.leader[p] == b))))),
-                                                    "each partition is led by another")
+        cache.led[p], any_of(stays(p), elected(p).exists)))),
+                                                    "each partition is led by another, or can be")
     require_fence(now, broker)
 
     def shorter(lists, p, k):
@@ -88,8 +101,12 @@ def dead_replica_is_reassigned(now, new, broker, replica):
 
     new.zk.assignment = lam(PARTITIONS, lambda p: lam(PLACES, lambda k: shorter(
         now.zk.assignment, p, k)))
+    def leader(p, was):
+        return when(stays(p), was, leader_of(cache.known[p], elected(p)))
+
     new.zk.state = lam(PARTITIONS, lambda p: now.zk.state[p].but(
-        isr=now.zk.state[p].isr.without(replica)))
+        leader=leader(p, now.zk.state[p].leader), isr=now.zk.state[p].isr.without(replica)))
+    new.cache[broker].leader = lam(PARTITIONS, lambda p: leader(p, cache.leader[p]))
     new.cache[broker].known = lam(PARTITIONS, lambda p: lam(PLACES, lambda k: shorter(
         cache.known, p, k)))
     new.cache[broker].replica = lam(PARTITIONS, lambda p: lam(BROKERS, lambda b: when(

@@ -21,7 +21,8 @@ CREATION_STEPS = (
     "controller_makes_replicas", "controller_creates_states", "controller_enlists_replicas")
 CHANGE_STEPS = (
     "controller_sees_failure", "controller_elects_for_failed", "controller_takes_replicas_offline",
-    "controller_sees_start", "controller_elects_for_started")
+    "controller_sees_start", "controller_elects_for_started", "controller_moves_leaders",
+    "controller_stops_followers", "controller_write_conflicts")
 DELETION_STEPS = (
     "controller_queues_deletion", "controller_drops_request", "controller_sees_no_request",
     "deletion_is_retried", "deletion_starts", "deletion_waits", "controller_stops_replicas",
@@ -38,6 +39,7 @@ FAIR = (*OFFICE_STEPS, *FAILOVER_STEPS, *CREATION_STEPS, *CHANGE_STEPS, *DELETIO
 def all_are_well(now):
     return all_of(
         every(BROKERS, lambda b: all_of(now.up.has(b), now.zk.registered.has(b))),
+        every(BROKERS, lambda b: now.cache[b].shutting.is_empty()),     # who asks to go, goes
         not_(now.disk_failed))
 
 

@@ -91,6 +91,12 @@ def named(now, p, goes):
     return when(some(BROKERS, lambda b: all_of(leader == b, goes(p, b))), None, leader)
 
 
+def is_touched(now, p, goes):
+    """The partition's state names a replica that goes as a member of the ISR."""
+    state = now.zk.state[p]
+    return all_of(state.exists, some(BROKERS, lambda b: all_of(state.isr.has(b), goes(p, b))))
+
+
 def states_without(now, broker, goes):
     """The partitions' states after the replicas that go are taken out of the ISR.
 
@@ -100,13 +106,12 @@ def states_without(now, broker, goes):
 
     def state(p):
         was = now.zk.state[p]
-        touched = some(BROKERS, lambda b: all_of(was.isr.has(b), goes(p, b)))
         all_go  = every(BROKERS, lambda b: implies(was.isr.has(b), goes(p, b)))
         no_leader = not_(some(BROKERS, lambda b: was.leader == b))
         isr = was.isr.such_that(lambda b: when(
             all_go, any_of(no_leader, was.leader == b), not_(goes(p, b))))
         return when(
-            all_of(touched, was.exists, may_write(p)),
+            all_of(is_touched(now, p, goes), may_write(p)),
             written(p, leader=named(now, p, goes), isr=isr), was)
 
     return lam(PARTITIONS, state)

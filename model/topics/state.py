@@ -24,6 +24,7 @@ TASKS = Names("task", (
     "starts_replicas", "starts_partitions",                             # failover
     "makes_partitions", "makes_replicas", "elects_new", "enlists",      # creation
     "elects_for_failed", "takes_offline", "elects_for_started",         # a broker fails, or starts
+    "moves_leaders", "stops_followers",                                 # a broker asks to go
     "resumes", "stops", "deletes",                                      # deletion
     "unregisters", "removes_request"))
 
@@ -50,7 +51,10 @@ STATE = Record(
         told=Record(topics=BOOL, partitions=BOOL, deletions=BOOL),  # watches that fired
         live=SetOf(BROKERS),                    # the brokers that it knows of,
         reached=SetOf(BROKERS),                 # and those of them that it has a connection to
-        gone=BROKERS.or_none,                   # the broker whose failure it is handling
+        shutting=SetOf(BROKERS),                # those that asked to go: not counted as live
+        gone=BROKERS.or_none,                   # the broker that failed, or asks to go, at present
+        followed=per(PARTITIONS, BOOL),         # by the broker that asks to go
+        outdated=BOOL,                          # a state that it is to write changed since its read
         known=REPLICA_LISTS,                    # the replica lists that it has read
         led=per(PARTITIONS, BOOL),              # has the partition a state, as far as it knows?
         leader=per(PARTITIONS, BROKERS.or_none),
@@ -66,7 +70,9 @@ STATE = Record(
     replica=per(BROKERS, per(PARTITIONS, Record(role=ROLES, directory=DIRECTORIES))),
     # Faults so far, counted only where a bound limits them
     spent=Record(crashes=budget("crashes"), expiries=budget("expiries"), losses=budget("losses"),
-                 moves=budget("moves"), failures=budget("failures")),
+                 moves=budget("moves"), failures=budget("failures"),
+                 conflicts=budget("conflicts"), elections=budget("elections"),
+                 shutdowns=budget("shutdowns")),
     deleted_once=ghost(BOOL),                   # a topic of this name was deleted
     risen=ghost(BOOL),                          # a broker was made leader over a stale directory
     left_behind=ghost(BOOL),                    # a replica was moved off a broker that was away

@@ -44,6 +44,33 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
     "zookeeper_is_known": (
         {"plain": True, "depth": 13, "without": ("additions_undone",), "bounds": TWO_PARTITIONS},
     ),
+    "clean_election": (
+        {
+            "plain": True,
+            "depth": 12,
+            "without": ("preferred_needs_isr",),
+            "bounds": {**NO_CRASH, "controllers": 1, "elections": 1},
+        },
+    ),
+    "states_are_written_as_read": (
+        {
+            "plain": True,
+            "depth": 18,
+            "dropped": (("controller_stops_replicas", "the version that it read is current"),),
+            "bounds": {**NO_CRASH, "controllers": 1, "conflicts": 1},
+        },
+    ),
+    "who_goes_is_not_elected": (
+        {
+            "plain": True,
+            "depth": 15,
+            "dropped": (("controller_sees_start", "it is dead, as far as the controller knows"),),
+            "bounds": {**ONE_CONTROLLER, "shutdowns": 1, "elections": 1},
+        },
+    ),
+    "leader_and_controller_are_to_write": (
+        {"plain": True, "depth": None, "bounds": ONE_CONTROLLER},
+    ),
     "lists_are_sound": (
         {
             "plain": True,

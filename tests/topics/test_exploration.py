@@ -57,8 +57,9 @@ def test_with_symmetry_brokers_are_told_apart_by_what_they_do_only():
 def test_every_transition_is_taken_within_these_bounds_or_a_few_small_ones(default):
     taken = {name for name, times in default.fired.items() if times}
     small = {"controllers": 1, "crashes": 0, "expiries": 0}
-    for bounds in (SMALL, {**small, "failures": 1}, {**small, "controllers": 2, "expiries": 1,
-                                                     "losses": 1}):  # fmt: skip
+    for bounds in (SMALL, {**small, "failures": 1}, {**small, "shutdowns": 1, "elections": 1},
+                   {**small, "expiries": 1, "conflicts": 1},
+                   {**small, "controllers": 2, "expiries": 1, "losses": 1}):  # fmt: skip
         found = explore(
             SYSTEM.recorded(), SYSTEM.limits(bounds), ["no_resurrection"], 20_000, symmetry=True
         )

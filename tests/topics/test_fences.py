@@ -27,8 +27,11 @@ STEPS = {
 }
 """Transition -> bounds, and steps of the shortest run on which a deposed controller writes."""
 
-BY_A_STORY = {"controller_undoes_addition", "deletion_is_retried"}
-"""Their fences are shown by stories of what is refused: `deposed_*`."""
+BY_A_STORY = {
+    "controller_undoes_addition", "deletion_is_retried", "controller_write_conflicts",
+    "controller_elects_preferred", "controller_moves_leaders", "controller_stops_followers",
+}  # fmt: skip
+"""Their fences are shown by stories of what is refused: `deposed_*`, and others."""
 
 
 def test_every_write_that_is_fenced_is_looked_at():

@@ -1,0 +1,77 @@
+"""A leader's write of the ISR comes between a controller's read of a state and its write.
+
+The controller's write names the zkVersion that it read, and fails; it reads again, and does what
+that says. A creation names none, and two controllers cannot both pass the fence: it is the leader
+that is in the way.
+
+Source: ZkPartitionStateMachine.doElectLeaderForPartitions, ZkReplicaStateMachine
+.doRemoveReplicasFromIsr (2.4): BADVERSION, retried
+"""
+
+from model.language import all_of, any_of, require, transition, version
+from model.protocol.office import require_office
+from model.protocol.state import BROKERS
+from model.topics.broker import require_returner
+from model.topics.changes import is_of_failed
+from model.topics.deletion import is_retried, is_to_be_deleted
+from model.topics.elections import require_fence, waits_for_leader
+from model.topics.failover import is_found_dead
+from model.topics.leaders import is_followed, is_led, successor
+from model.topics.replicas import is_ineligible, is_touched, out_of_office
+from model.topics.state import PARTITIONS
+
+
+def is_to_elect(now, broker, partition):
+    return all_of(waits_for_leader(now, broker, partition), any_of(
+        *(now.cache[broker].task == task for task in (
+            "starts_partitions", "elects_for_failed", "elects_for_started"))))
+
+
+def is_to_remove(now, broker, partition):
+    """The controller is about to take a replica out of the partition's ISR."""
+    cache = now.cache[broker]
+
+    def touches(chosen):
+        return is_touched(now, partition, out_of_office(
+            now, broker, lambda p, b: chosen(now, broker, p, b)))
+
+    removals = [
+        all_of(cache.task == "takes_offline",   touches(is_of_failed)),
+        all_of(cache.task == "stops_followers", touches(is_followed)),
+        all_of(cache.task == "stops",           touches(is_to_be_deleted)),
+        all_of(is_retried(now, broker),         touches(is_ineligible))]
+    if version.dead_replicas_taken_offline:
+        removals.append(all_of(cache.task == "starts_replicas", touches(is_found_dead)))
+    return any_of(*removals)
+
+
+def is_to_write(now, broker, partition):
+    """The controller is about to write the partition's state over another."""
+    moves = all_of(now.cache[broker].task == "moves_leaders", is_led(now, broker, partition),
+                   successor(now, broker, partition).exists)
+    return any_of(is_to_elect(now, broker, partition), moves, is_to_remove(now, broker, partition))
+
+
+@transition(leader=BROKERS, replica=BROKERS, partition=PARTITIONS, broker=BROKERS)
+def leader_expands_isr_first(now, new, leader, replica, partition, broker):
+    """A leader takes a follower into the ISR when a controller has read the partition's state to
+    write the next one.
+
+    Story: specs/stories/leader_writes_before_the_controller.story
+    """
+    require_returner(now, leader, replica, partition)
+    require(is_to_write(now, broker, partition),    "the controller has read the state to write it")
+
+    new.zk.state[partition].isr = now.zk.state[partition].isr.including(replica)
+    new.cache[broker].outdated  = True
+    new.spent.conflicts         = now.spent.conflicts + 1
+
+
+@transition(broker=BROKERS)
+def controller_write_conflicts(now, new, broker):
+    """BADVERSION: it reads once more, and elects and removes by what it finds now."""
+    require_office(now, broker)
+    require(now.cache[broker].outdated,             "the version that it read is out of date")
+    require_fence(now, broker)
+
+    new.cache[broker].outdated = False

@@ -1,0 +1,128 @@
+"""Leaders are moved though they live: to the preferred replica, and off a broker that asks to go.
+
+Source: KafkaController.onPreferredReplicaElection, doControlledShutdown (2.3)
+"""
+
+from model.language import all_of, is_none, lam, not_, require, some, transition, version
+from model.protocol.state import BROKERS
+from model.protocol.strategies import controlled_shutdown, preferred_replica
+from model.topics.elections import require_current, require_fence, require_task, write_leaders
+from model.topics.replicas import (
+    is_assigned,
+    is_live_replica,
+    leaders_without,
+    moved_to,
+    named,
+    out_of_office,
+    states_without,
+)
+from model.topics.requests import send_orders, send_stops
+from model.topics.state import PARTITIONS
+from model.topics.zookeeper import in_order
+
+
+@transition(broker=BROKERS, partition=PARTITIONS)
+def controller_elects_preferred(now, new, broker, partition):
+    """The head of a partition's list leads again, as an administrator or the imbalance wants it.
+
+    What stands about it in /admin/preferred_replica_election is told in `cluster`. A broker that
+    asked to go is told nothing here after its StopReplica: of a connection's requests the last but
+    one is a LeaderAndIsr (`state.py`).
+    Story: specs/stories/leaders_are_moved.story
+    """
+    cache = now.cache[broker]
+    choice = preferred_replica(
+        in_order(cache.known[partition]), now.zk.state[partition].isr, cache.live,
+        version.preferred_needs_isr)
+    require_task(now, broker, "waits",              "it is not in the middle of another event")
+    require(not_(cache.queued),                     "the topic is not queued for deletion")
+    require(choice.exists,                          "the head of the list lives, and is in the ISR")
+    require_fence(now, broker)
+
+    write_leaders(now, new, broker, "waits", lambda p: p == partition, lambda p: choice,
+                  told=cache.live)
+    new.spent.elections = now.spent.elections + 1
+
+
+def has_others(now, broker, partition):
+    """The partition has a state and more replicas than one: a broker that goes leaves some."""
+    cache = now.cache[broker]
+    return all_of(
+        cache.led[partition], not_(cache.queued), not_(is_none(cache.known[partition][1])))
+
+
+@transition(broker=BROKERS, subject=BROKERS)
+def controller_begins_shutdown(now, new, broker, subject):
+    """A broker asks to go: from now on it counts as none that lives, and leads nothing new.
+
+    A topic of one replica is left alone, and so is one that is queued for deletion (2.1).
+    Story: specs/stories/leaders_are_moved.story
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "waits",              "it is not in the middle of another event")
+    require(cache.live.has(subject),                "the broker lives, as far as it knows")
+    require(now.up.has(subject),                    "the broker runs")
+    require(now.zk.registered.has(subject),         "the broker is registered")
+
+    new.cache[broker] = cache.but(
+        task="moves_leaders", gone=subject,
+        live=cache.live.without(subject), shutting=cache.shutting.including(subject),
+        followed=lam(PARTITIONS, lambda p: all_of(
+            has_others(now, broker, p), is_assigned(now, broker, p, subject),
+            not_(cache.leader[p] == subject))))
+    new.spent.shutdowns = now.spent.shutdowns + 1
+
+
+def is_led(now, broker, partition):
+    """By the broker that goes."""
+    cache = now.cache[broker]
+    return all_of(has_others(now, broker, partition), some(BROKERS, lambda b: all_of(
+        cache.gone == b, cache.leader[partition] == b)))
+
+
+def successor(now, broker, partition):
+    cache = now.cache[broker]
+    return controlled_shutdown(
+        in_order(cache.known[partition]), now.zk.state[partition].isr,
+        cache.live.joined(cache.shutting), cache.shutting)
+
+
+@transition(broker=BROKERS)
+def controller_moves_leaders(now, new, broker):
+    """What the broker leads goes to the first of the ISR that stays, and the broker out of it.
+    Where nobody stays it goes on leading.
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "moves_leaders",      "a broker asked to go")
+    require_current(now, broker)
+
+    write_leaders(now, new, broker, "stops_followers",
+                  lambda p: all_of(is_led(now, broker, p), successor(now, broker, p).exists),
+                  lambda p: successor(now, broker, p),
+                  told=cache.live.joined(cache.shutting.such_that(lambda b: cache.gone == b)))
+
+
+def is_followed(now, broker, partition, replica):
+    """The replica follows, on the broker that goes."""
+    cache = now.cache[broker]
+    return all_of(cache.followed[partition], cache.gone == replica)
+
+
+@transition(broker=BROKERS)
+def controller_stops_followers(now, new, broker):
+    """What the broker follows it is told to stop, and is taken out of the ISR; the others are told.
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "stops_followers",    "what the broker led is moved")
+    require_current(now, broker)
+
+    gone = out_of_office(now, broker, lambda p, b: is_followed(now, broker, p, b))
+    new.zk.state      = states_without(now, broker, gone)
+    new.cache[broker] = cache.but(
+        task="waits", gone=None, followed=lam(PARTITIONS, lambda p: False),
+        replica=moved_to(now, broker, "OfflineReplica", gone),
+        leader=leaders_without(now, broker, gone))
+    send_orders(now, new, now.belief[broker],
+                to=lambda p, b: all_of(cache.followed[p], is_live_replica(now, broker, p, b)),
+                leader=lambda p: named(now, p, gone))
+    send_stops(now, new, now.belief[broker], to=gone, kind="stop")
