@@ -57,6 +57,10 @@ class RealFile:
         """``sendfile``: the region goes from the page cache to the socket, uncopied."""
         return os.sendfile(socket, self.descriptor, position, length)
 
+    def again(self) -> RealFile:
+        """A descriptor of its own (``dup``), so that no other file can take its number."""
+        return RealFile(self.path, os.dup(self.descriptor))
+
     def moved_to(self, path: str) -> None:
         """The path changed; the descriptor is as good as before."""
         self.path = path

@@ -74,6 +74,11 @@ class MemoryFile:
         self._alive()
         return os.write(socket, self.node.read(position, length))
 
+    def again(self) -> MemoryFile:
+        """The same file, to be closed by itself."""
+        self._alive()
+        return MemoryFile(self.disk, self.path, self.node)
+
     def moved_to(self, path: str) -> None:
         """The path changed; the file is the same."""
         self.path = path

@@ -36,6 +36,9 @@ class File(Protocol):
     def send(self, socket: int, position: int, length: int) -> int:
         """Send a region to the socket of that descriptor, unparsed; bytes that were taken."""
 
+    def again(self) -> File:
+        """The same file once more, to be closed by itself: for whoever sends while it may go."""
+
     def moved_to(self, path: str) -> None:
         """The file, or a directory above it, was renamed: this is its path now."""
 

@@ -33,6 +33,14 @@ class Region:
             sent += taken
         return sent
 
+    def held(self) -> Region:
+        """The same bytes by a handle of their own: the log may roll, go or move meanwhile."""
+        return Region(self.file.again(), self.position, self.length)
+
+    def release(self) -> None:
+        """Let go of a handle that was ``held``."""
+        self.file.close()
+
     def records(self, from_offset: int = 0) -> Iterator[StoredRecord]:
         """The records of all whole batches, from an offset on: what a consumer makes of them.
 

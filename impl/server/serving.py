@@ -1,7 +1,7 @@
 """What a broker answers to producers, consumers and followers (fact sheet g.6, g.7, h.2).
 
-A request that has to wait, waits in its own thread on the replica manager's condition: delayed
-produce and fetch without a purgatory.
+Records are handed out as regions of files, unparsed. A request that has to wait, waits in its own
+thread on the replica manager's condition: delayed produce and fetch without a purgatory.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 from impl.log import InvalidBatch, StorageError
 from impl.log.errors import CorruptRecord, OffsetOutOfRange
 from impl.log.log import EARLIEST, LATEST
+from impl.log.region import Region
 from impl.releases import Release
 from impl.replication import answers
 from impl.replication.truncation import OffsetOutOfRange as NotInLog
@@ -36,12 +37,17 @@ class Read:
     error: str = NONE
     hw: int = -1
     log_start: int = -1
-    data: bytes = b""
+    region: Region | None = None
     diverging: tuple[int, int] | None = None
 
+    @property
+    def size(self) -> int:
+        """Bytes that were found."""
+        return 0 if self.region is None else self.region.length
+
     def fields(self) -> list[Any]:
-        """As it is sent."""
-        size, end = len(self.data), None if self.diverging is None else list(self.diverging)
+        """As it is sent, the records aside."""
+        size, end = self.size, None if self.diverging is None else list(self.diverging)
         return [*self.partition, self.error, self.hw, self.log_start, size, end]
 
 
@@ -127,26 +133,24 @@ class Serving:
                     break  # KIP-392: a follower hears of a high watermark at once
             if replica != CONSUMER:
                 quota = self.manager.quotas.leader
-                quota.record(
-                    sum(len(one.data) for one in reads if quota.is_throttled(one.partition))
-                )
+                quota.record(sum(one.size for one in reads if quota.is_throttled(one.partition)))
             return Message(
                 {"error": NONE, "partitions": [read.fields() for read in reads]},
-                b"".join(read.data for read in reads),
+                regions=tuple(one.region.held() for one in reads if one.region and one.size),
             )
 
     @staticmethod
     def _too_little(reads: list[Read], minimum: int) -> bool:
         troubled = any(read.error != NONE or read.diverging is not None for read in reads)
-        return not troubled and sum(len(read.data) for read in reads) < minimum
+        return not troubled and sum(read.size for read in reads) < minimum
 
     def _read_all(self, head: Mapping[str, Any], replica: int) -> list[Read]:
         reads: list[Read] = []
         left = int(head["max_bytes"])
         for topic, number, epoch, offset, last_epoch in head["partitions"]:
             read = self._read(TopicPartition(topic, number), replica, epoch, offset, last_epoch,
-                              left, first=not any(one.data for one in reads))  # fmt: skip
-            left = max(0, left - len(read.data))
+                              left, first=not any(one.size for one in reads))  # fmt: skip
+            left = max(0, left - read.size)
             reads.append(read)
         return reads
 
@@ -170,7 +174,7 @@ class Serving:
                         found.diverging = (end.epoch, end.end)
                         return found
                 up_to = hosted.hw if replica == CONSUMER else None
-                found.data = log.read(offset, max_bytes, up_to, first).region.read()
+                found.region = log.read(offset, max_bytes, up_to, first).region
         except (OffsetOutOfRange, NotInLog):
             return Read(partition, "OFFSET_OUT_OF_RANGE", hosted.hw, hosted.log_start)
         except (StorageError, KeyError):

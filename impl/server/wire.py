@@ -16,6 +16,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from impl.log.region import Region
+
 LARGEST = 100 << 20
 """``socket.request.max.bytes``: a frame beyond it ends the connection."""
 
@@ -24,10 +26,14 @@ Address = tuple[str, int]
 
 
 class Message(NamedTuple):
-    """A header and what comes behind it."""
+    """A header and what comes behind it: bytes, or regions of files, which are never looked at.
+
+    Regions are ``held``: they are let go of once they were sent.
+    """
 
     head: dict[str, Any]
     body: bytes = b""
+    regions: tuple[Region, ...] = ()
 
 
 class Disconnected(OSError):
@@ -35,9 +41,17 @@ class Disconnected(OSError):
 
 
 def send(connection: socket.socket, message: Message) -> None:
-    """Send one frame whole."""
-    head = json.dumps(message.head, separators=(",", ":")).encode()
-    connection.sendall(_LENGTHS.pack(len(head), len(message.body)) + head + message.body)
+    """Send one frame whole; the connection is of no use after an OSError."""
+    try:
+        head = json.dumps(message.head, separators=(",", ":")).encode()
+        size = len(message.body) + sum(region.length for region in message.regions)
+        connection.sendall(_LENGTHS.pack(len(head), size) + head + message.body)
+        for region in message.regions:
+            if region.send_to(connection.fileno()) < region.length:
+                raise OSError(f"{region.file.path} was cut while it was sent")
+    finally:
+        for region in message.regions:
+            region.release()
 
 
 def receive(connection: socket.socket) -> Message | None:

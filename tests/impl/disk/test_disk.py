@@ -140,6 +140,20 @@ def test_a_region_is_sent_to_a_descriptor(disk):
     file.close()
 
 
+def test_a_file_that_was_taken_once_more_outlives_the_first_one(disk):
+    files, folder = disk
+    files.make_directory(folder)
+    file = files.open(f"{folder}/x", create=True)
+    file.write(0, b"0123456789")
+
+    other = file.again()
+    file.close()
+    files.remove(f"{folder}/x")
+
+    assert other.read(2, 3) == b"234"
+    other.close()
+
+
 def test_a_file_where_a_directory_should_be_is_refused(disk):
     files, folder = disk
     files.make_directory(folder)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import socket
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +15,11 @@ from impl.controller.requests import (
     StopReplica,
     UpdateMetadata,
 )
+from impl.disk import RealDisk
+from impl.log.region import Region
 from impl.server.clients import murmur2
 from impl.server.codec import decode_request, encode_request
-from impl.server.wire import Connection, Disconnected, Listener, Message, receive
+from impl.server.wire import Connection, Disconnected, Listener, Message, receive, send
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 ONE = TopicPartition("a-b", 3)
@@ -119,3 +123,39 @@ def test_what_is_no_frame_ends_the_connection(data: bytes):
 
     with ours, pytest.raises(Disconnected):
         receive(ours)
+
+
+def test_regions_of_a_file_follow_the_header_and_the_file_may_go_meanwhile(tmp_path: Path):
+    disk = RealDisk()
+    file = disk.open(str(tmp_path / "f"), create=True)
+    file.write(0, b"0123456789" * 100_000)
+    held = [Region(file, 5, 10).held(), Region(file, 10, 900_000).held()]
+    file.close()
+    disk.remove(str(tmp_path / "f"))
+    ours, theirs = socket.socketpair()
+    sending = threading.Thread(target=send, args=(ours, Message({"n": 1}, b"", tuple(held))))
+
+    sending.start()
+    with theirs:
+        found = receive(theirs)
+    sending.join(5)
+    ours.close()
+
+    assert found is not None
+    assert found.head == {"n": 1}
+    assert found.body == b"5678901234" + b"0123456789" * 90_000
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        held[0].read()  # it was let go of
+
+
+def test_a_file_that_is_cut_while_it_is_sent_breaks_the_connection(tmp_path: Path):
+    file = RealDisk().open(str(tmp_path / "f"), create=True)
+    file.write(0, b"0123456789")
+    held = Region(file, 0, 10).held()
+    file.truncate(4)
+    ours, theirs = socket.socketpair()
+
+    with ours, theirs, pytest.raises(OSError, match="f was cut while it was sent"):
+        send(ours, Message({}, b"", (held,)))
+
+    file.close()
