@@ -7,8 +7,7 @@ the model allows can be driven in the implementation, after silent steps where n
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +19,7 @@ from conformance.mapping import (
     model_arguments,
 )
 from conformance.partner import Key, Partner
-from impl import PROFILES, Step
-from impl.world.faults import weight
+from impl import Step
 
 BOUNDS = {
     "brokers": 3, "log": 4, "records": 6, "epoch": 6, "controllers": 4, "versions": 14,
@@ -42,6 +40,10 @@ class Mismatch(AssertionError):
         self.key = key
 
 
+Watcher = Callable[[Any, SystemMap, Callable[[], None]], list[str]]
+"""(world, map, act) -> acts, and says what is wrong with it."""
+
+
 @dataclass
 class Progress:
     """What a lock-step run saw."""
@@ -53,7 +55,8 @@ class Progress:
 
 
 class Lockstep:
-    """One run of both sides."""
+    """One run of both sides. A `watcher` looks at every step of the implementation while it acts,
+    and tells in sentences what it finds wrong."""
 
     def __init__(
         self,
@@ -61,12 +64,15 @@ class Lockstep:
         world: Any = None,
         about: SystemMap = MAP,
         version: str | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
+        self.watcher = watcher
         self.bounds = dict(bounds or BOUNDS)
         self.about = about
         self.partner = Partner.of(self.bounds, about, version)
         self.world: Any = world or about.world(self.bounds, version)
         self.state: Any = self.partner.code.initial
+        self._candidates: dict[Step, list[Key]] = {}
         self.history: list[Step] = []
         self.last: Key | None = None
         self.progress = Progress()
@@ -83,10 +89,16 @@ class Lockstep:
 
     def candidates(self, step: Step) -> list[Key]:
         """The model's transitions that a step of the implementation may be."""
+        known = self._candidates.get(step)
+        if known is not None:
+            return known
         row = self.about.rows[step.name]
         arguments = dict(zip(row.parameters, step.args, strict=True))
         renamed = model_arguments(row, arguments, self._leader_of)
-        return [self.partner.key(name, renamed) for name in row.transitions]
+        keys = [self.partner.key(name, renamed) for name in row.transitions]
+        if row.leader_of is None:
+            self._candidates[step] = keys  # the arguments alone decide
+        return keys
 
     def _offered(self) -> list[Step]:
         rows = self.about.rows
@@ -98,9 +110,9 @@ class Lockstep:
         found = []
         for step in self._offered():
             keys = self.candidates(step)
-            inside = any(key in enabled for key in keys)
-            beyond = any(self.partner.possible_beyond_bounds(key, self.state) for key in keys)
-            if inside or not beyond:
+            if any(key in enabled for key in keys) or not any(
+                self.partner.possible_beyond_bounds(key, self.state) for key in keys
+            ):
                 found.append(step)
         return found
 
@@ -120,7 +132,16 @@ class Lockstep:
                 f"{reasons}\n{self._story()}",
                 [*self.history, step],
             )
-        self.world.do(step)
+        if self.watcher is None:
+            self.world.do(step)
+        else:
+            wrong = self.watcher(self.world, self.about, lambda: self.world.do(step))
+            if wrong:
+                raise Mismatch(
+                    f"{self._shown(step)} does what the model knows nothing of: "
+                    f"{'; '.join(wrong)}\n{self._story()}",
+                    [*self.history, step],
+                )
         self.history.append(step)
         self.progress.steps += 1
         self.last = self._outcome(possible, enabled, row.silent is not None)
@@ -308,33 +329,3 @@ def shown(step: Step, about: SystemMap = MAP) -> str:
     """A step of the implementation with the names of its arguments."""
     pairs = zip(about.rows[step.name].parameters, step.args, strict=True)
     return f"{step.name}({', '.join(f'{name}={value}' for name, value in pairs)})"
-
-
-def walk(
-    seed: int,
-    steps: int,
-    bounds: Mapping[str, int] | None = None,
-    enabledness_every: int = 10,
-    faults: str = "everything",
-) -> Progress:
-    """A seeded walk of the implementation with the model beside it.
-
-    The simulator's weights keep it lively. Every `enabledness_every` steps the two sets of possible
-    steps are compared in full (0: never). Raises Mismatch with the diagnosis. The same seed gives
-    the same walk on any machine.
-    """
-    chooser = random.Random(seed)
-    profile = PROFILES[faults]
-    pair = Lockstep(bounds)
-    for number in range(steps):
-        if enabledness_every and number % enabledness_every == 0:
-            pair.compare_enabledness()
-        choices = pair.choices()
-        if not choices:
-            break
-        shares = [weight(pair.world, choice, profile) for choice in choices]
-        if not any(shares):
-            break
-        step = chooser.choices(choices, shares)[0]
-        pair.take(step)
-    return pair.progress

@@ -37,7 +37,10 @@ class Partner:
         self.grounded = Grounded(self.recorded, bounds, [])
         self.code = PythonCode(self.grounded)
         self.reading = Reading(self.grounded)
-        self.instances: dict[Key, Instance] = {_key(one): one for one in self.grounded.instances}
+        self._keys = [_key(one) for one in self.grounded.instances]
+        self.instances: dict[Key, Instance] = dict(
+            zip(self._keys, self.grounded.instances, strict=True)
+        )
         self.parameters = {
             step.transition.name: tuple(step.parameters) for step in self.recorded.steps
         }
@@ -48,6 +51,12 @@ class Partner:
         self._unobserved = [
             cell.number for cell in self.grounded.cells if cell.field.name in about.unobserved
         ]
+        # As states store them: a code less the least of its cell.
+        self._low = self.code.low
+        self._stored_blank = [
+            blank - low for blank, low in zip(self._blank, self._low, strict=True)
+        ]
+        self._packed: type = type(self.code.initial)
         self._last: tuple[Any, dict[Key, Any]] | None = None
         self._fired = [0] * len(self.grounded.instances)
         self._refused = bytearray(len(self.grounded.reasons))
@@ -70,10 +79,8 @@ class Partner:
         if self._last is not None and self._last[0] == state:
             return self._last[1]
         found = self.code.successors(state, self._fired, self._refused, {})
-        keys: dict[Key, Any] = {}
-        for number, after in found:
-            one = self.grounded.instances[number]
-            keys[_key(one)] = after
+        names = self._keys
+        keys: dict[Key, Any] = {names[number]: after for number, after in found}
         self._last = state, keys
         return keys
 
@@ -90,6 +97,8 @@ class Partner:
 
     def differences(self, state: Any, facts: Facts) -> list[str]:
         """The leaves in which a model state and the implementation's facts differ, in words."""
+        if self._same(state, facts):
+            return []
         codes = self.code.decode(state)
         theirs = list(self._blank)
         beyond: list[str] = []
@@ -109,6 +118,20 @@ class Partner:
             f"the implementation {text(other, is_set=self.reading.is_set(path))}"
             for path, (mine, other) in changes.items()
         ]
+
+    def _same(self, state: Any, facts: Facts) -> bool:
+        theirs, numbers, low = self._stored_blank.copy(), self._number, self._low
+        for place, value in facts.items():
+            number = numbers.get(place)
+            if number is None:
+                return False
+            theirs[number] = value - low[number]
+        for number in self._unobserved:
+            theirs[number] = state[number]
+        try:
+            return bool(self._packed(theirs) == state)
+        except ValueError:
+            return False  # no state stores such a value
 
     def why_not(self, key: Key, state: Any) -> str:
         """The first reason that refuses a transition, or that a bound does."""

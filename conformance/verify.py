@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conformance.lockstep import BOUNDS, Mismatch, walk
+from conformance.lockstep import BOUNDS, Mismatch
 from conformance.replay import judge
+from conformance.walks import walk
 from impl import simulate
 from impl.world.sample_logs import write_pair
 from model.systems import system

@@ -184,6 +184,11 @@ def _seeds(seed: int | None, seeds: str | None) -> range:
         return range(first, first + 1)
     if seed is not None:
         raise WrongUse("--seed is one run and --seeds A..B are many; write one of them")
+    return seed_range(seeds)
+
+
+def seed_range(seeds: str) -> range:
+    """The seeds of A..B, both included; anything else is wrong use."""
     found = re.fullmatch(r"([0-9]{1,18})\.\.([0-9]{1,18})", seeds)
     if found is None:
         raise WrongUse(f"--seeds {seeds}: write A..B, two whole numbers, such as --seeds 1..20")

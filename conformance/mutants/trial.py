@@ -13,10 +13,11 @@ from types import CodeType, FrameType
 from typing import Any
 
 from conformance.edges import EdgeReport, walk_edges
-from conformance.lockstep import BOUNDS, Lockstep, Mismatch, walk
+from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mutants.mutate import MODULES, Mutant, function_named, mutants_of
 from conformance.mutants.planted import PLANTED, Planted
 from conformance.tours import tour, tours
+from conformance.walks import walk
 
 SMALL = {
     "brokers": 2, "log": 1, "records": 1, "epoch": 2, "controllers": 1, "versions": 2,

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from conformance.diagnosis import diagnose, explained
-from conformance.lockstep import Lockstep, Mismatch, walk
+from conformance.lockstep import Lockstep, Mismatch
 from conformance.mutants import first_mismatch
+from conformance.walks import walk
 from impl import KINDS, Step
 from impl.broker import Partition, ReplicaFetcher
 from specs.story import play, read_story

@@ -7,9 +7,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from conformance.lockstep import BOUNDS, Lockstep, Mismatch, walk
+from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mapping import AS_RELEASED, ROWS, STEPS_OF, UNOBSERVED
 from conformance.partner import Partner
+from conformance.walks import walk
 from impl import KINDS, Step, World
 from impl.broker import Partition, ReplicaFetcher, ReplicaManager
 from model.systems import system

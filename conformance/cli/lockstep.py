@@ -1,0 +1,171 @@
+"""`insync lockstep`: the implementation walks, and the model must follow, under every fault."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+
+from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.simulate import seed_range
+from conformance.cli.tables import show_table
+from impl import PROFILES
+from impl.world.faults import SWARM, profile_named
+from specs.verdict import Verdict
+
+STEPS = 300
+SEEDS = "0..9"
+
+
+@dataclass
+class Campaign:
+    """The walks under one profile of faults."""
+
+    faults: str
+    runs: int = 0
+    steps: int = 0
+    silent: int = 0
+    writes: int = 0
+    requests: int = 0
+    seconds: float = 0.0
+    fired: Counter[str] = field(default_factory=Counter)
+    mismatch: str | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Broken by a mismatch; walks without a step checked nothing."""
+        if self.mismatch is not None:
+            return Verdict.BROKEN
+        return Verdict.HOLDS if self.steps else Verdict.NOT_CHECKED
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            **{name: value for name, value in vars(self).items() if name != "fired"},
+            "seconds": round(self.seconds, 3),
+            "fired": dict(sorted(self.fired.items())),
+            "verdict": self.verdict.value,
+        }
+
+
+@click.command()
+@click.option("--seeds", metavar="A..B", default=SEEDS, show_default=True, help="One walk a seed.")
+@click.option(
+    "--steps",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=STEPS,
+    show_default=True,
+    help="Steps of each walk.",
+)
+@click.option(
+    "--faults",
+    metavar="PROFILE",
+    multiple=True,
+    help=f"What goes wrong: {', '.join(PROFILES)}, {SWARM}; default: each of them in turn.",
+)
+@click.option(
+    "--every",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="Compare what is possible on both sides every N steps (0: never).",
+)
+@click.option("--without-effects", is_flag=True, help="Compare states only: twice as fast.")
+@json_option
+def lockstep(
+    seeds: str,
+    steps: int,
+    faults: tuple[str, ...],
+    every: int,
+    without_effects: bool,
+    json_target: str | None,
+) -> None:
+    """Hold the implementation to the model, step by step, under every profile of faults.
+
+    After each step the two states are compared leaf by leaf, and what the step wrote into ZooKeeper
+    and sent is compared with what it changed. A mismatch is told with its diagnosis. The same seeds
+    give the same walks anywhere. Seconds are of processor time. Exit code: 0 holds, 1 broken.
+
+    \b
+    Example:
+      insync lockstep
+      insync lockstep --seeds 0..99 --faults lossy --faults swarm
+      insync lockstep --every 0 --without-effects --faults everything --json -
+    """
+    chosen = seed_range(seeds)
+    profiles = faults or (*PROFILES, SWARM)
+    for name in profiles:
+        try:
+            profile_named(name)
+        except ValueError as error:
+            raise WrongUse(f"--faults {name}: {error}") from error
+    with Progress() as progress:
+        told: list[Campaign] = []
+        for name in profiles:
+            progress(f"{name}: {len(told)} of {len(profiles)} profiles done")
+            told.append(_campaign(name, chosen, steps, every, not without_effects))
+    _show(told, json_target)
+    verdicts = [one.verdict for one in told]
+    verdict = next((bad for bad in (Verdict.BROKEN, Verdict.NOT_CHECKED) if bad in verdicts),
+                   Verdict.HOLDS)  # fmt: skip
+    total, seconds = sum(one.steps for one in told), sum(one.seconds for one in told)
+    say(
+        f"{verdict}: {sum(one.runs for one in told):,} walks, {total:,} steps, "
+        f"{total / max(seconds, 1e-9):,.0f} steps/s",
+        json_target,
+    )
+    emit_json(json_target, {
+        "verdict": verdict.value, "profiles": [one.as_json() for one in told],
+    })  # fmt: skip
+    finish(verdict)
+
+
+def _campaign(faults: str, seeds: range, steps: int, every: int, with_effects: bool) -> Campaign:
+    from conformance.diagnosis import explained
+    from conformance.effects import EffectsOfOnePartition
+    from conformance.lockstep import BOUNDS, Lockstep, Mismatch
+    from conformance.walks import walk
+
+    Lockstep(BOUNDS)  # compiled before the clock starts
+    told, effects = Campaign(faults), EffectsOfOnePartition()
+    began = time.process_time()
+    for seed in seeds:
+        try:
+            progress = walk(seed, steps, None, every, faults, effects if with_effects else None)
+        except Mismatch as mismatch:
+            diagnosis = explained(mismatch)
+            text = str(mismatch) if diagnosis is None else diagnosis.as_text()
+            told.mismatch = f"seed {seed}: {text}"
+            break
+        told.runs += 1
+        told.steps += progress.steps
+        told.silent += progress.silent
+        told.fired.update(progress.fired)
+    told.seconds = time.process_time() - began
+    told.writes, told.requests = effects.writes, effects.requests
+    return told
+
+
+def _show(told: list[Campaign], json_target: str | None) -> None:
+    for one in told:
+        if one.mismatch is not None:
+            say(f"{one.faults}, {one.mismatch}\n", json_target)
+    numbers = ("walks", "steps", "silent", "writes", "requests", "transitions", "steps/s")
+    show_table(
+        ("faults", *numbers, "verdict"),
+        [
+            (
+                one.faults, one.runs, f"{one.steps:,}", f"{one.silent:,}", f"{one.writes:,}",
+                f"{one.requests:,}", len(one.fired), f"{one.steps / max(one.seconds, 1e-9):,.0f}",
+                one.verdict.value,
+            )
+            for one in told
+        ],
+        json_target,
+        right=numbers,
+    )  # fmt: skip

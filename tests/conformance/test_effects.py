@@ -1,0 +1,120 @@
+"""What a step writes and sends is what it shows, no less and no more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.cli.lockstep import lockstep
+from conformance.effects import EffectsOfOnePartition
+from conformance.lockstep import BOUNDS, Lockstep, Mismatch
+from conformance.walks import walk
+from impl import Step, World
+from impl.requests import LeaderAndIsrRequest
+from impl.world import control
+from impl.world.faults import PROFILES, SWARM
+from impl.zookeeper import KafkaZkClient, PartitionState
+
+IN_OFFICE = ("controller_reads_epoch", "controller_registers", "controller_learns_outcome",
+             "controller_reads_partition")  # fmt: skip
+
+
+def a_controller(effects: EffectsOfOnePartition) -> Lockstep:
+    pair = Lockstep(BOUNDS, watcher=effects)
+    for name in IN_OFFICE:
+        pair.take(Step(name, (1,)))
+    return pair
+
+
+def test_an_election_is_one_write_and_a_request_to_each_broker() -> None:
+    effects = EffectsOfOnePartition()
+    pair = a_controller(effects)
+    before = effects.writes
+
+    pair.take(Step("controller_elects_leader", (1, 2)))
+
+    assert (effects.writes - before, effects.requests) == (1, 3)
+
+
+@pytest.mark.parametrize("faults", [*PROFILES, SWARM])
+def test_no_fault_makes_a_step_do_more_than_it_shows(faults: str) -> None:
+    effects = EffectsOfOnePartition()
+
+    progress = walk(5, 200, enabledness_every=0, faults=faults, effects=effects)
+
+    assert progress.steps == 200
+    assert effects.writes > 0
+
+
+def test_a_znode_that_is_written_on_the_side_is_a_mismatch(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = KafkaZkClient.write_state_as_controller
+
+    def twice(self: KafkaZkClient, state: PartitionState, version: int, epoch_version: int) -> int:
+        self.zookeeper.make_path("/left/behind")
+        return written(self, state, version, epoch_version)
+
+    monkeypatch.setattr(KafkaZkClient, "write_state_as_controller", twice)
+    pair = a_controller(EffectsOfOnePartition())
+
+    with pytest.raises(Mismatch, match="NodeCreated /left/behind, which shows nowhere"):
+        pair.take(Step("controller_elects_leader", (1, 2)))
+
+
+def test_a_request_that_is_told_and_never_sent_is_a_mismatch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def drops(world: World, requests: Iterable[LeaderAndIsrRequest]) -> None:
+        for request in requests:
+            world.journal.controller_sends(request.controller, request)
+
+    monkeypatch.setattr(control, "send_each", drops)
+    pair = a_controller(EffectsOfOnePartition())
+
+    with pytest.raises(Mismatch, match="request LeaderAndIsr of leader epoch 1"):
+        pair.take(Step("controller_elects_leader", (1, 2)))
+
+
+def test_requests_that_go_out_in_another_order_are_a_mismatch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sends = control.send_each
+
+    def backwards(world: World, requests: Iterable[LeaderAndIsrRequest]) -> None:
+        sends(world, reversed(list(requests)))
+
+    monkeypatch.setattr(control, "send_each", backwards)
+    pair = a_controller(EffectsOfOnePartition())
+
+    with pytest.raises(Mismatch, match="requests go out by broker in their order"):
+        pair.take(Step("controller_elects_leader", (1, 2)))
+
+
+def test_the_command_tells_each_profile_and_what_was_compared() -> None:
+    result = CliRunner().invoke(
+        lockstep, ["--seeds", "0..1", "--steps", "60", "--faults", "lossy", "--json", "-"]
+    )
+
+    told = json.loads(result.output)
+    assert result.exit_code == 0
+    assert (told["verdict"], told["profiles"][0]["steps"]) == ("holds", 120)
+    assert told["profiles"][0]["requests"] > 0
+
+
+def test_the_command_tells_a_mismatch_with_its_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("impl.broker.Partition.high_watermark_candidate", lambda self: self.log.end)
+
+    result = CliRunner().invoke(lockstep, ["--seeds", "0..2", "--faults", "none"])
+
+    assert result.exit_code == 1
+    assert "last accepted:" in result.output
+    assert "nearest accepted alternative" in result.output
+
+
+def test_a_profile_that_there_is_not_is_wrong_use() -> None:
+    result = CliRunner().invoke(lockstep, ["--faults", "rain"])
+
+    assert result.exit_code == 64
+    assert "no fault profile 'rain'" in result.output
