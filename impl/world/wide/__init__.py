@@ -1,0 +1,25 @@
+"""A whole cluster under one scheduler: topics, moves, deletions, logs on disks of memory.
+
+The small world (``impl.world``) has one partition and a model beside it. Here the controller, the
+replication rules and the logs that brokers run as processes are joined in one process, with every
+message, watch, answer and fault a step that the caller chooses.
+"""
+
+from impl.world.wide import clients, lifecycle, messages
+from impl.world.wide.claims import Claims, ClusterClaimBroken
+from impl.world.wide.runs import WIDE_PROFILES, WideRun, WideSimulator, run_wide
+from impl.world.wide.world import WIDE_KINDS, WideWorld
+
+for _kind in sorted((*lifecycle.KINDS, *messages.KINDS, *clients.KINDS), key=lambda one: one.name):
+    WIDE_KINDS[_kind.name] = _kind
+
+__all__ = [
+    "WIDE_KINDS",
+    "WIDE_PROFILES",
+    "Claims",
+    "ClusterClaimBroken",
+    "WideRun",
+    "WideSimulator",
+    "WideWorld",
+    "run_wide",
+]

@@ -1,0 +1,214 @@
+"""Steps of processes, sessions and disks, and what brokers do by the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from impl.controller.broker_events import BrokerNotAvailable
+from impl.world.wide.world import WideKind, WideWorld
+from impl.znodes import paths
+
+One = Iterable[tuple[int, ...]]
+BROKER = ("broker",)
+
+
+def _up(world: WideWorld) -> One:
+    return [(number,) for number, node in world.nodes.items() if node.up]
+
+
+def broker_crashes(world: WideWorld, broker: int) -> None:
+    """The process is killed; what it wrote stays."""
+    _goes_down(world, broker, power=False)
+
+
+def power_fails(world: WideWorld, broker: int) -> None:
+    """Its machine goes down: what was not forced to disk may be lost, or torn."""
+    _goes_down(world, broker, power=True)
+
+
+def _goes_down(world: WideWorld, broker: int, power: bool) -> None:
+    world.nodes[broker].crash(power)
+    for node in world.nodes.values():  # connections to it break
+        for channels in (node.channels.open, node.channels.orphans):
+            if broker in channels:
+                channels[broker].lose()
+        connection = node.connections.get(broker)
+        if connection is not None and connection.exchange and connection.exchange.replies is None:
+            connection.exchange = None
+
+
+def _down(world: WideWorld) -> One:
+    nodes = world.zookeeper.nodes
+    return [
+        (number,)
+        for number, node in world.nodes.items()
+        if not node.up and paths.broker(number) not in nodes
+    ]
+
+
+def broker_starts(world: WideWorld, broker: int) -> None:
+    """A new process on the same disk, once its last registration is gone."""
+    world.nodes[broker].start()
+
+
+def _disks_that_may_go(world: WideWorld) -> One:
+    return [(number,) for number, node in world.nodes.items() if not node.up and node.disk.changes]
+
+
+def disk_is_lost(world: WideWorld, broker: int) -> None:
+    """A broker that is down comes back with an empty disk."""
+    world.nodes[broker].fresh_disk()
+
+
+def _alive(world: WideWorld) -> One:
+    return [(number,) for number, node in world.nodes.items() if node.up and node.alive]
+
+
+def session_expires(world: WideWorld, broker: int) -> None:
+    """ZooKeeper has not heard of a live process for too long; the process does not know."""
+    world.nodes[broker].session.close()
+
+
+def _left_behind(world: WideWorld) -> One:
+    return [(number,) for number, node in world.nodes.items() if not node.up and node.alive]
+
+
+def dead_session_expires(world: WideWorld, broker: int) -> None:
+    """The session of a process that is down is over."""
+    world.nodes[broker].session.close()
+
+
+def _expired(world: WideWorld) -> One:
+    nodes = world.zookeeper.nodes
+    return [
+        (number,)
+        for number, node in world.running()
+        if not node.alive and paths.broker(number) not in nodes
+    ]
+
+
+def broker_reconnects(world: WideWorld, broker: int) -> None:
+    """A live process notices that its session is over, and registers anew."""
+    world.nodes[broker].reconnect()
+
+
+def _runs(world: WideWorld) -> One:
+    return [(number,) for number, _ in world.running()]
+
+
+def broker_pauses(world: WideWorld, broker: int) -> None:
+    """A long collection of garbage: the process does nothing, and its session may expire."""
+    world.nodes[broker].paused = True
+
+
+def _paused(world: WideWorld) -> One:
+    return [(number,) for number, node in world.nodes.items() if node.up and node.paused]
+
+
+def broker_resumes(world: WideWorld, broker: int) -> None:
+    """It goes on, and believes what it believed."""
+    world.nodes[broker].paused = False
+
+
+def _office(world: WideWorld) -> int | None:
+    """The broker that is running and believes that it is controller, if there is one."""
+    return next((number for number, node in world.running() if node.controller.active), None)
+
+
+def _leaving(world: WideWorld) -> One:
+    office = _office(world)
+    return [] if office is None or len(world.running()) < 2 else _runs(world)
+
+
+def broker_shuts_down(world: WideWorld, broker: int) -> None:
+    """Controlled shutdown: its leaders move first, then it goes, its session with it."""
+    office = _office(world)
+    assert office is not None, "somebody is in office"
+    controller = world.nodes[office].controller
+
+    def leave() -> None:
+        try:
+            controller.guarded(lambda: controller.brokers.shut_down(broker))
+        except BrokerNotAvailable:
+            return  # the controller has not heard of it yet: it goes all the same
+
+    world.nodes[office].work(leave)
+    world.nodes[broker].logs.stop()
+    broker_crashes(world, broker)
+    if world.nodes[broker].alive:
+        world.nodes[broker].session.close()
+
+
+# By the clock
+
+
+def hw_is_checkpointed(world: WideWorld, broker: int) -> None:
+    """``replication-offset-checkpoint``, every 5 s in Kafka."""
+    world.nodes[broker].logs.checkpoint_high_watermarks()
+
+
+def logs_are_kept_small(world: WideWorld, broker: int) -> None:
+    """Rolled segments are flushed, old ones dropped, files that are due removed."""
+    logs = world.nodes[broker].logs
+    logs.flush_rolled()
+    logs.apply_retention()
+    logs.remove_due()
+    logs.checkpoint()
+
+
+def _lagging(world: WideWorld) -> One:
+    now = world.now_ms()
+    return [
+        (number,)
+        for number, node in world.running()
+        if node.alive and any(one.lagging(now) for one in node.replicas.leading())
+    ]
+
+
+def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
+    """Members of its ISRs that lag for too long leave them (``maybeShrinkIsr``)."""
+    node = world.nodes[broker]
+    for replica in node.replicas.leading():
+        replica.maybe_shrink(world.now_ms())
+
+
+def _with_news(world: WideWorld) -> One:
+    return [
+        (number,) for number, node in world.running() if node.alive and node.replicas.isr_changes
+    ]
+
+
+def isr_changes_are_propagated(world: WideWorld, broker: int) -> None:
+    """The controller is told of changed ISRs through ZooKeeper."""
+    replicas = world.nodes[broker].replicas
+    replicas.client().propagate_isr_changes(sorted(replicas.isr_changes))
+    replicas.isr_changes.clear()
+
+
+def _in_office(world: WideWorld) -> One:
+    return [(number,) for number, node in world.running() if node.controller.active and node.alive]
+
+
+def leaders_are_rebalanced(world: WideWorld, broker: int) -> None:
+    """``auto.leader.rebalance.enable``: the periodic look at preferred leaders."""
+    node = world.nodes[broker]
+    node.work(lambda: node.controller.guarded(node.controller.rebalance))
+
+
+KINDS = (
+    WideKind("broker_crashes", BROKER, _up, broker_crashes, 0, "crashes"),
+    WideKind("power_fails", BROKER, _up, power_fails, 0, "power"),
+    WideKind("disk_is_lost", BROKER, _disks_that_may_go, disk_is_lost, 0, "disks"),
+    WideKind("broker_starts", BROKER, _down, broker_starts, 60),
+    WideKind("session_expires", BROKER, _alive, session_expires, 0, "sessions"),
+    WideKind("dead_session_expires", BROKER, _left_behind, dead_session_expires, 60),
+    WideKind("broker_reconnects", BROKER, _expired, broker_reconnects, 60),
+    WideKind("broker_pauses", BROKER, _runs, broker_pauses, 0, "pauses"),
+    WideKind("broker_resumes", BROKER, _paused, broker_resumes, 20),
+    WideKind("broker_shuts_down", BROKER, _leaving, broker_shuts_down, 0, "shutdowns"),
+    WideKind("hw_is_checkpointed", BROKER, _runs, hw_is_checkpointed, 4),
+    WideKind("logs_are_kept_small", BROKER, _runs, logs_are_kept_small, 2),
+    WideKind("leader_shrinks_isrs", BROKER, _lagging, leader_shrinks_isrs, 60),
+    WideKind("isr_changes_are_propagated", BROKER, _with_news, isr_changes_are_propagated, 60),
+    WideKind("leaders_are_rebalanced", BROKER, _in_office, leaders_are_rebalanced, 4),
+)

@@ -1,0 +1,167 @@
+"""Steps of what travels: notifications, requests of controllers, fetches, and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from impl.world.wide.fetches import answer
+from impl.world.wide.world import WideKind, WideWorld
+
+Two = Iterable[tuple[int, ...]]
+TO = ("controller", "broker")
+BY = ("follower", "leader")
+
+
+def _with_notifications(world: WideWorld) -> Two:
+    pending = world.zookeeper.watches.pending
+    return [
+        (number,) for number, node in world.running() if pending.get(node.session.session)
+    ]  # fmt: skip
+
+
+def zookeeper_notifies(world: WideWorld, broker: int) -> None:
+    """The next notification reaches its session, in order."""
+    node = world.nodes[broker]
+    pending = world.zookeeper.watches.pending
+    event, *later = pending.pop(node.session.session)
+    if later:
+        pending[node.session.session] = later
+    node.told(event)
+
+
+# Requests of controllers
+
+
+def _arriving(world: WideWorld) -> Two:
+    return [
+        (controller, broker)
+        for controller, node in world.nodes.items()
+        for broker, channel in node.channels.busy()
+        if channel.answer is None and world.nodes[broker].running
+    ]
+
+
+def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
+    """A broker carries out what a controller wants, or refuses it; its answer is on the way."""
+    channel = world.nodes[controller].channels.to(broker)
+    node = world.nodes[broker]
+    assert channel.under_way is not None, "a request is under way"
+    channel.answer = node.replicas.handle(channel.under_way, node.epoch)
+    if channel.orphan:
+        channel.under_way = None
+
+
+def _answered(world: WideWorld) -> Two:
+    return [
+        (controller, broker)
+        for controller, node in world.running()
+        for broker, channel in node.channels.busy()
+        if channel.answer is not None
+    ]
+
+
+def answer_arrives(world: WideWorld, controller: int, broker: int) -> None:
+    """The controller hears of it; the next request goes out."""
+    node = world.nodes[controller]
+    channel = node.channels.to(broker)
+    request, said = channel.under_way, channel.answer
+    assert request is not None, "a request is under way"
+    assert said is not None, "it is answered"
+    channel.done()
+    node.answered(broker, request, said)
+
+
+def answer_is_lost(world: WideWorld, controller: int, broker: int) -> None:
+    """The connection breaks before the answer came: the broker gets the request once more."""
+    world.nodes[controller].channels.to(broker).lose()
+
+
+def _orphaned(world: WideWorld) -> Two:
+    return [
+        (controller, broker)
+        for controller, node in world.nodes.items()
+        for broker, channel in node.channels.busy()
+        if channel.orphan
+    ]
+
+
+def request_is_lost(world: WideWorld, controller: int, broker: int) -> None:
+    """The last request of a controller that is out of office never arrives."""
+    world.nodes[controller].channels.to(broker).lose()
+
+
+# Fetches
+
+
+def _idle(world: WideWorld) -> Two:
+    return [
+        (follower, leader)
+        for follower, node in world.running()
+        for leader, connection in node.connections.items()
+        if connection.exchange is None and connection.rounds.states
+    ]
+
+
+def follower_asks(world: WideWorld, follower: int, leader: int) -> None:
+    """A round begins: epochs that are to be compared, else records."""
+    world.nodes[follower].connections[leader].ask()
+
+
+def _asked(world: WideWorld) -> Two:
+    return [
+        (follower, leader)
+        for follower, node in world.nodes.items()
+        for leader, connection in node.connections.items()
+        if connection.exchange is not None
+        and connection.exchange.replies is None
+        and world.nodes[leader].running
+    ]
+
+
+def leader_answers(world: WideWorld, follower: int, leader: int) -> None:
+    """Read and answered; where the follower is, is noted."""
+    connection = world.nodes[follower].connections[leader]
+    assert connection.exchange is not None, "a question is under way"
+    connection.exchange = answer(world.nodes[leader].replicas, follower, connection.exchange)
+
+
+def _answered_fetches(world: WideWorld) -> Two:
+    return [
+        (follower, leader)
+        for follower, node in world.running()
+        for leader, connection in node.connections.items()
+        if connection.exchange is not None and connection.exchange.replies is not None
+    ]
+
+
+def follower_applies(world: WideWorld, follower: int, leader: int) -> None:
+    """Cut, append, take the high watermark along; the next question may go out at once."""
+    node, other = world.nodes[follower], world.nodes[leader]
+    node.connections[leader].apply(other.replicas if other.running else None)
+
+
+def _under_way(world: WideWorld) -> Two:
+    return [
+        (follower, leader)
+        for follower, node in world.nodes.items()
+        for leader, connection in node.connections.items()
+        if connection.exchange is not None
+    ]
+
+
+def fetch_is_lost(world: WideWorld, follower: int, leader: int) -> None:
+    """A question or an answer never arrives."""
+    world.nodes[follower].connections[leader].exchange = None
+
+
+KINDS = (
+    WideKind("zookeeper_notifies", ("broker",), _with_notifications, zookeeper_notifies, 100),
+    WideKind("request_arrives", TO, _arriving, request_arrives, 120),
+    WideKind("answer_arrives", TO, _answered, answer_arrives, 120),
+    WideKind("answer_is_lost", TO, _answered, answer_is_lost, 0, "losses"),
+    WideKind("request_is_lost", TO, _orphaned, request_is_lost, 0, "losses"),
+    WideKind("follower_asks", BY, _idle, follower_asks, 100),
+    WideKind("leader_answers", BY, _asked, leader_answers, 100),
+    WideKind("follower_applies", BY, _answered_fetches, follower_applies, 100),
+    WideKind("fetch_is_lost", BY, _under_way, fetch_is_lost, 0, "losses"),
+)

@@ -1,0 +1,159 @@
+"""Seeded runs of a wide world: the seed and the commit alone decide what happens."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter
+from dataclasses import dataclass
+
+from impl.releases import DEFAULT
+from impl.world.steps import Step
+from impl.world.wide.claims import Claims, ClusterClaimBroken, is_at_rest
+from impl.world.wide.world import WIDE_KINDS, WideWorld
+
+Weights = dict[str, int]
+
+WIDE_PROFILES: dict[str, Weights] = {
+    "none": {},
+    "crashes": {"crashes": 1, "shutdowns": 1},
+    "sessions": {"sessions": 1, "pauses": 1},
+    "lossy": {"losses": 10},
+    "operators": {"moves": 2, "elections": 1, "deletions": 1, "shutdowns": 1},
+    "everything": {
+        "crashes": 1, "sessions": 1, "pauses": 1, "losses": 6, "shutdowns": 1, "moves": 2,
+        "elections": 1, "deletions": 1,
+    },
+    "power": {"power": 1, "losses": 6},
+    "disks": {"disks": 6, "crashes": 1},
+}  # fmt: skip
+"""What goes wrong, and how likely: the weights of faults, and of what operators ask for."""
+
+KEEPS_RECORDS = tuple(name for name in WIDE_PROFILES if name not in ("power", "disks"))
+SWARM = "swarm"
+SETTLING_STEPS = 6_000
+SILENT_WHILE_SETTLING = ("producer_appends", "hw_is_checkpointed", "logs_are_kept_small")
+
+
+def profile(name: str, seed: int) -> Weights:
+    """A profile by name; ``swarm`` draws one for the seed. ValueError lists the names."""
+    if name == SWARM:
+        chance = random.Random(f"wide swarm {seed}")
+        faults = sorted(WIDE_PROFILES["everything"])
+        return {fault: chance.choice((0, 1, 4, 16)) for fault in faults if chance.random() < 0.5}
+    if name not in WIDE_PROFILES:
+        known = ", ".join((*WIDE_PROFILES, SWARM))
+        raise ValueError(f"no fault profile {name!r} of a cluster; there are {known}")
+    return WIDE_PROFILES[name]
+
+
+class WideSimulator:
+    """Takes one weighted random step after the other in ``world``; ``taken`` counts them."""
+
+    def __init__(self, world: WideWorld, seed: int, faults: str = "everything") -> None:
+        self.world = world
+        self.random = random.Random(seed)
+        self.taken: Counter[str] = Counter()
+        chosen = profile(faults, seed)
+        self._weights = {
+            name: chosen.get(kind.fault, 0) if kind.fault else kind.weight
+            for name, kind in WIDE_KINDS.items()
+        }
+        self._kinds = self._possible()
+
+    def _possible(self) -> list[tuple[str, int]]:
+        return [(name, weight) for name, weight in self._weights.items() if weight]
+
+    def calm_down(self) -> None:
+        """From now on nothing goes wrong, and nobody asks for anything."""
+        for name, kind in WIDE_KINDS.items():
+            if kind.fault or name in SILENT_WHILE_SETTLING:
+                self._weights[name] = 0
+        self._kinds = self._possible()
+
+    def advance(self) -> Step | None:
+        """Choose a step and take it; None if nothing can happen."""
+        world = self.world
+        found: list[tuple[str, tuple[int, ...], int]] = []
+        total = 0
+        for name, weight in self._kinds:
+            for args in WIDE_KINDS[name].candidates(world):
+                total += weight
+                found.append((name, args, total))
+        if not total:
+            return None
+        ticket = self.random.randrange(total)
+        name, args, _ = next(entry for entry in found if ticket < entry[2])
+        step = Step(name, args)
+        world.take(step)
+        self.taken[name] += 1
+        return step
+
+
+@dataclass(frozen=True)
+class WideRun:
+    """What a run came to. ``broken`` is the claim that did not hold, with the step; else empty."""
+
+    seed: int
+    faults: str
+    steps: int
+    acknowledged: int
+    controllers: int
+    taken: dict[str, int]
+    broken: str
+    at_rest: bool
+    digest: str
+    """SHA-256 over the steps: two runs are the same if this is."""
+
+
+def run_wide(
+    seed: int,
+    steps: int,
+    faults: str = "everything",
+    brokers: int = 3,
+    topics: int = 2,
+    partitions: int = 3,
+    release: str = DEFAULT,
+    settle: bool = True,
+) -> WideRun:
+    """A run, with every claim looked at after every step; then calm, and every record looked for.
+
+    ValueError for numbers or names that make no sense.
+    """
+    if steps < 1:
+        raise ValueError(f"a run has 1 step or more, not {steps}")
+    world = WideWorld(brokers, topics, partitions, min(3, brokers), release, seed)
+    simulator, claims = WideSimulator(world, seed, faults), Claims(world)
+    digest, broken, rest = hashlib.sha256(), "", False
+    try:
+        for _ in range(steps):
+            step = simulator.advance()
+            if step is None:
+                break
+            digest.update(f"{step}\n".encode())
+            claims.look()
+        taken = world.clock
+        if settle:
+            rest = _settles(simulator, claims)
+            if rest and faults in (*KEEPS_RECORDS, SWARM):
+                claims.at_rest()
+    except ClusterClaimBroken as claim:
+        broken = f"{claim} (after {world.clock} steps)"
+        taken = min(world.clock, steps)
+    office = world.admin.controller_epoch()
+    return WideRun(
+        seed, faults, taken, world.told.acknowledged, 0 if office is None else office.epoch,
+        {name: simulator.taken[name] for name in WIDE_KINDS}, broken, rest, digest.hexdigest(),
+    )  # fmt: skip
+
+
+def _settles(simulator: WideSimulator, claims: Claims) -> bool:
+    """Calm down; whether everything came to rest."""
+    simulator.calm_down()
+    for number in range(SETTLING_STEPS):
+        if number % 50 == 0 and is_at_rest(simulator.world):
+            return True
+        if simulator.advance() is None:
+            return is_at_rest(simulator.world)
+        claims.look()
+    return False

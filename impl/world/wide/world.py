@@ -1,0 +1,149 @@
+"""The wide world: nodes, one ZooKeeper, topics; ``enabled`` lists what may happen, ``do`` does it.
+
+Every step that is listed may be taken, so there is nothing to be refused but a step that is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from impl.releases import DEFAULT, Release
+from impl.world.steps import Step, StepNotPossible
+from impl.world.wide.node import Node
+from impl.znodes import TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.session import EmbeddedSession
+from impl.zookeeper.store import ZooKeeper
+
+STEP_MS = 20
+"""Each step takes so long: the clock moves only by steps."""
+
+FIRST_INSTANT_MS = 1_577_836_800_000
+MOST_BROKERS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class WideKind:
+    """A step by name: its parameters, which arguments it may be taken with, what it does.
+
+    ``weight``: how likely it is, relative to others; faults say theirs by profile instead.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    candidates: Callable[[WideWorld], Iterable[tuple[int, ...]]]
+    act: Callable[..., None]
+    weight: int
+    fault: str | None = None
+
+
+@dataclass
+class Told:
+    """What producers were told: the record at each acknowledged offset, kept while it is held.
+
+    ``at`` is by topic's incarnation and partition: a topic that was deleted owes nobody anything.
+    """
+
+    at: dict[TopicPartition, dict[int, int]]
+    acknowledged: int = 0
+
+
+class WideWorld:
+    """Brokers 1..N and topics ``t0``, ``t1``, …, each of so many partitions, created at the start.
+
+    ``factor``: replicas of each partition, at most as many as there are brokers. ``seed`` only
+    decides what a disk that loses power keeps. ValueError for numbers that make no sense.
+    """
+
+    def __init__(
+        self,
+        brokers: int = 3,
+        topics: int = 2,
+        partitions: int = 3,
+        factor: int = 3,
+        release: str = DEFAULT,
+        seed: int = 0,
+    ) -> None:
+        if not 1 <= brokers <= MOST_BROKERS:
+            raise ValueError(f"a wide world has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3")
+        if topics < 1 or partitions < 1 or not 1 <= factor <= brokers:
+            raise ValueError(
+                f"a wide world has 1 topic or more, 1 partition or more, and 1 to {brokers} "
+                f"replicas of each, not {topics}, {partitions}, {factor}"
+            )
+        self.release = Release.of(release)
+        self.clock = 0
+        self.topics, self.partitions, self.factor = topics, partitions, factor
+        self.zookeeper = ZooKeeper()
+        self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
+        for path in paths.persistent(self.release):
+            self.admin.make_path(path)
+        self.next_record = 0
+        self.told = Told({})
+        self.moves = 0
+        self.nodes = {
+            number: Node(number, self.zookeeper, self.release, self.now_ms, seed)
+            for number in range(1, brokers + 1)
+        }
+        for node in self.nodes.values():
+            node.register()
+        for topic in range(topics):
+            self.create_topic(topic)
+
+    def now_ms(self) -> int:
+        """The clock of everybody."""
+        return FIRST_INSTANT_MS + STEP_MS * self.clock
+
+    # Topics
+
+    def create_topic(self, topic: int) -> None:
+        """As the tool does: replicas round robin, the first broker shifted by topic."""
+        ids = sorted(self.nodes)
+        assignment = {
+            number: [ids[(topic + number + one) % len(ids)] for one in range(self.factor)]
+            for number in range(self.partitions)
+        }
+        self.admin.create_topic(f"t{topic}", assignment)
+
+    def born(self, topic: str) -> int:
+        """Which of the topics of one name there is now, 0 if none."""
+        return next(iter(self.nodes.values())).born(topic)
+
+    def running(self) -> list[tuple[int, Node]]:
+        """The nodes whose process does something, by id."""
+        return [(number, node) for number, node in self.nodes.items() if node.running]
+
+    # Stepping
+
+    def enabled(self) -> list[Step]:
+        """Every step that may be taken now, by name and arguments."""
+        return [
+            Step(name, args) for name, kind in WIDE_KINDS.items() for args in kind.candidates(self)
+        ]
+
+    def why_not(self, step: Step) -> str | None:
+        """Why a step may not be taken, None if it may."""
+        kind = WIDE_KINDS.get(step.name)
+        if kind is None:
+            return f"{step.name} is the name of a step"
+        if step.args not in set(kind.candidates(self)):
+            named = ", ".join(kind.parameters)
+            return f"({named}) is among those with which {step.name} may be taken now"
+        return None
+
+    def do(self, step: Step) -> None:
+        """Take a step; StepNotPossible if it is not enabled."""
+        reason = self.why_not(step)
+        if reason is not None:
+            raise StepNotPossible(step, reason)
+        self.take(step)
+
+    def take(self, step: Step) -> None:
+        """Take a step that ``enabled`` has just listed."""
+        self.clock += 1
+        WIDE_KINDS[step.name].act(self, *step.args)
+
+
+WIDE_KINDS: dict[str, WideKind] = {}
+"""Every step of a wide world by name, sorted; the package fills it from the files of steps."""

@@ -1,0 +1,233 @@
+"""A whole cluster under one scheduler: it repeats, it loses nothing, and its claims have teeth."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from impl import Step, StepNotPossible
+from impl.controller import event_controller
+from impl.releases import PRESETS, Release
+from impl.replication.leader_partition import LeaderPartition
+from impl.world.wide import (
+    WIDE_KINDS,
+    WIDE_PROFILES,
+    Claims,
+    ClusterClaimBroken,
+    WideSimulator,
+    WideWorld,
+    run_wide,
+)
+from impl.world.wide.claims import is_at_rest, leader_of, records_in
+from impl.world.wide.runs import SWARM
+from impl.znodes import TopicPartition
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("faults", [*WIDE_PROFILES, SWARM])
+def test_a_cluster_comes_to_rest_with_every_acknowledged_record(faults: str) -> None:
+    run = run_wide(3, 700, faults)
+
+    assert (run.broken, run.at_rest) == ("", True)
+    assert run.acknowledged > 10
+
+
+@pytest.mark.parametrize("release", PRESETS)
+def test_every_release_keeps_its_records(release: str) -> None:
+    faults = "operators" if Release.of(release).since("2.2") else "lossy"
+
+    run = run_wide(3, 500, faults, release=release)
+
+    assert (run.broken, run.at_rest) == ("", True)
+    assert run.acknowledged > 20
+
+
+def test_a_bounce_is_overlooked_up_to_2_1_and_not_since() -> None:
+    """KIP-380: a broker that goes and comes before the controller looks is told nothing."""
+    old, new = (run_wide(3, 800, "operators", release=one) for one in ("2.1", "2.3"))
+
+    assert (old.broken, old.at_rest) == ("", False)
+    assert (new.broken, new.at_rest) == ("", True)
+
+
+def test_a_deletion_that_waits_for_a_move_refused_at_a_failover_waits_for_a_broker() -> None:
+    """The topic is ineligible because it is moved; the move is refused because it is deleted.
+
+    Nothing but a broker that starts makes it eligible again (2.3).
+    """
+    simulator = WideSimulator(world := WideWorld(seed=2), 2, "operators")
+    for _ in range(700):
+        simulator.advance()
+    simulator.calm_down()
+    for _ in range(1500):
+        simulator.advance()
+    waits = world.admin.deletions()
+    assert not world.admin.reassignments()
+
+    world.do(Step("broker_shuts_down", (3,)))
+    for _ in range(1500):
+        simulator.advance()
+
+    assert (waits, world.admin.deletions()) == (["t0"], [])
+
+
+def test_every_step_is_taken_by_somebody() -> None:
+    taken: Counter[str] = Counter()
+    for seed, faults in ((2, "everything"), (2, "power"), (1, "disks")):
+        taken.update(run_wide(seed, 1500, faults, settle=False).taken)
+
+    assert {name for name in WIDE_KINDS if not taken[name]} == set()
+
+
+def test_the_same_seed_is_the_same_run_in_another_process() -> None:
+    program = "from impl.world.wide import run_wide; print(run_wide(5, 300, 'everything').digest)"
+
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=REPOSITORY,
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        ).stdout.strip()
+        for seed in ("0", "1")
+    }
+
+    assert digests == {run_wide(5, 300, "everything").digest}
+    assert digests != {run_wide(6, 300, "everything").digest}
+
+
+def test_what_is_listed_can_be_taken_and_nothing_else() -> None:
+    simulator = WideSimulator(world := WideWorld(), 2, "everything")
+
+    for _ in range(300):
+        enabled = world.enabled()
+        assert enabled == sorted(enabled, key=lambda step: step.name)
+        assert all(world.why_not(step) is None for step in enabled)
+        simulator.advance()
+
+    with pytest.raises(StepNotPossible, match="broker_starts may be taken now"):
+        world.do(Step("broker_starts", (7,)))
+    with pytest.raises(StepNotPossible, match="is the name of a step"):
+        world.do(Step("broker_sings", (1,)))
+
+
+def test_a_run_that_is_driven_by_hand_elects_leaders_and_acknowledges() -> None:
+    world = WideWorld(brokers=2, topics=1, partitions=1, factor=2)
+    wanted = ("zookeeper_notifies", "request_arrives", "answer_arrives")
+    while steps := [step for step in world.enabled() if step.name in wanted]:
+        world.do(steps[0])
+
+    world.do(Step("producer_appends", (1, 0, 0)))
+    fetch = ("follower_asks", "leader_answers", "follower_applies")
+    for name in (*fetch, *fetch[:2]):
+        world.do(Step(name, (2, 1)))
+    world.do(Step("producer_hears", (1, 0, 0)))
+
+    leader = leader_of(world, TopicPartition("t0", 0))
+    assert leader is not None
+    assert (leader.broker, leader.isr, leader.hw) == (1, (1, 2), 1)
+    assert records_in(leader) == {0: 0}
+    assert world.told.at == {TopicPartition("t0", 0): {0: 0}}
+
+
+def test_memory_does_not_grow_with_the_run() -> None:
+    simulator = WideSimulator(world := WideWorld(), 4, "everything")
+
+    def held() -> int:
+        logs = [node.logs.log(one) for node in world.nodes.values() for one in node.logs.partitions]
+        records = sum(log.log_end - log.log_start for log in logs if log is not None)
+        files = sum(len(node.disk.names("/kafka-logs")) for node in world.nodes.values())
+        told = sum(map(len, world.told.at.values()))
+        return records + files + told + len(world.zookeeper.nodes)
+
+    sizes = []
+    for _ in range(6):
+        for _ in range(1200):
+            simulator.advance()
+        sizes.append(held())
+
+    assert world.told.acknowledged > 300
+    assert max(sizes[3:]) < 2 * max(sizes[:3])
+
+
+def broken_run(seeds: int, faults: str = "everything") -> str:
+    """The first claim that a run finds broken, empty if none does."""
+    runs = (run_wide(seed, 1000, faults) for seed in range(seeds))
+    return next((run.broken for run in runs if run.broken), "")
+
+
+def test_a_leader_that_counts_its_own_log_alone_loses_what_it_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def alone(self: LeaderPartition, now_ms: int) -> None:
+        if self.leads:
+            self.log.high_watermark = self.log_end
+
+    monkeypatch.setattr(LeaderPartition, "advance", alone)
+
+    assert "was acknowledged at offset" in broken_run(10, "crashes")
+
+
+def test_a_controller_that_never_resigns_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = WideWorld()
+    claims = Claims(world)
+    claims.look()
+    office = next(node for node in world.nodes.values() if node.controller.active)
+    other = next(node for node in world.nodes.values() if node is not office)
+
+    other.controller.active = True
+    other.controller.core.context.epoch = office.controller.core.context.epoch
+
+    with pytest.raises(ClusterClaimBroken, match="two brokers hold controller epoch 1"):
+        claims.look()
+    assert event_controller.EventController is type(other.controller)
+
+
+def test_a_world_in_which_a_broker_is_down_is_not_at_rest() -> None:
+    simulator = WideSimulator(world := WideWorld(), 1, "none")
+    for _ in range(400):
+        simulator.advance()
+    simulator.calm_down()
+    while not is_at_rest(world):
+        simulator.advance()
+
+    world.do(Step("broker_crashes", (2,)))
+
+    assert not is_at_rest(world)
+
+
+def test_a_disk_that_loses_power_loses_what_was_not_forced() -> None:
+    """The adversary is real: without it the same claims hold, with it a log may end earlier."""
+    world = WideWorld(brokers=1, topics=1, partitions=1, factor=1)
+    simulator = WideSimulator(world, 1, "none")
+    for _ in range(60):
+        simulator.advance()
+    leader = leader_of(world, TopicPartition("t0", 0))
+    assert leader is not None
+    end = leader.log_end
+
+    world.do(Step("power_fails", (1,)))
+    world.do(Step("dead_session_expires", (1,)))
+    world.do(Step("broker_starts", (1,)))
+
+    log = world.nodes[1].logs.log(("t0", 0))
+    assert log is None or log.log_end < end
+
+
+def test_nonsense_is_refused_with_what_would_be_right() -> None:
+    with pytest.raises(ValueError, match="1 to 9 brokers, not 0; try 3"):
+        WideWorld(0)
+    with pytest.raises(ValueError, match="1 to 2 replicas of each"):
+        WideWorld(2, factor=3)
+    with pytest.raises(ValueError, match="no fault profile 'chaos' of a cluster; there are none"):
+        run_wide(1, 10, "chaos")
+    with pytest.raises(ValueError, match="1 step or more, not 0"):
+        run_wide(1, 0)
