@@ -67,6 +67,10 @@ FAULTS: dict[str, Fault] = {
             {"topics": Means(bounds={"failures": 1})},
         ),
         Fault(
+            "log_dir_failure", "a log directory fails under a broker that has others",
+            {"cluster": Means(bounds={"directories": 1})},
+        ),
+        Fault(
             "lingering_node", "ZooKeeper keeps the nodes of a session for a while after its end",
             {"cluster": Means(bounds={"lingering": 1})},
         ),

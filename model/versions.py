@@ -178,6 +178,16 @@ SWITCHES: dict[str, Switch] = {
             "KIP-226 (1.1)",
         ),
         Switch(
+            "log_dirs_fail_alone", (False, True),
+            "a log directory that fails takes its replicas offline, not its broker",
+            "KIP-112 (1.0)",
+        ),
+        Switch(
+            "responses_fenced", (False, True),
+            "what a broker answered under its last registration says nothing of its log "
+            "directories now", "an assumption (no release looks)",
+        ),
+        Switch(
             "isr_takes_the_living", (False, True),
             "a leader takes nobody into the ISR whom it knows to be dead", "KAFKA-14140 (3.3)",
         ),
@@ -285,7 +295,7 @@ _LEFT_OUT: dict[str, object] = {
     "disk_lost": "never",
     "log_survives_crash": True, "leader_drops_strangers": True, "epoch_noted_when_raised": True,
     "isr_takes_the_living": True,
-    "preferred_needs_isr": True, "node_owner_checked": True,
+    "preferred_needs_isr": True, "node_owner_checked": True, "responses_fenced": True,
     "dead_replicas_stay": True,
 }  # fmt: skip
 """Faults that no preset has, and designs of 2.7 that would need care of their own."""
@@ -301,6 +311,7 @@ _0_10: dict[str, object] = {
     "waits_for_dead_targets": True, "reassignment": "twelve_steps",
     "announcement": "all_partitions", "bounces_seen": False, "dead_replicas_taken_offline": False,
     "shutdown_fenced": False, "leaving_leader_is_told": True, "broker_data_watched": False,
+    "log_dirs_fail_alone": False,
     "delete_topic_enable": False, "leaderless_replicas_stop": False, "additions_undone": False,
     "partitions_leave_first": False, "offline_becomes_ineligible": False,
     "topics_have_ids": False,
@@ -312,7 +323,7 @@ _0_11: dict[str, object] = {
 }  # fmt: skip
 _1_1: dict[str, object] = {
     **_0_11, "requests_loaded_whole": True, "delete_topic_enable": True,
-    "broker_data_watched": True,
+    "broker_data_watched": True, "log_dirs_fail_alone": True,
     "leaving_leader_is_told": False,            # the one place where a release went back
 }  # fmt: skip
 _2_0: dict[str, object] = {

@@ -12,6 +12,15 @@ from model.cluster.conflicts import (
     controller_write_conflicts,
 )
 from model.cluster.data import follower_catches_up, leader_commits
+from model.cluster.directories import (
+    broker_reports_log_dir_failure,
+    controller_asks_for_log_dirs,
+    controller_finds_no_log_dir_event,
+    controller_hears_no_news,
+    controller_marks_replicas_offline,
+    log_directory_fails,
+    log_directory_is_repaired,
+)
 from model.cluster.elections import (
     controller_elects_leader,
     controller_finds_no_leader,
@@ -60,6 +69,7 @@ from model.cluster.notifications import (
 from model.cluster.obedience import (
     broker_becomes_follower,
     broker_becomes_leader,
+    broker_cannot_reach_its_log,
     broker_knows_no_such_leader,
     broker_stops_fetching,
     broker_updates_metadata,
@@ -127,7 +137,8 @@ _SWITCHES = (
     "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "unclean_leader_election",
     "metadata_first", "announcement", "bounces_seen", "dead_replicas_taken_offline",
     "isr_takes_the_living", "leaving_leader_is_told", "shutdown_fenced", "preferred_needs_isr",
-    "node_owner_checked", "events_dropped", "broker_data_watched")
+    "node_owner_checked", "events_dropped", "broker_data_watched",
+    "log_dirs_fail_alone", "responses_fenced")
 
 SYSTEM = System(
     name="cluster",
@@ -155,6 +166,10 @@ SYSTEM = System(
         controller_notifies_brokers, controller_welcomes_brokers, controller_instates_replicas,
         *of_a_partition(broker_reports_isr_change), controller_reads_isr_changes,
         controller_finds_no_isr_change,
+        *of_a_partition(log_directory_fails, log_directory_is_repaired),
+        broker_reports_log_dir_failure, controller_asks_for_log_dirs,
+        controller_finds_no_log_dir_event, controller_marks_replicas_offline,
+        controller_hears_no_news,
         broker_changes_endpoints, controller_reads_endpoints, controller_finds_endpoints_unchanged,
         broker_asks_to_go, shutdown_request_arrives, controller_begins_shutdown,
         controller_refuses_shutdown,
@@ -167,7 +182,8 @@ SYSTEM = System(
         *of_a_partition(controller_elects_preferred, controller_cannot_elect_preferred),
         controller_tells_preferred, controller_deletes_preferred_request,
         *of_a_partition(broker_becomes_leader, broker_becomes_follower,
-                        broker_knows_no_such_leader, older_epoch_is_refused),
+                        broker_knows_no_such_leader, older_epoch_is_refused,
+                        broker_cannot_reach_its_log),
         older_controller_is_refused, broker_updates_metadata,
         broker_stops_fetching, stop_replica_is_sent_again, late_stop_replica_arrives,
         *of_a_partition(leader_commits, follower_catches_up, leader_shrinks_isr,
@@ -190,6 +206,7 @@ SYSTEM = System(
         "losses": Bound(0, 0, "replies that are lost, and requests sent twice, in all"),
         "shutdowns": Bound(0, 0, "controlled shutdowns, in all"),
         "requests": Bound(0, 0, "preferred elections that are asked for, in all"),
+        "directories": Bound(0, 0, "log directories that fail, in all"),
         "lingering": Bound(1, 0, "sessions whose nodes are there after them, in all"),
     },
     switches={name: SWITCHES[name].about for name in _SWITCHES},

@@ -54,14 +54,20 @@ def is_at_rest(now, controller):
 
 
 def stays(now, broker):
-    """It is live, and was not asked to go."""
-    return all_of(is_live(now, broker), now.leaving[broker] == "stays")
+    """It is live, was not asked to go, and its log directory of the partition works."""
+    return all_of(has_its_log(now, broker), now.leaving[broker] == "stays")
+
+
+def has_its_log(now, broker):
+    """A live broker whose log directory of the partition works."""
+    return all_of(is_live(now, broker), not_(now.failed.has(broker)))
 
 
 def is_settled(now):
     """With faults over: processes and sessions agree, and nothing is pending or under way."""
     return all_of(
         now.up == now.zk.registered, now.zk.outlived.is_empty(), now.asked.is_empty(),
+        now.untold.is_empty(),
         every(BROKERS, lambda broker: not_(now.late[broker].held)),
         some(BROKERS, lambda broker: is_at_rest(now, broker)),
         everywhere(now, lambda own: every(BROKERS, lambda broker:
@@ -92,31 +98,36 @@ def converges(now):
 def no_wedge(now):
     return implies(is_settled(now), everywhere(now, lambda own: implies(
         some(BROKERS, lambda member: all_of(
-            current(own).isr.has(member), stays(now, member))),
+            current(own).isr.has(member), stays(own, member))),
         some(BROKERS, lambda leader: all_of(
-            current(own).leader == leader, is_live(now, leader), leads(own, leader),
+            current(own).leader == leader, has_its_log(own, leader), leads(own, leader),
             own.replica[leader].version == own.version,
             every(BROKERS, lambda one: implies(
-                all_of(stays(now, one), own.replicas.has(one), one != leader),
+                all_of(stays(own, one), own.replicas.has(one), one != leader),
                 fetches_from(own, one, leader))))))))
 
 
 @always("when nothing is under way, nothing waits in ZooKeeper for the controller: it knows who is "
-        "registered, and no notification and no request is left",
+        "registered and which log directories of theirs failed, and no notification and no request "
+        "is left",
         companion="the_cluster_settles_after_an_election")
 def no_event_is_missed(now):
     return implies(is_settled(now), all_of(
+        now.zk.log_dir_events.is_empty(),
         everywhere(now, lambda own: not_(any_of(own.noted, own.wanted))),
         every(BROKERS, lambda broker: implies(acts(now, broker), all_of(
             now.cache[broker].live == now.zk.registered,
-            now.cache[broker].reached == now.zk.registered)))))
+            now.cache[broker].reached == now.zk.registered,
+            everywhere(now, lambda own:
+                own.failed.within(now.zk.registered) == own.context[broker].lost))))))
 
 
-@always("when nothing is under way, no dead broker is registered as a leader",
+@always("when nothing is under way, no dead broker is registered as a leader, nor one whose log "
+        "directory has failed",
         companion="a_partition_is_without_leader")
 def dead_leaders_are_noticed(now):
     return implies(is_settled(now), everywhere(now, lambda own: every(BROKERS, lambda broker:
-        implies(current(own).leader == broker, is_live(now, broker)))))
+        implies(current(own).leader == broker, has_its_log(own, broker)))))
 
 
 @always("no two brokers lead in one leader epoch", companion="zombies_overlap")

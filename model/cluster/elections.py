@@ -12,7 +12,16 @@ from typing import Any, NamedTuple
 
 from model.cluster.batch import batch
 from model.cluster.state import PARTITIONS
-from model.cluster.thread import at, done, keep, online, own, require_acting, require_writing
+from model.cluster.thread import (
+    at,
+    done,
+    keep,
+    online,
+    own,
+    require_acting,
+    require_writing,
+    with_their_log,
+)
 from model.language import (
     all_of,
     any_of,
@@ -103,7 +112,8 @@ def find_nobody(now, new, broker, kind):
 
 
 def tell(now, new, broker, kind, stage, is_told=None):
-    """The batch: LeaderAndIsr to those replicas who are told, UpdateMetadata to all."""
+    """The batch: LeaderAndIsr to those replicas of whom `is_told(context, target)` says so, of all
+    if it is not given; UpdateMetadata to all brokers."""
     require_acting(now, broker)
     require(kind.is_on(now.cache[broker].stage),    kind.at_it)
     require(every(PARTITIONS, lambda partition: not_(own(now, broker, partition).due)),
@@ -113,10 +123,14 @@ def tell(now, new, broker, kind, stage, is_told=None):
         return own(now, broker, partition).batched
 
     def goes(partition, target):
-        return all_of(batched(partition), is_told(target)) if is_told else batched(partition)
+        if is_told is None:
+            return batched(partition)
+        return all_of(batched(partition), is_told(own(now, broker, partition), target))
 
+    ends = any_of(stage == "idle", stage == "comparing")
     new.cache[broker] = now.cache[broker].but(
-        stage=stage, queue=batch(now, broker, goes, batched))
+        stage=stage, subject=when(ends, None, now.cache[broker].subject),
+        queue=batch(now, broker, goes, batched))
     keep(now, new, broker, lambda partition: own(now, broker, partition).but(batched=False))
 
 
@@ -128,7 +142,8 @@ def order_of(now):
 OFFLINE = Election(
     ("electing", "retrying"),
     lambda now, broker: offline_partition(
-        order_of(now), as_read(now, broker).isr, online(now, broker),
+        order_of(now), as_read(now, broker).isr,
+        with_their_log(online(now, broker), now.context[broker]),
         version.unclean_leader_election),
     at_it="it brings offline partitions online",
     due="the partition is offline",
@@ -163,7 +178,8 @@ def controller_tells_elections(now, new, broker):
     tell(now, new, broker, OFFLINE,
          when(not_(some_is_gone(now, broker)), done(cache),
          when(cache.stage == "retrying", at("removing_followers"), at("removing"))),
-         is_told=lambda target: not_(cache.shutting.has(target)))
+         is_told=lambda mine, target: all_of(
+             not_(cache.shutting.has(target)), not_(mine.lost.has(target))))
 
 
 def some_is_gone(now, broker):

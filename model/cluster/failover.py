@@ -23,7 +23,7 @@ from model.protocol.state import BROKERS
 
 @transition(broker=BROKERS)
 def controller_reads_context(now, new, broker):
-    """It sets its watches, drops all ISR notifications, and reads who lives and every partition's
+    """It sets its watches, drops all notifications, and reads who lives and every partition's
     state. A request for preferred leaders that it finds is queued, before all that comes.
 
     Why:   what a notification would have told it, it reads anyway; that its own deletion fires the
@@ -39,6 +39,7 @@ def controller_reads_context(now, new, broker):
                     cache.events),
         stage="announcing" if version.metadata_first else "restoring",
         live=now.zk.registered, reached=now.zk.registered, endpoints=now.zk.endpoints)
+    new.zk.log_dir_events = []
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
         noted=False,
         context=with_one(now.partition[partition].context, broker,

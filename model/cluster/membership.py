@@ -19,6 +19,7 @@ from model.cluster.thread import (
     offline_again,
     own,
     require_acting,
+    with_their_log,
 )
 from model.language import (
     BLANK,
@@ -157,27 +158,45 @@ def controller_overlooks_bounced_brokers(now, new, broker):
 
 
 def fail(now, new, broker, found, failed, started):
-    """onBrokerFailure: elections where a leader is lost, then its replicas go offline."""
+    """onBrokerFailure: all its replicas go offline."""
     cache = with_change(now, broker, found, done_with=failed)
     live = less(cache.live, failed)
-    can_lead = less(live, cache.shutting)
+    take_offline(
+        now, new, broker,
+        cache.but(
+            live=live, started=started, shutting=less(cache.shutting, failed),
+            reached=less(cache.reached, failed).joined(started)),
+        lambda partition: without_their_log_dirs(own(now, broker, partition), failed).but(
+            gone=now.partition[partition].replicas.within(failed)))
 
+
+def without_their_log_dirs(mine, failed):
+    """What was known of these brokers' log directories is old: a broker starts with what works."""
+    mine = mine.but(lost=less(mine.lost, failed))
+    if not version.responses_fenced:                # a response that waits is believed all the same
+        return mine
+    return mine.but(refusing=less(mine.refusing, failed), obeying=less(mine.obeying, failed))
+
+
+def take_offline(now, new, broker, cache, context):
+    """onReplicasBecomeOffline: elections where a leader is lost, then the replicas go offline.
+
+    `cache` and `context(partition)` are what the controller has by now, with who is `gone`.
+    """
     def was_offline(partition):
         return own(now, broker, partition).offline
 
     def loses_its_leader(partition):
+        can_lead = with_their_log(less(cache.live, cache.shutting), context(partition))
         return not_(any_of(
             was_offline(partition), leader_is_among(now, broker, partition, can_lead)))
 
     new.cache[broker] = cache.but(
         stage=when(some(PARTITIONS, loses_its_leader), at("electing"),
-              when(some(PARTITIONS, was_offline), at("retrying"), at("removing_followers"))),
-        live=live, started=started,
-        shutting=less(cache.shutting, failed), reached=less(cache.reached, failed).joined(started))
-    keep(now, new, broker, lambda partition: own(now, broker, partition).but(
+              when(some(PARTITIONS, was_offline), at("retrying"), at("removing_followers"))))
+    keep(now, new, broker, lambda partition: context(partition).but(
         offline=any_of(was_offline(partition), loses_its_leader(partition)),
-        due=any_of(was_offline(partition), loses_its_leader(partition)),
-        gone=now.partition[partition].replicas.within(failed)))
+        due=any_of(was_offline(partition), loses_its_leader(partition))))
 
 
 @transition(broker=BROKERS)

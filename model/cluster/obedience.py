@@ -3,7 +3,9 @@
 Source: ReplicaManager.becomeLeaderOrFollower, makeLeaders, makeFollowers (2.3)
 """
 
+from model.cluster.events import with_event
 from model.cluster.state import PARTITIONS
+from model.cluster.thread import own
 from model.language import (
     BLANK,
     all_of,
@@ -15,6 +17,7 @@ from model.language import (
     require,
     some,
     transition,
+    version,
     when,
 )
 from model.protocol.state import BROKERS
@@ -42,20 +45,53 @@ def require_state(now, broker, sender, partition):
     require(not_(is_none(request.about[partition])), "it speaks of the partition")
 
 
+def require_log(now, broker):
+    require(not_(now.failed.has(broker)),            "the partition's log directory works")
+
+
 def is_newer(now, broker, told):
     """The leader epoch is above that of the broker's own Partition, if it has one."""
     mine = now.replica[broker].version
     return any_of(is_none(mine), now.state[told].epoch > now.state[mine].epoch)
 
 
-def take(now, new, broker, sender, partition):
-    """The partition is dealt with; after the last one the next request may come."""
+NONE, STORAGE_ERROR, EPOCH_ERROR = "NONE", "KAFKA_STORAGE_ERROR", "STALE_CONTROLLER_EPOCH"
+
+
+def take(now, new, broker, sender, partition, error=NONE):
+    """The partition is dealt with; after the last one the response goes back, and the next request
+    may come."""
     queue = now.cache[sender].queue[broker]
     about = queue[0].about
     rest = lam(PARTITIONS, lambda other: when(other == partition, None, about[other]))
     last = every(PARTITIONS, lambda other: any_of(other == partition, is_none(about[other])))
     new.seen[broker] = now.belief[sender]
     new.cache[sender].queue[broker] = when(last, queue.rest(), queue.but_first(about=rest))
+    if version.log_dirs_fail_alone:
+        respond(now, new, broker, sender, last, error)
+
+
+def respond(now, new, broker, sender, last, error):
+    """A response matters where it names a failed log directory, or one that is held for failed. Of
+    those that wait the last refusal counts, and that the broker obeyed after it."""
+    mine = now.context[sender]
+    held_for_failed = any_of(mine.lost.has(broker), mine.refusing.has(broker))
+    if error == STORAGE_ERROR:
+        new.context[sender].refusing = mine.refusing.including(broker)
+        new.context[sender].obeying  = mine.obeying.without(broker)
+    elif error == NONE:
+        new.context[sender].obeying  = when(
+            held_for_failed, mine.obeying.including(broker), mine.obeying)
+    matters = some(PARTITIONS, lambda other: any_of(
+        own(now, sender, other).refusing.has(broker), own(now, sender, other).obeying.has(broker)))
+    if error == STORAGE_ERROR:
+        matters = any_of(matters, now.failed.has(broker))
+    elif error == NONE:
+        matters = any_of(matters, held_for_failed)
+    new.cache[sender].events = when(
+        all_of(last, matters),
+        with_event(now.cache[sender], "leader_and_isr_response", broker).events,
+        now.cache[sender].events)
 
 
 @transition(broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
@@ -63,6 +99,7 @@ def broker_becomes_leader(now, new, broker, sender, partition):
     """A broker takes office with the ISR and zkVersion that it is told."""
     told = first(now, sender, broker).about[partition]
     require_state(now, broker, sender, partition)
+    require_log(now, broker)
     require(is_newer(now, broker, told),             "the leader epoch is newer than the broker's")
     require(now.state[told].leader == broker,        "it names the broker the leader")
 
@@ -82,6 +119,7 @@ def broker_becomes_follower(now, new, broker, sender, partition):
     """A broker follows, and its fetcher starts anew."""
     told = first(now, sender, broker).about[partition]
     require_state(now, broker, sender, partition)
+    require_log(now, broker)
     require(is_newer(now, broker, told),             "the leader epoch is newer than the broker's")
     require(now.state[told].leader != broker,        "it names another the leader, or none")
     require(knows_leader(now, broker, told),         "the broker knows the leader to be alive")
@@ -99,6 +137,7 @@ def broker_knows_no_such_leader(now, new, broker, sender, partition):
     """
     told = first(now, sender, broker).about[partition]
     require_state(now, broker, sender, partition)
+    require_log(now, broker)
     require(is_newer(now, broker, told),             "the leader epoch is newer than the broker's")
     require(now.state[told].leader != broker,        "it names another the leader, or none")
     require(not_(knows_leader(now, broker, told)),   "the broker does not know the leader")
@@ -111,9 +150,21 @@ def older_epoch_is_refused(now, new, broker, sender, partition):
     """The broker has this leader epoch already, or a newer one."""
     told = first(now, sender, broker).about[partition]
     require_state(now, broker, sender, partition)
+    require_log(now, broker)
     require(not_(is_newer(now, broker, told)),       "the leader epoch is not newer")
 
-    take(now, new, broker, sender, partition)
+    take(now, new, broker, sender, partition, EPOCH_ERROR)
+
+
+@transition(only=lambda v: v.log_dirs_fail_alone,
+            broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
+def broker_cannot_reach_its_log(now, new, broker, sender, partition):
+    """KAFKA_STORAGE_ERROR, before anything else of the partition is looked at: so a controller
+    comes to know which replicas have gone with a log directory."""
+    require_state(now, broker, sender, partition)
+    require(now.failed.has(broker),                  "the partition's log directory has failed")
+
+    take(now, new, broker, sender, partition, STORAGE_ERROR)
 
 
 @transition(broker=BROKERS, sender=BROKERS)

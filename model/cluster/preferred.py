@@ -6,7 +6,15 @@ Source: KafkaController.onPreferredReplicaElection, checkAndTriggerAutoLeaderReb
 from model.cluster.elections import Election, as_read, elect, find_nobody, order_of, tell
 from model.cluster.events import notified, require_next, taken, with_event
 from model.cluster.state import PARTITIONS
-from model.cluster.thread import at, keep, online, own, require_acting, require_writing
+from model.cluster.thread import (
+    at,
+    keep,
+    online,
+    own,
+    require_acting,
+    require_writing,
+    with_their_log,
+)
 from model.language import all_of, lam, not_, require, some, transition, version, when
 from model.protocol.office import require_office
 from model.protocol.state import BROKERS
@@ -15,7 +23,8 @@ from model.protocol.strategies import preferred_replica
 PREFERRED = Election(
     ("preferring", "rebalancing"),
     lambda now, broker: preferred_replica(
-        order_of(now), as_read(now, broker).isr, online(now, broker),
+        order_of(now), as_read(now, broker).isr,
+        with_their_log(online(now, broker), now.context[broker]),
         version.preferred_needs_isr),
     at_it="it elects preferred leaders",
     due="the partition is asked for",
@@ -70,7 +79,8 @@ def is_imbalanced(now, broker, partition):
     return all_of(
         some(BROKERS, lambda one: all_of(leader == one, mine.place[one] > 0)),
         some(BROKERS, lambda one: all_of(
-            mine.replicas.has(one), mine.place[one] == 0, online(now, broker).has(one))))
+            mine.replicas.has(one), mine.place[one] == 0,
+            with_their_log(online(now, broker), mine.context[broker]).has(one))))
 
 
 def some_is_imbalanced(now, broker):

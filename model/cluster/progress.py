@@ -5,7 +5,7 @@ happen, nor a new listener, nor anything that people or timers do. A run that me
 instance (no epoch, version or place in a queue is left) is not judged.
 """
 
-from model.cluster.claims import current, everywhere, is_live, is_settled, stays
+from model.cluster.claims import current, everywhere, has_its_log, is_settled, stays
 from model.cluster.data import leads
 from model.language import all_of, any_of, eventually, every, implies, limit, not_, some
 from model.protocol.state import BROKERS
@@ -24,6 +24,9 @@ THREAD_STEPS = (
     "controller_sees_bounced_brokers", "controller_finds_brokers_unchanged",
     "controller_notifies_brokers", "controller_welcomes_brokers", "controller_instates_replicas",
     "broker_reports_isr_change", "controller_reads_isr_changes", "controller_finds_no_isr_change",
+    "broker_reports_log_dir_failure", "controller_asks_for_log_dirs",
+    "controller_finds_no_log_dir_event", "controller_marks_replicas_offline",
+    "controller_hears_no_news",
     "controller_reads_endpoints", "controller_finds_endpoints_unchanged",
     "shutdown_request_arrives", "controller_begins_shutdown", "controller_refuses_shutdown",
     "controller_moves_leader", "controller_finds_no_successor", "controller_tells_moves",
@@ -34,7 +37,8 @@ THREAD_STEPS = (
     "controller_deletes_preferred_request")
 BROKER_STEPS = (
     "broker_becomes_leader", "broker_becomes_follower", "broker_knows_no_such_leader",
-    "older_epoch_is_refused", "older_controller_is_refused", "broker_updates_metadata",
+    "older_epoch_is_refused", "broker_cannot_reach_its_log",
+    "older_controller_is_refused", "broker_updates_metadata",
     "broker_stops_fetching", "late_stop_replica_arrives")
 
 FAIR = (*OFFICE_STEPS, *SESSION_STEPS, *THREAD_STEPS, *BROKER_STEPS)
@@ -65,9 +69,9 @@ def partitions_get_leaders(now):
         not_(faults_are_over(now)), meets_a_limit(now),
         everywhere(now, lambda own: implies(
             some(BROKERS, lambda member: all_of(
-                current(own).isr.has(member), stays(now, member))),
+                current(own).isr.has(member), stays(own, member))),
             some(BROKERS, lambda leader: all_of(
-                current(own).leader == leader, is_live(now, leader), leads(own, leader))))))
+                current(own).leader == leader, has_its_log(own, leader), leads(own, leader))))))
 
 
 @eventually("once faults are over, nothing is left to be done or to arrive", fair=FAIR)

@@ -63,7 +63,8 @@ def controller_finds_it_removed(now, new, broker, replica):
 def controller_tells_removals(now, new, broker):
     """The batch of the removals: LeaderAndIsr to the other replicas, UpdateMetadata to all.
 
-    A broker that shuts down lives, so that StopReplica reaches it. Next at a failover: elections.
+    A broker that shuts down lives, and so does one of whose directories one has failed, so that
+    StopReplica reaches it. Next at a failover: elections.
     After a failure, brokers that bounced are welcomed; if no partition lost its leader, all are
     told once more who is alive.
     """
@@ -73,6 +74,7 @@ def controller_tells_removals(now, new, broker):
     require(not_(some_is_gone(now, broker)),        "no replica waits for it")
 
     new.cache[broker] = cache.but(
+        subject=when(cache.stage == "retiring", cache.subject, None),
         stage=when(cache.stage == "burying", at("electing"),
               when(cache.stage == "removing_followers", at("notifying"),
               when(cache.stage == "retiring", at("answering"),

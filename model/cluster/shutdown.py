@@ -16,7 +16,7 @@ from model.cluster.elections import (
 from model.cluster.events import notified, require_next, taken, with_event
 from model.cluster.lifecycle import forget_all, unreached
 from model.cluster.state import PARTITIONS
-from model.cluster.thread import at, keep, own, require_acting
+from model.cluster.thread import at, keep, own, require_acting, with_their_log
 from model.language import (
     BLANK,
     all_of,
@@ -35,7 +35,8 @@ from model.protocol.zookeeper import without_nodes_of
 MOVES = Election(
     ("moving",),
     lambda now, broker: controlled_shutdown(
-        order_of(now), as_read(now, broker).isr, now.cache[broker].live,
+        order_of(now), as_read(now, broker).isr,
+        with_their_log(now.cache[broker].live, now.context[broker]),
         now.cache[broker].shutting),
     at_it="it moves what a leaving broker leads",
     due="the leaving broker leads the partition",
@@ -140,8 +141,13 @@ def controller_tells_moves(now, new, broker):
     Why: in 1.1 and 2.0 it was left out, and went on in its old epoch (KAFKA-7482).
     """
     shutting = now.cache[broker].shutting
-    tell(now, new, broker, MOVES, at("stopping"),
-         is_told=None if version.leaving_leader_is_told else lambda one: not_(shutting.has(one)))
+
+    def is_told(mine, target):
+        told = not_(mine.lost.has(target))
+        return told if version.leaving_leader_is_told else all_of(
+            told, not_(shutting.has(target)))
+
+    tell(now, new, broker, MOVES, at("stopping"), is_told)
 
 
 @transition(broker=BROKERS)

@@ -24,14 +24,16 @@ EVENTS_WAITING = Numbers("waiting events", 0, Bounded("events"))
 
 REQUESTS = Names("request", ("leader_and_isr", "update_metadata", "stop_replica"))
 
-# What the controller's one event queue holds, in order of arrival; the last two have a subject
+# What the controller's one event queue holds, in order of arrival; the last three have a subject
 EVENTS = Names("event", (
     "controller_change",        # /controller was deleted, or is another's
     "broker_change",            # a child of /brokers/ids came or went
     "isr_change",               # a child of /isr_change_notification came or went
+    "log_dir_event",            # a child of /log_dir_event_notification came or went
     "preferred_election",       # /admin/preferred_replica_election was created
     "rebalance",                # a timer: AutoPreferredReplicaLeaderElection
     "broker_modification",      # the data of /brokers/ids/N changed
+    "leader_and_isr_response",  # of a broker, with an error or after one
     "controlled_shutdown"))     # a broker's request
 
 # Where the controller's event thread is: between two stages it may be deposed, or crash
@@ -67,6 +69,7 @@ PARTITION = Record(
     replicas=SetOf(BROKERS),                    # the assignment, and its order
     place=per(BROKERS, PLACES),
     noted=BOOL,                                 # an /isr_change_notification names the partition
+    failed=SetOf(BROKERS),                      # whose log directory of it has failed
     wanted=BOOL,                                # /admin/preferred_replica_election names it
     # A broker's Partition: the state that it obeyed, or wrote since as the leader
     replica=per(BROKERS, Record(
@@ -79,6 +82,9 @@ PARTITION = Record(
         offline=BOOL,                           # the partition is OfflinePartition, else Online
         due=BOOL,                               # a leader is to be elected
         gone=SetOf(BROKERS),                    # these replicas are to go Offline
+        lost=SetOf(BROKERS),                    # replicasOnOfflineDirs
+        refusing=SetOf(BROKERS),                # responses that wait say that it is on such a one,
+        obeying=SetOf(BROKERS),                 # or that it is not
         read=ZK_VERSIONS.or_none,               # the state as it was read, to be written
         batched=BOOL)),                         # it is in the batch that is being put together
     complete=SetOf(BROKERS),                    # replicas that hold all that was committed
@@ -86,7 +92,8 @@ PARTITION = Record(
 
 STATE = Record(
     # /brokers/ids nodes of sessions that have ended already are there, and about to go
-    zk=Record(**OFFICE_NODES, outlived=SetOf(BROKERS), endpoints=per(BROKERS, ENDPOINTS)),
+    zk=Record(**OFFICE_NODES, outlived=SetOf(BROKERS), endpoints=per(BROKERS, ENDPOINTS),
+              log_dir_events=SetOf(BROKERS)),           # whom a /log_dir_event_notification names
     up=SetOf(BROKERS),
     **OFFICE,
     cache=per(BROKERS, Record(
@@ -95,7 +102,8 @@ STATE = Record(
         endpoints=per(BROKERS, ENDPOINTS),                  # of brokers, as it read them
         started=SetOf(BROKERS),                             # brokers that it is instating
         shutting=SetOf(BROKERS),                            # shuttingDownBrokerIds
-        subject=BROKERS.or_none,                            # the one whose shutdown it works on
+        subject=BROKERS.or_none,                            # whose shutdown or failed log
+                                                            # directory it works on
         bounced=SetOf(BROKERS), dead=SetOf(BROKERS),        # what a BrokerChange has still to do
         events=Log(EVENT_SLOTS, EVENTS_WAITING, Record(     # the one event queue
             kind=EVENTS, subject=BROKERS.or_none)),
@@ -108,6 +116,7 @@ STATE = Record(
     leaving=per(BROKERS, LEAVING),              # how far a broker is with its controlled shutdown
     asked=SetOf(BROKERS),                       # whose ControlledShutdown is under way
     former=SetOf(BROKERS),                      # and whose names their last registration
+    untold=SetOf(BROKERS),                      # a log directory failed, and they have not said so
     mistaken=SetOf(BROKERS),                    # took the node of their last session for their own
     resigned=SetOf(BROKERS),                    # resigned, and go on with events (KAFKA-4447)
     # A StopReplica that was sent again after its connection broke: the first copy is still to come
@@ -116,5 +125,6 @@ STATE = Record(
     partition=per(PARTITIONS, PARTITION),
     spent=Record(
         crashes=budget("crashes"), expiries=budget("expiries"), losses=budget("losses"),
-        shutdowns=budget("shutdowns"), requests=budget("requests"), lingering=budget("lingering")),
+        shutdowns=budget("shutdowns"), requests=budget("requests"), lingering=budget("lingering"),
+        directories=budget("directories")),
 )

@@ -51,9 +51,15 @@ def own(now, broker, partition):
 
 
 def online(now, broker):
-    """Live brokers, less those that are shutting down: who may lead."""
+    """Live brokers, less those that are shutting down."""
     cache = now.cache[broker]
     return cache.live.such_that(lambda one: not_(cache.shutting.has(one)))
+
+
+def with_their_log(brokers, mine):
+    """Those of the brokers whose log directory of a partition is not known to have failed; `mine`
+    is what the controller has in memory of the partition."""
+    return brokers.such_that(lambda one: not_(mine.lost.has(one)))
 
 
 def leader_is_among(now, broker, partition, brokers):

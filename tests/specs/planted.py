@@ -66,6 +66,7 @@ ANYBODY = ("controller_elects_leader", "the replica is live, and in the ISR")
 STILL_THERE = (
     "controller_finds_brokers_unchanged", "no broker that it takes for alive is gone",
 )  # fmt: skip
+LOST_LOG = ("broker_becomes_leader", "the partition's log directory works")
 BLIND = ("leader_shrinks_isr", "the cached version is current")
 
 BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
@@ -261,6 +262,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
             without=("shutdown_fenced",),
             bounds={**ONE_FAILOVER, "versions": 3, "shutdowns": 1},
         ),
+        Bug(46, without=("responses_fenced",), bounds={**ONE_FAILOVER, "directories": 1}),
     ),
     ("cluster", "partitions_get_leaders"): (
         Bug(17, unfair=("controller_elects_leader",), bounds=ONE_LOSS, plain=True),
@@ -275,8 +277,12 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ),
     ("cluster", "no_event_is_missed"): (
         Bug(14, dropped=(STILL_THERE,), bounds=ONE_FAILOVER, plain=True),
+        Bug(16, dropped=(LOST_LOG,), bounds={**NO_FAULT, "directories": 1}, plain=True),
     ),
-    ("cluster", "dead_leaders_are_noticed"): (Bug(24, without=("dead_replicas_taken_offline",)),),
+    ("cluster", "dead_leaders_are_noticed"): (
+        Bug(24, without=("dead_replicas_taken_offline",)),
+        Bug(16, dropped=(LOST_LOG,), bounds={**NO_FAULT, "directories": 1}, plain=True),
+    ),
     ("cluster", "leader_unique"): (
         Bug(
             37, dropped=(BLIND,), bounds={"versions": 4, "epoch": 3, "expiries": 2, "lingering": 0}

@@ -1,0 +1,143 @@
+"""Log directories that fail under brokers that have others: each replica lies in one of its own.
+
+The broker notes what it has lost in ZooKeeper, the controller asks it for every replica, and learns
+from its response which are gone. They count as dead until the broker is started anew, or obeys.
+
+Source: ReplicaManager.handleLogDirFailure, KafkaController.processLogDirEventNotification and
+processLeaderAndIsrResponseReceived (2.3, KIP-112)
+"""
+
+from model.cluster.batch import batch
+from model.cluster.events import notified, require_next, taken, with_event
+from model.cluster.membership import take_offline
+from model.cluster.state import PARTITIONS
+from model.cluster.thread import keep, own, require_acting, require_writing
+from model.language import (
+    all_of,
+    not_,
+    require,
+    some,
+    transition,
+    when,
+)
+from model.protocol.office import require_office
+from model.protocol.state import BROKERS
+
+EVENT = "a LogDirEventNotification is next in its queue"
+RESPONSE = "a response of the broker is next in its queue"
+
+
+def are_told(v):
+    return v.log_dirs_fail_alone
+
+
+@transition(only=are_told, broker=BROKERS)
+def log_directory_fails(now, new, broker):
+    """The replica is offline at once: it neither leads nor fetches. The broker goes on with the
+    others; until 0.11 it would have halted."""
+    require(now.up.has(broker),                     "the process runs")
+    require(now.replicas.has(broker),               "it has a replica of the partition")
+    require(not_(now.failed.has(broker)),           "the replica's log directory works")
+
+    new.spent.directories = now.spent.directories + 1
+    new.failed            = now.failed.including(broker)
+    new.untold            = now.untold.including(broker)
+    new.replica[broker].version  = None
+    new.replica[broker].fetching = False
+
+
+@transition(only=are_told, broker=BROKERS)
+def log_directory_is_repaired(now, new, broker):
+    """While the broker is stopped, its directory is mounted again, with all that was in it."""
+    require(now.failed.has(broker),                 "the replica's log directory has failed")
+    require(not_(now.up.has(broker)),               "the process does not run")
+
+    new.failed = now.failed.without(broker)
+
+
+@transition(only=are_told, broker=BROKERS)
+def broker_reports_log_dir_failure(now, new, broker):
+    """The broker creates a /log_dir_event_notification, which names nobody but itself."""
+    require(now.untold.has(broker),                 "a log directory of it failed, and it did not "
+                                                    "say so yet")
+    require(now.zk.registered.has(broker),          "it has a ZooKeeper session")
+
+    new.untold            = now.untold.without(broker)
+    new.zk.log_dir_events = now.zk.log_dir_events.including(broker)
+    new.cache             = notified(now, "log_dir_event")
+
+
+@transition(only=are_told, broker=BROKERS)
+def controller_asks_for_log_dirs(now, new, broker):
+    """LeaderAndIsr for every replica of the brokers that are named, each as it is cached: who has
+    it still has this epoch already. Then the notifications are deleted, which is no step of its
+    own, as for ISR changes."""
+    named = now.zk.log_dir_events
+    require_writing(now, broker)
+    require_next(now, broker, "log_dir_event",      EVENT)
+    require(not_(named.is_empty()),                 "a notification is there")
+
+    new.zk.log_dir_events = []
+    new.cache[broker]     = with_event(taken(now.cache[broker]), "log_dir_event").but(
+        queue=batch(now, broker,
+            goes=lambda partition, target: named.has(target),
+            tells=lambda partition: some(BROKERS, lambda one: all_of(
+                named.has(one), now.partition[partition].replicas.has(one)))))
+
+
+@transition(only=are_told, broker=BROKERS)
+def controller_finds_no_log_dir_event(now, new, broker):
+    """The event was of a deletion, or of what was read with the event before."""
+    require_office(now, broker)
+    require_next(now, broker, "log_dir_event",      EVENT)
+    require(now.zk.log_dir_events.is_empty(),       "no notification is there")
+
+    new.cache[broker] = taken(now.cache[broker])
+
+
+def is_lost_now(now, broker, partition, subject):
+    """By the response that is next the replica is offline, and it was not known to be."""
+    mine = own(now, broker, partition)
+    return all_of(mine.refusing.has(subject), not_(mine.lost.has(subject)))
+
+
+@transition(only=are_told, broker=BROKERS, subject=BROKERS)
+def controller_marks_replicas_offline(now, new, broker, subject):
+    """Replicas that the response names go offline as if their broker had died; it lives, and is
+    sent StopReplica for them."""
+    require_acting(now, broker)
+    require_next(now, broker, "leader_and_isr_response", RESPONSE, subject)
+    require(some(PARTITIONS, lambda partition: is_lost_now(now, broker, partition, subject)),
+                                                    "it names a failed log directory that is news")
+
+    def context(partition):
+        mine = own(now, broker, partition)
+        return mine.but(
+            refusing=mine.refusing.without(subject),
+            lost=when(mine.refusing.has(subject), mine.lost.including(subject), mine.lost),
+            gone=now.partition[partition].replicas.such_that(lambda one: all_of(
+                one == subject, is_lost_now(now, broker, partition, subject))))
+
+    cache = taken(now.cache[broker])
+    obeyed = some(PARTITIONS, lambda partition: own(now, broker, partition).obeying.has(subject))
+    take_offline(now, new, broker, cache.but(
+        subject=subject,
+        events=when(obeyed, with_event(cache, "leader_and_isr_response", subject).events,
+                    cache.events)), context)
+
+
+@transition(only=are_told, broker=BROKERS, subject=BROKERS)
+def controller_hears_no_news(now, new, broker, subject):
+    """What the response names is known, or a replica obeys that was on a failed directory: it
+    counts as live again."""
+    require_acting(now, broker)
+    require_next(now, broker, "leader_and_isr_response", RESPONSE, subject)
+    require(not_(some(PARTITIONS, lambda partition: is_lost_now(now, broker, partition, subject))),
+                                                    "it names no failed log directory that is news")
+
+    new.cache[broker] = taken(now.cache[broker])
+    keep(now, new, broker, lambda partition: own(now, broker, partition).but(
+        refusing=own(now, broker, partition).refusing.without(subject),
+        obeying=own(now, broker, partition).obeying.without(subject),
+        lost=own(now, broker, partition).lost.such_that(lambda one: not_(all_of(
+            one == subject, own(now, broker, partition).obeying.has(subject))))))

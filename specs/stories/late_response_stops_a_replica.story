@@ -1,0 +1,102 @@
+# A broker answers that a log directory has failed, and is back with it repaired before it is heard.
+# Shows: a response names no registration; believed too late, it stops a replica that works, and
+# nobody starts it again. (LeaderAndIsrResponseReceived until 2.8; found by exploring, no JIRA known)
+system cluster version 2.3 without responses_fenced brokers 2 partitions 1 replicas 2
+
+quietly broker_becomes_controller broker=1
+quietly broker_learns_it_won broker=1
+quietly controller_reads_context broker=1
+quietly controller_announces_brokers broker=1
+quietly controller_restores_replicas broker=1
+quietly controller_tells_removals broker=1
+quietly controller_tells_elections broker=1
+quietly broker_updates_metadata broker=1 sender=1
+quietly older_epoch_is_refused broker=1 sender=1 partition=0
+quietly broker_updates_metadata broker=1 sender=1
+quietly broker_updates_metadata broker=2 sender=1
+
+# The session of broker 2 has just expired when it answers: the BrokerChange is before the response.
+log_directory_fails broker=2 partition=0
+quietly session_expires broker=2
+broker_cannot_reach_its_log broker=2 sender=1 partition=0
+quietly broker_crashes broker=2
+log_directory_is_repaired broker=2 partition=0
+quietly broker_starts broker=2
+show cache[1].events
+----
+log_directory_fails(broker=2, partition=0)
+    untold: {} → {2}
+    partition[0].failed: {} → {2}
+    partition[0][2].replica.version: 0 → none
+    partition[0][2].replica.fetching: true → false
+broker_cannot_reach_its_log(broker=2, sender=1, partition=0)
+    cache[1].events: [kind broker_change subject none] → [kind broker_change subject none, kind leader_and_isr_response subject 2]
+    cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    partition[0][1].context.refusing: {} → {2}
+log_directory_is_repaired(broker=2, partition=0)
+    partition[0].failed: {2} → {}
+cache[1].events: [kind broker_change subject none, kind leader_and_isr_response subject 2]
+
+# It is seen to have bounced: it leaves the ISR, and is instated with all that it has.
+controller_sees_bounced_brokers broker=1
+quietly controller_reads_state broker=1 partition=0
+quietly controller_removes_replica broker=1 replica=2 partition=0
+quietly controller_tells_removals broker=1
+quietly controller_notifies_brokers broker=1
+quietly controller_welcomes_brokers broker=1
+quietly controller_instates_replicas broker=1
+quietly controller_tells_elections broker=1
+quietly broker_updates_metadata broker=2 sender=1
+broker_becomes_follower broker=2 sender=1 partition=0
+quietly broker_updates_metadata broker=2 sender=1
+----
+controller_sees_bounced_brokers(broker=1)
+    cache[1].stage: idle → removing_followers
+    cache[1].live: {1,2} → {1}
+    cache[1].reached: {1} → {1,2}
+    cache[1].started: {} → {2}
+    cache[1].events: [kind broker_change subject none, kind leader_and_isr_response subject 2] → [kind leader_and_isr_response subject 2]
+    partition[0][1].context.gone: {} → {2}
+broker_becomes_follower(broker=2, sender=1, partition=0)
+    cache[1][2].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
+    partition[0][2].replica.version: none → 1
+    partition[0][2].replica.fetching: false → true
+    partition[0][1].context.obeying: {} → {2}
+
+# Now the old response is heard.
+controller_marks_replicas_offline broker=1 subject=2
+quietly controller_reads_state broker=1 partition=0
+quietly controller_finds_it_removed broker=1 replica=2 partition=0
+quietly controller_tells_removals broker=1
+quietly controller_notifies_brokers broker=1
+quietly broker_updates_metadata broker=2 sender=1
+broker_stops_fetching broker=2 sender=1
+quietly broker_updates_metadata broker=2 sender=1
+controller_hears_no_news broker=1 subject=2
+----
+controller_marks_replicas_offline(broker=1, subject=2)
+    cache[1].stage: idle → removing_followers
+    cache[1].subject: none → 2
+    partition[0][1].context.gone: {} → {2}
+    partition[0][1].context.lost: {} → {2}
+    partition[0][1].context.refusing: {2} → {}
+broker_stops_fetching(broker=2, sender=1)
+    cache[1][2].queue: [kind stop_replica about {0: 1} alive {} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}]
+    partition[0][2].replica.fetching: true → false
+controller_hears_no_news(broker=1, subject=2)
+    cache[1].events: [kind leader_and_isr_response subject 2] → []
+    partition[0][1].context.lost: {2} → {}
+    partition[0][1].context.obeying: {2} → {}
+
+quietly broker_becomes_leader broker=1 sender=1 partition=0
+quietly broker_updates_metadata broker=1 sender=1
+quietly broker_updates_metadata broker=1 sender=1
+quietly broker_updates_metadata broker=1 sender=1
+quietly broker_updates_metadata broker=1 sender=1
+quietly older_epoch_is_refused broker=1 sender=1 partition=0
+quietly broker_updates_metadata broker=1 sender=1
+quietly broker_updates_metadata broker=1 sender=1
+check no_wedge
+----
+no_wedge: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
+    (belief[1] 1, cache[1].events.end 0, cache[1].stage idle, leaving[1] stays, partition[0].failed {}, partition[0].version 1, partition[0][1].state.isr {1}, partition[0][1].state.leader 1, up {1,2}, zk.controller 1, zk.epoch 1, zk.registered {1,2})
