@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, abstract, model_arguments
+from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, model_arguments
+from conformance.observed import Observed, Place, UnknownLeaf
 from impl import Trace, TraceError, read_trace
-from model.language import RecordedSystem
+from impl.world.trace import Event
 from model.language.explain import place_and_value
-from model.language.sparse import SparseState
+from model.language.sparse import Index, SparseState
 from model.systems import system
 from specs.partial.moves import Move, Moves
 from specs.verdict import Verdict
@@ -83,29 +85,40 @@ def judge(
     return _Replay(trace, name, heard).go()
 
 
+@cache
+def _moves(name: str, version: str, brokers: int) -> Moves:
+    """The compiled steps: once a process, for all traces of one kind."""
+    recorded = system(name).recorded(version, AS_RELEASED)
+    moves = Moves(recorded, {"brokers": brokers}, frozenset(UNOBSERVED))
+    moves.ledger.is_keyed = False
+    return moves
+
+
 class _Replay:
     def __init__(self, trace: Trace, name: str, heard: Heard) -> None:
         self.trace, self.name, self.heard = trace, name, heard
-        self.recorded: RecordedSystem = system(trace.header.system).recorded(
-            trace.header.version, AS_RELEASED
-        )
-        self.moves = Moves(self.recorded, {"brokers": trace.header.brokers}, frozenset(UNOBSERVED))
+        header = trace.header
+        self.moves = _moves(header.system, header.version, header.brokers)
         self.twin, self.ledger = self.moves.twin, self.moves.ledger
+        self.ledger.load(self.twin.initial())
         self.report = TraceReport(name, Verdict.HOLDS, events=len(trace.events))
 
     def go(self) -> TraceReport:
-        observations = self.trace.observations()
-        before = next(observations)
-        first = self._differences(abstract(before))
-        if first:
-            return self._misfit(1, "a run starts in the initial state", first[0], first[0])
-        for event, after in zip(self.trace.events, observations, strict=True):
-            if not self._line(event.line, event.step, event.args, before, after):
-                return self.report
-            self.report.accepted += 1
-            before = after
         if not self.trace.events:
             self.report.verdict = Verdict.NOT_CHECKED
+        try:
+            self.observed = Observed(self.trace.header.initial)
+        except UnknownLeaf as error:
+            return self._misfit(1, "a run starts with all that is seen of it", str(error),
+                                "the leaves of an observation, all of them")  # fmt: skip
+        first = self._differences(self.observed.facts)
+        if first:
+            return self._misfit(1, "a run starts in the initial state", first[0], first[0])
+        for event in self.trace.events:
+            if not self._line(event):
+                return self.report
+            self.report.accepted += 1
+            self.ledger.journal.clear()  # what a line has shown is never taken back
         return self.report
 
     def _misfit(self, line: int, rule: str, why: str, allowed: str) -> TraceReport:
@@ -113,40 +126,73 @@ class _Replay:
         self.report.findings.append(Misfit("impossible", self.name, line, rule, why, allowed))
         return self.report
 
-    def _line(
-        self, line: int, step: str, arguments: Mapping[str, int], before: Any, after: Any
-    ) -> bool:
-        row = ROWS.get(step)
+    def _line(self, event: Event) -> bool:
+        row = ROWS.get(event.step)
         if row is None:
-            self._misfit(line, "every step is one of the protocol's", f"unknown step {step}",
-                         ", ".join(sorted(ROWS)))  # fmt: skip
+            self._misfit(event.line, "every step is one of the protocol's",
+                         f"unknown step {event.step}", ", ".join(sorted(ROWS)))  # fmt: skip
             return False
-        candidates = self._candidates(row, arguments, before)
-        facts = abstract(after)
-        if row.silent is not None and not self._differences(facts):
+        try:
+            candidates = self._candidates(row, event.args)
+            changed = self.observed.show(event.observed)
+        except (KeyError, UnknownLeaf) as error:
+            lacks = f"the step has no argument {error}" if isinstance(error, KeyError) else error
+            self._misfit(event.line, "a line shows leaves of an observation", str(lacks),
+                         f"{event.step} with {', '.join(row.parameters)}")  # fmt: skip
+            return False
+        if row.silent is not None and self._is_as_seen(changed, self.ledger.mark()):
             self.report.silent += 1
             return True
-        refusals: list[str] = []
+        for move, given in candidates:
+            if move.refusal(*given) >= 0:
+                continue
+            mark = self.ledger.mark()
+            self.moves.take(move, given)
+            if self._is_as_seen(changed, mark):
+                self.report.fired[move.name] = self.report.fired.get(move.name, 0) + 1
+                self.heard(event.line, move, given)
+                return True
+            self.ledger.undo(mark)
+        self._nothing_fits(event.line, event.step, candidates)
+        return False
+
+    def _is_as_seen(self, changed: Mapping[Place, int | None], mark: int) -> bool:
+        """What the line changed and what the step changed is the same, and so everything is."""
+        numbers, ledger = self.moves.numbers, self.ledger
+        for (name, index), code in changed.items():
+            mine = ledger.cells[numbers[name]].get(index)
+            if mine is not code and (mine is None or code is None or int(mine) != code):
+                return False
+        earlier: dict[tuple[int, Index], Any] = {}
+        for number, index, before in ledger.journal[mark:]:
+            earlier.setdefault((number, index), before)
+        return all(
+            ledger.read(number, index) == before
+            or ledger.names[number] in UNOBSERVED
+            or (ledger.names[number], index) in changed
+            for (number, index), before in earlier.items()
+        )
+
+    def _nothing_fits(
+        self, line: int, step: str, candidates: list[tuple[Move, tuple[int, ...]]]
+    ) -> None:
+        facts, refusals = self.observed.facts, list[str]()
         nearest: tuple[str, list[str]] | None = None
-        for move, values in candidates:
-            given, mark = tuple(values.values()), self.ledger.mark()
+        for move, given in candidates:
             lacking = move.refusal(*given)
             if lacking >= 0:
+                values = dict(zip(move.parameters, given, strict=True))
                 requirement = move.recorded.requires[lacking]
                 why = self.twin.explain(requirement, self.ledger.state(), values)
                 refusals.append(f"{move.name}: {why}")
                 continue
+            mark = self.ledger.mark()
             self.moves.take(move, given)
             differences = self._differences(facts)
-            if not differences:
-                self.report.fired[move.name] = self.report.fired.get(move.name, 0) + 1
-                self.heard(line, move, given)
-                return True
             self.ledger.undo(mark)
             if nearest is None or len(differences) < len(nearest[1]):
                 nearest = move.name, differences
         self._explain(line, step, refusals, nearest, facts)
-        return False
 
     def _explain(
         self, line: int, step: str, refusals: list[str],
@@ -166,14 +212,12 @@ class _Replay:
                      "the step only when what is said to be false holds")  # fmt: skip
 
     def _candidates(
-        self, row: Row, arguments: Mapping[str, int], before: Any
-    ) -> list[tuple[Move, dict[str, int]]]:
-        named = {name: int(arguments[name]) for name in row.parameters}
-        values = model_arguments(
-            row, named, lambda broker: int(before["brokers"][broker]["leader"])
-        )
+        self, row: Row, arguments: Mapping[str, int]
+    ) -> list[tuple[Move, tuple[int, ...]]]:
+        named = {name: arguments[name] for name in row.parameters}
+        values = model_arguments(row, named, self.observed.leader_of)
         moves = [self.moves.by_name[name] for name in row.transitions]
-        return [(move, {name: values[name] for name in move.parameters}) for move in moves]
+        return [(move, tuple(values[name] for name in move.parameters)) for move in moves]
 
     def _differences(self, facts: Facts) -> list[str]:
         """Observable places where the model's state and what was observed differ, in words."""

@@ -12,9 +12,11 @@ from conformance.mapping.replication import (
     STEPS_OF,
     UNOBSERVED,
     abstract,
+    section_facts,
 )
 from conformance.mapping.rows import (
     Facts,
+    FactTable,
     Row,
     Stepped,
     SystemMap,
@@ -41,6 +43,7 @@ __all__ = [
     "ROWS",
     "STEPS_OF",
     "UNOBSERVED",
+    "FactTable",
     "Facts",
     "Row",
     "Stepped",
@@ -49,4 +52,5 @@ __all__ = [
     "implementation_arguments",
     "map_of",
     "model_arguments",
+    "section_facts",
 ]

@@ -6,7 +6,7 @@ reason: steps the model does not see (*silent*), and steps whose outcome names t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
@@ -128,22 +128,50 @@ _ROLES = {"none": 0, "leader": 1, "follower": 2}
 def abstract(observation: Mapping[str, Any]) -> Facts:
     """An observation of the implementation as facts of the model's `replication`."""
     facts = FactTable()
-    zookeeper = observation["zookeeper"]
-    _zookeeper(facts, zookeeper)
+    for put in section_facts(observation).values():
+        put(facts)
+    return facts.found
+
+
+def section_facts(observation: Mapping[str, Any]) -> dict[str, Callable[[FactTable], None]]:
+    """The parts of an observation that stand alone, each with what puts its facts into a table.
+
+    A part is named by what the paths of its leaves begin with; the caches of the controllers, which
+    are held against the registrations, are parts of their own. The observation may change in place.
+    """
+    zookeeper, network = observation["zookeeper"], observation["network"]
+    found: dict[str, Callable[[FactTable], None]] = {
+        "zookeeper": lambda facts: _zookeeper(facts, zookeeper),
+        "network.leader_and_isr": lambda facts: _requests(facts, network["leader_and_isr"]),
+        "next_record": lambda facts: facts.put("next_record", (), observation["next_record"]),
+    }
+
+    def of_broker(broker: int, seen: Mapping[str, Any]) -> None:
+        inside = seen["controller"]
+        found[f"brokers.{broker}"] = lambda facts: _broker(facts, broker, seen)
+        found[f"brokers.{broker}.log"] = lambda facts: _log(facts, broker, seen["log"])
+        found[f"brokers.{broker}.controller"] = lambda facts: _cache(
+            facts, broker, inside["cached"], zookeeper
+        )
+
+    def of_slot(follower: int, leader: int, slots: Mapping[int, Any]) -> None:
+        at = (follower, leader)
+        found[f"network.fetch.{follower}.{leader}"] = lambda facts: _slot(facts, at, slots[leader])
+
     for broker, seen in observation["brokers"].items():
-        _broker(facts, int(broker), seen)
-        _office(facts, int(broker), seen)
-        _cache(facts, int(broker), seen["controller"]["cached"], zookeeper)
-    for request in observation["network"]["leader_and_isr"]:
+        of_broker(broker, seen)
+    for follower, slots in network["fetch"].items():
+        for leader in slots:
+            of_slot(follower, leader, slots)
+    return found
+
+
+def _requests(facts: FactTable, in_flight: Iterable[Mapping[str, Any]]) -> None:
+    for request in in_flight:
         where = (request["leader_epoch"], request["controller_epoch"], request["target"])
         facts.put("request.in_flight", where, True)
         facts.members("request.isr", where, request["isr"])
         facts.put("request.version", where, request["zk_version"])
-    for follower, slots in observation["network"]["fetch"].items():
-        for leader, slot in slots.items():
-            _slot(facts, (int(follower), int(leader)), slot)
-    facts.put("next_record", (), observation["next_record"])
-    return facts.found
 
 
 def _zookeeper(facts: FactTable, seen: Mapping[str, Any]) -> None:
@@ -183,8 +211,12 @@ def _broker(facts: FactTable, broker: int, seen: Mapping[str, Any]) -> None:
         facts.members("isr_write.isr", at, write["isr"])
         facts.put("isr_write.state_epoch", at, write["controller_epoch"])
         facts.put("isr_write.version", at, write["version"] or 0)
-    facts.put("log.end", at, len(seen["log"]))
-    for offset, (record, epoch) in enumerate(seen["log"]):
+    _office(facts, broker, seen)
+
+
+def _log(facts: FactTable, broker: int, log: Sequence[Sequence[int]]) -> None:
+    facts.put("log.end", (broker,), len(log))
+    for offset, (record, epoch) in enumerate(log):
         facts.put("log.at.id", (broker, offset), record)
         facts.put("log.at.epoch", (broker, offset), epoch)
 

@@ -195,7 +195,7 @@ def _json_object(text: str, path: Path, number: int) -> dict[str, Any]:
     if not text.endswith("\n"):
         raise TraceError(path, number, "truncated in the middle of a line")
     try:
-        fields = _int_keys(json.loads(text))
+        fields = json.loads(text, object_hook=_with_int_keys)
     except ValueError as error:
         raise TraceError(path, number, f"not JSON ({error}); each line is one object") from error
     if not isinstance(fields, dict):
@@ -252,8 +252,8 @@ def _required(
     path: Path,
     number: int,
 ) -> dict[str, Any]:
-    missing = [name for name in types if name not in fields]
-    if missing:
+    if not types.keys() <= fields.keys():
+        missing = [name for name in types if name not in fields]
         raise TraceError(path, number, f"the {what} lacks {', '.join(missing)}")
     for name, kind in types.items():
         if not isinstance(fields[name], kind):
@@ -261,12 +261,11 @@ def _required(
     return {name: fields[name] for name in types}
 
 
-def _int_keys(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {_key(key): _int_keys(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_int_keys(inner) for inner in value]
-    return value
+def _with_int_keys(fields: dict[str, Any]) -> dict[Any, Any]:
+    """JSON turns ids that are keys into texts; paths never begin with a digit."""
+    if not any(name[:1].isdigit() for name in fields):
+        return fields
+    return {_key(name): value for name, value in fields.items()}
 
 
 def _key(text: str) -> int | str:

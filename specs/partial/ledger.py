@@ -30,6 +30,8 @@ class Ledger:
         self.logs = logs
         self.cells: list[dict[Index, Any]] = [{} for _ in fields]
         self.journal: list[Change] = []
+        self.is_keyed = True
+        """Is `key` kept? Where states are not compared with each other it need not be."""
         self._sum = 0
 
     @property
@@ -86,6 +88,12 @@ class Ledger:
 
     def _put(self, number: int, index: Index, code: Any) -> None:
         cells, blank = self.cells[number], self.blanks[number]
+        if not self.is_keyed:
+            if code == blank:
+                cells.pop(index, None)
+            else:
+                cells[index] = code
+            return
         before = cells.get(index, blank)
         if before != blank:
             self._sum = (self._sum - _hash(number, index, before)) & (_WORD << 64 | _WORD)

@@ -1,0 +1,127 @@
+"""What a whole trace has shown so far, as facts of the model, kept up to date line by line.
+
+A line shows the leaves that changed. Only the parts that they lie in are read anew, so that a line
+costs what it changes and not what there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from conformance.mapping import Facts, FactTable, section_facts
+from impl.world.trace import rebuild
+
+Place = tuple[str, tuple[int, ...]]
+LOG = ".log"
+
+
+class UnknownLeaf(ValueError):
+    """A line shows what no observation has; the message names the path."""
+
+
+class Observed:
+    """An observation that grows with the lines of its trace."""
+
+    def __init__(self, initial: Mapping[str, Any]) -> None:
+        self.whole = rebuild(dict(initial))
+        try:
+            self._read = section_facts(self.whole)
+            self.sections = {name: self._facts_of(name) for name in self._read}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise UnknownLeaf(f"the first observation is not whole: {error!r}") from error
+        self._logs = {name: self._log_of(name) for name in self.sections if name.endswith(LOG)}
+        self._caches = [name for name in self.sections if name.endswith(".controller")]
+        self._leaves = {path: self._leaf(path) for path in initial}
+
+    @property
+    def facts(self) -> Facts:
+        """All facts."""
+        return {place: code for part in self.sections.values() for place, code in part.items()}
+
+    def leader_of(self, broker: int) -> int:
+        """Whom a broker follows, or itself if it leads."""
+        return int(self.whole["brokers"][broker]["leader"])
+
+    def show(self, leaves: Mapping[str, Any]) -> dict[Place, int | None]:
+        """Leaves changed: the places that did, with their codes, None where they are blank now."""
+        touched: dict[str, None] = {}
+        for path, value in leaves.items():
+            where = self._leaves.get(path)
+            if where is None:
+                raise UnknownLeaf(f"{path} is no leaf of the first observation")
+            parent, key, section = where
+            parent[key] = value
+            touched[section] = None
+        if "zookeeper" in touched and "zookeeper.broker_epochs" in leaves:
+            touched.update(dict.fromkeys(self._caches))
+        try:
+            return self._changed(touched)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            shown = ", ".join(leaves)
+            raise UnknownLeaf(f"{shown}: a value that it never has ({error!r})") from error
+
+    def _changed(self, touched: Iterable[str]) -> dict[Place, int | None]:
+        changed: dict[Place, int | None] = {}
+        for name in touched:
+            if name in self._logs:
+                self._log_changed(name, changed)
+                continue
+            before, after = self.sections[name], self._facts_of(name)
+            self.sections[name] = after
+            for place, _ in before.items() ^ after.items():
+                changed[place] = after.get(place)
+        return changed
+
+    def _log_changed(self, name: str, changed: dict[Place, int | None]) -> None:
+        """A log grows at its end, or is cut: what is the same in front is not looked at again."""
+        before, after = self._logs[name], self._log_of(name)
+        same = min(len(before), len(after))
+        while same and before[:same] != after[:same]:
+            same -= 1
+        broker = int(name.split(".")[1])
+        facts = self.sections[name]
+        for offset in range(same, max(len(before), len(after))):
+            entry = after[offset] if offset < len(after) else (0, 0)
+            for field, code in zip(("log.at.id", "log.at.epoch"), entry, strict=True):
+                _note(facts, changed, (field, (broker, offset)), int(code))
+        _note(facts, changed, ("log.end", (broker,)), len(after))
+        self._logs[name] = after
+
+    def _log_of(self, name: str) -> list[list[int]]:
+        return list(self.whole["brokers"][int(name.split(".")[1])]["log"])
+
+    def _facts_of(self, name: str) -> Facts:
+        table = FactTable()
+        self._read[name](table)
+        return table.found
+
+    def _leaf(self, path: str) -> tuple[dict[Any, Any], Any, str]:
+        """Where a leaf is kept, and which part it belongs to."""
+        *parents, last = path.split(".")
+        inner: Any = self.whole
+        for part in parents:
+            inner = inner[_key(part)]
+        section = path
+        while section not in self._read:
+            section = section.rpartition(".")[0]
+            if not section:
+                raise UnknownLeaf(f"{path} is no leaf of an observation")
+        # What a controller believes and campaigns for is among its broker's facts.
+        if section.endswith(".controller") and last != "cached":
+            section = section.removesuffix(".controller")
+        return inner, _key(last), section
+
+
+def _note(facts: Facts, changed: dict[Place, int | None], place: Place, code: int) -> None:
+    if facts.get(place, 0) == code:
+        return
+    changed[place] = code or None
+    if code:
+        facts[place] = code
+    else:
+        facts.pop(place, None)
+
+
+def _key(text: str) -> int | str:
+    return int(text) if text.isascii() and text.isdigit() else text
