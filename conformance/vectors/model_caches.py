@@ -13,7 +13,7 @@ from conformance.vectors import model_followers
 from conformance.vectors.model_stage import TwoAnswers
 from impl.releases import Release
 from model.protocol import epoch_cache
-from model.protocol.epoch_cache import Entries, NoSuchEntry
+from model.protocol.epoch_cache import End, Entries, NoSuchEntry
 
 Question = Mapping[str, Any]
 
@@ -112,3 +112,24 @@ def old_format(question: Question) -> dict[str, Any]:
         "latestEpoch": epoch_cache.latest(entries),
         "endOffsetFor": list(end),
     }
+
+
+def truncation(question: Question) -> dict[str, Any]:
+    """Where a follower cuts its log; asked of the transition too, where it can be."""
+    asked = question["input"]
+    reply, latest = asked["leaderReply"], asked["followerLatestEpoch"]
+    known = {int(epoch): End(*end) for epoch, end in asked["followerEndOffsetFor"].items()}
+    kip_279 = Release.of(question["release"]).since(KIP_279)
+    answer = End(reply["epoch"] if kip_279 else epoch_cache.NONE, reply["endOffset"])
+    cut, done = epoch_cache.where_to_cut(
+        answer, asked["followerLeo"], asked["followerHw"], latest,
+        lambda epoch: known.get(epoch, epoch_cache.UNKNOWN),
+    )  # fmt: skip
+    found = {"truncateTo": cut, "completed": done}
+    # The steps have no log without epochs, and no answer with an offset and without an epoch.
+    named = answer.epoch >= 0 and known.get(answer.epoch, epoch_cache.UNKNOWN).epoch >= 0
+    if kip_279 and latest is not None and (named or answer.end < 0):
+        by_transition = model_followers.truncation(question)
+        if by_transition != found:
+            raise TwoAnswers(f"the rule says {found}, the step {by_transition}")
+    return found

@@ -198,7 +198,7 @@ ANSWERS: dict[tuple[str, str], Answer] = {
     ("topic_admin", "validateName"): model_names.validate_name,
     ("topic_admin", "validChar"): model_names.valid_char,
     ("truncation", "leaderFetchValidation"): model_caches.fetch_validation,
-    ("truncation", "offsetTruncationState"): model_followers.truncation,
+    ("truncation", "offsetTruncationState"): model_caches.truncation,
     ("truncation", "offsetTruncationStateOld"): model_followers.old_truncation,
 }
 """By file and operation."""

@@ -99,12 +99,6 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
                "the model keeps no state of a replica apart from its broker's life"),
         Except("reassignment", "guard", lambda given: "live" in given or "entriesLeft" in given,
                "the model asks all brokers alive, for one partition"),
-        Except("truncation", "offsetTruncationState",
-               lambda given: given["followerLatestEpoch"] is None,
-               "the model has no old message format: a log that is not empty has epochs"),
-        Except("truncation", "offsetTruncationState",
-               lambda given: given["leaderReply"]["epoch"] < 0 <= given["leaderReply"]["endOffset"],
-               "the model's answers name an epoch with every offset"),
     ),
 }  # fmt: skip
 """By side; each is looked at before the case is asked."""

@@ -9,7 +9,7 @@ Source: LeaderEpochFileCache (assign, endOffsetFor, truncateFromEnd, truncateFro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -114,3 +114,21 @@ def leaves(
     if known == UNKNOWN or offset < start:
         raise LookupError(f"offset {offset} of epoch {fetched} is not in the leader's log")
     return known if known.epoch < fetched or known.end < offset else None
+
+
+def where_to_cut(
+    answer: End, log_end: int, hw: int, latest_epoch: int | None, mine: Callable[[int], End]
+) -> tuple[int, bool]:
+    """Where a follower cuts its log after its leader's answer, and whether that settles it.
+
+    `mine` is the end of an epoch in the follower's own log. Where nothing can be compared, its high
+    watermark counts. An epoch that it does not know either makes it ask once more (KIP-279).
+    """
+    if answer.end == NONE or latest_epoch is None:
+        return min(hw, log_end), True
+    own = UNKNOWN if answer.epoch == NONE else mine(answer.epoch)
+    if own == UNKNOWN:
+        return min(answer.end, log_end), True
+    if own.epoch != answer.epoch:
+        return min(own.end, log_end), False
+    return min(own.end, answer.end, log_end), True
