@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from impl.controller.careful_client import CarefulClient
 from impl.controller.cluster_context import ClusterContext
 from impl.controller.deletion import DeletionManager
 from impl.controller.journal import ControllerJournal
@@ -58,8 +59,8 @@ class ControllerCore:
         self.release = release
         self.leaders_ask = protocol is not None and protocol.since("2.7")  # AlterIsr is spoken
         self.config = config or ControllerConfig()
-        self.client = ZnodeClient(port, release)
         self.context = ClusterContext(journal)
+        self.client: ZnodeClient = CarefulClient(port, release, self._malformed)
         self.batch = RequestBatch(broker, self.context, release, send, protocol)
         self.partitions = PartitionMachine(
             self.context, self.batch, self.client, release, self._unclean_allowed
@@ -80,6 +81,9 @@ class ControllerCore:
             self.update_metadata_for,
             self.config.deletes_topics(release),
         )
+
+    def _malformed(self, text: str) -> None:
+        self.context.journal.told(f"Ignoring what cannot be read: {text}", "ERROR")
 
     def _unclean_allowed(self, topic: str) -> bool:
         return self.config.unclean_allowed(topic, self.release)

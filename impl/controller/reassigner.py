@@ -162,7 +162,8 @@ class Reassigner:
     def _write_assignment(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
         context = self.core.context
         registered = self.core.client.topic(partition.topic)
-        partitions = dict(registered.partitions) if registered is not None else {}
+        known = context.assignments.get(partition.topic, {})
+        partitions = dict(known if registered is None else registered.partitions)
         partitions[partition.partition] = assignment
         self.core.client.set_topic(partition.topic, partitions, context.epoch_version)
         context.journal.told(
