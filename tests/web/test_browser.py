@@ -209,7 +209,7 @@ def test_two_versions_are_laid_side_by_side_from_the_page(seen: Any, port: int):
     beside.locator("#rows li.first.here").wait_for()
 
     assert "/controller_epoch is as it was won" in beside.locator("#right .step").inner_text()
-    assert beside.locator("#left .broken").count() > 0
+    assert beside.locator("#left .alarm").count() > 0
     beside.close()
 
 

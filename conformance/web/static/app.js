@@ -86,7 +86,7 @@ async function go(count) {
   shown = Math.max(0, Math.min(count, game.lines.length));
   if (FROZEN) {
     const frame = unpacked(FROZEN.frames[shown], FROZEN.table);
-    $("board").replaceChildren(...drawing(frame.picture)); drawLamps(frame.lamps); drawSteps(); tell(frame);
+    $("board").replaceChildren(...alarm(frame.lamps), ...drawing(frame.picture)); drawLamps(frame.lamps); drawSteps(); tell(frame);
     return;
   }
   try {
@@ -96,7 +96,7 @@ async function go(count) {
     if (shown > 0) { game.lines = game.lines.slice(0, shown - 1); return go(shown - 1); }
     return;
   }
-  $("board").replaceChildren(...drawing(here.frame.picture)); drawLamps(here.frame.lamps); drawCards(here.possible, here.refused);
+  $("board").replaceChildren(...alarm(here.frame.lamps), ...drawing(here.frame.picture)); drawLamps(here.frame.lamps); drawCards(here.possible, here.refused);
   drawSteps(); tell(here.frame); $("extra").replaceChildren();
   offerGoals().catch(error => say(error.message));
   history.replaceState(null, "", "#" + here.address);

@@ -15,10 +15,7 @@ function drawSide(id, title, side) {
   step.textContent = refused ? `${label}: ${refused}` : label;
   step.classList.toggle("refused", Boolean(refused));
   const { picture, lamps } = unpacked(frame, told.table);
-  const broken = lamps.filter(lamp => lamp.kind.startsWith("always") && !lamp.lit);
-  board.replaceChildren(...drawing(picture),
-    make("ul", { class: "lamps" }, ...broken.map(lamp =>
-      make("li", { class: "lamp broken" }, make("b", {}, `✗ ${lamp.claim}: ${WORDS.broken}`), make("p", {}, lamp.sentence)))));
+  board.replaceChildren(...alarm(lamps), ...drawing(picture));
 }
 
 function mark(row, number) {

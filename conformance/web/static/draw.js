@@ -113,6 +113,14 @@ function bulb(lamp) {
   };
 }
 
+// The claims that are broken here, in red above everything else; nothing where all hold.
+function alarm(lamps) {
+  const broken = lamps.filter(lamp => lamp.kind.startsWith("always") && !lamp.lit);
+  if (!broken.length) return [];
+  return [make("ul", { class: "alarm" }, ...broken.map(lamp =>
+    make("li", {}, make("b", {}, `✗ ${lamp.claim}: ${WORDS.broken}. `), lamp.sentence)))];
+}
+
 function inWords() {
   for (const node of document.querySelectorAll("[data-word]")) node.textContent = WORDS[node.dataset.word];
 }

@@ -1,0 +1,203 @@
+"""The documentation as a site: texts, commands, transitions, lessons, built without network.
+
+What can be read off the code is read off it: the commands from their own help, each system's
+transitions from the model, how to add to it from the README. The texts are `docs/*.md`.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from conformance.web.lessons import lessons
+from conformance.web.pictures import MOMENTS
+from model.systems import SYSTEMS
+from specs.reference import markdown, pages
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+_ADD = "## How to add\n"
+_BUILT_IN = ("start.md", "adapters.md")
+
+NAV = (
+    ("Start", "index.md"),
+    ("Concepts", "concepts.md"),
+    ("The explorer in pictures", "pictures.md"),
+    ("Commands", "commands.md"),
+    ("Transitions", "reference/index.md"),
+    ("Lessons", "lessons/index.md"),
+    ("For teachers", "for-teachers.md"),
+    ("How to add", "extending.md"),
+    ("Why nothing is lost", "why-nothing-is-lost.md"),
+    ("Where articles err", "articles.md"),
+)
+
+
+def sources(commands: Mapping[str, click.Command]) -> dict[str, str]:
+    """Every page of the site as Markdown, by its path."""
+    found = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in sorted(DOCS.glob("*.md"))
+        if path.name not in _BUILT_IN
+    }
+    found["index.md"] = (DOCS / "start.md").read_text(encoding="utf-8")
+    found["commands.md"] = command_reference(commands)
+    found["extending.md"] = _extending()
+    found["pictures.md"] = _pictures()
+    found |= dict(_transitions())
+    found |= dict(_lessons())
+    return found
+
+
+def write(folder: Path, commands: Mapping[str, click.Command]) -> list[Path]:
+    """Writes the pages and pictures into a folder, and what mkdocs needs beside them."""
+    pages_of = folder / "docs"
+    written = []
+    for name, text in sources(commands).items():
+        path = pages_of / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+    shutil.copytree(DOCS / "pictures", pages_of / "pictures", dirs_exist_ok=True)
+    (folder / "mkdocs.yml").write_text(settings(), encoding="utf-8")
+    return written
+
+
+def settings() -> str:
+    """`mkdocs.yml`: the built-in theme, and nothing from any other host."""
+    lines = [
+        "site_name: insync", "docs_dir: docs", "use_directory_urls: false",
+        "theme:", "  name: mkdocs", "  highlightjs: false", "  locale: en",
+        "plugins:", "  - search",
+        "markdown_extensions:", "  - tables", "  - fenced_code", "  - sane_lists",
+        "validation:", "  links:", "    not_found: warn", "    anchors: warn",
+        "nav:", *(f"  - {title}: {path}" for title, path in NAV),
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def build(folder: Path, to: Path) -> None:
+    """The site out of the written pages. Raises ImportError without mkdocs, ValueError for a page
+    that it cannot build."""
+    # By name: mkdocs is an extra, and types are checked without it.
+    built = import_module("mkdocs.commands.build").build
+    load_config = import_module("mkdocs.config").load_config
+    wrong = import_module("mkdocs.exceptions").MkDocsException
+    part = to.with_name(f".{to.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        built(load_config(str(folder / "mkdocs.yml"), site_dir=str(part.resolve()), strict=True))
+        shutil.rmtree(to, ignore_errors=True)
+        part.replace(to)
+    except wrong as error:
+        raise ValueError(str(error)) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+# -- pages ----------------------------------------------------------------------------------------
+
+
+def command_reference(commands: Mapping[str, click.Command]) -> str:
+    """Every command: what it does, how it is written, its options, in its own words."""
+    parts = [
+        "# Commands", "",
+        "Made from the commands themselves. Exit codes: 0 holds, 1 broken, 2 unknown, 3 not "
+        "checked, 64 wrong use.", "",
+    ]  # fmt: skip
+    for name, command in commands.items():
+        parts += _command(f"insync {name}", command, 2)
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _command(called: str, command: click.Command, level: int) -> Iterator[str]:
+    context = click.Context(command, info_name=called)
+    usage = " ".join([called, *command.collect_usage_pieces(context)])
+    yield from (f"{'#' * level} {called}", "", "```text", usage, "```", "")
+    yield from (_prose(command.help or ""), "")
+    options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
+    rows = [record for one in options if (record := one.get_help_record(context)) is not None]
+    if rows:
+        yield from ("| option | what |", "|---|---|")
+        yield from (f"| `{_cell(left)}` | {_cell(right)} |" for left, right in rows)
+        yield ""
+    if command.epilog:
+        yield from ("```sh", *_example(command.epilog), "```", "")
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None:
+                yield from _command(f"{called} {name}", inner, level + 1)
+
+
+def _prose(text: str) -> str:
+    """A command's help; what click sets as it stands is an example."""
+    parts = []
+    for block in re.split(r"\n\s*\n", text.strip()):
+        if block.lstrip().startswith("\b"):
+            parts.append("\n".join(["```sh", *_example(block), "```"]))
+        else:
+            parts.append(" ".join(block.split()))
+    return "\n\n".join(parts)
+
+
+def _example(block: str) -> list[str]:
+    lines = [line.strip() for line in block.replace("\b", "").strip().splitlines()]
+    return [line for line in lines if line and line != "Example:"]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _transitions() -> Iterator[tuple[str, str]]:
+    rows = ["# Transitions", "", "Read off the model when this site is built: each transition with "
+            "its guards, releases, bugs and stories.", "", "| system | what is in it |",
+            "|---|---|"]  # fmt: skip
+    for name, one in SYSTEMS.items():
+        rows.append(f"| [`{name}`]({name}.md) | {one.about} |")
+        yield f"reference/{name}.md", markdown(one, pages(one))
+    yield "reference/index.md", "\n".join(rows) + "\n"
+
+
+def _lessons() -> Iterator[tuple[str, str]]:
+    rows = ["# Lessons", "", "Predict, step, break, repair, claim. `insync play` serves them at "
+            "`/lessons`, with answers to choose and runs to play.", ""]  # fmt: skip
+    for lesson in lessons():
+        rows.append(f"{lesson.number}. [{lesson.title}]({lesson.name}.md)")
+        yield f"lessons/{lesson.name}.md", _asked(lesson.text)
+    yield "lessons/index.md", "\n".join(rows) + "\n"
+
+
+def _asked(text: str) -> str:
+    """A lesson without its answers: the page on paper asks, the explorer tells."""
+
+    def question(found: re.Match[str]) -> str:
+        lines = [line for line in found[1].splitlines() if line.strip()]
+        asked = " ".join(line for line in lines if line[:2] not in ("+ ", "- "))
+        answers = [f"- ☐ {line[2:]}" for line in lines if line[:2] in ("+ ", "- ")]
+        return "\n".join([f"**Predict.** {asked}", "", *answers])
+
+    return re.sub(r"^```predict\n(.*?)^```$", question, text, flags=re.MULTILINE | re.DOTALL)
+
+
+def _extending() -> str:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    _, found, rest = text.partition(_ADD)
+    if not found:
+        raise ValueError(f"README.md has no heading {_ADD.strip()!r} any more")
+    section = re.split(r"^## ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+    adapters = (DOCS / "adapters.md").read_text(encoding="utf-8")
+    return f"# How to add\n{section.rstrip()}\n\n{adapters}"
+
+
+def _pictures() -> str:
+    parts = ["# The explorer in pictures", "", "Taken by `insync pictures`, in Chromium.", ""]
+    for moment in MOMENTS:
+        parts += [moment.says, "", f"![{moment.says}](pictures/{moment.name}.png)", ""]
+    return "\n".join(parts)
