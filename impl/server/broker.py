@@ -119,6 +119,8 @@ class Broker:
                 self.broker, self.replicas.lock, self.replicas.metadata,
                 lambda: self.control.epoch, self._trouble,
             )  # fmt: skip
+        for name, why in self.config.without_effect.items():
+            self._trouble(f"The configuration '{name}' was supplied but has no effect here: {why}")
         early, self._early = self._early or [], None
         for text in early:
             self._trouble(text)

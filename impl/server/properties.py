@@ -10,6 +10,7 @@ from pathlib import Path
 from impl.log.config import FIELDS as LOG_FIELDS
 from impl.log.config import LogConfig
 from impl.releases import Release
+from impl.server.unsupported import REASON_OF
 
 GENERATED = -1
 """``broker.id`` of a broker that gets one through ``/brokers/seqid``."""
@@ -78,8 +79,6 @@ KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
     "log.dirs": (_text, None),
     "log.dir": (_text, None),
     "min.insync.replicas": (_whole(1), 1),
-    "num.partitions": (_whole(1), 1),
-    "default.replication.factor": (_whole(1), 1),
     "num.replica.fetchers": (_whole(1), 1),
     "replica.lag.time.max.ms": (
         _whole(1),
@@ -97,7 +96,6 @@ KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
     "replication.quota.window.size.seconds": (_whole(1), 1),
     "alter.log.dirs.replication.quota.window.num": (_whole(1), 11),
     "alter.log.dirs.replication.quota.window.size.seconds": (_whole(1), 1),
-    "request.timeout.ms": (_whole(1), 30000),
     "controller.socket.timeout.ms": (_whole(1), 30000),
     "controlled.shutdown.enable": (_truth, True),
     "controlled.shutdown.max.retries": (_whole(0), 3),
@@ -142,6 +140,11 @@ class BrokerProperties:
     values: Mapping[str, object]
     log: LogConfig
     given: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def without_effect(self) -> dict[str, str]:
+        """What was given that Kafka has and this broker has not, with the reason."""
+        return {name: REASON_OF[name] for name in sorted(self.given) if name in REASON_OF}
 
     def whole(self, name: str) -> int:
         """A whole number."""
@@ -207,7 +210,9 @@ def _checked(name: str, lines: dict[str, tuple[int, str]], release: Release) -> 
         for key, (_, default) in KNOWN.items()
     }
     log = LogConfig()
-    for key, (number, value) in lines.items():
+    for key, (number, value) in sorted(lines.items(), key=_coarse_first):
+        if key in REASON_OF:
+            continue
         if key in KNOWN:
             try:
                 values[key] = KNOWN[key][0](value)
@@ -216,7 +221,7 @@ def _checked(name: str, lines: dict[str, tuple[int, str]], release: Release) -> 
         elif key in LOG_KEYS or key in SHORTER:
             known, scale = SHORTER.get(key, (key, 1))
             try:
-                scaled = value if scale == 1 else str(_whole(-1)(value) * scale)
+                scaled = value if scale == 1 else str(max(-1, _whole(-1)(value) * scale))
                 log = log.but({known: scaled})
             except ValueError as error:
                 why = str(error) if key == known else f"{key}: {error}"
@@ -236,6 +241,12 @@ def _checked(name: str, lines: dict[str, tuple[int, str]], release: Release) -> 
         raise WrongProperties(f"{name}: log.dirs is missing; write log.dirs=FOLDER[,FOLDER]")
     given = {key: value for key, (_, value) in lines.items()}
     return BrokerProperties(release, values, log, given)
+
+
+def _coarse_first(line: tuple[str, tuple[int, str]]) -> tuple[int, int]:
+    """Hours before minutes before milliseconds: the finest that is given counts, wherever."""
+    key, (number, _) = line
+    return -SHORTER.get(key, (key, 1))[1], number
 
 
 def _near(key: str) -> str:

@@ -43,7 +43,7 @@ def tour(folder: Path, kind: str, version: str) -> None:
     sender.start()
     try:
         kill_the_controller(folder)
-        reassign(folder)
+        reassign(folder, "bootstrap-server" if version == "2.7" else "zookeeper")
         pause_a_leader_past_its_session(folder)
         delete_with_a_dead_broker(folder)
     finally:
@@ -85,14 +85,14 @@ def all_in_sync(folder: Path, size: int = 3) -> None:
     eventually(they_are, "every replica in sync")
 
 
-def reassign(folder: Path) -> None:
+def reassign(folder: Path, by: str) -> None:
     plan = folder / "plan.json"
     moved = {"topic": "orders", "partition": 0, "replicas": [3, 2]}
     plan.write_text(json.dumps({"version": 1, "partitions": [moved]}))
-    done(f"reassign --execute --zookeeper {folder} --reassignment-json-file {plan}")
+    done(f"reassign --execute --{by} {folder} --reassignment-json-file {plan}")
 
     def verified() -> bool:
-        told = done(f"reassign --verify --zookeeper {folder} --reassignment-json-file {plan}")
+        told = done(f"reassign --verify --{by} {folder} --reassignment-json-file {plan}")
         return "completed successfully" in told or "is complete" in told
 
     eventually(verified, "the move done")

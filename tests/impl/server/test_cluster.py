@@ -80,7 +80,7 @@ def test_too_small_an_isr_refuses_a_record_that_all_must_have(start: Start):
 
 
 def test_a_corrupt_segment_takes_its_partition_offline_and_the_rest_goes_on(start: Start):
-    cluster = start(1)
+    cluster = start(1, num_io_threads="2")
     client = ZnodeClient(cluster.session(), cluster.release)
     client.create_topic("t", {0: [1], 1: [1]})
     with Producer(cluster.addresses()) as producer:
@@ -96,6 +96,7 @@ def test_a_corrupt_segment_takes_its_partition_offline_and_the_rest_goes_on(star
     told = (cluster.folder / "logs" / "broker1" / "server.log").read_text()
     assert "Partition t-0 is offline" in told
     assert "leader-epoch-checkpoint" in told
+    assert "The configuration 'num.io.threads' was supplied but has no effect here: a thr" in told
     client.port.close()
 
 

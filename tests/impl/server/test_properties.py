@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from impl.releases import Release
+from impl.server import properties
 from impl.server.properties import WrongProperties, parse_properties
+from impl.server.unsupported import REASON_OF
 
 NEEDED = "zookeeper.connect=h:1\nlog.dirs=a, b\n"
 
@@ -72,3 +77,40 @@ def test_what_is_wrong_is_named_with_file_and_line(line: str, message: str):
 def test_what_has_no_default_must_be_said(text: str, name: str):
     with pytest.raises(WrongProperties, match=f"p: {name} is missing"):
         parse_properties("p", text, Release.of("2.3"))
+
+
+def test_what_kafka_has_and_this_broker_has_not_is_named_with_the_reason():
+    told = read("num.partitions=3\nbroker.id=1\nnum.io.threads=8\n")
+
+    assert told.without_effect == {
+        "num.io.threads": "a thread serves each connection, and one lock guards all replicas",
+        "num.partitions": "topics are made by administrators alone",
+    }
+
+
+def test_every_property_is_obeyed_or_named_as_not_supported():
+    code = (
+        "".join(
+            path.read_text()
+            for path in Path(properties.__file__).parent.glob("*.py")
+            if path.name not in ("properties.py", "unsupported.py")
+        )
+        + Path(properties.__file__).read_text().partition("class BrokerProperties")[2]
+    )
+    read_somewhere = set(re.findall(r'(?:whole|truth|text)\(\s*"([a-z.]+)"', code))
+
+    assert set(properties.KNOWN) == read_somewhere
+    assert not set(REASON_OF) & (set(properties.KNOWN) | properties.LOG_KEYS)
+
+
+@pytest.mark.parametrize(
+    "text, kept_ms",
+    [
+        ("log.retention.ms=5\nlog.retention.hours=2\n", 5),
+        ("log.retention.hours=2\nlog.retention.minutes=1\n", 60_000),
+        ("log.retention.minutes=1\nlog.retention.hours=2\n", 60_000),
+        ("log.retention.hours=-1\n", -1),
+    ],
+)
+def test_of_several_units_the_finest_counts(text: str, kept_ms: int):
+    assert read(text).log.retention_ms == kept_ms

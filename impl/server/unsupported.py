@@ -1,0 +1,72 @@
+"""Properties that Kafka's brokers have and these do not: named at the start, and without effect.
+
+So a properties file of Kafka's own can be given as it is. Source: KafkaConfig, up to 2.7.
+"""
+
+from __future__ import annotations
+
+REASONS: dict[str, tuple[str, ...]] = {
+    "topics are made by administrators alone": (
+        "auto.create.topics.enable", "num.partitions", "default.replication.factor",
+    ),
+    "a thread serves each connection, and one lock guards all replicas": (
+        "num.network.threads", "num.io.threads", "background.threads", "queued.max.requests",
+        "queued.max.request.bytes", "num.recovery.threads.per.data.dir",
+        "num.replica.alter.log.dirs.threads",
+    ),
+    "the messages between processes are not Kafka's": (
+        "advertised.listeners", "advertised.host.name", "advertised.port", "host.name", "port",
+        "listener.security.protocol.map", "inter.broker.listener.name",
+        "control.plane.listener.name", "security.inter.broker.protocol", "socket.send.buffer.bytes",
+        "socket.receive.buffer.bytes", "socket.request.max.bytes", "connections.max.idle.ms",
+        "max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides",
+        "replica.socket.receive.buffer.bytes", "replica.fetch.response.max.bytes",
+        "fetch.max.bytes", "request.timeout.ms", "zookeeper.connection.timeout.ms",
+        "zookeeper.sync.time.ms", "zookeeper.max.in.flight.requests", "zookeeper.set.acl",
+    ),
+    "logs are not compacted, and their batches are kept as they come": (
+        "log.cleanup.policy", "log.cleaner.enable", "log.cleaner.threads",
+        "log.cleaner.dedupe.buffer.size", "log.cleaner.io.buffer.size",
+        "log.cleaner.io.max.bytes.per.second", "log.cleaner.min.cleanable.ratio",
+        "log.cleaner.backoff.ms", "log.cleaner.delete.retention.ms",
+        "log.cleaner.min.compaction.lag.ms", "log.cleaner.max.compaction.lag.ms",
+        "compression.type", "log.message.format.version", "log.message.downconversion.enable",
+        "log.preallocate",
+    ),
+    "a log is flushed by its messages, its rolls and its checkpoints": (
+        "log.flush.interval.ms", "log.flush.scheduler.interval.ms",
+        "log.flush.start.offset.checkpoint.interval.ms",
+    ),
+    "there are no purgatories: who waits, waits on a condition": (
+        "producer.purgatory.purge.interval.requests", "fetch.purgatory.purge.interval.requests",
+        "delete.records.purgatory.purge.interval.requests",
+    ),
+    "there are neither groups nor transactions": (
+        "offsets.topic.num.partitions", "offsets.topic.replication.factor",
+        "offsets.topic.segment.bytes", "offsets.topic.compression.codec",
+        "offsets.load.buffer.size", "offsets.retention.minutes",
+        "offsets.retention.check.interval.ms", "offsets.commit.timeout.ms",
+        "offsets.commit.required.acks", "offset.metadata.max.bytes",
+        "group.initial.rebalance.delay.ms", "group.min.session.timeout.ms",
+        "group.max.session.timeout.ms", "group.max.size", "transactional.id.expiration.ms",
+        "transaction.max.timeout.ms", "transaction.state.log.replication.factor",
+        "transaction.state.log.num.partitions", "transaction.state.log.min.isr",
+        "transaction.state.log.segment.bytes",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+        "transaction.remove.expired.transaction.cleanup.interval.ms",
+    ),
+    "there are neither quotas of clients, nor metrics, nor authorisation": (
+        "quota.producer.default", "quota.consumer.default", "quota.window.num",
+        "quota.window.size.seconds", "metric.reporters", "metrics.num.samples",
+        "metrics.sample.window.ms", "metrics.recording.level", "kafka.metrics.reporters",
+        "kafka.metrics.polling.interval.secs", "authorizer.class.name",
+        "principal.builder.class", "create.topic.policy.class.name",
+        "alter.config.policy.class.name", "client.quota.callback.class",
+    ),
+    "the lag is measured in time alone": ("replica.lag.max.messages",),
+    "replicas are read from leaders": ("replica.selector.class",),
+}  # fmt: skip
+"""By reason, the names that it holds for."""
+
+REASON_OF = {name: why for why, names in REASONS.items() for name in names}
+"""By name, why it has no effect."""
