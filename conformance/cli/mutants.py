@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from conformance.cli.common import Progress, emit_json, finish, json_option, say, unknown
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    unknown,
+)
 from conformance.cli.tables import show_table
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
-    from conformance.mutants import Trial
+    from conformance.mutants import KeptTrials, Trial
 
 SAMPLE = 40
 DEEP = 400
@@ -22,7 +31,12 @@ ASKED = 0.85
 
 
 @click.command()
+@click.option("--all", "everything", is_flag=True, help="Every systematic mutant.")
 @click.option("--deep", is_flag=True, help=f"A sample of {DEEP}, or all if there are fewer.")
+@click.option(
+    "--resume", "resume", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep each trial in FILE as it is made, and make none again that is there.",
+)  # fmt: skip
 @click.option(
     "--sample", "size", metavar="N", type=click.IntRange(min=0),
     help=f"Systematic mutants to try; {SAMPLE} by default. 0: the old bugs alone.",
@@ -31,26 +45,32 @@ ASKED = 0.85
 @click.option("--seed", metavar="N", type=int, default=1, show_default=True, help="Of the sample.")
 @json_option
 def mutants(
-    deep: bool, size: int | None, show: str | None, seed: int, json_target: str | None
-) -> None:
+    everything: bool, deep: bool, resume: Path | None, size: int | None, show: str | None,
+    seed: int, json_target: str | None,
+) -> None:  # fmt: skip
     """Plant Kafka's old bugs, and systematic mutants, in the implementation; count who is caught.
 
-    Judged by conformance alone: stories driven on both sides, edges of the model's graph, and
-    walks in lock-step. Systematic mutants change one comparison, connective, constant or statement
-    of the broker, the controller, the log or the epoch cache; they are drawn from every file and
-    kind in proportion. Exits 0 when every old bug and enough of the others are caught, 1 when not,
+    Judged by conformance alone: the model's rules for every small input, stories driven on both
+    sides, edges of the model's graph, and walks in lock-step. Systematic mutants change one
+    comparison, connective, constant, result or statement of the broker, the controller, the log or
+    the epoch cache; they are drawn from every file and kind in proportion. A survivor is explained
+    by a table, or said to be unexplained. Exits 0 when every old bug and enough of the others are
+    caught, 1 when not,
     and 3 when the implementation as it is fails already.
 
     \b
     Example:
       insync mutants --sample 0
       insync mutants --show KIP-101
-      insync mutants --deep --json mutants.json
+      insync mutants --all --resume trials.ndjson --json mutants.json
     """
     from conformance import mutants as all_of
 
     if show is not None:
         finish(_show(show, json_target))
+    if everything and size is not None:
+        raise WrongUse("--all is every mutant; write --all or --sample N")
+    kept = _kept(resume)
     wanted = size if size is not None else DEEP if deep else SAMPLE
     began = time.monotonic()
     said, run = all_of.baseline()
@@ -62,24 +82,30 @@ def mutants(
     reached = [one for one in every if (one.module, one.function) in run]
     never = sorted({f"{m.module} {m.function}" for m in every} -
                    {f"{m.module} {m.function}" for m in reached})  # fmt: skip
-    drawn = all_of.sample(reached, wanted, seed)
+    drawn = all_of.sample(reached, len(reached) if everything else wanted, seed)
     planted: list[all_of.Trial] = []
     tried: list[all_of.Trial] = []
     with Progress() as progress:
         for trial in all_of.try_planted():
             planted.append(trial)
             progress(f"{len(planted)} of {len(all_of.PLANTED)} old bugs")
-        for trial in all_of.try_sample(drawn):
+        known = {} if kept is None else kept.trials
+        tried += [known[one.key] for one in drawn if one.key in known]
+        for trial in all_of.try_sample(one for one in drawn if one.key not in known):
             tried.append(trial)
+            if kept is not None:
+                kept.add(trial)
             progress(f"{len(tried)} of {len(drawn)} mutants, {_survivors(tried)} survive")
     verdict = _verdict(planted, tried)
     old, new = all_of.score(planted), all_of.score(tried)
     show_table(
         ("old bug", "caught by"), [(one.label, one.by or "nobody") for one in planted], json_target
     )
-    for one in tried:
-        if not one.caught:
-            say(f"survives: {one.label}", json_target)
+    because = all_of.survivors()
+    left = [one for one in tried if not one.caught]
+    for one in left:
+        say(f"survives: {one.label}", json_target)
+        say(f"          {because.get(one.key, 'not explained')}", json_target)
     for entry, reason in all_of.NOT_PLANTED.items():
         say(f"not planted: {entry}: {reason}", json_target)
     seconds = round(time.monotonic() - began, 1)
@@ -100,6 +126,8 @@ def mutants(
             "planted": [one.as_json() for one in planted],
             "not_planted": all_of.NOT_PLANTED,
             "mutants": [one.as_json() for one in tried],
+            "explained": {one.key: because[one.key] for one in left if one.key in because},
+            "not_explained": [one.key for one in left if one.key not in because],
             "population": len(reached),
             "never_run": never,
             "caught": new.caught,
@@ -109,6 +137,17 @@ def mutants(
         },
     )
     finish(verdict)
+
+
+def _kept(resume: Path | None) -> KeptTrials | None:
+    from conformance.mutants import KeptTrials, NoSuchTrials
+
+    try:
+        return None if resume is None else KeptTrials(resume)
+    except NoSuchTrials as error:
+        raise WrongUse(str(error)) from error
+    except OSError as error:
+        raise WrongUse(f"{resume} cannot be used: {error.strerror}") from error
 
 
 def _show(name: str, json_target: str | None) -> Verdict:

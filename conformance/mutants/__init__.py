@@ -1,7 +1,9 @@
 """Mutants of the implementation, judged by conformance alone: who is caught, and who survives."""
 
+from conformance.mutants.kept import KeptTrials, NoSuchTrials
 from conformance.mutants.mutate import MODULES, Mutant, mutants_of, sample
 from conformance.mutants.planted import NOT_PLANTED, PLANTED, Planted
+from conformance.mutants.survivors import survivors
 from conformance.mutants.trial import (
     Score,
     Trial,
@@ -17,7 +19,9 @@ __all__ = [
     "MODULES",
     "NOT_PLANTED",
     "PLANTED",
+    "KeptTrials",
     "Mutant",
+    "NoSuchTrials",
     "Planted",
     "Score",
     "Trial",
@@ -27,6 +31,7 @@ __all__ = [
     "mutants_of",
     "sample",
     "score",
+    "survivors",
     "try_planted",
     "try_sample",
 ]

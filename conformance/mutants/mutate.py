@@ -12,6 +12,7 @@ import copy
 import importlib
 import inspect
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,6 +38,11 @@ SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
 }  # fmt: skip
 
+NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt,
+}  # fmt: skip
+"""Orders have a second swap: the first moves the limit by one, this one turns them round."""
+
 ONLY_TOLD = "journal"
 """What is only logged changes no state; logs are judged by `insync check`."""
 
@@ -51,12 +57,20 @@ class Mutant:
     operator: str
     before: str
     after: str
+    nth: int
+    """From 1 on: which of those in the function whose two texts are the same."""
     make: Callable[[], CodeType] = field(compare=False, repr=False)
 
     @property
     def label(self) -> str:
         """`impl.broker.partition:161 Partition.may_join: end >= self.hw → end > self.hw`."""
         return f"{self.module}:{self.line} {self.function}: {self.before} → {self.after}"
+
+    @property
+    def key(self) -> str:
+        """What stays when lines move: the label without its line, numbered where needed."""
+        nth = f" ({self.nth})" if self.nth > 1 else ""
+        return f"{self.module} {self.function}: {self.before} → {self.after}{nth}"
 
     def apply(self) -> None:
         """Replace the function's code in this process, for good."""
@@ -85,13 +99,16 @@ def mutants_of(module: str) -> list[Mutant]:
     source = inspect.getsource(importlib.import_module(module))
     tree = ast.parse(source)
     found: list[Mutant] = []
+    seen: Counter[tuple[str, str, str]] = Counter()
     for name, function in _functions(tree, ""):
         for operator, node, changed in _changes(function):
             new = changed(copy.deepcopy(node))
             make = partial(_mutated, module, tree, name, node, new)
             before, after = ast.unparse(node), ast.unparse(new)
             line: int = getattr(node, "lineno", 0)
-            found.append(Mutant(module, name, line, operator, before, after, make))
+            seen[name, before, after] += 1
+            nth = seen[name, before, after]
+            found.append(Mutant(module, name, line, operator, before, after, nth, make))
     return found
 
 
@@ -128,6 +145,8 @@ def _is_told(node: ast.Expr) -> bool:
 def _of(node: ast.AST) -> Iterator[Change]:
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in SWAPPED:
         yield "comparison", node, _swap_comparison
+        if type(node.ops[0]) in NEGATED:
+            yield "order", node, _negate_order
     elif isinstance(node, ast.BoolOp):
         yield "connective", node, _swap_connective
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -142,11 +161,22 @@ def _of(node: ast.AST) -> Iterator[Change]:
     elif isinstance(node, ast.If | ast.IfExp):
         yield "condition", node.test, lambda mine: ast.Constant(True)
         yield "condition", node.test, lambda mine: ast.Constant(False)
+    elif isinstance(node, ast.Return) and not _is_none(node.value):
+        yield "return", node, lambda mine: ast.Return(ast.Constant(None))
     elif isinstance(node, ast.Expr | ast.Delete) or (
         isinstance(node, ast.Assign)
         and all(isinstance(one, ast.Attribute | ast.Subscript) for one in node.targets)
     ):
         yield "statement", node, lambda mine: ast.Pass()
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
+
+
+def _negate_order(node: Any) -> ast.AST:
+    node.ops = [NEGATED[type(node.ops[0])]()]
+    return _as_ast(node)
 
 
 def _swap_comparison(node: Any) -> ast.AST:

@@ -1,0 +1,19 @@
+"""Why mutants survive that conformance does not catch: a table, held in step with the text."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+TABLE = Path(__file__).with_name("survivors.json")
+
+
+@cache
+def survivors() -> dict[str, str]:
+    """Key of a mutant -> why nothing that may be observed changes with it."""
+    found: dict[str, str] = {}
+    for entry in json.loads(TABLE.read_text(encoding="utf-8")):
+        for key in entry["mutants"]:
+            found[key] = entry["because"]
+    return found
