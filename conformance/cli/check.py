@@ -57,8 +57,9 @@ def check(
 ) -> None:
     """Check broker logs, the output of `insync ingest`, or recorded traces against the protocol.
 
-    A finding is a violation (no run of the protocol writes these lines), incomplete (a value
-    went back, and lines that could say why may be missing) or explained. Exits 0 when all holds,
+    A finding is a violation (no run of the protocol writes these lines), impossible (no step of
+    the model fits), a known bug (one fits with a switch of the zoo thrown back), incomplete (a
+    value went back, and lines that could say why may be missing) or explained. Exits 0 when all holds,
     1 when broken, 2 when only incomplete findings stand in the way, and 3 when nothing was
     compared or a file could not be read.
 
@@ -159,6 +160,7 @@ def _judge(runner: Engine, corpora: list[Corpus]) -> Judged:
         judged = runner.judge(corpus)
         together.findings += judged.findings
         together.checked += judged.checked
+        together.fired += judged.fired
         together.sequences += judged.sequences
     return together
 

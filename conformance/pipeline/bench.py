@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.falls import Fall, Step, falls
-from conformance.pipeline.findings import Finding, Kind, Rule
+from conformance.pipeline.findings import BREAKS, Finding, Kind, Rule
 from conformance.pipeline.history import History
 
 
@@ -18,6 +19,7 @@ class Bench:
     history: History
     findings: list[Finding] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
+    fired: Counter[str] = field(default_factory=Counter)  # steps of the model that a write fits
     sequences: int = 0
     blamed: set[int] = field(default_factory=set)
     _told: set[tuple[str, int]] = field(default_factory=set)
@@ -33,7 +35,7 @@ class Bench:
         if (rule.name, id(event)) in self._told:
             return
         self._told.add((rule.name, id(event)))
-        if kind is Kind.VIOLATION:
+        if kind in BREAKS:
             self.blamed.add(id(event))
         self.findings.append(
             Finding(

@@ -51,10 +51,11 @@ def without_logs(found: Found) -> Corpus:
 
 @dataclass
 class Judged:
-    """What the rules found, how often each looked, and how many sequences there were."""
+    """What the rules found, how often each looked, which steps fit, and how many sequences."""
 
     findings: list[Finding] = field(default_factory=list)
     checked: Counter[str] = field(default_factory=Counter)
+    fired: Counter[str] = field(default_factory=Counter)  # steps of the model that writes fit
     sequences: int = 0
 
 

@@ -9,13 +9,18 @@ import pyarrow as pa
 
 
 class Kind(StrEnum):
-    """How sure a finding is, the surest first. Two of them come from recorded traces."""
+    """How sure a finding is, the surest first."""
 
     VIOLATION = "violation"  # no run of the protocol writes these lines
-    IMPOSSIBLE = "impossible"  # the model cannot take the step that a trace recorded
+    IMPOSSIBLE = "impossible"  # the model cannot take the step that a log or a trace tells of
+    KNOWN_BUG = "known bug"  # it can, with a switch of the zoo thrown back
     UNREADABLE = "unreadable"  # a trace that is not whole
     INCOMPLETE = "incomplete"  # a line that shows why may be missing
     EXPLAINED = "explained"  # strange, and other lines show why it is right
+
+
+BREAKS = frozenset((Kind.VIOLATION, Kind.IMPOSSIBLE, Kind.KNOWN_BUG))
+"""The kinds that say that the protocol was broken."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,20 @@ REFUSAL_JUSTIFIED = Rule(
     "ReplicaManager.becomeLeaderOrFollower",
     "to accept a request whose epoch is newer than the one known",
 )
+ONE_STATE = Rule(
+    "one_state_per_version",
+    "all that is told of a partition's state under one zkVersion is the same",
+    "conditional writes of ZooKeeper; ReplicationUtils.updateLeaderAndIsr",
+    "the state that was written under this version",
+)
+WRITE_FITS = Rule(
+    "each_write_is_one_of_the_protocol",
+    "from each version of a partition's state to the next there is a write that the model has",
+    "replication: controller_elects_leader, controller_removes_replica, leader_shrinks_isr, "
+    "leader_expands_isr",
+    "a leader that drops or takes back replicas in its epoch, or a controller that elects an ISR "
+    "member, or takes a replica out, under the next epoch",
+)
 UNREAD = Rule(
     "protocol_lines_are_understood",
     "a judgement rests on lines that were understood",
@@ -100,6 +119,8 @@ RULES: tuple[Rule, ...] = (
     WRITERS_EPOCH,
     ONE_LEADER,
     REFUSAL_JUSTIFIED,
+    ONE_STATE,
+    WRITE_FITS,
     UNREAD,
 )
 

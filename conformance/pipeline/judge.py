@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from conformance.ingest.schema import Event
-from conformance.pipeline import rules_brokers, rules_controllers, rules_partitions
+from conformance.pipeline import rules_brokers, rules_controllers, rules_model, rules_partitions
 from conformance.pipeline.bench import Bench
 from conformance.pipeline.history import History
 from conformance.pipeline.places import Place
@@ -17,5 +17,17 @@ def judge(events: Iterable[Event], places: Mapping[str, Place]) -> Bench:
     rules_controllers.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)
+    rules_model.check(bench, oldest_release(bench))
     bench.findings.sort(key=lambda finding: finding.order)
     return bench
+
+
+def oldest_release(bench: Bench) -> str | None:
+    """The oldest release that a broker of the cluster says it runs; None if none says it."""
+    told = {event.detail for event in bench.history.events if event.kind == "release"}
+    releases = sorted((_number(each), each) for each in told if each and _number(each))
+    return releases[0][1] if releases else None
+
+
+def _number(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split(".") if part.isdigit())

@@ -14,7 +14,7 @@ from conformance.pipeline.findings import FINDINGS, Finding
 from conformance.pipeline.judge import judge
 from conformance.pipeline.places import Place
 
-_FINDING, _CHECKED, _SEQUENCES = "finding", "checked", "sequences"
+_FINDING, _CHECKED, _FIRED, _SEQUENCES = "finding", "checked", "fired", "sequences"
 
 
 def judge_cluster(events: pa.Table, places: Mapping[str, Place]) -> pa.Table:
@@ -29,6 +29,10 @@ def judge_cluster(events: pa.Table, places: Mapping[str, Place]) -> pa.Table:
     rows += [
         {"what": _CHECKED, "cluster": cluster, "rule": rule, "count": count}
         for rule, count in sorted(bench.checked.items())
+    ]
+    rows += [
+        {"what": _FIRED, "cluster": cluster, "rule": step, "count": count}
+        for step, count in sorted(bench.fired.items())
     ]
     rows.append({"what": _SEQUENCES, "cluster": cluster, "count": bench.sequences})
     return pa.Table.from_pylist(rows, schema=FINDINGS)
@@ -53,6 +57,8 @@ def judged_of(rows: Iterable[Mapping[str, Any]]) -> Judged:
             )
         elif row["what"] == _CHECKED:
             judged.checked[row["rule"]] += row["count"]
+        elif row["what"] == _FIRED:
+            judged.fired[row["rule"]] += row["count"]
         else:
             judged.sequences += row["count"]
     judged.findings.sort(key=lambda finding: finding.order)

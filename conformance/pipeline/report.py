@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.ingest.parse import UNKNOWN_TEMPLATE
 from conformance.pipeline.corpus import Corpus, Judged
-from conformance.pipeline.findings import UNREAD, Finding, Kind
+from conformance.pipeline.findings import BREAKS, UNREAD, Finding, Kind
 from specs.verdict import Verdict
 
 _TOLERATED = 10  # one protocol line in so many may be unknown before a judgement is doubtful
@@ -94,6 +94,7 @@ def check_result(
         "findings": [asdict(finding) for finding in findings],
         "coverage": {
             "rules": dict(sorted(judged.checked.items())),
+            "steps": dict(sorted(judged.fired.items())),
             "kinds": summary["events_by_kind"],
             "histories": judged.sequences,
             "recorded": [
@@ -118,7 +119,7 @@ def _verdict(
     """
     kinds = {finding.kind for finding in findings}
     verdicts = {trace.verdict for trace in traces}
-    if Kind.VIOLATION.value in kinds or Verdict.BROKEN in verdicts:
+    if kinds & {kind.value for kind in BREAKS} or Verdict.BROKEN in verdicts:
         return Verdict.BROKEN
     if unreadable or Verdict.NOT_CHECKED in verdicts:
         return Verdict.NOT_CHECKED

@@ -62,6 +62,7 @@ class Standing:
     kinds: Counter[str] = field(default_factory=Counter)
     unknown: dict[str, dict[str, Any]] = field(default_factory=dict)
     checked: dict[str, int] = field(default_factory=dict)
+    fired: dict[str, int] = field(default_factory=dict)
     sequences: int = 0
     pending: list[str] = field(default_factory=list)
     told: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -114,7 +115,7 @@ class Standing:
     def judged(self) -> Judged:
         """What was told and stands, and how often the rules looked, at the last judgement."""
         findings = [_finding(each) for each in self.told.values()]
-        return Judged(findings, Counter(self.checked), self.sequences)
+        return Judged(findings, Counter(self.checked), Counter(self.fired), self.sequences)
 
     def _take(self, piece: Piece) -> None:
         name = piece.log["name"]
@@ -140,7 +141,7 @@ class Standing:
         folders = {log["name"]: log["folder"] for log in logs}
         merged = merge_repeats(self.events, owners_of(logs, files), folders)
         judged = judged_of(judge_cluster(merged, places_of(logs, files)).to_pylist())
-        self.checked = dict(judged.checked)
+        self.checked, self.fired = dict(judged.checked), dict(judged.fired)
         self.sequences = judged.sequences
         return [*judged.findings, *unread([self.corpus()])]
 

@@ -82,6 +82,8 @@ def show_check(result: dict[str, Any], say: Say) -> None:
     show_lines(result, say)
     _table(say, "Events", ("kind", "lines"), result["events_by_kind"].items())
     _table(say, "Rules", ("rule", "times compared"), result["coverage"]["rules"].items())
+    steps = result["coverage"]["steps"]
+    _table(say, "Steps of the model that writes of states fit", ("step", "times"), steps.items())
     findings: Sequence[dict[str, Any]] = result["findings"]
     for kind in Kind:
         some = [finding for finding in findings if finding["kind"] == kind.value]

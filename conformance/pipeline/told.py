@@ -108,6 +108,7 @@ class Told:
             found = standing.judged()
             judged.findings += [_renamed(finding, names) for finding in found.findings]
             judged.checked += found.checked
+            judged.fired += found.fired
             judged.sequences += found.sequences
         # Read is what was read; what cannot be opened is found by looking.
         nothing = without_logs(Found())

@@ -112,7 +112,7 @@ def test_the_next_controller_continues_where_the_last_one_stopped(tmp_path: Path
 
 
 def test_what_an_absent_controller_wrote_in_between_is_unknown(tmp_path: Path):
-    first, second = changed(1, (1, 4), 1, 6, "1,2"), changed(2, (2, 6), 2, 5, "2")
+    first, second = changed(1, (1, 4), 1, 6, "1,2"), changed(2, (2, 6), 2, 5, "1,2")
 
     result = checked(
         write(tmp_path, {"b1/state-change.log": [first], "b2/state-change.log": [second]})

@@ -1,0 +1,287 @@
+"""Can one write of the protocol lead from this state of a partition in ZooKeeper to that one?
+
+Asked of the model itself: of the recorded transitions of `replication` that write the state, under
+the switches of a release, from any state at all whose beliefs agree with what was registered under
+the same version (`_agree`, held against the states of the model by a test). What logs cannot show,
+logs and sessions and what is in flight, is left to the solver. Brokers are renamed: those that the
+two states treat alike are one, so that a corpus asks a few dozen questions, and each only once.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from model.language.grounding import Grounded
+    from specs.bounded.bits import Bits
+
+SYSTEM = "replication"
+WRITES = (
+    "controller_elects_leader", "controller_removes_replica", "leader_shrinks_isr",
+    "leader_expands_isr",
+)  # fmt: skip
+CONFIGURED = frozenset(("unclean_leader_election",))
+"""Switches that an operator sets: what fits only with one of them is no bug."""
+
+LEFT_OUT = frozenset((("controller_removes_replica", "leader or ISR change by it"),))
+"""What the model requires only to have fewer steps: a controller that takes office writes a dead
+last member's partition once more, under the next leader epoch, although it has no leader already
+(ZkReplicaStateMachine.doRemoveReplicasFromIsr; real logs of 1.0 and 2.5 show it)."""
+
+_WORK = 20_000_000  # of Z3's own measure, for one question; a hard one takes a hundredth
+_BEFORE, _LATER, _NEWEST = 2, 3, 4  # controller epochs of a question; 1 is older than the first
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Two states under neighbouring versions, with brokers renamed to 1..n and epochs relative.
+
+    Members are (in the ISR before, in it after); a leader is a member's number, 0 for nobody.
+    `epoch` is by how much the leader epoch rises; `writer` how the controller epoch changes, -1, 0
+    or 1, or None where that is not known for sure.
+    """
+
+    members: tuple[tuple[bool, bool], ...]
+    leader: int
+    after: int
+    epoch: int
+    writer: int | None = None
+
+
+def shape_of(
+    before: tuple[int, frozenset[int]], after: tuple[int, frozenset[int]],
+    epoch: int, writer: int | None = None,
+) -> Shape:  # fmt: skip
+    """The question about (leader, ISR) before and after; a leader of -1 is nobody.
+
+    A leader that drops several replicas at once does what the model does one after another, so
+    that all that are dropped are one; of those that come back two are kept.
+    """
+    leaders = [b for b in dict.fromkeys((before[0], after[0])) if b >= 0]
+    kinds: dict[tuple[bool, bool], int] = {}
+    members = [(b in before[1], b in after[1]) for b in leaders]
+    for broker in sorted((before[1] | after[1]) - set(leaders)):
+        kind = broker in before[1], broker in after[1]
+        kinds[kind] = kinds.get(kind, 0) + 1
+        if kinds[kind] <= (2 if kind == (False, True) else 1):
+            members.append(kind)
+    places = {-1: 0} | {broker: n + 1 for n, broker in enumerate(leaders)}
+    rest = sorted(members[len(leaders) :])
+    return Shape(
+        (*members[: len(leaders)], *rest), places[before[0]], places[after[0]], epoch, writer
+    )
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What the model says: `step` fits, if only with `switch` thrown back; "" if none does."""
+
+    step: str = ""
+    switch: str = ""
+    unknown: bool = False
+
+
+@lru_cache(maxsize=65536)
+def fit(shape: Shape, presets: tuple[str, ...]) -> Fit:
+    """Which step fits, of one of these releases; else which switch must be thrown back for one.
+
+    Switches are thrown back in the last of the releases.
+    """
+    for preset in presets:
+        found = _asked(shape, preset, None)
+        if found.step or found.unknown:
+            return found
+    for switch in thrown_back(presets[-1]):
+        found = _asked(shape, presets[-1], switch)
+        if found.step:
+            return Fit(found.step, switch)
+    return Fit()
+
+
+@lru_cache
+def thrown_back(preset: str) -> tuple[str, ...]:
+    """The switches of `replication` that have their later value in a release."""
+    from model.systems import system
+    from model.versions import SWITCHES
+
+    values = system(SYSTEM).version(preset).switches
+    names = [name for name in values if values[name] != SWITCHES[name].values[0]]
+    # An unconditional write explains most, so it is asked about last.
+    return tuple(sorted(names, key=lambda name: (name == "isr_write_conditional", name)))
+
+
+@lru_cache
+def presets_for(release: str | None) -> tuple[str, ...]:
+    """The presets that a release such as "2.5.0" may keep to: the newest that is not newer.
+
+    Up to 0.10 the next one as well, because what became the default of 0.11, clean elections,
+    could be configured. Without a release all: nothing is then called impossible that some
+    release could have done.
+    """
+    from model.systems import system
+
+    presets = sorted(system(SYSTEM).versions, key=_number)
+    if release is None:
+        return tuple(presets)
+    older = [name for name in presets if _number(name) <= _number(release)]
+    return (older[-1],) if len(older) > 1 else tuple(presets[:2])
+
+
+def _number(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split(".")[:2] if part.isdigit())
+
+
+# --- one question -----------------------------------------------------------------------------
+
+
+def _asked(shape: Shape, preset: str, switch: str | None) -> Fit:
+    import z3
+
+    from specs.bounded.unrolling import OutOfWork, Solver
+
+    asking = _asking(max(2, len(shape.members)), preset, switch)
+    if asking is None:
+        return Fit()
+    solver = Solver(_WORK)
+    question = solver.fresh(asking.bits.context)
+    question.add(*asking.common, *asking.told(shape))
+    steps = dict(asking.steps(shape))
+    question.add(z3.Or([z3.BoolVal(False, asking.bits.context), *steps.values()]))
+    try:
+        if not solver.check(question):
+            return Fit()
+    except OutOfWork:
+        return Fit(unknown=True)
+    model = question.model()
+    for label, formula in steps.items():
+        if z3.is_true(model.eval(formula, model_completion=True)):
+            return Fit(label.split("(")[0])
+    return Fit(unknown=True)
+
+
+class _Asking:
+    """The transitions that write the state, for so many brokers, over bits."""
+
+    def __init__(self, grounded: Grounded, bits: Bits) -> None:
+        from specs.bounded.bits import Frame
+
+        self.grounded, self.bits = grounded, bits
+        self.now = bits.state("now")
+        self.frame = Frame(bits, self.now)
+        self.cells = {(cell.field.name, cell.index): cell for cell in grounded.cells}
+        self.common = [*self._domains(), *_agree(self)]
+
+    def cell(self, name: str, *index: int) -> Any:
+        """A cell of the state before."""
+        return self.now[self.cells[name, index].number]
+
+    def told(self, shape: Shape) -> Iterator[Any]:
+        """The state before, as it is told."""
+        yield self.cell("zk.leader") == shape.leader
+        yield self.cell("zk.leader_epoch") == 1
+        yield self.cell("zk.version") == 1
+        yield self.cell("zk.state_epoch") == _BEFORE
+        for n, (was, _) in enumerate(self._members(shape)):
+            yield self.cell("zk.isr", n + 1) == was
+
+    def _members(self, shape: Shape) -> tuple[tuple[bool, bool], ...]:
+        missing = self.grounded.bounds["brokers"] - len(shape.members)
+        return (*shape.members, *[(False, False)] * missing)
+
+    def steps(self, shape: Shape) -> Iterator[tuple[str, Any]]:
+        """Each step that could be it, with the formula that says that it is."""
+        import z3
+
+        for instance in self.grounded.instances:
+            reasons = self.grounded.reasons
+            parts = [
+                self.frame.formula(condition)
+                for condition, reason in instance.requires
+                if reasons[reason] not in LEFT_OUT
+            ]
+            parts += [self.frame.formula(check.fine) for check in instance.checks]
+            after = {
+                key: self.frame.formula(instance.writes[cell.number])
+                if cell.number in instance.writes
+                else self.now[cell.number]
+                for key, cell in self.cells.items()
+                if key[0].startswith("zk.")
+            }
+            parts.append(after["zk.leader", ()] == shape.after)
+            parts.append(after["zk.leader_epoch", ()] == 1 + shape.epoch)
+            parts.append(after["zk.version", ()] == 2)
+            if shape.writer is not None:
+                parts.append(after["zk.state_epoch", ()] == _BEFORE + shape.writer)
+            parts += [
+                after["zk.isr", (n + 1,)] == becomes
+                for n, (_, becomes) in enumerate(self._members(shape))
+            ]
+            yield instance.label, z3.And(parts)
+
+    def _domains(self) -> Iterator[Any]:
+        import z3
+
+        for cell, value in zip(self.grounded.cells, self.now, strict=True):
+            if not z3.is_bool(value):
+                low, high = cell.domain[0], cell.domain[-1]
+                yield z3.And(value >= low, value <= high)
+
+
+def _agree(asking: _Asking) -> Iterator[Any]:
+    """What is so in every state of the model, of beliefs and what is registered."""
+    import z3
+
+    cell, brokers = asking.cell, asking.grounded.bounds["brokers"]
+    yield cell("zk.state_epoch") <= cell("zk.epoch")
+    for b in range(1, brokers + 1):
+        isr = range(1, brokers + 1)
+        yield cell("belief", b) <= cell("zk.epoch")
+        read = z3.And(cell("cache.held", b), cell("cache.version", b) == cell("zk.version"))
+        same = [cell("cache.isr", b, m) == cell("zk.isr", m) for m in isr]
+        yield z3.Implies(read, z3.And(cell("cache.leader", b) == cell("zk.leader"), *same))
+        current = cell("replica.zk_version", b) == cell("zk.version")
+        leads = z3.And(cell("replica.role", b) == 1, current)
+        yield cell("replica.epoch", b) <= cell("zk.leader_epoch")
+        yield z3.Implies(cell("replica.role", b) == 1, cell("replica.isr", b, b))
+        same = [cell("replica.isr", b, m) == cell("zk.isr", m) for m in isr]
+        yield z3.Implies(
+            leads,
+            z3.And(
+                cell("zk.leader") == b,
+                cell("replica.epoch", b) == cell("zk.leader_epoch"),
+                cell("replica.controller_epoch", b) >= cell("zk.state_epoch"),
+                *same,
+            ),
+        )
+
+
+@lru_cache(maxsize=64)
+def _asking(brokers: int, preset: str, switch: str | None) -> _Asking | None:
+    from model.language.errors import ProtocolError
+    from model.language.grounding import Grounded
+    from model.systems import system
+    from model.versions import SWITCHES
+    from specs.bounded.bits import Bits
+
+    whole = system(SYSTEM)
+    transitions = tuple(one for one in whole.transitions if one.name in WRITES)
+    part = replace(whole, transitions=transitions, claims=())
+    back = {} if switch is None else {switch: SWITCHES[switch].values[0]}
+    try:
+        recorded = part.recorded(preset, back)
+    except ProtocolError:
+        return None  # the switch does not go with the others
+    bounds = {"brokers": brokers, "epoch": 3, "controllers": _NEWEST, "versions": 3}
+    grounded = Grounded(recorded, whole.limits(bounds))
+    return _Asking(grounded, Bits(grounded))
+
+
+def pairs(versions: dict[int, Any]) -> Iterator[tuple[Any, Any]]:
+    """What stands under neighbouring numbers."""
+    for low, high in itertools.pairwise(sorted(versions)):
+        if high == low + 1:
+            yield versions[low], versions[high]

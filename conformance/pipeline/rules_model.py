@@ -1,0 +1,266 @@
+"""A partition's states in ZooKeeper, in the order of their versions, against the model.
+
+The version of a znode counts its writes, whoever wrote and whoever tells of it: so lines of all
+brokers are put in order by it, and no clock is asked. Two things are judged: what is told of one
+version is the same everywhere (what a leader wrote of its ISR is what the controller then sends);
+and from each version to the next there is one write that the protocol has (`model_writes`). Where a
+version is missing, only that epochs did not go back more than it tells is left to other rules.
+
+What a request says of the controller epoch of a state is not what is registered: a controller that
+finds nothing to change sends the state under its own epoch, and does not write it. Only a line that
+tells of the write itself is taken at its word.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.bench import Bench
+from conformance.pipeline.findings import ONE_STATE, WRITE_FITS, Kind
+from conformance.pipeline.history import History
+from conformance.pipeline.model_writes import CONFIGURED, Fit, fit, pairs, presets_for, shape_of
+
+_SURELY_ONE_LIFE = 2000  # milliseconds: a topic is not deleted, and made again, in less
+_WHOLE = frozenset(
+    (
+        "partition_changed",
+        "leader_and_isr_sent",
+        "leader_and_isr_received",
+        "metadata_sent",
+        "metadata_cached",
+    )
+)
+_LEADERS_OWN = frozenset(("isr_updated", "leader_started"))
+
+Told = tuple[int | None, int | None, frozenset[int] | None]  # leader, leader epoch, ISR
+Whole = tuple[int, int, frozenset[int]]
+
+
+@dataclass
+class Registered:
+    """What is told of one version: each state with its lines, and who wrote it, where told."""
+
+    version: int
+    told: dict[Told, list[Event]]
+
+    @property
+    def whole(self) -> list[Whole]:
+        """The states of which nothing is missing, the one that is told most often first."""
+        found = [
+            (leader, epoch, isr)
+            for leader, epoch, isr in self.told
+            if leader is not None and epoch is not None and isr is not None
+        ]
+        return sorted(found, key=lambda one: (-len(self.told[one]), one[0], one[1], sorted(one[2])))
+
+    @property
+    def writer(self) -> int | None:
+        """The controller epoch of the write, from the line that tells of it."""
+        for events in self.told.values():
+            for event in events:
+                if event.kind == "partition_changed" and event.controller_epoch is not None:
+                    return event.controller_epoch
+        return None
+
+
+def check(bench: Bench, release: str | None) -> None:
+    """Every partition's lives, version by version."""
+    presets = presets_for(release)
+    for versions in lives(bench.history, bench.innocent(bench.history.events)):
+        bench.sequences += 1
+        for registered in versions.values():
+            _one_state(bench, registered)
+        for before, after in pairs(versions):
+            _complete(before, after)
+            _one_write(bench, before, after, presets)
+
+
+def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Registered]]:
+    """Versions of each partition, by the life of its topic and the age of its ZooKeeper."""
+    begins: dict[tuple[str, int], list[int]] = defaultdict(list)
+    told: list[tuple[tuple[str, int], Event, Told]] = []
+    for event in events:
+        if event.tp is None:
+            continue
+        if event.kind == "partition_changed" and event.to_state == "NewPartition":
+            begins[event.tp].append(event.at)
+        state = told_by(event)
+        if state is not None:
+            told.append((event.tp, event, state))
+    for times in begins.values():
+        times.sort()
+    found: dict[tuple[int, str, int, int], dict[int, Registered]] = defaultdict(dict)
+    for tp, event, state in told:
+        age = history.age(event)
+        if age is None or event.version is None:
+            continue
+        key = (age, *tp, bisect_right(begins[tp], event.at) if tp in begins else 0)
+        fresh = Registered(event.version, {})
+        registered = found[key].setdefault(event.version, fresh)
+        registered.told.setdefault(state, []).append(event)
+    return [found[key] for key in sorted(found)]
+
+
+def told_by(event: Event) -> Told | None:
+    """What a line tells of the state under its version; None where it tells nothing of it."""
+    if event.version is None or event.isr is None:
+        return None
+    isr = frozenset(event.isr)
+    if event.kind in _WHOLE:
+        if event.leader is None or event.leader < -1:  # -2: the topic is being deleted
+            return None
+        return event.leader, event.leader_epoch, isr
+    if event.kind in _LEADERS_OWN:
+        return event.broker, event.leader_epoch, isr
+    return (None, None, isr) if event.kind == "isr_accepted" else None
+
+
+def _one_state(bench: Bench, registered: Registered) -> None:
+    """All that is told of one version agrees; what is told least often is wrong."""
+    bench.looked(ONE_STATE, len(registered.told))
+    if len(registered.told) < 2:
+        return
+    ranked = sorted(registered.told.items(), key=_belief)
+    right: list[tuple[Told, list[Event]]] = []
+    for state, events in ranked:
+        against = next((each for each in right if not _agree(each[0], state)), None)
+        if against is None:
+            right.append((state, events))
+            continue
+        (other, known), event = against, events[0]
+        near = min(known, key=lambda each: (abs(each.at - event.at), each.where))
+        if _another_life(bench.history, near, event):
+            continue
+        sure = _same_life(bench.history, near, event)
+        del registered.told[state]  # it is no evidence of what stood there
+        more = "" if sure else "; lines that show a new topic or ZooKeeper may be missing"
+        for each in events if sure else events[:1]:
+            bench.report(
+                Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                ONE_STATE,
+                each,
+                f"{_name(each)}: under zkVersion {registered.version} stands {_text(state)} here, "
+                f"and {_text(other)} at {near.where}{more}",
+                _text(other),
+            )
+
+
+def _complete(before: Registered, after: Registered) -> None:
+    """A leader's own write leaves leader and leader epoch as they were, and does not tell them."""
+    if not before.whole or after.whole:
+        return
+    leader, epoch, _ = before.whole[0]
+    for (whose, own, isr), events in list(after.told.items()):
+        if whose in (None, leader) and own in (None, epoch) and isr is not None:
+            after.told[leader, epoch, isr] = events
+
+
+def _one_write(
+    bench: Bench, before: Registered, after: Registered, presets: tuple[str, ...]
+) -> None:
+    if not before.whole or not after.whole:
+        return
+    old, new = before.whole[0], after.whole[0]
+    event, last = _first(after.told[new]), _first(before.told[old])
+    if event is None or last is None or id(event) in bench.blamed or id(last) in bench.blamed:
+        return
+    bench.looked(WRITE_FITS)
+    found = _fit(before, after, presets)
+    if found.step and not found.switch:
+        bench.fired[found.step] += 1
+        return
+    if _another_life(bench.history, last, event):
+        return
+    sure = _same_life(bench.history, last, event)
+    change = (
+        f"{_name(event)}: zkVersion {before.version} is {_text(old)} at {last.where}, and "
+        f"{after.version} is {_text(new)} here; "
+    )
+    if found.unknown:
+        bench.report(Kind.INCOMPLETE, WRITE_FITS, event, change + "the solver gave no answer")
+    elif found.switch in CONFIGURED:
+        why = f"{found.step} does that where {found.switch} is set"
+        bench.report(Kind.EXPLAINED, WRITE_FITS, event, change + why)
+    elif not sure:
+        why = "no write does that, and lines that show a new topic or ZooKeeper may be missing"
+        bench.report(Kind.INCOMPLETE, WRITE_FITS, event, change + why)
+    elif found.step:
+        why = f"{found.step} does that only without {found.switch} ({_source(found.switch)})"
+        bench.report(Kind.KNOWN_BUG, WRITE_FITS, event, change + why)
+    else:
+        why = f"no write of the protocol does that, of {presets[-1]} or with a switch thrown back"
+        bench.report(Kind.IMPOSSIBLE, WRITE_FITS, event, change + why)
+
+
+def _fit(before: Registered, after: Registered, presets: tuple[str, ...]) -> Fit:
+    (leader, epoch, isr), (next_leader, next_epoch, next_isr) = before.whole[0], after.whole[0]
+    rise = next_epoch - epoch
+    if not 0 <= rise <= 1:
+        return Fit()  # a write raises the leader epoch by one, or leaves it
+    writer = None
+    if before.writer is not None and after.writer is not None:
+        writer = (after.writer > before.writer) - (after.writer < before.writer)
+    return fit(shape_of((leader, isr), (next_leader, next_isr), rise, writer), presets)
+
+
+def _agree(one: Told, other: Told) -> bool:
+    return all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
+
+
+def _belief(item: tuple[Told, list[Event]]) -> tuple[int, int, int]:
+    """Most lines first; then who wrote it knows best; then what tells most."""
+    state, events = item
+    own = any(event.kind in _LEADERS_OWN or event.kind == "partition_changed" for event in events)
+    return -len(events), -own, sum(part is None for part in state)
+
+
+def _first(events: list[Event]) -> Event | None:
+    """The line nearest to the write: the writer's own, else the earliest."""
+    order = sorted(events, key=lambda each: (each.kind != "partition_changed", each.at, each.where))
+    return order[0] if order else None
+
+
+def _another_life(history: History, a: Event, b: Event) -> bool:
+    """Whether a line shows that the topic, or its ZooKeeper, began anew between two lines."""
+    return bool(
+        history.reset(a, b)
+        or history.reset(b, a)
+        or history.topic_began(a, b)
+        or history.topic_began(b, a)
+        or history.replica_began(a, b)
+        or history.replica_began(b, a)
+    )
+
+
+def _same_life(history: History, a: Event, b: Event) -> bool:
+    """Whether such a line would be here."""
+    epoch = max(a.controller_epoch or 0, b.controller_epoch or 0)
+    if not history.same_zookeeper(a, b, epoch):
+        return False
+    if abs(b.at - a.at) < _SURELY_ONE_LIFE or history.server_log_covers(a, b):
+        return True
+    return history.contiguous(a, b) and not history.replica_stopped(a, b)
+
+
+def _source(switch: str) -> str:
+    from model.versions import SWITCHES
+
+    return SWITCHES[switch].source
+
+
+def _name(event: Event) -> str:
+    return f"{event.topic}-{event.partition}"
+
+
+def _text(state: Told) -> str:
+    leader, epoch, isr = state
+    parts = [
+        "" if leader is None else f"leader {leader}" if leader >= 0 else "no leader",
+        "" if epoch is None else f"leader epoch {epoch}",
+        "" if isr is None else "ISR {" + ",".join(map(str, sorted(isr))) + "}",
+    ]
+    return ", ".join(filter(None, parts))
