@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from conformance.cli.common import WrongUse, emit_json, json_option, say, write_atomically
+from conformance.cli.kept import open_option, show, show_file
 
 _EXAMPLE = """
 \b
@@ -15,6 +16,7 @@ Example:
   insync find strong_isr classic --version kip_101 --json run.json
   insync explain run.json --out run.html
   insync explain specs/stories/m2_is_lost.story --out m2.svg
+  insync explain run-17.ndjson --open
 """
 
 FORMS = (".html", ".svg", ".md", ".mmd", ".py")
@@ -26,13 +28,17 @@ FORMS = (".html", ".svg", ".md", ".mmd", ".py")
     "--out", metavar="FILE", help="FILE.html, .svg, .md, .mmd, .py; else text is printed."
 )
 @click.option("--claim", metavar="CLAIM", help="Which run, where the file holds several.")
+@open_option
 @json_option
-def explain(run: str, out: str | None, claim: str | None, json_target: str | None) -> None:
-    """Show a run: a story, or what find, explore or zoo wrote with --json.
+def explain(
+    run: str, out: str | None, claim: str | None, opens: bool, json_target: str | None
+) -> None:
+    """Show a run: a story, a trace, or what find, explore, zoo or check wrote with --json.
 
     Each step is told with what it changed and the claims that break by it. The page needs no
     network and can be read on paper; .mmd is a sequence diagram for Mermaid, .py a test for pytest
-    that plays the run again.
+    that plays the run again. A trace that does not fit is told up to its last line that does, with
+    the diagnosis. --open shows the run in the explorer, and a trace beside the model.
     """
     from conformance.web.board import board
     from conformance.web.explain import frames_of, markdown, page, svg
@@ -56,6 +62,9 @@ def explain(run: str, out: str | None, claim: str | None, json_target: str | Non
         {"title": told.title, "heading": told.heading, "lines": list(told.lines),
          "loop": told.loop, "frames": [asdict(frame) for frame in frames]},
     )  # fmt: skip
+    if opens:
+        show_file(Path(run)) if claim is None else show(told)
+        return
     if out is None:
         say(markdown(told, frames).rstrip("\n"), json_target)
         return

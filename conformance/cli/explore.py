@@ -14,6 +14,7 @@ from conformance.cli.choice import (
     system_named,
 )
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.options import (
     Searching,
     checkpoint_option,
@@ -40,6 +41,7 @@ from specs.verdict import Verdict, combine
 @checkpoint_option
 @click.option("--coverage", is_flag=True, help="List every refusal that was never first to fail.")
 @click.option("--grew", is_flag=True, help="Show which values each field holds, and how often.")
+@keep_options
 @json_option
 def explore(
     system: str,
@@ -49,6 +51,7 @@ def explore(
     search: Searching,
     coverage: bool,
     grew: bool,
+    keeping: Keeping,
     json_target: str | None,
 ) -> None:
     """Visit every reachable state of SYSTEM, and check its claims on the way.
@@ -88,6 +91,8 @@ def explore(
     if grew:
         payload["grew"] = [one.as_json() for one in found.growth]
     emit_json(json_target, payload)
+    broken = (name for name in asked if found.claims[name].verdict is Verdict.BROKEN)
+    keeping.keep(next((found.run(name) for name in broken), None), json_target)
     finish(verdict)
 
 

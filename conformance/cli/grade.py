@@ -10,7 +10,9 @@ import click
 
 from conformance.cli.choice import refusals
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.kept import Keeping, open_option, show_file
 from conformance.cli.tables import show_table
+from specs.runs import Run
 from specs.verdict import Verdict, combine
 
 _EXAMPLE = """
@@ -24,8 +26,9 @@ Example:
 
 @click.command(epilog=_EXAMPLE)
 @click.argument("names", metavar="[FILE…|EXERCISE]", nargs=-1)
+@open_option
 @json_option
-def grade(names: tuple[str, ...], json_target: str | None) -> None:
+def grade(names: tuple[str, ...], opens: bool, json_target: str | None) -> None:
     """List exercises, show one, or judge answers.
 
     An answer is a file whose first line names its exercise: a run is written as a story, a repair
@@ -42,7 +45,7 @@ def grade(names: tuple[str, ...], json_target: str | None) -> None:
     elif len(names) == 1 and names[0] in known and not Path(names[0]).exists():
         _show(names[0], json_target)
     else:
-        _judge([_path(name) for name in names], json_target)
+        _judge([_path(name) for name in names], opens, json_target)
 
 
 def _list(json_target: str | None) -> None:
@@ -97,10 +100,11 @@ def _path(name: str) -> Path:
     return path
 
 
-def _judge(paths: list[Path], json_target: str | None) -> None:
+def _judge(paths: list[Path], opens: bool, json_target: str | None) -> None:
     from specs.grading import grade as graded
 
     results: list[dict[str, Any]] = []
+    run: Run | None = None
     for path in paths:
         with refusals(), Progress() as progress:
             try:
@@ -108,6 +112,7 @@ def _judge(paths: list[Path], json_target: str | None) -> None:
             except OSError as error:
                 raise WrongUse(f"{path}: {error.strerror}; name a file to judge") from error
         name = done.answer.exercise.name
+        run = run or done.run
         say(f"{path}: {done.word} ({name})", json_target)
         for line in done.lines:
             say(f"    {line}", json_target)
@@ -116,4 +121,8 @@ def _judge(paths: list[Path], json_target: str | None) -> None:
         )
     verdict = combine(Verdict(one["verdict"]) for one in results)
     emit_json(json_target, {"format": "insync.grade/1", "verdict": verdict, "answers": results})
+    if opens and run is None and paths[0].suffix == ".story":
+        show_file(paths[0])
+    else:
+        Keeping(None, opens).keep(run, json_target)
     finish(verdict)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from conformance.cli.common import WrongUse, say, write_atomically
 from specs.runs import Run
+
+if TYPE_CHECKING:
+    from conformance.web.retold import Retold
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -59,9 +62,39 @@ def _write(name: str, run: Run) -> None:
         raise WrongUse(f"--save-story {name}: {error.strerror}; name another file") from error
 
 
+def open_option(command: Command) -> Command:
+    """Add `--open` alone, for what is a run or holds one already; it arrives as `opens: bool`."""
+    return click.option("--open", "opens", is_flag=True, help="Show the run in the browser.")(
+        command
+    )
+
+
 def _open(run: Run) -> None:
-    from conformance.cli.play import serve
     from conformance.web.retold import of_run
 
-    told = of_run(run.as_json())
+    show(of_run(run.as_json()))
+
+
+def show(told: Retold) -> None:
+    """A run in the explorer, until Ctrl-C."""
+    from conformance.cli.play import serve
+
     serve({"heading": told.heading, "lines": list(told.lines)}, 0, opens=True)
+
+
+def show_file(path: Path) -> None:
+    """The run of a file in the explorer; a trace beside the model. Raises WrongUse."""
+    from conformance.cli.play import serve
+    from conformance.web.compare import packed, with_trace
+    from conformance.web.retold import NoRunError, retold
+    from conformance.web.traced import is_trace, traced
+
+    try:
+        if not is_trace(path):
+            show(retold(path))
+            return
+        told, observed = traced(path)
+    except NoRunError as error:
+        raise WrongUse(str(error)) from error
+    game: dict[str, object] = {"heading": told.heading, "lines": list(told.lines)}
+    serve(game, 0, opens=True, comparison=packed(with_trace(told, observed)))

@@ -17,6 +17,7 @@ from conformance.cli.common import (
     say,
     write_atomically,
 )
+from conformance.cli.kept import open_option, show_file
 from conformance.cli.options import fault_option
 from model.faults import means
 from specs.story import Outcome, Story, difference, play, read_story, rerecorded
@@ -30,19 +31,21 @@ SUFFIX = ".story"
 @click.argument("files", metavar="FILES…", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--on",
-    type=click.Choice(["model"]),
+    type=click.Choice(["model", "impl", "both"]),
     default="model",
     show_default=True,
-    help="What plays the story.",
+    help="What plays the story: the model, the implementation beside it, or each in turn.",
 )
 @click.option("--accept", is_flag=True, help="Write what was told into the files.")
 @fault_option
+@open_option
 @json_option
 def story(
     files: tuple[Path, ...],
     on: str,
     accept: bool,
     faults: tuple[str, ...],
+    opens: bool,
     json_target: str | None,
 ) -> None:
     """Play stories: text files that tell a run step by step, with what each step changes.
@@ -50,10 +53,13 @@ def story(
     FILES are stories, or folders of them. A story is compared with what is recorded below each of
     its `----` lines. Exit code 1 says that one went otherwise, 3 that one checks nothing. With
     --fault a story is played where that goes wrong as well: what is beyond its limits is not then.
+    --on impl has the implementation take the same steps, and compares every state; a story that
+    does not apply to it says why.
 
     \b
     Example:
       insync story specs/stories
+      insync story specs/stories --on impl
       insync story specs/stories/m2_is_lost.story --json -
       insync story mine.story --accept
       insync story mine.story --fault broker_crash
@@ -61,20 +67,69 @@ def story(
     if faults and accept:
         raise WrongUse("--accept records a story as it stands; write either --accept or --fault")
     paths = _paths(files)
+    if on != "model" and (accept or faults):
+        option = "--accept" if accept else "--fault"
+        raise WrongUse(f"{option} is for the model; leave out either {option} or --on {on}")
     with refusals():
         stories = [_under(_read(path), faults) for path in paths]
-    results = [
-        _told(path, play(one), accept, json_target)
-        for path, one in zip(paths, stories, strict=True)
-    ]
-    verdict = combine(Verdict(result["verdict"]) for result in results)
-    steps = sum(result["steps"] for result in results)
-    checks = sum(result["checks"] for result in results)
-    count = f"{len(results)} stor{'y' if len(results) == 1 else 'ies'}"
-    say(f"{verdict}: {count}, {steps} steps, {checks} checks, on the {on}", json_target)
+    results: list[dict[str, Any]] = []
+    if on != "impl":
+        results += [
+            _told(path, play(one), accept, json_target)
+            for path, one in zip(paths, stories, strict=True)
+        ]
+    if on != "model":
+        results += [
+            _retold(path, one, json_target) for path, one in zip(paths, stories, strict=True)
+        ]
+    played = [result for result in results if result.get("not_applicable") is None]
+    verdict = combine(Verdict(result["verdict"]) for result in played)
+    steps = sum(result["steps"] for result in played)
+    checks = sum(result["checks"] for result in played)
+    count = f"{len(paths)} stor{'y' if len(paths) == 1 else 'ies'}"
+    left = len(results) - len(played)
+    besides = f", {left} not applicable to the implementation" if left else ""
+    where = "the model and the implementation" if on == "both" else f"the {_SIDES[on]}"
+    say(f"{verdict}: {count}, {steps} steps, {checks} checks, on {where}{besides}", json_target)
     emit_json(json_target, {"format": "insync.story/1", "verdict": verdict, "on": on,
                             "stories": results})  # fmt: skip
+    if opens:
+        wrong = (one for one in results if Verdict(one["verdict"]) is not Verdict.HOLDS)
+        worst = next(wrong, results[0])
+        show_file(Path(worst["story"]))
     finish(verdict)
+
+
+_SIDES = {"model": "model", "impl": "implementation"}
+
+
+def _retold(path: Path, story: Story, json_target: str | None) -> dict[str, Any]:
+    """Has the implementation play one story, reports it, and gives its row of the JSON."""
+    from conformance.storyteller import retell
+
+    told = retell(story)
+    lines: list[str] = []
+    if told.why_not is not None:
+        head = "not applicable"
+        lines.append(f"    {told.why_not}")
+    else:
+        head = f"{told.verdict}"
+        if told.failed is not None:
+            line, why = told.failed
+            lines.append(f"{path}:{line}: {why}")
+    for text in [f"{head}  {path}  on the implementation", *lines]:
+        say(text, json_target)
+    return {
+        "story": str(path),
+        "title": story.title,
+        "on": "impl",
+        "verdict": told.verdict.value,
+        "not_applicable": told.why_not,
+        "steps": told.steps,
+        "checks": told.compared + told.refusals,
+        "failed": None if told.failed is None else
+        {"line": told.failed[0], "why": told.failed[1]},
+    }  # fmt: skip
 
 
 def _paths(files: tuple[Path, ...]) -> list[Path]:

@@ -171,7 +171,7 @@ def of_findings(path: Path, findings: Sequence[Any], rule: str | None) -> Retold
               and (rule is None or one.get("rule") == rule)]  # fmt: skip
     for one in chosen:
         file = Path(str(one.get("file", "")))
-        if _is_trace(file):
+        if is_trace(file):
             return traced(file)[0]
     if not chosen:
         what = f"no finding of the rule {rule!r}" if rule else "no finding"
@@ -182,7 +182,8 @@ def of_findings(path: Path, findings: Sequence[Any], rule: str | None) -> Retold
     )
 
 
-def _is_trace(file: Path) -> bool:
+def is_trace(file: Path) -> bool:
+    """Does the first line of a file say that it is a trace? False for what cannot be read."""
     try:
         with file.open(encoding="utf-8") as lines:
             header = json.loads(next(lines, "null"))

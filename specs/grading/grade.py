@@ -20,6 +20,7 @@ from specs.induction import counterexample_to_induction
 from specs.invariants import Invariant, Proof
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove
+from specs.runs import Run
 from specs.story import Story, parse, play
 from specs.story.heading import Heading, heading_line, read_heading
 from specs.verdict import Verdict
@@ -34,11 +35,15 @@ PROOFS = {one.claim: one for one in (SINGLE_CONTROLLER,)}
 
 @dataclass
 class Grade:
-    """What the checker says of an answer: holds is right, broken is wrong; `lines` say why."""
+    """What the checker says of an answer: holds is right, broken is wrong; `lines` say why.
+
+    `run` is what still goes wrong, where that is a run.
+    """
 
     answer: Answer
     verdict: Verdict
     lines: list[str] = field(default_factory=list)
+    run: Run | None = None
 
     @property
     def word(self) -> str:
@@ -147,7 +152,8 @@ def _repaired(answer: Answer, report: Report) -> Grade:
     if result.verdict is Verdict.BROKEN:
         run = found.run(asked.claim)
         still = f"still broken: {result.sentence}"
-        return Grade(answer, Verdict.BROKEN, [still, *(run.as_text().splitlines() if run else [])])
+        steps = run.as_text().splitlines() if run else []
+        return Grade(answer, Verdict.BROKEN, [still, *steps], run)
     if result.verdict is not Verdict.HOLDS:
         return Grade(answer, Verdict.UNKNOWN, [result.why or "the search was cut short"])
     lame = [name for name in claims if found.claims[name].verdict is not Verdict.HOLDS]

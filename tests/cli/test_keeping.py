@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.cli.main import main
+from impl import simulate, write_trace
+from specs.grading import exercises
 
 
 def insync(*words: str) -> Result:
@@ -71,3 +73,68 @@ def test_what_cannot_be_kept_is_refused_before_the_search(words: tuple[str, ...]
 
     assert refused.exit_code == 64
     assert why in refused.output
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    shown: list[dict[str, Any]] = []
+
+    def serve(opened: dict[str, Any], port: int, opens: bool, **more: Any) -> None:
+        shown.append({**opened, **more})
+
+    monkeypatch.setattr("conformance.cli.play.serve", serve)
+    return shown
+
+
+def test_what_exploring_breaks_is_opened_too(served: list[dict[str, Any]]):
+    found = insync("explore", "classic", "--version", "hw_truncation", "--claim", "strong_isr",
+                   "--open")  # fmt: skip
+
+    assert found.exit_code == 1
+    assert len(served[0]["lines"]) == 8
+
+
+def test_a_story_is_opened_and_of_several_the_one_that_goes_otherwise(
+    served: list[dict[str, Any]], tmp_path: Path
+):
+    good, bad = tmp_path / "a.story", tmp_path / "b.story"
+    opening = "# It.\nsystem classic\n\ncontroller_elects_leader replica="
+    good.write_text(f"{opening}1\ncheck leader_in_isr\n----\n")
+    insync("story", str(good), "--accept")
+    bad.write_text(f"{opening}2\ncheck leader_in_isr\n----\nsomething else\n")
+
+    insync("story", str(good), str(bad), "--open")
+
+    assert served[0]["lines"] == ["controller_elects_leader replica=2"]
+
+
+def test_a_run_that_is_explained_is_opened(served: list[dict[str, Any]]):
+    story = Path(__file__).resolve().parents[2] / "specs" / "stories" / "m2_is_lost.story"
+
+    result = insync("explain", str(story), "--open")
+
+    assert result.exit_code == 0
+    assert served[0]["heading"] == "system replication version 0.10 brokers 2"
+
+
+def test_a_trace_is_opened_beside_the_model(served: list[dict[str, Any]], tmp_path: Path):
+    path = tmp_path / "run.ndjson"
+    write_trace(path, simulate(3, 20))
+
+    insync("explain", str(path), "--open")
+
+    assert served[0]["comparison"]["first"] is None
+    assert len(served[0]["comparison"]["rows"]) == len(served[0]["lines"]) + 1
+
+
+def test_what_still_goes_wrong_with_a_design_is_opened(
+    served: list[dict[str, Any]], tmp_path: Path
+):
+    exercise = next(one for one in exercises() if one.task == "repair")
+    answer = tmp_path / "answer.txt"
+    answer.write_text(f"# exercise {exercise.name}\n{exercise.opening}\n")
+
+    result = insync("grade", str(answer), "--open")
+
+    assert result.exit_code == 1
+    assert served[0]["lines"]
