@@ -38,6 +38,10 @@ def refusals(before: str) -> Iterator[None]:
     try:
         yield
     except AdminError as error:
+        context = click.get_current_context(silent=True)
+        json_target = None if context is None else context.params.get("json_target")
+        for line in error.said:
+            say(line, json_target)
         raise Refused(f"{before}{error}") from error
     except (MalformedZnode, ZooKeeperError) as error:
         raise Refused(f"{before}{type(error).__name__}: {error}") from error

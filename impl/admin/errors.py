@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Sequence
+
 
 class AdminError(Exception):
-    """A request that cannot be met; ``kafka`` is the name of Kafka's exception."""
+    """A request that cannot be met; ``kafka`` is the name of Kafka's exception.
+
+    ``said`` is what the tool has printed before it came to that.
+    """
 
     kafka = "AdminOperationException"
+    said: Sequence[str] = ()
+
+
+@contextlib.contextmanager
+def after(lines: Sequence[str]) -> Iterator[None]:
+    """What is refused in here is refused after these lines, as they are then, were printed."""
+    try:
+        yield
+    except AdminError as error:
+        error.said = [*lines, *error.said]
+        raise
 
 
 class AdminOperation(AdminError):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from impl.admin import placement, topic_lines
-from impl.admin.errors import AdminOperation, IllegalArgument, InvalidTopic, TopicExists
+from impl.admin.errors import AdminOperation, IllegalArgument, InvalidTopic, TopicExists, after
 from impl.admin.topic_lines import PartitionLine
 from impl.admin.topic_names import (
     COLLISION_WARNING,
@@ -73,7 +73,8 @@ class TopicCommand:
         """Create a topic; ``by_hand`` is the text of ``--replica-assignment``."""
         lines = [COLLISION_WARNING] if has_collision_chars(topic) else []
         try:
-            self._create(topic, partitions, factor, by_hand, configs or {}, rack_aware)
+            with after(lines):
+                self._create(topic, partitions, factor, by_hand, configs or {}, rack_aware)
         except TopicExists:
             if if_not_exists:
                 return lines
@@ -223,14 +224,15 @@ class TopicCommand:
         if not topics and not if_exists:
             raise topic_lines.missing(pattern, self.where, self.release)
         lines: list[str] = []
-        for topic in topics:
-            if configs or drop:
-                lines += self._configure(topic, configs or {}, drop)
-            if partitions is not None:
-                topic_lines.check_alter(topic, self.release)
-                lines.append(KEYS_WARNING)
-                self._grow(topic, partitions, by_hand)
-                lines.append("Adding partitions succeeded!")
+        with after(lines):
+            for topic in topics:
+                if configs or drop:
+                    lines += self._configure(topic, configs or {}, drop)
+                if partitions is not None:
+                    topic_lines.check_alter(topic, self.release)
+                    lines.append(KEYS_WARNING)
+                    self._grow(topic, partitions, by_hand)
+                    lines.append("Adding partitions succeeded!")
         return lines
 
     def _configure(
@@ -270,13 +272,14 @@ class TopicCommand:
         if not topics and not if_exists:
             raise topic_lines.missing(pattern, self.where, self.release)
         lines: list[str] = []
-        for topic in topics:
-            told = topic_lines.delete(topic, marked=False, release=self.release)
-            try:
-                self.client.request_deletion(topic)
-            except NodeExists:
-                told = topic_lines.delete(topic, marked=True, release=self.release)
-            lines += told
+        with after(lines):
+            for topic in topics:
+                told = topic_lines.delete(topic, marked=False, release=self.release)
+                try:
+                    self.client.request_deletion(topic)
+                except NodeExists:
+                    told = topic_lines.delete(topic, marked=True, release=self.release)
+                lines += told
         return lines
 
 

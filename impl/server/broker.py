@@ -65,6 +65,7 @@ class Broker:
                 None if configured == GENERATED else configured,
                 self.cluster_id if self.release.since("2.4") else None,
             )
+            self._refuse_failed_directories()
             self.broker = known if known is not None else self._generated(client)
             self.files = Log4jFiles(log_folder, self.broker, self.release)
             self.quotas.read_rates(client, self.broker)
@@ -89,6 +90,14 @@ class Broker:
         number = self.config.whole("reserved.broker.max.id") + version
         self.logs.adopt(number, self.cluster_id if self.release.since("2.4") else None)
         return number
+
+    def _refuse_failed_directories(self) -> None:
+        """Up to 0.11 every directory has to be usable. OSError."""
+        failed = [f"{one.path}: {one.failure}" for one in self.logs.directories if one.failure]
+        if failed and not self.release.since("1.0"):
+            for one in self.logs.directories:
+                one.release()
+            raise OSError(f"a log directory cannot be used: {'; '.join(failed)}")
 
     def _log_manager(self) -> LogManager:
         numbers = self.release.parts
@@ -229,11 +238,13 @@ class Broker:
         if self._early is not None:
             return
         self.replicas.directory_failed()
+        if not self.release.since("1.0"):  # one failed disk ended a broker, before KIP-112
+            self._trouble("Halting due to unrecoverable I/O error")
+            os._exit(1)
         if all(one.failure for one in self.logs.directories):
             self._trouble("Shutdown broker because all log dirs have failed")
             os._exit(1)
-        if self.release.since("1.0"):
-            self.control.events.put(self._tell_of_failure)
+        self.control.events.put(self._tell_of_failure)
 
     def _tell_of_failure(self) -> None:
         self.control.client.propagate_log_dir_failure(self.broker)

@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from impl.disk import RealDisk
 from impl.log import varint
 from impl.log.compression import CODECS, decompress
+from impl.log.config import LogConfig
 from impl.log.crc32c import crc32c
 from impl.log.errors import CorruptRecord
 from impl.log.legacy_messages import encode_message, encode_wrapper
+from impl.log.loading import load_log
 from impl.log.record import StoredRecord
 from impl.log.record_batch import (
     HEADER,
@@ -21,7 +24,7 @@ from impl.log.record_batch import (
     header_at,
     records_of,
 )
-from tests.impl.log.batches import batch, record_lists
+from tests.impl.log.batches import Clock, batch, record_lists, values
 
 SIXTY_ONE = bytes.fromhex(
     "0000000000000007" "00000038" "00000003" "02" "00000000" "0000" "00000000"
@@ -199,3 +202,29 @@ def test_aiokafka_reads_our_batches_and_we_read_its(codec):
         for each in reader
     ] == records
     assert records_of(bytes(builder.build())) == records
+
+
+def test_aiokafka_reads_a_segment_file_and_we_read_one_of_its_batches(tmp_path):
+    memory = pytest.importorskip(
+        "aiokafka.record.memory_records", reason="aiokafka is not installed"
+    )
+    theirs = pytest.importorskip("aiokafka.record.default_records")
+    log, _ = load_log(RealDisk(), str(tmp_path), LogConfig(), Clock(), clean=False)
+    log.append_as_leader(batch(b"one", b"two"), 3)
+    builder = theirs.DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 1 << 20)
+    for offset in range(2):
+        builder.append(offset, 1000, b"key", b"theirs %d" % offset, [])
+    log.append_as_leader(bytes(builder.build()), 4)
+    log.close()
+
+    found = []
+    records = memory.MemoryRecords((tmp_path / "00000000000000000000.log").read_bytes())
+    while records.has_next():
+        whole = records.next_batch()
+        assert whole.validate_crc()
+        found += [(one.offset, one.value) for one in whole]
+    again, _ = load_log(RealDisk(), str(tmp_path), LogConfig(), Clock(), clean=True)
+
+    assert found == [(0, b"one"), (1, b"two"), (2, b"theirs 0"), (3, b"theirs 1")]
+    assert values(again) == [value for _, value in found]
+    assert again.epochs.entries == [(3, 0), (4, 2)]

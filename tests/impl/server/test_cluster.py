@@ -82,20 +82,23 @@ def test_too_small_an_isr_refuses_a_record_that_all_must_have(start: Start):
 def test_a_corrupt_segment_takes_its_partition_offline_and_the_rest_goes_on(start: Start):
     cluster = start(1, num_io_threads="2")
     client = ZnodeClient(cluster.session(), cluster.release)
-    client.create_topic("t", {0: [1], 1: [1]})
+    client.create_topic("t", {0: [1], 1: [1], 2: [1]})
     with Producer(cluster.addresses()) as producer:
-        for partition in (0, 1):
+        for partition in (0, 1, 2):
             producer.send("t", [b"x"], partition=partition)
     cluster.stop()
 
-    path = cluster.folder / "broker1" / "data" / "t-0" / "leader-epoch-checkpoint"
-    path.write_text("0\nmany\n")
+    data = cluster.folder / "broker1" / "data"
+    (data / "t-0" / "leader-epoch-checkpoint").write_text("0\nmany\n")
+    (data / "t-2" / f"{0:020}.log").write_bytes(b"\0" * 100)
     cluster.start()
 
     assert values(cluster, "t", 1) == [b"x"]
     told = (cluster.folder / "logs" / "broker1" / "server.log").read_text()
-    assert "Partition t-0 is offline" in told
-    assert "leader-epoch-checkpoint" in told
+    offline = [line for line in told.splitlines() if " is offline: " in line]
+    assert len(offline) == 2
+    assert f"Partition t-0 is offline: {data}/t-0/leader-epoch-checkpoint: line 2" in offline[0]
+    assert f"Partition t-2 is offline: {data}/t-2/{0:020}.log: byte 8: " in offline[1]
     assert "The configuration 'num.io.threads' was supplied but has no effect here: a thr" in told
     client.port.close()
 
