@@ -68,14 +68,19 @@ def check_trace(path: str | Path) -> TraceReport:
     try:
         trace = read_trace(where)
     except (TraceError, OSError) as error:
-        line = getattr(error, "line", 1)
-        why = str(error).removeprefix(f"{where}:{line}: ")
-        finding = Misfit(
-            "unreadable", str(where), line, "a trace is whole and of one run", why,
-            "record it again: insync simulate --out DIR",
-        )  # fmt: skip
-        return TraceReport(str(where), Verdict.NOT_CHECKED, findings=[finding])
+        return TraceReport(str(where), Verdict.NOT_CHECKED, findings=[unreadable(where, error)])
     return judge(trace, str(where))
+
+
+def unreadable(where: Path, error: TraceError | OSError) -> Misfit:
+    """A file that cannot be vouched for, whole or partial: what is wrong, and where."""
+    line = getattr(error, "line", 1)
+    why = str(error).removeprefix(f"{where}:{line}: ")
+    return Misfit(
+        "unreadable", str(where), line, "a trace is whole and of one run", why,
+        "lines without a gap in any node's sequence, and an end line; to record one: insync "
+        "simulate --out DIR",
+    )  # fmt: skip
 
 
 def judge(

@@ -174,13 +174,19 @@ def requests() -> Iterator[Case]:
         yield asked, mine, theirs
         obeyed = leader if mine == answers.NONE else 1
         yield f"{asked}: the leader epoch after it", obeyed, manager.partition.leader_epoch
-        without = replace(request, state=replace(state, leader=-1))
-        before = manager.partition.leader_epoch
-        answer = manager.become_leader_or_follower(without, 5)
-        yield f"{asked}, without a leader", before, manager.partition.leader_epoch
-        again = (*errors[:2], answers.of_leader_and_isr(leader, before, assigned=True))
-        mine = next((error for error in again if error != answers.NONE), answers.NONE)
-        yield f"{asked}, without a leader", mine, answer.name
+        yield from _leaderless(request, errors, asked)
+
+
+def _leaderless(
+    request: LeaderAndIsrRequest, errors: tuple[str, ...], asked: str
+) -> Iterator[Case]:
+    """The same request without a leader: refused alike, and never obeyed."""
+    manager = _manager()
+    manager.controller_epoch, manager.partition.leader_epoch = 1, 1
+    without = replace(request, state=replace(request.state, leader=-1))
+    mine = next((error for error in errors if error != answers.NONE), answers.NONE)
+    yield f"{asked}, no leader", mine, manager.become_leader_or_follower(without, 5).name
+    yield f"{asked}, no leader: the epoch after it", 1, manager.partition.leader_epoch
 
 
 def producers() -> Iterator[Case]:

@@ -11,13 +11,13 @@ from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED
 from conformance.partial.laws import CHANGES, broken_law
 from conformance.partial.leaves import Seen, seen
 from conformance.partial.reading import PartialEvent, PartialTrace, read_partial
-from conformance.replay import Misfit
+from conformance.replay import Misfit, unreadable
 from impl import TraceError
 from model.language.explain import place_and_value
 from model.systems import system
 from specs.partial.guided import Choice
 from specs.partial.moves import Move, Moves
-from specs.partial.search import MOST_TRIED, Found, Search
+from specs.partial.search import MOST_TRIED, Found, Search, find_run
 from specs.partial.ways import Line
 from specs.verdict import Verdict
 
@@ -51,13 +51,7 @@ def check_partial(
     try:
         trace = read_partial(where)
     except (TraceError, OSError) as error:
-        line = getattr(error, "line", 1)
-        why = str(error).removeprefix(f"{where}:{line}: ")
-        finding = Misfit(
-            "unreadable", str(where), line, "a trace is whole and of one run", why,
-            "lines without a gap in any node's sequence, and an end line",
-        )  # fmt: skip
-        return PartialReport(str(where), Verdict.NOT_CHECKED, findings=[finding])
+        return PartialReport(str(where), Verdict.NOT_CHECKED, findings=[unreadable(where, error)])
     return judge_partial(trace, str(where), hidden, tried)
 
 
@@ -97,7 +91,7 @@ class _Judge:
         law = broken_law([first, *lines], self.moves, self.hidden)
         if law is not None:
             return self._misfit(law.line, Verdict.BROKEN, law.rule, law.why, law.allowed)
-        found = search.find(lines)
+        search, found = find_run(self.moves, lines, self.hidden, self.tried, CHANGES)
         report.verdict, report.accepted, report.tried = found.verdict, found.reached, found.tried
         if found.verdict is Verdict.HOLDS:
             self._count(found)

@@ -299,6 +299,15 @@ class Guide:
 
     def helpers(self, field: str, index: Choice, wanted: int | None = None) -> list[Step]:
         """Steps that write a cell, and may write what is wanted, the readiest first."""
+        found = self._writing(field, index, wanted)
+        return sorted(found, key=lambda step: self.lacks(*step))[:40]
+
+    def ready(self, field: str, index: Choice, wanted: int) -> list[Step]:
+        """Those of them that are possible now."""
+        found = self._writing(field, index, wanted)
+        return [(move, given) for move, given in found if move.refusal(*given) < 0]
+
+    def _writing(self, field: str, index: Choice, wanted: int | None) -> list[Step]:
         found: dict[Step, None] = {}
         for helper in self._writers.get(field, []):
             known: dict[str, int] = {}
@@ -318,7 +327,7 @@ class Guide:
             if useful:
                 choice = tuple(known.get(f"${name}") for name in helper.parameters)
                 found.update(((helper, given), None) for given in self.arguments(helper, choice))
-        return sorted(found, key=lambda step: self.lacks(*step))[:40]
+        return list(found)
 
     def _feeders(
         self, helper: Move, given: tuple[int, ...], field: str, index: Choice

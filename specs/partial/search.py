@@ -24,6 +24,9 @@ MOST_TRIED = 50_000
 MOST_FOR_A_REPAIR = 40
 """Steps that may be tried at one earlier line to bring about what a later one lacks."""
 
+FIRST_TRIES, TRIES_A_LINE = 400, 8
+"""What a first attempt may cost that takes every line for one step, with nothing hidden."""
+
 FAR_BACK = 120
 """Lines that are looked back over for that."""
 
@@ -61,10 +64,10 @@ class Search(Ways):
 
     def __init__(
         self, moves: Moves, hidden: int = MOST_HIDDEN, tried: int = MOST_TRIED,
-        changes: Changes = MappingProxyType({}),
+        changes: Changes = MappingProxyType({}), more_a_line: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(moves, hidden, tried, changes)
-        self._budget = tried
+        self._budget, self._more_a_line = tried, more_a_line
         self._dead: dict[int, set[int]] = {}
         self._open: list[Open] = []
         self.furthest: tuple[int, SparseState] | None = None
@@ -116,7 +119,10 @@ class Search(Ways):
             hidden = next(ways, None)
             if hidden is not None:
                 spans.append((start, hidden))
-                tried = max(tried, at)
+                if at > tried:
+                    tried = at
+                    self._budget += self._more_a_line
+                    self.guide.budget += self._more_a_line
                 continue
             self._keep_furthest(at)
             if at > tried and self.hidden:
@@ -231,6 +237,28 @@ class Search(Ways):
         self.ledger.undo(mark)
         del self.guide.path[place:]
         yield from self._ways(at)
+
+
+def find_run(
+    moves: Moves, lines: list[Line], hidden: int, tried: int, changes: Changes
+) -> tuple[Search, Found]:
+    """The answer, and the search that gave it.
+
+    Where steps are not named, mostly each line is one of them all the same: that is tried first,
+    as long as it gets on, because it leaves far less to guess than steps that may be hidden.
+    """
+    before = 0
+    if hidden and any(not line.steps for line in lines):
+        first = Search(moves, 0, min(FIRST_TRIES, tried), changes, TRIES_A_LINE)
+        found = first.find(lines)
+        if found.verdict is Verdict.HOLDS:
+            return first, found
+        before = found.tried
+        moves.ledger.load(moves.twin.initial())
+    search = Search(moves, hidden, tried, changes)
+    found = search.find(lines)
+    found.tried += before
+    return search, found
 
 
 def _slacks(lines: list[Line], hidden: int) -> list[int]:

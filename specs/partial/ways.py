@@ -101,6 +101,9 @@ class Ways:
         most = self._slacks[at]
         if most:
             yield from self._hidden_ways(at, most)
+        elif not line.steps:
+            # Nothing is hidden, and the line itself may be any step: every one is tried.
+            yield from (0 for _ in self._blind(line, 1, set()))
 
     def _directly(self, line: Line) -> Iterator[int]:
         ledger, path = self.ledger, self.guide.path
@@ -118,6 +121,23 @@ class Ways:
                     ledger.undo(mark)
         if line.silent and line.steps and self.fits(line):
             yield 0
+        if not line.steps:
+            yield from self._by_one_step(line)
+
+    def _by_one_step(self, line: Line) -> Iterator[int]:
+        """A line whose step is not named: the one that makes all of what is seen so."""
+        wrong = self.mismatches(line)
+        if not wrong:
+            return
+        number, index, code = wrong[0]
+        for move, arguments in self.guide.ready(self.ledger.names[number], index, code):
+            mark = self.ledger.mark()
+            self.moves.take(move, arguments)
+            if self.fits(line):
+                self.guide.path.append((move, arguments))
+                yield 0
+                self.guide.path.pop()
+            self.ledger.undo(mark)
 
     def _hidden_ways(self, at: int, most: int) -> Iterator[int]:
         line, path = self._lines[at], self.guide.path

@@ -173,6 +173,43 @@ def test_what_lacks_lines_and_names_of_steps_is_never_called_broken(data: st.Dat
     assert judge_partial(trace, tried=3000).verdict is not Verdict.BROKEN
 
 
+def test_a_thousand_lines_without_a_single_name_are_followed() -> None:
+    trace = thinned(run(5, 1_000), keeps_step=lambda event: False)
+
+    report = judge_partial(trace)
+
+    assert (report.verdict, report.accepted, report.hidden) == (Verdict.HOLDS, 1_000, 0)
+
+
+@pytest.mark.parametrize("hidden", [0, 8])
+def test_a_line_without_a_name_may_be_a_step_of_its_own(hidden: int) -> None:
+    trace = thinned(run(3, 200), keeps_step=lambda event: False, hidden=hidden)
+
+    assert judge_partial(trace).verdict is Verdict.HOLDS
+
+
+@settings(max_examples=8, deadline=None)
+@given(data=st.data())
+def test_names_that_are_missing_break_nothing_though_nothing_is_hidden(data: st.DataObject) -> None:
+    chooser = data.draw(st.randoms(use_true_random=False))
+    trace = thinned(
+        run(data.draw(st.integers(1, 4)), 60), keeps_step=lambda event: chooser.random() < 0.5,
+        hidden=0,
+    )  # fmt: skip
+
+    assert judge_partial(trace).verdict is Verdict.HOLDS
+
+
+@pytest.mark.parametrize("path", ["brokers.1.hw", "zookeeper.state.version", "next_record"])
+def test_a_wrong_value_is_not_accepted_for_want_of_names(path: str) -> None:
+    trace = thinned(run(5, 60), keeps_step=lambda event: False, hidden=0)
+
+    report = judge_partial(with_leaf(trace, 30, path, 77), tried=2_000)
+
+    assert report.verdict is not Verdict.HOLDS
+    assert report.accepted <= 30
+
+
 # -- what does not --------------------------------------------------------------------------------
 
 
