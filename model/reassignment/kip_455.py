@@ -109,6 +109,7 @@ def controller_is_asked_for_move(now, new, broker, first, second, third):
     require_task(now, broker, "idle",               "it waits for events")
     require_list(first, second, third)
     require(not_(now.zk.deleting),                  "the topic is not to be deleted")
+    # redundant because nobody reads the cluster before the partition exists.
     require(not_(is_empty(cache.assignment)),       "the partition exists")
     require(is_empty(now.zk.requested),             "no request stands under /admin")
     require(every(BROKERS, lambda b: implies(

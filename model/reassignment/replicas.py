@@ -34,6 +34,7 @@ def require_fetch(now, leader, follower):
     if version.fetch_fencing:                              # KIP-320
         require(theirs.epoch == mine.epoch,                "both are in the same epoch")
     if version.leader_knows_replicas:                      # KAFKA-1097
+        # redundant because since KIP-320 both are in one epoch, whose request listed the follower.
         require(mine.replicas.has(follower),               "the leader knows it as a replica")
 
 

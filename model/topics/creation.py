@@ -114,6 +114,7 @@ def controller_skips_addition(now, new, broker):
     """Up to 1.1 the controller skips them, and ZooKeeper keeps them for the next to find."""
     cache = now.cache[broker]
     require_told(now, broker, "partitions",         "its watch of the topic's node fired")
+    # redundant because what the watch brings is passed over either way, new or not.
     require(some(PARTITIONS, lambda p: is_unknown(now, broker, p)),
                                                     "there are partitions that it does not know")
     require(cache.queued,                           "the topic is queued for deletion")

@@ -1,0 +1,22 @@
+# A new replica that is dead is not asked for, but by a request under /admin; it is not cancelled then.
+# Shows: the two ways to ask have guards of their own.
+system reassignment version 2.4 brokers 2 replicas 2
+
+quietly topic_is_created first=1 second=none third=none
+quietly broker_becomes_controller broker=1
+quietly broker_learns_it_won broker=1
+quietly controller_reads_cluster broker=1
+
+quietly session_expires broker=2
+quietly controller_notices_death broker=1 dead=2
+refused controller_is_asked_for_move broker=1 first=1 second=2 third=none
+quietly administrator_asks_for_move first=1 second=2 third=none
+quietly controller_begins_move broker=1
+quietly controller_assigns_both broker=1
+quietly controller_bumps_epoch broker=1
+refused controller_cancels_move broker=1
+----
+refused controller_is_asked_for_move(broker=1, first=1, second=2, third=none)
+    every new replica is alive — false (cache[1].live {1}, cache[1][2].assignment none)
+refused controller_cancels_move(broker=1)
+    no request stands under /admin — false (zk[1].requested 0)

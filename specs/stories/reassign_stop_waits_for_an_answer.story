@@ -1,0 +1,39 @@
+# An old leader's ISR write is not answered when it is told to stop, and to delete.
+# Shows: all else about the partition waits until it has read its write back.
+system reassignment version 2.3 brokers 2 replicas 1
+
+quietly topic_is_created first=1 second=none third=none
+quietly administrator_asks_for_move first=2 second=none third=none
+quietly broker_becomes_controller broker=1
+quietly broker_learns_it_won broker=1
+quietly controller_reads_cluster broker=1
+quietly controller_begins_move broker=1
+quietly controller_assigns_both broker=1
+quietly controller_bumps_epoch broker=1
+quietly older_epoch_is_refused broker=1 epoch=0 controller=1
+quietly broker_becomes_leader broker=1 epoch=1 controller=1
+quietly broker_becomes_follower broker=2 epoch=1 controller=1
+quietly leader_expands_isr leader=1 replica=2
+quietly controller_sees_targets_in_sync broker=1
+quietly controller_adopts_target broker=1
+
+# It drops the target, so that nobody is there to lead, and it is to go all the same.
+quietly leader_shrink_is_unheard leader=1 replica=2
+quietly controller_write_conflicts broker=1
+controller_finds_no_target_to_lead broker=1
+quietly controller_takes_old_replica_offline broker=1 replica=1
+refused broker_stops_replica broker=1 controller=1
+refused stop_of_older_controller_is_refused broker=1 controller=1
+quietly controller_deletes_old_replicas broker=1
+refused broker_deletes_replica broker=1 controller=1
+check isr_holds_committed
+----
+controller_finds_no_target_to_lead(broker=1)
+    cache[1].task: leading → leaving
+refused broker_stops_replica(broker=1, controller=1)
+    no write of it is unanswered — false (replica[1].unheard true)
+refused stop_of_older_controller_is_refused(broker=1, controller=1)
+    no write of it is unanswered — false (replica[1].unheard true)
+refused broker_deletes_replica(broker=1, controller=1)
+    no write of it is unanswered — false (replica[1].unheard true)
+isr_holds_committed: holds
