@@ -29,6 +29,7 @@ Example:
   insync compare specs/stories/m2_is_lost.story specs/stories/m2_is_saved.story
   insync compare lost.json "with truncation=hw" --out both.html
   insync compare model run-17.ndjson --open
+  insync compare model /var/log/kafka
 """
 
 
@@ -43,15 +44,15 @@ def compare(left: str, right: str, out: str | None, opens: bool, json_target: st
 
     A is a run: a story, a trace, or what find, explore or zoo wrote with --json. B is another run
     of the same system, or the world to play the same steps in: a version, or words of a heading
-    such as "without fetch_fencing". `model TRACE` lays a trace beside what the model says. A step
-    that is refused on one side is passed over there, with its reason. Exit code 0 says that both
-    are alike, 1 that they differ.
+    such as "without fetch_fencing". `model TRACE` lays a trace beside what the model says, and
+    `model LOGS` the logs of brokers beside what is allowed. A step that is refused on one side is
+    passed over there, with its reason. Exit code 0 says that both are alike, 1 that they differ.
     """
     from conformance.web.compare import as_json, as_text, packed, page
 
     if out is not None and Path(out).suffix != ".html":
         raise WrongUse(f"--out {out}: a comparison is a page; name a FILE.html")
-    result, opened = _compared(left, right)
+    result, opened, verdict = _compared(left, right)
     say(as_text(result), json_target)
     emit_json(json_target, as_json(result))
     if out is not None:
@@ -63,33 +64,29 @@ def compare(left: str, right: str, out: str | None, opens: bool, json_target: st
     if opens:
         from conformance.cli.play import serve
 
-        game: dict[str, object] = {"heading": opened.heading, "lines": list(opened.lines)}
+        game: dict[str, object] = {"heading": "system replication brokers 3", "lines": []}
+        if opened is not None:
+            game = {"heading": opened.heading, "lines": list(opened.lines)}
         serve(game, 0, opens=True, comparison=packed(result))
-    finish(_verdict(result))
+    finish(verdict)
 
 
-def _verdict(result: Comparison) -> Verdict:
+def _verdict(result: Comparison, anything: bool = True) -> Verdict:
     if result.first is not None:
         return Verdict.BROKEN
-    return Verdict.HOLDS if len(result.rows) > 1 else Verdict.NOT_CHECKED
+    return Verdict.HOLDS if anything and len(result.rows) > 1 else Verdict.NOT_CHECKED
 
 
-def _compared(left: str, right: str) -> tuple[Comparison, Retold]:
-    from conformance.web.compare import NoComparisonError, compared, under, with_trace
-    from conformance.web.retold import NoRunError, retold
-    from conformance.web.traced import traced
+def _compared(left: str, right: str) -> tuple[Comparison, Retold | None, Verdict]:
+    from conformance.web.compare import NoComparisonError
+    from conformance.web.retold import NoRunError
     from model.language import ProtocolError
 
     try:
         if MODEL in (left, right):
-            told, observed = traced(Path(right if left == MODEL else left))
-            return with_trace(told, observed), told
-        told = retold(Path(left))
-        if Path(right).exists():
-            return compared(told, retold(Path(right))), told
-        if Path(right).suffix in (".story", ".json", ".ndjson") or "/" in right:
-            _ = Path(right).read_bytes()  # says what is wrong with the file
-        return compared(told, under(told, right)), told
+            return _beside_the_model(Path(right if left == MODEL else left))
+        result, told = _two_runs(left, right)
+        return result, told, _verdict(result)
     except (NoRunError, NoComparisonError) as error:
         raise WrongUse(str(error)) from error
     except ProtocolError as error:
@@ -98,3 +95,34 @@ def _compared(left: str, right: str) -> tuple[Comparison, Retold]:
         raise WrongUse(
             f"{error.filename}: {error.strerror}; name a story, a trace, or the JSON of a run"
         ) from error
+
+
+def _two_runs(left: str, right: str) -> tuple[Comparison, Retold]:
+    from conformance.web.compare import compared, under
+    from conformance.web.retold import retold
+
+    told = retold(Path(left))
+    if Path(right).exists():
+        return compared(told, retold(Path(right))), told
+    if Path(right).suffix in (".story", ".json", ".ndjson") or "/" in right:
+        _ = Path(right).read_bytes()  # says what is wrong with the file
+    return compared(told, under(told, right)), told
+
+
+def _beside_the_model(path: Path) -> tuple[Comparison, Retold | None, Verdict]:
+    """A trace, or logs. Nothing compared is never alike."""
+    from conformance.web.compare import with_trace
+    from conformance.web.traced import is_trace, traced
+
+    if is_trace(path):
+        told, observed = traced(path)
+        result = with_trace(told, observed)
+        # What a search gave up is no difference yet.
+        gave_up = told.diagnosis is not None and ": unknown: " in told.diagnosis
+        return result, told, Verdict.UNKNOWN if gave_up else _verdict(result)
+    if not path.exists():
+        _ = path.read_bytes()  # says what is wrong with it
+    from conformance.web.logged import with_logs  # Arrow takes a moment to load
+
+    judged = with_logs(path)
+    return judged.comparison, None, _verdict(judged.comparison, judged.compared > 0)

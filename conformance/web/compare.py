@@ -26,11 +26,14 @@ AROUND = 3
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a row: its step, why it is refused there (else None), and the state after it."""
+    """One side of a row: its step, why it is refused there (else None), and the state after it.
+
+    Logs hold no state: their frame is None.
+    """
 
     label: str
     refused: str | None
-    frame: Frame
+    frame: Frame | None
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Comparison:
     right: str
     rows: list[Row] = field(default_factory=list)
     diagnosis: str | None = None
+    unit: str = "step"
 
     @property
     def first(self) -> int | None:
@@ -104,6 +108,9 @@ def compared(left: Retold, right: Retold) -> Comparison:
 def with_trace(told: Retold, observed: Observed | None) -> Comparison:
     """The model against a trace: alike up to the line that does not fit, and there what differs."""
     result = compared(replace(told, title="the model"), told)
+    if observed is None and told.diagnosis is not None:
+        none, more = Side("no run goes on", None, None), Side("the next line", None, None)
+        result.rows.append(Row(none, more, (), told.diagnosis))
     if observed is None or len(told.lines) > MOST_ROWS:
         return result
     here = board(told.heading)
@@ -172,8 +179,11 @@ def as_text(result: Comparison) -> str:
     lines = [f"left:  {result.left}", f"right: {result.right}"]
     first = result.first
     if first is None:
-        return "\n".join([*lines, f"alike: {_steps(len(result.rows) - 1)}, state by state"])
-    lines.append(f"the first difference is at step {first}")
+        if result.unit == "step":
+            return "\n".join([*lines, f"alike: {_counted(len(result.rows) - 1)}, state by state"])
+        told = _counted(len(result.rows), result.unit)
+        return "\n".join([*lines, f"alike: {told}, and nothing that is not allowed"])
+    lines.append(f"the first difference is at {result.unit} {first}")
     for number in range(max(first - AROUND, 0), min(first + AROUND + 1, len(result.rows))):
         row = result.rows[number]
         left, right = (one.label if one else "—" for one in (row.left, row.right))
@@ -185,8 +195,8 @@ def as_text(result: Comparison) -> str:
     return "\n".join(lines)
 
 
-def _steps(number: int) -> str:
-    return f"{number} step{'' if number == 1 else 's'}"
+def _counted(number: int, unit: str = "step") -> str:
+    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
 def as_json(result: Comparison) -> dict[str, Any]:
@@ -209,7 +219,9 @@ def packed(result: Comparison) -> dict[str, Any]:
     packer = Packer()
 
     def side(one: Side | None) -> Any:
-        return None if one is None else [one.label, one.refused, packer.frame(one.frame)]
+        if one is None:
+            return None
+        return [one.label, one.refused, packer.frame(one.frame) if one.frame else None]
 
     rows = [[side(row.left), side(row.right), list(row.differs), row.words] for row in result.rows]
     return {

@@ -17,6 +17,7 @@ from conformance.web.retold import Retold, retold
 from impl import Trace, simulate, write_trace
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
+LOGS = Path(__file__).resolve().parents[1] / "data" / "logs"
 LOST = STORIES / "m2_is_lost.story"
 UNFENCED = STORIES / "deposed_controller_writes_unfenced.story"
 
@@ -70,11 +71,12 @@ def test_what_a_side_refuses_is_passed_over_there_with_its_reason():
     told = retold(UNFENCED)
     result = compared(told, under(told, "2.3"))
 
-    refused = [row for row in result.rows if row.right is not None and row.right.refused]
+    refused = [row.right.frame for row in result.rows if row.right and row.right.refused]
 
     assert result.first is not None
     assert result.rows[result.first].words.startswith("refused on the right: ")
-    assert all(row.right.frame.changes == () for row in refused if row.right)
+    assert refused
+    assert all(frame is not None and frame.changes == () for frame in refused)
     assert len(result.rows) == len(told.lines) + 1
 
 
@@ -162,6 +164,45 @@ def test_the_findings_of_a_check_are_explained_by_the_trace_that_they_are_of(
 
     assert result.exit_code == 0
     assert "Here it ends: " in result.output
+
+
+def test_a_trace_with_parts_missing_is_laid_beside_the_run_that_fits(trace: Trace, tmp_path: Path):
+    path = tmp_path / "partial.ndjson"
+    write_trace(path, trace)
+    header, *lines = path.read_text().splitlines()
+    head = {**json.loads(header), "partial": True}
+    path.write_text("\n".join([json.dumps(head), *lines]) + "\n")
+
+    result = insync("compare", "model", str(path))
+
+    assert result.exit_code == 0
+    assert "alike: " in result.output
+
+
+def test_logs_are_laid_beside_what_is_allowed():
+    result = insync("compare", "model", str(LOGS / "planted"), "--json", "-")
+
+    told = json.loads(result.output)
+    assert result.exit_code == 1
+    assert told["rows"][told["first"]]["left"] == "allowed: a leader epoch above 13"
+    assert "broker1/server.log:32" in told["rows"][told["first"]]["right"]
+
+
+def test_logs_with_nothing_wrong_are_alike():
+    result = insync("compare", "model", str(LOGS / "correct"))
+
+    assert result.exit_code == 0
+    assert result.output.splitlines()[-1].endswith("and nothing that is not allowed")
+
+
+def test_a_file_that_is_neither_trace_nor_log_is_refused(tmp_path: Path):
+    path = tmp_path / "server.log"
+    path.write_text("Dear diary\n")
+
+    result = insync("compare", "model", str(path))
+
+    assert result.exit_code == 64
+    assert "no line of a broker that is understood" in result.output
 
 
 def test_a_page_of_a_comparison_is_whole_in_itself(tmp_path: Path):

@@ -79,6 +79,18 @@ def test_the_commands_that_the_texts_show_are_commands(pages: dict[str, str], pa
     assert set(names) <= set(COMMANDS)
 
 
+def test_the_first_five_minutes_end_as_the_text_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    shown = re.findall(r"^insync (.*?)(?:\s+# exit (\d))?$", (DOCS / "start.md").read_text(), re.M)
+
+    codes = [insync(*shlex.split(words)).exit_code for words, _ in shown]
+
+    assert len(shown) == 3
+    assert codes == [int(code or 0) for _, code in shown]
+
+
 def test_a_command_is_told_in_its_own_words():
     @click.command(epilog="\b\nExample:\n  insync x --loud")
     @click.option("--loud", is_flag=True, help="Say it | aloud.")

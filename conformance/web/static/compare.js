@@ -14,6 +14,7 @@ function drawSide(id, title, side) {
   const [label, refused, frame] = side;
   step.textContent = refused ? `${label}: ${refused}` : label;
   step.classList.toggle("refused", Boolean(refused));
+  if (!frame) { board.replaceChildren(); return; }      // lines of a log
   const { picture, lamps } = unpacked(frame, told.table);
   board.replaceChildren(...alarm(lamps), ...drawing(picture));
 }
@@ -76,6 +77,8 @@ async function begin() {
     else return;
     event.preventDefault();
   });
+  const beginning = told.rows[0][0] || told.rows[0][1];
+  document.body.classList.toggle("plain", !beginning[2]);   // no boards: room for the lines
   drawRows();
   go(told.first ?? 0);
 }
