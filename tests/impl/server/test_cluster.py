@@ -133,6 +133,31 @@ def test_a_failed_directory_gives_its_leaders_away_and_the_others_stay(start: St
     client.port.close()
 
 
+def test_up_to_0_11_one_failed_directory_ends_the_broker(start: Start):
+    cluster = start(
+        2, "0.11", log_dirs="d1,d2", replica_high_watermark_checkpoint_interval_ms="200",
+    )  # fmt: skip
+    client = ZnodeClient(cluster.session(), cluster.release)
+    client.create_topic("t", {0: [1, 2]})
+    with Producer(cluster.addresses()) as producer:
+        producer.send("t", [b"x"])
+    (cluster.folder / "broker1" / "d1").rename(cluster.folder / "broker1" / "taken away")
+    (cluster.folder / "broker1" / "d1").write_text("no directory")
+
+    ended = eventually(lambda: cluster.pid("broker1") is None)
+    led = eventually(lambda: registered(client).leader == 2)
+    with pytest.raises(ClusterError) as refused:
+        cluster.start(15)
+
+    told = (cluster.folder / "logs" / "broker1" / "server.log").read_text()
+    assert ended
+    assert "Halting due to unrecoverable I/O error" in told
+    assert led
+    assert "a log directory cannot be used" in str(refused.value)
+    assert values(cluster, "t") == [b"x"]
+    client.port.close()
+
+
 def test_a_second_process_on_one_directory_is_refused(start: Start, tmp_path: Path):
     cluster = start(1)
     twin = new_state([1], "2.3", cluster.state.connect, settings=SETTINGS)

@@ -1,0 +1,156 @@
+"""A leader of 2.7 that asks for its ISR: what counts until it is answered, and which answers do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from impl.controller.requests import PartitionOrder
+from impl.disk import MemoryDisk
+from impl.log.config import LogConfig
+from impl.log.loading import load_log
+from impl.releases import Release
+from impl.server.hosted import HostedPartition
+from impl.server.isr_requests import IsrRequests
+from impl.server.log4j_files import Log4jFiles
+from impl.server.metadata_cache import MetadataCache
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes.client import ZnodeClient
+from tests.impl.log.batches import Clock, batch
+
+T0 = TopicPartition("t", 0)
+R27 = Release.of("2.7")
+
+
+def nobody() -> ZnodeClient:
+    raise AssertionError("a leader of 2.7 writes nothing to ZooKeeper")
+
+
+class Leader:
+    """Broker 1 leads in epoch 4 with an ISR of 1 and 2; replica 3 lags. ``now`` is in ms."""
+
+    def __init__(self, folder: Path) -> None:
+        disk, clock = MemoryDisk(Clock()), Clock()
+        disk.make_directory("/d/t-0")
+        log, _ = load_log(disk, "/d/t-0", LogConfig(), clock, clean=False)
+        log.append_as_leader(batch(b"a", b"b", b"c"), 4)
+        self.requests = IsrRequests(1, threading.RLock(), MetadataCache(), lambda: 33, print)
+        self.files = Log4jFiles(folder, 1, R27)
+        self.told: list[TopicPartition] = []
+        self.hosted = HostedPartition(
+            1, T0, log, 1000, R27, self.files, nobody, self.told.append, self.requests
+        )
+        self.leads(4)
+
+    def leads(self, epoch: int, *isr: int) -> None:
+        state = LeaderIsrAndControllerEpoch(1, epoch, isr or (1, 2), 9, 6)
+        self.hosted.lead(PartitionOrder(state, (1, 2, 3), False), 9, 10_000)
+
+    def answered(self, error: str, state: LeaderIsrAndControllerEpoch | None = None) -> None:
+        """The answer to what waits; it waits no more."""
+        self.requests.waiting.pop(T0).answered(error, state)
+
+    @property
+    def asked(self) -> LeaderIsrAndControllerEpoch | None:
+        found = self.requests.waiting.get(T0)
+        return None if found is None else found.state
+
+
+@pytest.fixture
+def leader(tmp_path: Path) -> Iterator[Leader]:
+    found = Leader(tmp_path)
+    with found.requests.news:  # the lock that whoever works with a replica holds
+        yield found
+
+
+def state(isr: tuple[int, ...], epoch: int = 4, version: int = 7) -> LeaderIsrAndControllerEpoch:
+    return LeaderIsrAndControllerEpoch(1, epoch, isr, 9, version)
+
+
+def test_who_is_about_to_join_holds_the_high_watermark_and_who_is_about_to_leave_does_too(
+    leader: Leader,
+):
+    hosted = leader.hosted
+    hosted.stored.append_as_leader(batch(b"d", b"e"), 4)
+    hosted.follower_fetched(3, 3, 20_000)  # it reached the epoch's start: it may join
+    joining = leader.asked, hosted.isr, hosted.maximal_isr
+    hosted.follower_fetched(2, 5, 20_010)
+    held_by_3 = hosted.hw
+    leader.answered("NONE", state((1, 2, 3)))
+    hosted.maybe_shrink(20_020)  # 3 has not caught up for too long
+    leaving = leader.asked
+    hosted.follower_fetched(2, 5, 20_030)
+    held_still = hosted.hw
+    leader.answered("NONE", state((1, 2), version=8))
+
+    assert joining == (state((1, 2, 3), version=6), (1, 2), (1, 2, 3))
+    assert (held_by_3, held_still, hosted.hw) == (3, 3, 5)
+    assert leaving == state((1, 2), version=7)
+    assert (hosted.isr, hosted.zk_version, hosted.pending) == ((1, 2), 8, None)
+    assert leader.told == [T0, T0]
+
+
+def test_one_change_is_asked_for_at_a_time(leader: Leader):
+    leader.hosted.shrink([2], 10_010)
+
+    leader.hosted.expand(3, 10_020)
+
+    assert leader.asked == state((1,), version=6)
+    assert leader.hosted.isr == (1, 2)
+
+
+@pytest.mark.parametrize("error", ["UNKNOWN_SERVER_ERROR", "REQUEST_TIMED_OUT"])
+def test_an_unexpected_answer_is_asked_again(leader: Leader, error: str):
+    leader.hosted.shrink([2], 10_010)
+
+    leader.answered(error)
+
+    assert leader.asked == state((1,), version=6)
+    assert leader.hosted.pending == (1,)
+    assert leader.hosted.failures == 1
+
+
+@pytest.mark.parametrize(
+    "error", ["FENCED_LEADER_EPOCH", "INVALID_UPDATE_VERSION", "UNKNOWN_TOPIC_OR_PARTITION"]
+)
+def test_an_answer_that_only_a_leader_and_isr_can_mend_leaves_the_change_pending(
+    leader: Leader, error: str
+):
+    leader.hosted.shrink([2], 10_010)
+    leader.answered(error)
+    waits = leader.asked, leader.hosted.pending
+
+    leader.leads(5)
+
+    assert waits == (None, (1,))
+    assert (leader.hosted.pending, leader.hosted.isr) == (None, (1, 2))
+
+
+def test_what_a_leader_and_isr_said_is_not_undone_by_a_late_answer(leader: Leader):
+    leader.hosted.shrink([2], 10_010)
+    late = leader.requests.waiting[T0]
+    leader.leads(5)
+    void = leader.asked
+    leader.hosted.shrink([2], 10_020)
+
+    late.answered("NONE", state((1,), version=7))
+    late.answered("UNKNOWN_SERVER_ERROR", None)
+
+    assert void is None
+    assert (leader.hosted.isr, leader.hosted.pending) == ((1, 2), (1,))
+    assert leader.asked == state((1,), epoch=5, version=6)
+    assert leader.hosted.failures == 0
+
+
+@pytest.mark.parametrize("old", [state((1,), epoch=3), state((1,), version=6)])
+def test_a_state_that_is_older_than_ones_own_is_not_taken(
+    leader: Leader, old: LeaderIsrAndControllerEpoch
+):
+    leader.hosted.shrink([2], 10_010)
+
+    leader.answered("NONE", old)
+
+    assert (leader.hosted.isr, leader.hosted.zk_version) == ((1, 2), 6)
