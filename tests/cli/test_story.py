@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from impl.broker import Partition
+
 TEXT = """\
 # A title.
 system election brokers 2
@@ -92,7 +94,9 @@ def test_a_wrong_word_is_wrong_use_in_one_line(insync, story):
         ("story", "write: insync story specs/stories"),
         ("story no_such.story", "there is no such file"),
         ("story tests", "there is no file *.story in this folder"),
-        ("story --on impl specs/stories", "is not 'model'"),
+        ("story --on disk specs/stories", "is not one of 'model', 'impl', 'both'"),
+        ("story --on impl --accept specs/stories", "leave out either --accept or --on impl"),
+        ("story --on both --fault broker_crash specs/stories", "leave out either --fault"),
     ],
 )
 def test_wrong_use_says_what_to_write(insync, line, words):
@@ -109,3 +113,35 @@ def test_a_folder_is_all_its_stories(answer):
     assert payload["format"] == "insync.story/1"
     assert len(payload["stories"]) >= 16
     assert {one["verdict"] for one in payload["stories"]} == {"holds"}
+
+
+DEPOSED = "specs/stories/deposed_leader_shrinks.story"
+MOVED = "specs/stories/reassign_failover.story"
+
+
+def test_both_sides_play_a_story_and_each_has_its_row(answer):
+    code, payload = answer(f"story {DEPOSED} --on both")
+
+    model, impl = payload["stories"]
+    assert (code, payload["on"], model["steps"]) == (0, "both", impl["steps"])
+    assert (impl["on"], impl["verdict"], impl["not_applicable"]) == ("impl", "holds", None)
+    assert impl["checks"] >= impl["steps"]
+
+
+def test_a_story_that_does_not_apply_is_never_green(insync):
+    result = insync(f"story {MOVED} --on impl")
+
+    assert result.exit_code == 3
+    assert "not to reassignment" in result.stdout
+
+
+def test_the_line_where_the_implementation_goes_elsewhere_is_named(insync, monkeypatch):
+    monkeypatch.setattr(Partition, "make_leader", Partition.make_follower)
+
+    result = insync(f"story {DEPOSED} {MOVED} --on impl")
+
+    assert result.exit_code == 1
+    assert f"{DEPOSED}:10: broker_becomes_leader(broker=1, epoch=1, controller=1): " in (
+        result.stdout
+    )
+    assert "1 not applicable to the implementation" in result.stdout

@@ -1,0 +1,270 @@
+"""A story of the model, played by the implementation: every state it passes through is compared.
+
+Each step of the story is taken by the model, and by the implementation in a world of its own; what
+the implementation shows must be the state that the story is in. What the model refuses, it must
+refuse. Which stories do not apply is said before anything is played, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.mapping import (
+    MAPPED,
+    Facts,
+    Row,
+    SystemMap,
+    implementation_arguments,
+    map_of,
+)
+from impl import Step
+from model.language.evaluate import Evaluator, SparseState
+from model.language.recording import Recorded
+from specs.story import Story
+from specs.story.commands import Command, step_named
+from specs.verdict import Verdict
+
+MOST_SILENT = 3
+"""Steps that the model does not see, in a row, before one that it sees."""
+
+FEW = 4
+"""So many differences of a state are told at most."""
+
+
+@dataclass
+class Retelling:
+    """How the implementation played a story.
+
+    `why_not` says why it does not apply, `failed` is the line where the two part, with the reason.
+    `compared` counts states, `refusals` lines on which both refuse.
+    """
+
+    story: Story
+    why_not: str | None = None
+    failed: tuple[int, str] | None = None
+    steps: int = 0
+    compared: int = 0
+    refusals: int = 0
+
+    @property
+    def verdict(self) -> Verdict:
+        """Holds if at least one state was compared and all were equal."""
+        if self.failed is not None:
+            return Verdict.BROKEN
+        return Verdict.HOLDS if self.compared else Verdict.NOT_CHECKED
+
+
+def why_not_applicable(story: Story) -> str | None:
+    """Why the implementation cannot play a story, None if it can; nothing is played for this."""
+    if story.heading is None:
+        return "the story names no system"
+    recorded = story.heading.recorded
+    name = recorded.system.name
+    if name not in MAPPED:
+        return f"the implementation is mapped to {' and '.join(MAPPED)}, not to {name}"
+    about = map_of(name)
+    changed = [one for one, value in recorded.without.items() if about.switches.get(one) != value]
+    if changed:
+        return f"the implementation is as released, without a switch for {', '.join(changed)}"
+    try:
+        about.world(story.heading.step_bounds, recorded.version)
+    except ValueError as error:
+        return str(error)
+    steps = {one.what for one in story.commands if one.is_step or one.verb == "refused"}
+    missing = sorted(steps - set(about.steps_of))
+    if missing:
+        return f"the implementation has no step for {', '.join(missing)}"
+    if recorded.without != about.switches and not _is_told_as_released(story, about):
+        return f"no release does what it tells ({', '.join(sorted(about.switches))})"
+    return None
+
+
+def _is_told_as_released(story: Story, about: SystemMap) -> bool:
+    """The model by default is better than any release: a story that shows where, comes to another
+    state when it is played as released."""
+    assert story.heading is not None, "the story names a system"
+    ours = story.heading.recorded
+    theirs = ours.system.recorded(ours.version, about.switches)
+    bounds = story.heading.step_bounds
+    one, other = Evaluator(ours, bounds), Evaluator(theirs, bounds)
+    state, released = one.initial(), other.initial()
+    for command in story.commands:
+        if not command.is_step:
+            continue
+        here, there = (step_named(each, command.what) for each in (ours, theirs))
+        if other.possible(there, released, command.arguments) is not None:
+            return False
+        state = one.successor(here, state, command.arguments)
+        released = other.successor(there, released, command.arguments)
+        if _shown(state, about) != _shown(released, about):
+            return False
+    return True
+
+
+def _shown(state: SparseState, about: SystemMap) -> Facts:
+    """What of a state of the model the implementation shows, as facts."""
+    return {
+        (name, index): int(value)
+        for name, cells in state.items()
+        if name not in about.unobserved
+        for index, value in cells.items()
+    }
+
+
+def retell(story: Story) -> Retelling:
+    """Play a story on the implementation, to its end or to the first line where the two part."""
+    told = Retelling(story, why_not_applicable(story))
+    if told.why_not is None:
+        stage = _Stage(story)
+        for command in story.commands:
+            try:
+                stage.play(command, told)
+            except _Parted as parted:
+                told.failed = command.line, str(parted)
+                return told
+    return told
+
+
+class _Parted(Exception):
+    """Model and implementation do not do the same; the message says how."""
+
+
+class _Stage:
+    def __init__(self, story: Story) -> None:
+        heading = story.heading
+        assert heading is not None, "the story applies"
+        self.recorded = heading.recorded
+        self.about = map_of(self.recorded.system.name)
+        self.twin = Evaluator(self.recorded, heading.step_bounds)
+        self.state: SparseState = self.twin.initial()
+        self.world: Any = self.about.world(heading.step_bounds, self.recorded.version)
+        self._compare(self.state, "at the start")
+
+    # -- one line -----------------------------------------------------------------------------
+
+    def play(self, command: Command, told: Retelling) -> None:
+        if command.is_step:
+            self._step(command)
+            told.steps += 1
+            told.compared += 1
+        elif command.verb == "refused":
+            self._refused(command)
+            told.refusals += 1
+
+    def _step(self, command: Command) -> None:
+        step = step_named(self.recorded, command.what)
+        if self.twin.possible(step, self.state, command.arguments) is not None:
+            raise _Parted(f"{command.label} is not possible in the model; play it on the model")
+        after = self.twin.successor(step, self.state, command.arguments)
+        expected = _shown(after, self.about)
+        said = "the implementation cannot be driven to it"
+        for target in self._targets(step, command.arguments):
+            if self._drive(target, command.arguments, expected):
+                self.state = after
+                return
+            said = self._why(target, expected)
+        raise _Parted(f"{command.label}: {said}")
+
+    def _refused(self, command: Command) -> None:
+        step = step_named(self.recorded, command.what)
+        for row, target in self._rows(step, command.arguments):
+            if self.world.why_not(target) is not None:
+                continue  # it refuses, too
+            others = [one for one in self.recorded.steps
+                      if one.transition.name in row.transitions and one is not step]  # fmt: skip
+            if not (self._another(others, command) or self._is_silent(target)):
+                raise _Parted(f"{command.label} is refused by the model, and {target} is possible")
+
+    def _another(self, others: list[Recorded], command: Command) -> bool:
+        """The implementation's step is another transition here."""
+        return any(self.twin.possible(one, self.state, command.arguments) is None for one in others)
+
+    def _is_silent(self, target: Step) -> bool:
+        before = self.world.snapshot()
+        self.world.do(target)
+        same = self._facts() == _shown(self.state, self.about)
+        self.world.restore(before)
+        return same
+
+    # -- driving ------------------------------------------------------------------------------
+
+    def _rows(self, step: Recorded, arguments: Mapping[str, Any]) -> Iterator[tuple[Row, Step]]:
+        for row in self.about.steps_of[step.transition.name]:
+            target = Step(row.step, implementation_arguments(row, arguments))
+            if row.leader_of is not None:
+                assert self.about.leader_of is not None, "the map says whom brokers follow"
+                if self.about.leader_of(self.world, target.args[0]) != arguments["leader"]:
+                    continue
+            yield row, target
+
+    def _targets(self, step: Recorded, arguments: Mapping[str, Any]) -> list[Step]:
+        return [target for _, target in self._rows(step, arguments)]
+
+    def _drive(self, target: Step, arguments: Mapping[str, Any], expected: Facts) -> bool:
+        """Take silent steps and then the target, so that it ends as expected; else change nothing.
+
+        The fewest silent steps are tried first.
+        """
+        broker = arguments.get("broker")
+        frontier = [self.world.snapshot()]
+        begin, before = frontier[0], self._facts()
+        for depth in range(MOST_SILENT + 1):
+            for snapshot in frontier:
+                self.world.restore(snapshot)
+                if self.world.why_not(target) is None:
+                    self.world.do(target)
+                    if self._facts() == expected:
+                        return True
+            if depth == MOST_SILENT or broker is None:
+                break
+            frontier = list(self._silently(frontier, broker, before))
+        self.world.restore(begin)
+        return False
+
+    def _silently(self, frontier: list[Any], broker: int, same: Facts) -> Iterator[Any]:
+        for snapshot in frontier:
+            for name in self.about.may_be_silent:
+                self.world.restore(snapshot)
+                step = Step(name, (broker,))
+                if self.world.why_not(step) is None:
+                    self.world.do(step)
+                    if self._facts() == same:
+                        yield self.world.snapshot()
+
+    def _why(self, target: Step, expected: Facts) -> str:
+        """Why a target did not do, in words."""
+        refusal = self.world.why_not(target)
+        if refusal is not None:
+            return f"{target} is not possible in the implementation: {refusal} — false"
+        before = self.world.snapshot()
+        self.world.do(target)
+        said = f"after {target} the two differ: {_differences(self._facts(), expected)}"
+        self.world.restore(before)
+        return said
+
+    # -- states -------------------------------------------------------------------------------
+
+    def _facts(self) -> Facts:
+        return {
+            at: value
+            for at, value in self.about.facts(self.world).items()
+            if at[0] not in self.about.unobserved
+        }
+
+    def _compare(self, state: SparseState, when: str) -> None:
+        found, expected = self._facts(), _shown(state, self.about)
+        if found != expected:
+            raise _Parted(f"{when} the two differ: {_differences(found, expected)}")
+
+
+def _differences(found: Facts, expected: Facts) -> str:
+    places = sorted(at for at in {*found, *expected} if found.get(at) != expected.get(at))
+    shown = [
+        f"{at[0]}{list(at[1]) if at[1] else ''}: the story says {expected.get(at, 'none')}, "
+        f"the implementation {found.get(at, 'none')}"
+        for at in places[:FEW]
+    ]
+    more = f" and {len(places) - FEW} more" if len(places) > FEW else ""
+    return "; ".join(shown) + more

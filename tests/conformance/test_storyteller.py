@@ -1,0 +1,162 @@
+"""Stories on the implementation: the same steps, the same states, and a reason where not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from conformance.storyteller import retell, why_not_applicable
+from impl import World
+from impl.broker import Partition
+from specs.story import Story, parse, read_story
+from specs.verdict import Verdict
+
+STORIES = Path(__file__).parents[2] / "specs" / "stories"
+
+
+SYSTEMS = ("election", "replication")
+
+
+def on_a_mapped_system(path: Path) -> bool:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return any(line.startswith(tuple(f"system {name} " for name in SYSTEMS)) for line in lines)
+
+
+PLAYABLE = sorted(path for path in STORIES.glob("**/*.story") if on_a_mapped_system(path))
+
+
+@pytest.mark.parametrize("path", PLAYABLE, ids=lambda path: path.stem)
+def test_the_implementation_goes_where_the_story_goes_or_says_why_not(path: Path) -> None:
+    told = retell(read_story(path))
+
+    assert told.failed is None
+    if told.why_not is None:
+        assert told.verdict is Verdict.HOLDS
+        assert told.compared == told.steps > 0
+    else:
+        assert "\n" not in told.why_not
+
+
+def test_at_least_half_of_those_that_are_told_of_the_worlds_release_apply() -> None:
+    reasons = Counter(why_not_applicable(read_story(path)) for path in PLAYABLE)
+
+    assert reasons[None] >= 20
+    assert {type(reason) for reason in reasons} == {type(None), str}
+
+
+HEADING = "system replication version 2.3 brokers 2\n"
+LEADER = (
+    HEADING
+    + """
+broker_becomes_controller broker=1
+broker_learns_it_won broker=1
+controller_reads_partition broker=1
+controller_elects_leader broker=1 leader=1
+broker_becomes_leader broker=1 epoch=1 controller=1
+leader_appends broker=1
+"""
+)
+
+
+def story(text: str) -> Story:
+    return parse(f"{text.rstrip()}\n----\n", "a.story")
+
+
+def test_a_state_that_differs_is_told_with_both_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Partition, "make_leader", Partition.make_follower)
+
+    told = retell(story(LEADER))
+
+    assert told.verdict is Verdict.BROKEN
+    assert told.failed is not None
+    line, why = told.failed
+    assert line == 7
+    assert "replica.isr[1, 1]: the story says 1, the implementation none" in why
+
+
+def test_a_step_that_only_the_model_can_take_is_told_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Partition, "leads", property(lambda self: False))
+
+    told = retell(story(LEADER))
+
+    assert told.failed is not None
+    assert told.failed[1].endswith(
+        "leader_appends(1) is not possible in the implementation: "
+        "the broker believes that it leads — false"
+    )
+
+
+def test_what_only_the_model_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Partition, "may_join", lambda self, replica: True)
+    shrunk = "leader_shrinks_isr leader=1 replica=2\nleader_learns_isr_is_written leader=1\n"
+
+    told = retell(story(f"{LEADER}{shrunk}refused leader_expands_isr leader=1 replica=2\n"))
+
+    assert told.failed is not None
+    assert "is refused by the model, and leader_expands_isr(1, 2) is possible" in told.failed[1]
+
+
+def test_a_refusal_that_both_share_is_counted() -> None:
+    told = retell(story(f"{LEADER}refused leader_shrinks_isr leader=2 replica=1\n"))
+
+    assert (told.verdict, told.steps, told.refusals) == (Verdict.HOLDS, 6, 1)
+
+
+def test_a_step_that_is_another_transition_here_is_a_refusal_of_this_one() -> None:
+    refused = "refused older_epoch_is_refused broker=1 epoch=1 controller=1\n"
+    arrives = "broker_becomes_leader broker=1 epoch=1 controller=1\n"
+    before = LEADER.partition(arrives)[0]
+
+    assert retell(story(f"{before}{refused}{arrives}")).verdict is Verdict.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("heading", "words"),
+    [
+        ("system reassignment version 2.3 brokers 2", "not to reassignment"),
+        ("system replication version 2.0 brokers 2", "of release 2.3, not 2.0"),
+        ("system election version 2.0 brokers 2", "one write since 2.1, not in 2.0"),
+        (
+            "system replication version 2.3 without isr_write_conditional brokers 2",
+            "without a switch for isr_write_conditional",
+        ),
+    ],
+)
+def test_what_does_not_apply_says_why_before_anything_is_played(
+    heading: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(World, "do", None)
+
+    told = retell(story(f"{heading}\n\nrefused controller_resigns broker=1\n"))
+
+    assert told.why_not is not None
+    assert words in told.why_not
+    assert told.verdict is Verdict.NOT_CHECKED
+
+
+def test_a_story_that_no_release_tells_does_not_apply_and_as_released_it_does() -> None:
+    """A leader that hears nothing of its larger ISR counts on it, in the model by default."""
+    grown = """
+leader_shrinks_isr leader=1 replica=2
+leader_learns_isr_is_written leader=1
+broker_becomes_follower broker=2 epoch=1 controller=1
+follower_asks_records broker=2 leader=1
+leader_answers_fetch leader=1 follower=2
+follower_appends follower=2 leader=1
+follower_asks_records broker=2 leader=1
+leader_answers_fetch leader=1 follower=2
+leader_expands_isr leader=1 replica=2
+isr_answer_is_lost leader=1
+session_expires broker=1
+leader_gives_up_isr_write leader=1
+"""
+    released = LEADER.replace("2.3 brokers", "2.3 without lost_isr_answer_blocks brokers")
+
+    assert retell(story(LEADER + grown)).why_not == (
+        "no release does what it tells (lost_isr_answer_blocks)"
+    )
+    assert retell(story(released + grown)).verdict is Verdict.HOLDS
