@@ -6,7 +6,9 @@ Source: LogManager; the fact sheet, sections h.6, i.6, k.4 and l.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from os.path import dirname
 
 from impl.disk import Disk, File, Locked, replace_file
 from impl.log.checkpoint_file import OffsetCheckpoint, TopicPartition, TornCheckpoint
@@ -77,6 +79,8 @@ class LogDirectory:
     def acquire(self) -> None:
         """Make the directory if need be, and lock it. Locked if another broker uses it; OSError."""
         self.disk.make_directory(self.path)
+        with suppress(PermissionError):  # whoever made it may have been killed before this
+            self.disk.sync_directory(dirname(self.path) or ".")
         try:
             self._lock = self.disk.lock(f"{self.path}/{LOCK}")
         except Locked:
