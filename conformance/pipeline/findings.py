@@ -102,6 +102,12 @@ WRITE_FITS = Rule(
     "a leader that drops or takes back replicas in its epoch, or a controller that elects an ISR "
     "member, or takes a replica out, under the next epoch",
 )
+COMMITTED_IS_KEPT = Rule(
+    "no_cut_below_the_high_watermark",
+    "a replica never cuts from its log what it knew to be committed, while its process lives",
+    "KIP-101, KIP-279; AbstractFetcherThread.truncateToHighWatermark, Log.truncateTo",
+    "an offset that is not below its high watermark",
+)
 UNREAD = Rule(
     "protocol_lines_are_understood",
     "a judgement rests on lines that were understood",
@@ -121,6 +127,7 @@ RULES: tuple[Rule, ...] = (
     REFUSAL_JUSTIFIED,
     ONE_STATE,
     WRITE_FITS,
+    COMMITTED_IS_KEPT,
     UNREAD,
 )
 

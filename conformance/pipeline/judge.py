@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from conformance.ingest.schema import Event
-from conformance.pipeline import rules_brokers, rules_controllers, rules_model, rules_partitions
+from conformance.pipeline import (
+    rules_brokers,
+    rules_controllers,
+    rules_logs,
+    rules_model,
+    rules_partitions,
+)
 from conformance.pipeline.bench import Bench
 from conformance.pipeline.history import History
 from conformance.pipeline.places import Place
@@ -17,6 +23,7 @@ def judge(events: Iterable[Event], places: Mapping[str, Place]) -> Bench:
     rules_controllers.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)
+    rules_logs.check(bench)
     rules_model.check(bench, oldest_release(bench))
     bench.findings.sort(key=lambda finding: finding.order)
     return bench

@@ -186,6 +186,20 @@ SHARED_FILES = "kafka/logs/state-change.log.gz"  # three brokers write to it
             lambda found: f"{found[1]}{int(found[2]) - 1}",
             "no_older_controller_is_obeyed",
         ),
+        (
+            "kafka/logs/server.log.2022-10-04-14.gz",
+            r"(first-topic-0 broker=0\] ISR updated to \[0,1),2(\] and zkVersion updated to \[39)",
+            lambda found: found[1] + found[2],
+            "one_state_per_version",
+        ),
+        (
+            "kafka/logs/server.log.2022-09-13-09.gz",
+            r"(\[ReplicaFetcher replicaId=\d, leaderId=0, fetcherId=0\]) .* (\(kafka)",
+            lambda found: (
+                f"{found[1]} Truncating ssl-topic-0 to offset 1 below high watermark 3 {found[2]}"
+            ),
+            "no_cut_below_the_high_watermark",
+        ),
     ],
 )
 def test_a_violation_planted_where_brokers_share_their_files_is_found_at_its_line(
@@ -197,6 +211,31 @@ def test_a_violation_planted_where_brokers_share_their_files_is_found_at_its_lin
 
     assert (rule, Path(file).name, number) in found
     assert {where[1:] for where in found} == {(Path(file).name, number)}
+
+
+@pytest.mark.parametrize(
+    "name, writes",
+    [("kafka-0.10.2.1-a", 1445), ("kafka-1.0.0-a", 115), ("kafka-2.5.0-a", 909)],
+)
+def test_every_write_of_a_state_is_a_step_of_the_model(name: str, writes: int):
+    coverage = judged(name)["coverage"]
+
+    assert coverage["rules"]["each_write_is_one_of_the_protocol"] == writes
+    assert sum(coverage["steps"].values()) == writes
+
+
+def test_what_a_leader_lost_with_its_disk_is_told_and_no_broker_is_blamed():
+    losses = [
+        finding
+        for finding in judged("kafka-2.5.0-a")["findings"]
+        if finding["rule"] == "no_cut_below_the_high_watermark"
+    ]
+
+    assert [(loss["kind"], loss["line"]) for loss in losses] == [
+        ("explained", 2959),
+        ("explained", 2965),
+    ]
+    assert "began with a log that ended at 0" in losses[0]["why"]
 
 
 PARTS: dict[str, Callable[[str], bool]] = {

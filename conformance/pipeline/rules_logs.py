@@ -1,0 +1,111 @@
+"""What a replica cuts from its log: never what it knew to be committed, unless its leader lost it.
+
+A replica's high watermark only grows while its process lives, and is at most what the leader had
+committed; so a cut below it takes committed records away. A process that starts again may know
+less than the one before: it reads its checkpoint. A leader whose own log ended below (its disk lost
+what was never forced to it, or it was elected out of the ISR) makes its followers cut as well: the
+protocol was obeyed, and records are lost all the same. What a leader answers to a follower that
+asks where an epoch ends, no release logs; so its log's end at the start of its epoch is taken.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.bench import Bench
+from conformance.pipeline.findings import COMMITTED_IS_KEPT, Kind
+
+_TELLS = frozenset(("leader_started", "follower_started", "high_watermark_loaded"))
+_CUTS = frozenset(("log_truncated", "truncation_chosen"))
+_OWN_WORDS = "truncation_below_high_watermark"
+_SKEW = 1000  # milliseconds by which a leader's clock may be ahead of its follower's
+
+
+def check(bench: Bench) -> None:
+    """Each replica by itself, and the line in which a broker says it of itself."""
+    replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
+    leaders: dict[tuple[str, int], list[Event]] = defaultdict(list)
+    said: list[Event] = []
+    for event in bench.innocent(bench.history.events):
+        if event.tp is None or event.broker is None:
+            continue
+        if event.kind == "leader_started" and event.offset is not None:
+            leaders[event.tp].append(event)
+        if event.kind in _TELLS | _CUTS:
+            replicas[event.broker, *event.tp].append(event)
+        elif event.kind == _OWN_WORDS and event.high_watermark is not None:
+            said.append(event)
+    for event in said:
+        bench.looked(COMMITTED_IS_KEPT)
+        _blame(bench, event, event, leaders)
+    for _, events in sorted(replicas.items()):
+        _keeps(bench, sorted(events, key=lambda each: (each.at, bench.history.key(each))), leaders)
+
+
+def _keeps(
+    bench: Bench, events: list[Event], leaders: Mapping[tuple[str, int], list[Event]]
+) -> None:
+    """One replica's lines, from whichever log; the clock is its broker's own in all of them."""
+    known: Event | None = None
+    for event in events:
+        if known is not None and _began_anew(bench, known, event):
+            known = None
+        mark = None if known is None else known.high_watermark
+        if event.kind in _TELLS:
+            if event.high_watermark is not None and event.high_watermark >= (mark or 0):
+                known = event
+        elif known is not None and mark is not None and event.offset is not None:
+            bench.looked(COMMITTED_IS_KEPT)
+            if event.offset < mark:
+                _blame(bench, event, known, leaders)
+
+
+def _blame(
+    bench: Bench, cut: Event, known: Event, leaders: Mapping[tuple[str, int], list[Event]]
+) -> None:
+    """A cut below the high watermark that `known` tells: whose fault is it?"""
+    assert cut.tp is not None
+    mark = known.high_watermark or 0
+    why = (
+        f"{cut.topic}-{cut.partition}: broker {cut.broker} cuts its log to {cut.offset}, and its "
+        f"high watermark was {mark} at {known.where}; "
+    )
+    leader = _leader_of(cut, leaders.get(cut.tp, ()))
+    if leader is not None and (leader.offset or 0) < mark:
+        kind = Kind.EXPLAINED
+        why += (
+            f"its leader, broker {leader.broker}, began with a log that ended at {leader.offset}, "
+            f"at {leader.where}: what was committed is lost, by its disk or by an unclean election"
+        )
+    elif leader is not None and bench.history.same_process(known, cut):
+        kind = Kind.VIOLATION
+        why += f"its leader had all up to {leader.offset} at {leader.where}"
+    else:
+        kind = Kind.INCOMPLETE
+        why += "what its leader had, or a new start of its process, may be missing"
+    bench.report(kind, COMMITTED_IS_KEPT, cut, why, f"an offset of {mark} or more")
+
+
+def _leader_of(cut: Event, starts: Iterable[Event]) -> Event | None:
+    """The last start of the leader that a cut follows, as its fetcher names it, else of any."""
+    found = [
+        start
+        for start in starts
+        if start.broker != cut.broker
+        and cut.leader in (None, start.broker)
+        and start.at <= cut.at + _SKEW
+    ]
+    return max(found, key=lambda start: start.at, default=None)
+
+
+def _began_anew(bench: Bench, a: Event, b: Event) -> bool:
+    history = bench.history
+    return bool(
+        history.restarted(a, b)
+        or history.reset(a, b)
+        or history.topic_began(a, b)
+        or history.replica_began(a, b)
+        or history.replica_stopped(a, b)
+    )

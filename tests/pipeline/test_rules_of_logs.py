@@ -1,0 +1,72 @@
+"""What replicas cut from their logs: never what they knew to be committed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.pipeline.written import PARTITION, checked, line, starting, write
+
+RULE = "no_cut_below_the_high_watermark"
+FETCHER = "kafka.server.ReplicaFetcherThread"
+
+
+def loaded(second: int, broker: int, mark: int) -> str:
+    head = f"[Partition orders-0 broker={broker}]"
+    text = f"Log loaded for partition orders-0 with initial high watermark {mark}"
+    return line(second, f"{head} {text}", PARTITION)
+
+
+def began(second: int, broker: int, end: int) -> str:
+    return line(
+        second,
+        f"[Partition orders-0 broker={broker}] orders-0 starts at leader epoch 3 from offset {end} "
+        f"with high watermark {min(end, 16)}. Previous leader epoch was 2.",
+        PARTITION,
+    )
+
+
+def cuts(second: int, offset: int, own_words: bool = False) -> str:
+    text = (
+        f"Truncating orders-0 to offset {offset} below high watermark 16"
+        if own_words
+        else f"Truncating partition orders-0 to local high watermark {offset}"
+    )
+    head = "[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0]"
+    return line(second, f"{head} {text}", FETCHER)
+
+
+def found(tmp_path: Path, follower: list[str], leader: list[str]) -> list[tuple[str, int]]:
+    files = {"b5/server.log": [*starting(0, 5), *follower], "b4/server.log": leader}
+    return [
+        (row["kind"], row["line"])
+        for row in checked(write(tmp_path, files))["findings"]
+        if row["rule"] == RULE
+    ]
+
+
+def test_a_cut_below_the_high_watermark_is_a_violation_where_the_leader_had_more(tmp_path: Path):
+    assert found(tmp_path, [loaded(1, 5, 16), cuts(9, 12)], [began(5, 4, 20)]) == [("violation", 4)]
+
+
+def test_a_cut_at_the_high_watermark_or_above_is_right(tmp_path: Path):
+    assert found(tmp_path, [loaded(1, 5, 16), cuts(9, 16)], [began(5, 4, 20)]) == []
+
+
+def test_a_broker_that_says_it_itself_is_taken_at_its_word(tmp_path: Path):
+    assert found(tmp_path, [cuts(9, 12, own_words=True)], [began(5, 4, 20)]) == [("violation", 3)]
+
+
+def test_where_the_leader_lost_its_log_the_loss_is_told_and_the_follower_not_blamed(tmp_path: Path):
+    kinds = found(tmp_path, [loaded(1, 5, 16), cuts(9, 0)], [began(5, 4, 0)])
+
+    assert kinds == [("explained", 4)]
+
+
+def test_where_the_leaders_log_is_not_here_it_is_incomplete(tmp_path: Path):
+    assert found(tmp_path, [loaded(1, 5, 16), cuts(9, 12)], []) == [("incomplete", 4)]
+
+
+def test_a_new_process_may_know_less_than_the_one_before(tmp_path: Path):
+    follower = [loaded(1, 5, 16), *starting(5, 5), loaded(6, 5, 10), cuts(9, 10)]
+
+    assert found(tmp_path, follower, [began(5, 4, 20)]) == []
