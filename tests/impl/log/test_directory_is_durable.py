@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from impl.disk import Killed, MemoryDisk
@@ -14,8 +16,9 @@ def manager(disk: MemoryDisk) -> LogManager:
     return LogManager(disk, ["/d"], LogSettings(lambda: 0))
 
 
-def test_what_is_flushed_survives_though_the_directorys_maker_was_killed() -> None:
-    disk = MemoryDisk()
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_flushed_survives_though_the_directorys_maker_was_killed(seed: int) -> None:
+    disk = MemoryDisk(chance=Random(seed))  # what is not forced to disk is lost now and then
     disk.kill_after = 1  # the directory is there, and nobody has forced its entry to disk
     with pytest.raises(Killed):
         manager(disk).start(1)
