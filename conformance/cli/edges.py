@@ -48,6 +48,7 @@ def edges(
       insync edges
       insync edges election --max-states 2000
       insync edges election --map
+      insync edges topics --brokers 1 --bound partitions=2
       insync edges --bound versions=2 --bound expiries=1 --max-states 5000 --json -
     """
     from conformance.edges import walk_edges
@@ -93,6 +94,9 @@ def _show_map(about: SystemMap, json_target: str | None) -> None:
     ]
     heads = ("step of the implementation", "transition of the model", "why, and when silent")
     show_table(heads, rows, json_target, prose=heads[2:])
+    left_out = sorted(about.left_out.items())
+    if left_out:
+        show_table(("transition", "why it is left out"), left_out, json_target, prose=heads[2:])
     unobserved = sorted(about.unobserved.items())
     show_table(("field", "why it is not compared"), unobserved, json_target, prose=heads[2:])
     emit_json(
@@ -106,6 +110,7 @@ def _show_map(about: SystemMap, json_target: str | None) -> None:
                 }
                 for one in about.rows.values()
             ],
+            "left_out": dict(left_out),
             "unobserved": dict(unobserved),
         },
     )  # fmt: skip

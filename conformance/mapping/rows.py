@@ -86,7 +86,8 @@ class SystemMap:
     `world` makes a world for bounds and a version; `facts` reads one as facts of the model;
     `unobserved` are the fields that it does not show, each with the reason; `switches` are what the
     partner is recorded with beside its version. `small` are the bounds of a graph that is walked
-    whole. `leader_of` says of a world whom a broker takes for the leader.
+    whole. `left_out` says of transitions why the world cannot be driven to them; within bounds that
+    reach one, that is a mismatch. `leader_of` says of a world whom a broker takes for the leader.
     """
 
     system: str
@@ -96,6 +97,7 @@ class SystemMap:
     unobserved: Mapping[str, str]
     small: Mapping[str, int]
     switches: Mapping[str, object] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
     leader_of: Callable[[Any, int], int] | None = None
 
     @cached_property

@@ -48,7 +48,8 @@ class RetoldSession(KnownSession):
 
     def get(self, path: str, watch: bool = False) -> Znode:
         """The znode as it was, or as it is."""
-        return self._told(lambda: super(RetoldSession, self).get(path, watch))
+        znode: Znode = self._told(lambda: super(RetoldSession, self).get(path, watch))
+        return znode
 
     def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """What became of it, or a wait for that."""
