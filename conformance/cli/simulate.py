@@ -9,10 +9,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from conformance.cli import campaign
 from conformance.cli.commit import commit_of
 from conformance.cli.common import (
     Progress,
@@ -92,6 +93,18 @@ LEFT_BY_US = re.compile(r"seed-[0-9]+((-small)?\.ndjson|-logs)")
 @click.option("--out", metavar="DIR", help="Keep the traces here, as seed-N.ndjson.")
 @click.option("--logs", is_flag=True, help="Also write what Kafka would log: DIR/seed-N-logs.")
 @click.option("--shrink", is_flag=True, help="Make the first broken run small; DIR/seed-N-small.")
+@click.option(
+    "--engine",
+    type=click.Choice(campaign.ENGINES),
+    help="Run a campaign: seeds x fault profiles x planted bugs, kept as Parquet, resumed.",
+)
+@click.option("--master", metavar="URL", help="Campaign: the Spark master; local[2] by default.")
+@click.option(
+    "--planted",
+    metavar="ID",
+    multiple=True,
+    help="Campaign: also runs with this bug of the zoo planted; 'all' for every one.",
+)
 @json_option
 def simulate(
     seed: int | None,
@@ -103,6 +116,9 @@ def simulate(
     out: str | None,
     logs: bool,
     shrink: bool,
+    engine: str | None,
+    master: str | None,
+    planted: tuple[str, ...],
     json_target: str | None,
 ) -> None:
     """Run the implementation under faults, record every step, and judge each run by the model.
@@ -110,13 +126,24 @@ def simulate(
     The same seed, steps, faults and brokers give the same run anywhere. Exit code: the verdict of
     all runs together.
 
+    With --engine it is a campaign: --faults takes several profiles (A,B or all), --planted puts
+    bugs of the zoo back, and --out keeps traces and verdicts as Parquet. The same command goes on
+    where it was interrupted; the table is the same on any number of executors.
+
     \b
     Example:
       insync simulate --seed 7 --steps 1000
       insync simulate --seeds 1..20 --faults crashes --out runs --logs
       insync simulate --fault session_expiry --fault message_loss
       insync simulate --seeds 1..50 --faults swarm --shrink
+      insync simulate --seeds 1..500 --faults all --planted KIP-101 --engine spark --out night
     """
+    if engine is not None:
+        _campaign(engine, master, seed, seeds, steps, faults, named, planted, brokers, out, logs,
+                  shrink, json_target)  # fmt: skip
+    if master is not None or planted:
+        what = "--planted" if planted else "--master"
+        raise WrongUse(f"{what} is of a campaign; write --engine spark or --engine local as well")
     chosen = _seeds(seed, seeds)
     profile = _profile(faults, named)
     if logs and out is None:
@@ -148,6 +175,34 @@ def simulate(
     _show(result, again, json_target)
     emit_json(json_target, result)
     finish(combine(row["verdict"] for row in rows))
+
+
+def _campaign(
+    engine: str,
+    master: str | None,
+    seed: int | None,
+    seeds: str | None,
+    steps: int,
+    faults: str | None,
+    named: tuple[str, ...],
+    planted: tuple[str, ...],
+    brokers: int,
+    out: str | None,
+    logs: bool,
+    shrink: bool,
+    json_target: str | None,
+) -> NoReturn:
+    from conformance.campaign import Plan
+
+    if logs:
+        raise WrongUse("--logs is of single runs; leave it out, or leave --engine out")
+    if master is not None and engine == "local":
+        raise WrongUse("--master is Spark's; write --engine spark")
+    chosen = _seeds(seed, seeds)
+    profiles = (_profile(faults, named),) if named else campaign.profiles_named(faults, EVERYTHING)
+    bugs = campaign.bugs_named(planted)
+    plan = Plan(chosen[0], chosen[-1], profiles, bugs, steps, brokers)
+    campaign.carry_out_campaign(plan, engine, master, out, shrink, json_target)
 
 
 def _profile(faults: str | None, named: tuple[str, ...]) -> str:

@@ -1,0 +1,92 @@
+"""The engine on Spark: runs are recorded and judged in the executors, a step each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from conformance.campaign import cells as one
+from conformance.campaign.local import cells_as_table
+from conformance.campaign.plan import Cell, Plan
+from conformance.campaign.schema import CELLS, SMALL, TRACES, VERDICTS
+from conformance.pipeline.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+Step = Callable[["DataFrame"], "DataFrame"]
+
+
+def record_runs(steps: int, brokers: int) -> Step:
+    """Cells to the lines of their traces."""
+
+    def record(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                lines = one.recorded(Cell(**row), steps, brokers)
+                yield pa.RecordBatch.from_pylist(lines, TRACES)
+
+    return lambda cells: cells.mapInArrow(record, schema=_spark(TRACES))
+
+
+def judge_runs(traces: DataFrame) -> DataFrame:
+    """The lines of traces to one verdict a run."""
+
+    def judge(table: pa.Table) -> pa.Table:
+        return pa.Table.from_pylist([one.judged(table.to_pylist())], VERDICTS)
+
+    return traces.groupBy("number").applyInArrow(judge, schema=_spark(VERDICTS))
+
+
+def shrink_runs(steps: int, brokers: int) -> Step:
+    """Cells that broke to the smallest runs that break."""
+
+    def small(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = [one.made_small(Cell(**row), steps, brokers) for row in batch.to_pylist()]
+            yield pa.RecordBatch.from_pylist(rows, SMALL)
+
+    return lambda cells: cells.mapInArrow(small, schema=_spark(SMALL))
+
+
+class SparkEngine:
+    """Steps, and the actions between them. `master` as Spark names it."""
+
+    def __init__(self, master: str | None = None) -> None:
+        self._master = master
+
+    @cached_property
+    def _session(self) -> SparkSession:
+        return spark_session(self._master)
+
+    def run(self, cells: Sequence[Cell], plan: Plan, folder: Path) -> None:
+        """Records and judges runs; writes the tables `traces` and `verdicts` below a folder.
+
+        Verdicts are of what was written, so that they can be had again from it.
+        """
+        where = folder.absolute()
+        traces = self._frame(cells).transform(record_runs(plan.steps, plan.brokers))
+        traces.write.parquet(str(where / "traces"))
+        kept = self._session.read.schema(_spark(TRACES)).parquet(str(where / "traces"))
+        kept.transform(judge_runs).write.parquet(str(where / "verdicts"))
+
+    def make_small(self, cells: Sequence[Cell], plan: Plan) -> list[dict[str, Any]]:
+        """Rows of `SMALL`, one a run, by number."""
+        small = self._frame(cells).transform(shrink_runs(plan.steps, plan.brokers))
+        return sorted((row.asDict() for row in small.collect()), key=lambda row: row["number"])
+
+    def _frame(self, cells: Sequence[Cell]) -> DataFrame:
+        rows = cells_as_table(cells)
+        slices = min(len(rows), 4 * self._session.sparkContext.defaultParallelism)
+        return self._session.createDataFrame(rows, schema=_spark(CELLS)).repartition(slices)
+
+
+def _spark(schema: pa.Schema) -> StructType:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)

@@ -1,0 +1,48 @@
+"""What a campaign is to do: every seed under every fault profile, with each bug planted or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+NOTHING = "-"
+"""No bug is planted: the implementation as it is."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a campaign; `number` is its place, from 0."""
+
+    number: int
+    seed: int
+    profile: str
+    planted: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Seeds `first` to `last`, both included; `planted` are ids of the zoo, or NOTHING."""
+
+    first: int
+    last: int
+    profiles: tuple[str, ...]
+    planted: tuple[str, ...]
+    steps: int
+    brokers: int
+
+    def cells(self) -> Iterator[Cell]:
+        """Every run, always in this order: a table depends on nothing else."""
+        number = 0
+        for planted in self.planted:
+            for profile in self.profiles:
+                for seed in range(self.first, self.last + 1):
+                    yield Cell(number, seed, profile, planted)
+                    number += 1
+
+    def __len__(self) -> int:
+        return (self.last - self.first + 1) * len(self.profiles) * len(self.planted)
+
+    def as_json(self) -> dict[str, Any]:
+        """What a folder remembers of it."""
+        return asdict(self) | {"profiles": list(self.profiles), "planted": list(self.planted)}

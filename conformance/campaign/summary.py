@@ -1,0 +1,55 @@
+"""A campaign in one table: a line for each fault profile and each planted bug."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+from conformance.campaign.plan import Cell
+from specs.verdict import Verdict, combine
+
+
+@dataclass(frozen=True)
+class Line:
+    """The runs of one profile with one bug; `first` is the broken run of the lowest seed."""
+
+    planted: str
+    profile: str
+    verdict: Verdict
+    runs: int
+    events: int
+    broken: int
+    not_checked: int
+    first: Cell | None
+    why: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """A line of `table` in `--json`."""
+        return asdict(self) | {
+            "verdict": self.verdict,
+            "first": self.first.seed if self.first else None,
+        }
+
+
+def summary(verdicts: Iterable[dict[str, Any]]) -> list[Line]:
+    """The lines, in the order of the plan."""
+    kinds = groupby(verdicts, lambda row: (row["planted"], row["profile"]))
+    return [_line(planted, profile, list(rows)) for (planted, profile), rows in kinds]
+
+
+def _line(planted: str, profile: str, rows: list[dict[str, Any]]) -> Line:
+    broken = [row for row in rows if row["verdict"] == str(Verdict.BROKEN)]
+    first = broken[0] if broken else None
+    return Line(
+        planted,
+        profile,
+        combine(Verdict(row["verdict"]) for row in rows),
+        len(rows),
+        sum(row["events"] for row in rows),
+        len(broken),
+        sum(row["verdict"] == str(Verdict.NOT_CHECKED) for row in rows),
+        Cell(**{name: first[name] for name in Cell.__dataclass_fields__}) if first else None,
+        f"line {first['line']}: {first['why']}" if first else None,
+    )

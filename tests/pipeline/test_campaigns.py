@@ -1,0 +1,150 @@
+"""Campaigns: many runs, one table, on whatever executors, going on where they stopped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.campaign import (
+    Cell,
+    Folder,
+    LocalEngine,
+    OtherCampaignError,
+    Plan,
+    carry_out,
+    summary,
+)
+from conformance.campaign import carry as carrying
+from conformance.campaign.cells import judged, recorded, with_planted
+from conformance.campaign.on_spark import SparkEngine as SparkCampaign
+from conformance.cli.main import main
+from conformance.replay import check_trace
+from impl.broker.fetcher import ReplicaFetcher
+from specs.story import parse, play
+from specs.verdict import Verdict
+
+PLAN = Plan(1, 3, ("none", "everything"), ("-", "KIP-101"), steps=60, brokers=3)
+
+
+class Counting(LocalEngine):
+    """The local engine, and which runs it was asked for; it is interrupted at one of them."""
+
+    def __init__(self, interrupted_at: int | None = None) -> None:
+        self.asked: list[int] = []
+        self.interrupted_at = interrupted_at
+
+    def run(self, cells, plan, folder):
+        self.asked += [cell.number for cell in cells]
+        if self.interrupted_at in self.asked:
+            (folder / "half").write_text("of something")
+            raise KeyboardInterrupt
+        super().run(cells, plan, folder)
+
+
+def test_spark_and_one_process_give_the_same_table(spark, tmp_path):
+    here = carry_out(PLAN, Folder(tmp_path / "here", PLAN, "c"), LocalEngine())
+
+    there = carry_out(PLAN, Folder(tmp_path / "there", PLAN, "c"), SparkCampaign())
+
+    assert there == here
+    assert [(line.planted, line.verdict) for line in summary(here)] == [
+        ("-", Verdict.HOLDS), ("-", Verdict.HOLDS),
+        ("KIP-101", Verdict.BROKEN), ("KIP-101", Verdict.BROKEN),
+    ]  # fmt: skip
+
+
+def test_an_interrupted_campaign_goes_on_and_does_nothing_twice(tmp_path, monkeypatch):
+    monkeypatch.setattr(carrying, "PART", 4)
+    whole = carry_out(PLAN, Folder(tmp_path / "whole", PLAN, "c"), LocalEngine())
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(PLAN, Folder(tmp_path / "cut", PLAN, "c"), Counting(interrupted_at=5))
+
+    second = Counting()
+    verdicts = carry_out(PLAN, Folder(tmp_path / "cut", PLAN, "c"), second)
+
+    assert second.asked == list(range(4, 12))
+    assert verdicts == whole
+    assert not list((tmp_path / "cut").rglob("half"))
+
+
+@pytest.mark.parametrize(
+    ("other", "commit", "said"),
+    [
+        (Plan(1, 4, *list(vars(PLAN).values())[2:]), "c", "last is 3 there and 4 here"),
+        (PLAN, "d", "commit is 'c' there and 'd' here"),
+    ],
+)
+def test_a_folder_of_another_campaign_is_refused_with_what_differs(tmp_path, other, commit, said):
+    Folder(tmp_path, PLAN, "c")
+
+    with pytest.raises(OtherCampaignError, match=said):
+        Folder(tmp_path, other, commit)
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
+    (tmp_path / "letters.txt").write_text("dear")
+
+    with pytest.raises(OtherCampaignError, match=r"already holds letters\.txt"):
+        Folder(tmp_path, PLAN, "c")
+
+    assert [entry.name for entry in tmp_path.iterdir()] == ["letters.txt"]
+
+
+def test_a_planted_bug_is_gone_after_its_run():
+    was = vars(ReplicaFetcher)["truncation_offset"]
+
+    with with_planted("KIP-101"):
+        planted = vars(ReplicaFetcher)["truncation_offset"]
+
+    assert planted is not was
+    assert vars(ReplicaFetcher)["truncation_offset"] is was
+
+
+def test_a_run_of_which_lines_are_missing_is_not_checked():
+    rows = recorded(Cell(0, 1, "none", "-"), steps=20, brokers=2)
+
+    verdict = judged([row for row in rows if row["line"] != 7])
+
+    assert verdict["verdict"] == str(Verdict.NOT_CHECKED)
+    assert "gap" in verdict["why"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--planted", "KIP-101"], "write --engine spark or --engine local"),
+        (["--engine", "local", "--planted", "KIP-1"], "unknown bug to plant 'KIP-1'"),
+        (["--engine", "local", "--faults", "none,rain"], "unknown fault profile 'rain'"),
+        (["--engine", "local", "--master", "local[1]"], "write --engine spark"),
+        (["--engine", "local", "--logs", "--out", "x"], "--logs is of single runs"),
+    ],
+)
+def test_a_campaign_that_makes_no_sense_is_refused_in_one_line(arguments, said, tmp_path):
+    result = CliRunner().invoke(main, ["simulate", *arguments])
+
+    assert result.exit_code == 64
+    assert said in result.output
+    assert result.output.count("\n") == 1
+
+
+def test_the_command_keeps_what_it_did_and_a_failure_comes_back_as_a_small_story(tmp_path):
+    command = [
+        "simulate", "--seeds", "1..2", "--steps", "60", "--planted", "KIP-101",
+        "--engine", "local", "--out", str(tmp_path / "night"), "--shrink", "--json", "-",
+    ]  # fmt: skip
+
+    first = CliRunner().invoke(main, command)
+    again = CliRunner().invoke(main, command)
+
+    one, two = json.loads(first.stdout), json.loads(again.stdout)
+    assert (first.exit_code, one["verdict"]) == (1, "broken")
+    assert one["runs"] == two["runs"]
+    assert one["small"] == two["small"]
+    (small,) = one["small"]
+    story, trace = map(Path, small["files"])
+    assert len(small["steps"]) < 25
+    assert play(parse(story.read_text(), story.name)).failed is None
+    assert check_trace(trace).verdict is Verdict.BROKEN
