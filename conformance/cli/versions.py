@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import click
 
 from conformance.cli.common import emit_json, json_option, say
 from conformance.cli.tables import show_table
+from model.assumptions import ASSUMPTIONS
 from model.language import System, Version
 from model.language.system import shown
 from model.systems import SYSTEMS
@@ -32,6 +34,7 @@ def versions(flags: bool, json_target: str | None) -> None:
     """
     _show_releases(json_target)
     _show_switches(json_target)
+    _show_assumptions(json_target)
     if flags:
         _show_flags(json_target)
     for system in SYSTEMS.values():
@@ -62,6 +65,7 @@ def versions(flags: bool, json_target: str | None) -> None:
                 }
                 for clash in CLASHES
             ],
+            "assumptions": [asdict(one) for one in ASSUMPTIONS],
             "flags": [
                 {
                     "name": flag.name,
@@ -120,6 +124,15 @@ def _show_switches(json_target: str | None) -> None:
     for clash in CLASHES:
         one, other = _side(clash.one, clash.ones), _side(clash.other, clash.others)
         say(f"{one} and {other}: {clash.why}", json_target)
+    say("", json_target)
+
+
+def _show_assumptions(json_target: str | None) -> None:
+    say("assumed in every release, though not every release has it", json_target)
+    for one in ASSUMPTIONS:
+        value = f"{one.switch}={shown(SWITCHES[one.switch].values[-1])}"
+        breaks = f"breaks {one.claim} of {one.system}"
+        say(f"{value} (untrue: {one.untrue}): {one.limit}; {breaks}", json_target)
     say("", json_target)
 
 

@@ -99,8 +99,9 @@ def broker_starts_empty(now, new, broker):
     Why:   nothing in ZooKeeper tells it from the broker that was: if it is in the ISR still (the
            controller did not see it go, or keeps it as the last member), it may be elected, and
            what was committed is lost with it. Outside the ISR it may be taken back by a leader that
-           remembers how far it was. Once every leader has forgotten that, nothing is lost that was
-           committed: it must catch up first.
+           remembers how far it was: more than Kafka loses, whose leader takes a follower in while
+           it handles a fetch of it. Once every leader has forgotten that, nothing is lost that was
+           committed: it must catch up first (`model.assumptions`).
     Kafka: known limit of the era of ZooKeeper; KIP-966 (KRaft) compares broker epochs
     """
     require(not_(now.up.has(broker)),               "the process does not run")

@@ -23,6 +23,7 @@ def test_in_the_isr_it_loses_what_was_committed():
 
 @pytest.mark.deep
 def test_outside_the_isr_it_is_taken_back_by_a_leader_that_remembers_how_far_it_was():
+    # In Kafka only a fetch of the earlier process, handled late, can say so: this is the worst.
     recorded = SYSTEM.recorded(None, {"disk_lost": "outside_isr"})
 
     _, run = find(recorded, SYSTEM.limits({**ONE_CRASH, "versions": 3}), "isr_holds_committed")
