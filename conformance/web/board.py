@@ -24,6 +24,7 @@ from model.language.sorts import Sort
 from specs.story.commands import Arguments, label, read_command
 from specs.story.heading import ROOM, Heading, read_heading
 from specs.story.leaves import Leaves
+from specs.tla.rewriting import nodes
 
 MOST_CHOICES = 400
 """Values of one step's parameters that are tried; the rest can be typed as a line."""
@@ -84,6 +85,7 @@ class Board:
         self.start = self.twin.initial()
         self._known = Known(self.start, self.take)
         self._lamps = Lamps(self.heading)
+        self._without_parameters: dict[str, list[int]] = {}
 
     # -- a game ---------------------------------------------------------------------------------
 
@@ -148,19 +150,23 @@ class Board:
         refused: list[Refusal] = []
         for step in self.heading.recorded.steps:
             nearest: tuple[int, Requirement, Arguments] | None = None
-            tried, allowed = 0, 0
-            for arguments in itertools.islice(self._choices(step, greatest), MOST_CHOICES):
-                tried += 1
-                failing = self.twin.possible(step, state, arguments)
-                if failing is None:
+            allowed = 0
+            choices = list(itertools.islice(self._choices(step, greatest), MOST_CHOICES))
+            known = self._known_guards(step, state)
+            # Beyond a guard that fails whatever the parameters are, no choice comes.
+            most = next((n for n, holds in known.items() if not holds), None)
+            for arguments in choices:
+                place = self._first_failing(step, state, arguments, known)
+                if place is None:
                     card = self._card(step, state, arguments)
                     if card is not None:
                         allowed += 1
                         possible.append(card)
                     continue
-                place = step.requires.index(failing)
                 if nearest is None or place > nearest[0]:
-                    nearest = place, failing, arguments
+                    nearest = place, step.requires[place], arguments
+                if place == most:
+                    break
             if not allowed and nearest is not None:
                 _, failing, arguments = nearest
                 why = self.twin.explain(failing, state, arguments)
@@ -168,11 +174,31 @@ class Board:
                     Refusal(
                         step.transition.name, _line(step, arguments), label(step, arguments),
                         step.transition.summary,
-                        why.removeprefix("not possible: "), tried - 1,
+                        why.removeprefix("not possible: "), len(choices) - 1,
                     )
                 )  # fmt: skip
         # What goes wrong by itself comes last: it can happen at nearly any time.
         return sorted(possible, key=lambda card: _is_fault(card.step)), refused
+
+    def _known_guards(self, step: Recorded, state: SparseState) -> dict[int, bool]:
+        """By position: the guards that do not depend on the step's parameters, and if they hold."""
+        positions = self._without_parameters.get(step.transition.name)
+        if positions is None:
+            positions = [n for n, one in enumerate(step.requires) if not _reads_parameters(one)]
+            self._without_parameters[step.transition.name] = positions
+        return {n: bool(self.twin.value(step.requires[n].condition, state, {})) for n in positions}
+
+    def _first_failing(
+        self, step: Recorded, state: SparseState, arguments: Arguments, known: dict[int, bool]
+    ) -> int | None:
+        environment = {f"${name}": value for name, value in arguments.items()}
+        for place, requirement in enumerate(step.requires):
+            if place in known:
+                if not known[place]:
+                    return place
+            elif not self.twin.value(requirement.condition, state, environment):
+                return place
+        return None
 
     def _card(self, step: Recorded, state: SparseState, arguments: Arguments) -> Card | None:
         try:
@@ -259,6 +285,14 @@ def board(heading: str) -> Board:
 
 def _is_fault(step: str) -> bool:
     return any(word in step for word in ("crash", "expire", "lost", "deleted", "fails"))
+
+
+def _reads_parameters(requirement: Requirement) -> bool:
+    """Does a guard name a parameter, as a value or as a set?"""
+    return any(
+        term.op in ("var", "get") and str(term.args[0]).startswith("$")
+        for term in nodes(requirement.condition)
+    )
 
 
 def _line(step: Recorded, arguments: Arguments) -> str:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from conformance.web.known import Node
 from model.language.evaluate import Evaluator, SparseState
 from model.language.recording import fields_read
+from model.language.terms import AFTER
 from specs.story.heading import ROOM, Heading
+
+MOST_TOLD = 5_000
+"""Answers about steps that are kept for a system."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,11 @@ class Lamps:
         self._heading = heading
         self._claims = heading.recorded.claims
         self._reads = {name: fields_read(term) for name, (_, term) in self._claims.items()}
+        self._both = {
+            name: sorted({one.removesuffix(AFTER) for one in found})
+            for name, found in self._reads.items()
+        }
+        self._told: dict[tuple[object, ...], tuple[list[Any], bool]] = {}
         self._judge = Evaluator(heading.recorded, heading.claim_bounds(ROOM - 1))
 
     def of(self, before: Node | None, here: Node) -> tuple[Lamp, ...]:
@@ -44,9 +54,23 @@ class Lamps:
         return tuple(
             Lamp(name, claim.kind, claim.sentence,
                  here.lit[name] if name in here.lit
-                 else before is None or bool(judge.holds_of_step(name, before.state, here.state)))
+                 else before is None or self._of_step(judge, name, before.state, here.state))
             for name, (claim, _) in self._claims.items()
         )  # fmt: skip
+
+    def _of_step(
+        self, judge: Evaluator, name: str, before: SparseState, after: SparseState
+    ) -> bool:
+        """A claim about a step; the same answer where all that it reads is the same again."""
+        read = [cells.get(one) for one in self._both[name] for cells in (before, after)]
+        key = name, *map(id, read)
+        known = self._told.get(key)
+        if known is None:
+            if len(self._told) > MOST_TOLD:
+                self._told.clear()
+            # What was read is kept beside the answer, so that no other object takes its number.
+            known = self._told[key] = read, bool(judge.holds_of_step(name, before, after))
+        return known[1]
 
     def _for(self, state: SparseState) -> Evaluator:
         greatest = greatest_in(state)
