@@ -17,6 +17,7 @@ Example:
   insync explain run.json --out run.html
   insync explain specs/stories/m2_is_lost.story --out m2.svg
   insync explain run-17.ndjson --open
+  insync explain specs/stories/m2_is_lost.story --cards --out cards.html
 """
 
 FORMS = (".html", ".svg", ".md", ".mmd", ".py")
@@ -28,10 +29,16 @@ FORMS = (".html", ".svg", ".md", ".mmd", ".py")
     "--out", metavar="FILE", help="FILE.html, .svg, .md, .mmd, .py; else text is printed."
 )
 @click.option("--claim", metavar="CLAIM", help="Which run, where the file holds several.")
+@click.option("--cards", "as_cards", is_flag=True, help="Cards to print and cut out, as .html.")
 @open_option
 @json_option
 def explain(
-    run: str, out: str | None, claim: str | None, opens: bool, json_target: str | None
+    run: str,
+    out: str | None,
+    claim: str | None,
+    as_cards: bool,
+    opens: bool,
+    json_target: str | None,
 ) -> None:
     """Show a run: a story, a trace, or what find, explore, zoo or check wrote with --json.
 
@@ -41,11 +48,14 @@ def explain(
     the diagnosis. --open shows the run in the explorer, and a trace beside the model.
     """
     from conformance.web.board import board
+    from conformance.web.cards import cards
     from conformance.web.explain import frames_of, markdown, page, svg
     from conformance.web.exported import mermaid, pytest_of
     from conformance.web.retold import NoRunError, retold
     from model.language import ProtocolError
 
+    if as_cards and (out is None or Path(out).suffix != ".html"):
+        raise WrongUse("--cards makes a page to print; write: --cards --out FILE.html")
     if out is not None and Path(out).suffix not in FORMS:
         raise WrongUse(f"--out {out}: write a file that ends in {', '.join(FORMS)}")
     try:
@@ -69,7 +79,7 @@ def explain(
         say(markdown(told, frames).rstrip("\n"), json_target)
         return
     forms = {".html": page, ".svg": svg, ".md": markdown, ".mmd": mermaid, ".py": pytest_of}
-    form = forms[Path(out).suffix]
+    form = cards if as_cards else forms[Path(out).suffix]
     try:
         write_atomically(Path(out), form(told, frames))
     except OSError as error:

@@ -12,6 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.cli.main import main
+from conformance.web.board import board
+from conformance.web.cards import letters
+from conformance.web.explain import frames_of
+from conformance.web.retold import retold
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
 
@@ -133,3 +137,37 @@ def played(text: str) -> int:
     except AssertionError:
         return 1
     return 0
+
+
+def test_a_story_becomes_cards_in_another_order_and_a_key_that_puts_them_right(tmp_path: Path):
+    out = tmp_path / "cards.html"
+
+    result = insync("explain", str(STORIES / "m2_is_lost.story"), "--cards", "--out", str(out))
+
+    text = out.read_text()
+    printed = re.findall(r"<li><b>([A-Z]+)</b><b>(\w+\([^<]*)</b>", text)
+    key = re.search(r"class='key'>.*?<p>([A-Z ]+)</p>", text)
+    told = retold(STORIES / "m2_is_lost.story")
+    assert result.exit_code == 0
+    assert key is not None
+    by_letter = dict(printed)
+    in_order = [by_letter[letter] for letter in key[1].split()]
+    steps = [frame.label for frame in frames_of(board(told.heading), told.lines)[1:]]
+    assert in_order == steps
+    assert [label for _, label in printed] != steps
+    assert "isr_holds_committed breaks" in text
+    assert not re.search(r"""(?:src|href)=""", text)
+
+
+def test_cards_are_for_paper_and_nothing_else():
+    result = insync("explain", str(STORIES / "m2_is_lost.story"), "--cards", "--out", "x.svg")
+
+    assert result.exit_code == 64
+    assert "--cards --out FILE.html" in result.output
+
+
+@pytest.mark.parametrize(
+    "number, name", [(0, "A"), (25, "Z"), (26, "AA"), (27, "AB"), (702, "AAA")]
+)
+def test_cards_are_lettered(number: int, name: str):
+    assert letters(number) == name
