@@ -55,3 +55,20 @@ def test_stories_tell_what_most_guards_refuse_and_marks_are_few():
 
     assert len(guards) == 353
     assert len(by_story) > 300
+
+
+def taken(system: str) -> set[str]:
+    """Every transition that a story of the system takes, told or quietly."""
+    found: set[str] = set()
+    for path in STORIES:
+        text = path.read_text(encoding="utf-8")
+        if f"\nsystem {system} " in text:
+            found |= set(re.findall(r"(?m)^(?:quietly )?(\w+)(?: \w+=| *#|$)", text))
+    return found
+
+
+@pytest.mark.parametrize("system", ["reassignment", "topics"])
+def test_each_transition_of_any_release_is_taken_in_a_story(system):
+    transitions = {one.name for one in SYSTEMS[system].transitions}
+
+    assert transitions - taken(system) == set()

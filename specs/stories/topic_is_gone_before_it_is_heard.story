@@ -1,0 +1,63 @@
+# A topic is deleted by the next controller while the one before does not know that it is deposed.
+# Shows: the watches of both fire: one forgets the topic, and who deleted it learns nothing new.
+system topics version 2.3 brokers 2
+
+quietly broker_becomes_controller broker=1
+quietly broker_learns_it_won broker=1
+quietly admin_creates_topic first=2 second=none third=none count=1
+quietly controller_reads_context broker=1
+quietly replica_state_machine_starts broker=1
+quietly partition_state_machine_starts broker=1
+quietly broker_obeys_leader_and_isr broker=2 controller=1
+quietly admin_deletes_topic
+quietly controller_node_is_deleted
+quietly broker_becomes_controller broker=2
+quietly broker_learns_it_won broker=2
+quietly controller_reads_context broker=2
+quietly replica_state_machine_starts broker=2
+quietly partition_state_machine_starts broker=2
+quietly deletion_starts broker=2
+quietly controller_stops_replicas broker=2
+quietly controller_deletes_replicas broker=2
+quietly broker_obeys_leader_and_isr broker=2 controller=2
+quietly broker_stops_replicas broker=2 controller=2
+quietly controller_hears_deletion broker=2 replica=2
+quietly deletion_is_complete broker=2
+quietly partition_node_is_removed broker=2 partition=0
+topic_node_is_removed broker=2
+controller_sees_topic_gone broker=1
+request_is_removed broker=2
+controller_sees_no_request broker=1
+controller_sees_no_request broker=2
+controller_sees_no_other_topic broker=2
+check deleted_is_gone
+check only_the_requested_is_deleted
+----
+topic_node_is_removed(broker=2)
+    zk[0][0].assignment: 2 → none
+    cache[2].task: unregisters → removes_request
+    cache[1].told.topics: false → true
+    cache[2].told.topics: false → true
+    cache[1].told.partitions: false → true
+controller_sees_topic_gone(broker=1)
+    cache[1].told.topics: true → false
+    cache[1].told.partitions: true → false
+    cache[1][0][0].known: 2 → none
+    cache[1][0].led: true → false
+    cache[1][0].leader: 2 → none
+    cache[1][0].partition: OnlinePartition → NonExistentPartition
+    cache[1][0][2].replica: OnlineReplica → NonExistentReplica
+request_is_removed(broker=2)
+    zk.requested: true → false
+    cache[2].task: removes_request → waits
+    cache[2].told.deletions: false → true
+    cache[2].queued: true → false
+    cache[2].started: true → false
+controller_sees_no_request(broker=1)
+    cache[1].told.deletions: true → false
+controller_sees_no_request(broker=2)
+    cache[2].told.deletions: true → false
+controller_sees_no_other_topic(broker=2)
+    cache[2].told.topics: true → false
+deleted_is_gone: holds of every step
+only_the_requested_is_deleted: holds of every step

@@ -1,0 +1,17 @@
+# A broker wins the office, the answer is lost, and it finds a controller: nobody acts.
+# Shows: without a look at whose the node is, deletions and creations wait for ever (KAFKA-13407).
+system topics version 2.3 without winner_finds_itself brokers 2
+
+quietly broker_becomes_controller broker=1
+quietly reply_is_lost broker=1
+winner_takes_itself_for_another broker=1
+refused broker_learns_it_won broker=1
+refused broker_becomes_controller broker=2
+----
+winner_takes_itself_for_another(broker=1)
+    campaign[1]: 1 → 0
+    reply_lost[1]: true → false
+refused broker_learns_it_won(broker=1)
+    the broker won and has not heard of it — false (campaign[1] 0)
+refused broker_becomes_controller(broker=2)
+    /controller does not exist — false (zk.controller 1)
