@@ -54,6 +54,8 @@ def cluster() -> None:
 @click.option("--racks", metavar="R,R", help="A rack for each broker.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE",
               help="A broker's property, by Kafka's name, for a new cluster.")  # fmt: skip
+@click.option("--request-log", is_flag=True,
+              help="For a new one: brokers write kafka-request.log too.")  # fmt: skip
 @json_option
 def start(
     folder: Path,
@@ -63,6 +65,7 @@ def start(
     kind: str | None,
     racks: str | None,
     settings: tuple[str, ...],
+    request_log: bool,
     json_target: str | None,
 ) -> None:
     """Start the cluster in DIR, a new one if there is none; or one broker of it.
@@ -76,17 +79,19 @@ def start(
     """
     with _changing(folder):
         if (folder / STATE).exists():
-            if any(given is not None for given in (brokers, version, kind, racks)) or settings:
+            new = (brokers, version, kind, racks, settings or None, request_log or None)
+            if any(given is not None for given in new):
                 raise WrongUse(
-                    f"{folder} has a cluster already: --brokers, --version, --zookeeper, --racks "
-                    f"and --set are for a new one; write: insync cluster start {folder}"
+                    f"{folder} has a cluster already: --brokers, --version, --zookeeper, --racks, "
+                    "--set and --request-log are for a new one; "
+                    f"write: insync cluster start {folder}"
                 )
             found = Cluster(folder)
         else:
             if broker is not None:
                 raise WrongUse(f"{folder} has no cluster yet; write: insync cluster start {folder}")
             found = _new(folder, brokers or 3, version or DEFAULT, kind or "embedded", racks,
-                         settings)  # fmt: skip
+                         settings, request_log)  # fmt: skip
         if broker is not None:
             found.name_of(broker)
         before = found.running()
@@ -99,7 +104,7 @@ def start(
 
 def _new(
     folder: Path, brokers: int, version: str, kind: str, racks: str | None,
-    settings: tuple[str, ...],
+    settings: tuple[str, ...], request_log: bool,
 ) -> Cluster:  # fmt: skip
     if folder.exists() and any(one.name != ".lock" for one in folder.iterdir()):
         raise WrongUse(f"{folder} is no cluster and not empty; name an empty directory")
@@ -122,6 +127,7 @@ def _new(
     except WrongProperties as error:
         raise WrongUse(str(error)) from error
     state = new_state(ids, release, kind, dict(zip(ids, named, strict=False)), chosen)
+    state.request_log = request_log
     return Cluster.create(folder, state)
 
 

@@ -37,13 +37,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("properties", type=Path, help="its properties file, with Kafka's names")
     parser.add_argument("--version", default=DEFAULT, help="the release that it behaves like")
     parser.add_argument("--logs", type=Path, required=True, help="folder for server.log and others")
+    parser.add_argument("--request-log", action="store_true", help="write kafka-request.log too")
     given = parser.parse_args(arguments)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     try:
         config = read_properties(given.properties, Release.of(given.version))
-        broker = Broker(config, given.logs)
+        broker = Broker(config, given.logs, given.request_log)
     except WrongProperties as error:
         print(f"impl.server: {error}", file=sys.stderr)
         return WRONG_USE

@@ -20,6 +20,8 @@ ASK_AGAIN = ("NOT_CONTROLLER", "NETWORK_EXCEPTION", "LEADER_NOT_AVAILABLE")
 class AdminClient(Client):
     """Every call raises RequestFailed with Kafka's error, once ``timeout_s`` is over or at once."""
 
+    client_id = "adminclient-1"
+
     def _controller(self, head: dict[str, Any]) -> dict[str, Any]:
         """Ask whoever is controller, until somebody is."""
         deadline = time.monotonic() + self.timeout_s

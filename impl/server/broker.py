@@ -43,9 +43,14 @@ SHUTDOWN_PATIENCE_S = 12.0
 
 
 class Broker:
-    """One broker. ``log_folder`` is where its server.log and the others go."""
+    """One broker. ``log_folder`` is where its server.log and the others go, with
+    ``request_log`` kafka-request.log too.
+    """
 
-    def __init__(self, config: BrokerProperties, log_folder: Path) -> None:
+    def __init__(
+        self, config: BrokerProperties, log_folder: Path, request_log: bool = False
+    ) -> None:
+        self.request_log = request_log
         self.config = config
         self.release = config.release
         self._stopped = threading.Event()
@@ -137,7 +142,10 @@ class Broker:
         self.fetchers = FetcherManager(self.replicas, self.config)
         self.replicas.fetchers = self.fetchers
         self.serving = Serving(self.replicas, self._min_isr)
-        self.dispatch = Dispatch(self.serving, self.log_dirs, lambda: self.control, self._stopped)
+        self.dispatch = Dispatch(
+            self.serving, self.log_dirs, lambda: self.control, self._stopped,
+            self.files.request if self.request_log else lambda head: None,
+        )  # fmt: skip
         self.listener = Listener(self.config.address, self.dispatch.answer, self._handler_failed)
         host, number = self.listener.address
         self.info = BrokerInfo(
@@ -306,7 +314,7 @@ class Broker:
             address = self.replicas.metadata.brokers.get(-1 if controller is None else controller)
             if address is None:
                 continue
-            ask = Connection(address, 12.0)
+            ask = Connection(address, 12.0, str(self.broker))
             try:
                 answer = ask.ask({"api": "ControlledShutdown", "broker": self.broker,
                                   "epoch": self.control.epoch}).head  # fmt: skip

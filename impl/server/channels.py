@@ -28,12 +28,13 @@ class Channel(threading.Thread):
 
     def __init__(
         self, broker: int, epoch: int, address: tuple[str, int], patience_s: float,
-        answered: Answered,
+        answered: Answered, files: Log4jFiles,
     ) -> None:  # fmt: skip
         super().__init__(name=f"Controller-to-broker-{broker}-send-thread", daemon=True)
+        controller = str(files.broker)
         self.broker = broker
         self.epoch = epoch
-        self.connection = Connection(address, patience_s)
+        self.connection = Connection(address, patience_s, controller)
         self.answered = answered
         self.waiting: queue.Queue[tuple[Request, dict[str, Any]] | None] = queue.Queue()
         self.ended = threading.Event()
@@ -108,7 +109,8 @@ class Channels:
         host, port = (None, -1) if info is None else info.plaintext
         if host is None:
             return None
-        made = Channel(broker, epoch, (host, port), self.patience_s, self.answered)
+        made = Channel(broker, epoch, (host, port), self.patience_s, self.answered,
+                       self.files)  # fmt: skip
         self.open[broker] = made
         made.start()
         return made

@@ -52,6 +52,8 @@ class Sent(NamedTuple):
 class Client:
     """Connections to brokers, and what they said of topics."""
 
+    client_id = "console"
+
     def __init__(self, bootstrap: Sequence[Address], timeout_s: float = 30.0) -> None:
         self.bootstrap = list(bootstrap)
         self.timeout_s = timeout_s
@@ -76,7 +78,7 @@ class Client:
 
     def connection(self, address: Address) -> Connection:
         """The connection to a broker."""
-        return self._open.setdefault(address, Connection(address, self.timeout_s))
+        return self._open.setdefault(address, Connection(address, self.timeout_s, self.client_id))
 
     def refresh(self, patience_s: float = 3.0) -> dict[str, Any]:
         """Ask a broker for metadata, the known ones first; ClientError if none answers."""
@@ -147,6 +149,8 @@ class Client:
 class Producer(Client):
     """``acks``: -1 (all), 0 or 1; ``request_ms`` is how long a broker may wait for the ISR."""
 
+    client_id = "console-producer"
+
     def __init__(
         self, bootstrap: Sequence[Address], acks: int = -1, request_ms: int = 3000,
         timeout_s: float = 30.0,
@@ -188,6 +192,8 @@ class Producer(Client):
 
 class Consumer(Client):
     """Reads what is committed, partition by partition; no groups."""
+
+    client_id = "console-consumer"
 
     def offset(self, topic: str, partition: int, timestamp: int) -> int:
         """The first offset of a time: -2 the earliest, -1 the latest."""

@@ -4,7 +4,8 @@ DIR/cluster.json          release, brokers and their ports, ZooKeeper
 DIR/.lock                 held by whoever changes the cluster
 DIR/run/NAME.pid          held (flock) by the process NAME as long as it lives
 DIR/brokerN/              its properties, its data, what it printed
-DIR/logs/brokerN/         server.log, controller.log, state-change.log: for ``insync check``
+DIR/logs/brokerN/         server.log, controller.log, state-change.log: for ``insync check``;
+                          kafka-request.log, if it is asked for
 DIR/zookeeper/            what ZooKeeper keeps
 """
 
@@ -45,6 +46,7 @@ class ClusterState:
     ports: dict[int, int]
     racks: dict[int, str]
     settings: dict[str, str]
+    request_log: bool = False
 
 
 class Cluster(Processes):
@@ -153,7 +155,8 @@ class Cluster(Processes):
         self.spawn(
             name,
             [sys.executable, "-m", "impl.server", str(properties), "--version",
-             self.state.version, "--logs", str(logs)],
+             self.state.version, "--logs", str(logs),
+             *(["--request-log"] if self.state.request_log else [])],
         )  # fmt: skip
 
     def _properties(self, number: int) -> str:
@@ -229,7 +232,7 @@ class Cluster(Processes):
             time.sleep(0.05)
 
     def _known_to(self, number: int) -> list[int]:
-        ask = Connection((LOOPBACK, self.state.ports[number]), 2.0)
+        ask = Connection((LOOPBACK, self.state.ports[number]), 2.0, "insync-cluster")
         try:
             return [one for one, *_ in ask.ask({"api": "Metadata"}).head.get("brokers", ())]
         except Disconnected:

@@ -31,7 +31,10 @@ SINCE = {
 
 
 class Dispatch:
-    """``control`` gives the broker's event thread, ``stopping`` is set once the broker ends."""
+    """``control`` gives the broker's event thread, ``stopping`` is set once the broker ends.
+
+    ``told`` hears of each request's header, before it is answered.
+    """
 
     def __init__(
         self,
@@ -39,15 +42,18 @@ class Dispatch:
         log_dirs: LogDirs,
         control: Callable[[], Control],
         stopping: threading.Event,
+        told: Callable[[dict[str, Any]], None] = lambda head: None,
     ) -> None:
         self.serving = serving
         self.replicas = serving.manager
         self.log_dirs = log_dirs
         self.control = control
         self.stopping = stopping
+        self.told = told
 
     def answer(self, head: dict[str, Any], body: bytes) -> Message:
         """One request of whoever it is."""
+        self.told(head)
         api, release = str(head.get("api")), self.replicas.release
         if api in SINCE and not release.since(SINCE[api]):
             text = f"{api} came with {SINCE[api]}; this is {release}"

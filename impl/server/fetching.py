@@ -295,7 +295,7 @@ class ReplicaFetcher(threading.Thread):
         super().__init__(name=f"ReplicaFetcherThread-{number}-{leader}", daemon=True)
         self.manager = manager
         self.who = who
-        self.connection = Connection(address)
+        self.connection = Connection(address, client_id=f"broker-{manager.broker}-fetcher-{number}")
         self.remote = RemoteLeader(manager, self.connection, who, config)
         self.logs: dict[TopicPartition, FollowerLog] = {}
         on_fetch = config.protocol.since("2.7")

@@ -91,7 +91,7 @@ class IsrRequests(threading.Thread):
             return {"error": "NOT_CONTROLLER"}
         if self._connection is None or self._connection.address != address:
             self._drop_connection()
-            self._connection = Connection(address, PATIENCE_S)
+            self._connection = Connection(address, PATIENCE_S, str(self.broker))
         head = {
             "api": "AlterIsr",
             "broker": self.broker,

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from impl.releases import Release
 from impl.world.log4j import CONTROLLER, SERVER, STATE_CHANGE, stamp
 from impl.znodes import TopicPartition
 
+REQUESTS = "kafka-request.log"
+_WORD = re.compile(r"(?<!^)(?=[A-Z])")
+
 
 class Log4jFiles:
-    """One broker's three files, appended to; every line is whole before the next begins."""
+    """One broker's files, appended to; every line is whole before the next begins."""
 
     def __init__(self, folder: Path, broker: int, release: Release) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -43,6 +48,22 @@ class Log4jFiles:
             self._closed = True
             for file in self._files.values():
                 file.close()
+
+    def request(self, head: Mapping[str, Any]) -> None:
+        """A request that came, in kafka-request.log, by its header (``RequestChannel``)."""
+        kind = _WORD.sub("_", str(head.get("api"))).upper()
+        fields = {"apiKey": kind, "apiVersion": head.get("version"),
+                  "clientId": head.get("client_id", ""),
+                  "correlationId": head.get("correlation")}  # fmt: skip
+        known = {name: value for name, value in fields.items() if value is not None}
+        if self.old:
+            shown = ",".join(f"{_WORD.sub('_', name).lower()}={value}"
+                             for name, value in known.items())  # fmt: skip
+            text = f"Processor 0 received request : {{{shown}}}"
+        else:
+            shown = ", ".join(f"{name}={value}" for name, value in known.items())
+            text = f"Processor 0 received request: RequestHeader({shown})"
+        self.line(REQUESTS, "TRACE", text, "kafka.request.logger")
 
     # Heads
 

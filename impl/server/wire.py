@@ -88,10 +88,16 @@ def _read(connection: socket.socket, size: int, may_end: bool = False) -> bytes:
 
 
 class Connection:
-    """A client's side: connected when first used, and again after it broke."""
+    """A client's side: connected when first used, and again after it broke.
 
-    def __init__(self, address: Address, timeout_s: float = 30.0) -> None:
+    ``client_id`` names the asker, as the headers of Kafka's requests do; with it, requests are
+    numbered unless they have a number.
+    """
+
+    def __init__(self, address: Address, timeout_s: float = 30.0, client_id: str = "") -> None:
         self.address = address
+        self.client_id = client_id
+        self._asked = 0
         self.timeout_s = timeout_s
         self._socket: socket.socket | None = None
         self._closed = False
@@ -108,7 +114,7 @@ class Connection:
             try:
                 connection = self._connected(patience)
                 connection.settimeout(patience)
-                send(connection, Message(head, body))
+                send(connection, Message(self._header(head), body))
                 answer = receive(connection)
                 if answer is None:
                     raise Disconnected("the connection ended before the answer came")
@@ -119,6 +125,12 @@ class Connection:
                 host, port = self.address
                 raise Disconnected(f"{host}:{port}: {error or type(error).__name__}") from error
             return answer
+
+    def _header(self, head: dict[str, Any]) -> dict[str, Any]:
+        if not self.client_id:
+            return head
+        number, self._asked = self._asked, self._asked + 1
+        return {"correlation": number, **head, "client_id": self.client_id}
 
     def _connected(self, patience_s: float) -> socket.socket:
         if self._closed:

@@ -24,10 +24,12 @@ def start(tmp_path: Path) -> Iterator[Start]:
     begun: list[Cluster] = []
 
     def run(
-        brokers: int = 2, version: str = "2.3", zookeeper: str = "embedded", **settings: str
-    ) -> Cluster:
+        brokers: int = 2, version: str = "2.3", zookeeper: str = "embedded",
+        request_log: bool = False, **settings: str,
+    ) -> Cluster:  # fmt: skip
         named = {name.replace("_", "."): value for name, value in settings.items()}
         state = new_state(range(1, brokers + 1), version, zookeeper, settings=SETTINGS | named)
+        state.request_log = request_log
         cluster = Cluster.create(tmp_path / f"cluster{len(begun)}", state)
         begun.append(cluster)
         cluster.start()
