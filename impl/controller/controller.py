@@ -77,8 +77,7 @@ class KafkaController:
 
     def is_registered(self, session: int) -> bool:
         """/controller is this very session's."""
-        registered = self.client.controller()
-        return registered is not None and registered.session == session
+        return self.client.controller_owner() == session
 
     def resign(self, moved: bool = False) -> None:
         """Stop believing and forget everything that was known in office."""

@@ -19,8 +19,9 @@ Census = dict[str, list[Arguments]]
 GROUP_OF: dict[str, str] = {
     "broker_crashes": "up",
     "broker_starts": "down",
-    "broker_reconnects": "up",
-    "broker_checkpoints_hw": "up",
+    "broker_reconnects": "cut off",
+    "broker_checkpoints_hw": "ahead of their checkpoints",
+    "session_expires": "with a session",
     "controller_reads_epoch": "candidates",
     "controller_registers": "readers",
     "controller_learns_outcome": "answered",
@@ -30,7 +31,7 @@ GROUP_OF: dict[str, str] = {
     "controller_reads_partition": "controllers",
     "controller_elects_leader": "controllers and members",
     "controller_removes_replica": "controllers and members",
-    "controller_informs": "controllers and each",
+    "controller_informs": "registered controllers and each",
     "leader_appends": "leaders",
     "leader_appends_for_isr": "leaders",
     "leader_advances_hw": "leaders",
@@ -59,44 +60,67 @@ NOBODY: list[Arguments] = []
 
 
 def census(world: Cluster) -> Census:
-    """The groups, those that are empty left out."""
-    found: Census = {}
-    nobody_in_office = world.client.controller() is None
+    """The groups; one that is missing is empty."""
+    up: list[Arguments] = []
+    down: list[Arguments] = []
+    cut_off: list[Arguments] = []
+    with_session: list[Arguments] = []
+    ahead: list[Arguments] = []
+    candidates: list[Arguments] = []
+    answered: list[Arguments] = []
+    readers: list[Arguments] = []
+    followers: list[Arguments] = []
+    writers: list[Arguments] = []
+    found: Census = {
+        "up": up, "down": down, "cut off": cut_off, "with a session": with_session,
+        "ahead of their checkpoints": ahead, "candidates": candidates, "answered": answered,
+        "readers": readers, "followers": followers, "isr writers": writers,
+    }  # fmt: skip
+    sessions, owner = world.zookeeper.sessions, world.client.controller_owner()
     for number, broker in world.brokers.items():
         one = (number,)
-        found.setdefault("up" if broker.up else "down", []).append(one)
-        controller = broker.controller
+        controller, partition = broker.controller, broker.replicas.partition
+        if broker.session in sessions:
+            with_session.append(one)
+        elif broker.up:
+            cut_off.append(one)
+        if broker.up:
+            up.append(one)
+            if broker.checkpoint.offset != partition.hw:
+                ahead.append(one)
+        else:
+            down.append(one)
         if controller.belief is not None:
-            _controller(world, number, found)
-        elif nobody_in_office and broker.up:
-            found.setdefault("candidates", []).append(one)
+            _controller(world, number, owner == broker.session, found)
+        elif owner is None and broker.up:
+            candidates.append(one)
         if controller.reply is not None:
-            found.setdefault("answered", []).append(one)
+            answered.append(one)
         elif controller.read is not None:
-            found.setdefault("readers", []).append(one)
-        partition = broker.replicas.partition
+            readers.append(one)
         if partition.role is Role.FOLLOWER:
-            found.setdefault("followers", []).append(one)
+            followers.append(one)
         elif partition.role is Role.LEADER:
             if partition.isr_write is None:
                 _leader(number, partition, found)
             else:
-                found.setdefault("isr writers", []).append(one)
-            end = partition.log.end  # a locked leader still answers producers of before
+                writers.append(one)
+            end = len(partition.log.records)  # a locked leader still answers producers of before
             found.setdefault("leaders and offsets", []).extend(
-                (number, offset) for offset in range(max(end - WORTH_ASKING, 0), end)
+                [(number, offset) for offset in range(max(end - WORTH_ASKING, 0), end)]
             )
     _connections(world, found)
     return found
 
 
-def _controller(world: Cluster, number: int, found: Census) -> None:
+def _controller(world: Cluster, number: int, is_registered: bool, found: Census) -> None:
     found.setdefault("controllers", []).append((number,))
-    found.setdefault("controllers and each", []).extend((number, one) for one in world.assignment)
+    if is_registered:
+        found["registered controllers and each"] = [(number, one) for one in world.assignment]
     cached = world.brokers[number].controller.cached
     if cached is not None:
         found.setdefault("controllers and members", []).extend(
-            (number, one) for one in sorted(cached.state.isr)
+            [(number, one) for one in sorted(cached.state.isr)]
         )
 
 

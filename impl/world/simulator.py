@@ -41,6 +41,7 @@ class Simulator:
     ) -> None:
         self.faults = profile_named(faults, seed)
         self._settled = settled_weights(self.faults)
+        self._never = frozenset(name for name, weight in self._settled.items() if not weight)
         self.world = World(brokers, seed=seed, strategy=strategy, journal=journal)
         self.random = random.Random(seed)
         self.clock = 0
@@ -48,7 +49,7 @@ class Simulator:
 
     def choose(self) -> Step | None:
         """The next step, None if nothing can happen under this fault profile."""
-        steps = self.world.enabled()
+        steps = self.world.enabled(self._never)
         world, faults, settled = self.world, self.faults, self._settled
         weights = [
             settled[step.name] if step.name in settled else weight_now(world, step, faults)

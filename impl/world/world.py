@@ -7,7 +7,7 @@ one. All state is plain data; ``snapshot()`` is an immutable, comparable, hashab
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from impl.controller.elections import Strategy
 from impl.journal import Journal
@@ -58,11 +58,14 @@ class World(Cluster):
 
     # Stepping
 
-    def enabled(self) -> list[Step]:
-        """Every step that may be taken now, sorted by name and arguments."""
+    def enabled(self, but: Collection[str] = ()) -> list[Step]:
+        """Every step that may be taken now, sorted by name and arguments; ``but`` names steps that
+        nobody wants to hear of."""
         steps: list[Step] = []
         groups = census(self)
         for name, refusal, candidates, grid, group in self._asked:
+            if name in but:
+                continue
             if group is not None:
                 worth_asking: Iterable[tuple[int, ...]] = groups.get(group, NOBODY)
             else:

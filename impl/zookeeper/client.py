@@ -77,6 +77,11 @@ class KafkaZkClient:
         node = self.zookeeper.nodes.get(CONTROLLER)
         return None if node is None else ControllerNode(decode_controller(node.data), node.owner)
 
+    def controller_owner(self) -> int | None:
+        """The session that owns /controller, None if nobody is registered."""
+        node = self.zookeeper.nodes.get(CONTROLLER)
+        return None if node is None else node.owner
+
     def controller_epoch(self) -> tuple[int, int]:
         """The controller epoch and the data version of its znode."""
         node = self.zookeeper.get(CONTROLLER_EPOCH)
