@@ -318,11 +318,19 @@ REQUESTS = (
         "[Controller id=4 epoch=7] Sending StopReplica request for 2 replicas to broker 5",
     ),
     Template(
+        "response_before_1_0",
+        "response_received",
+        STATE,
+        "Received response {detail} for {...=request [A-Z_]+|a request} sent to broker {...}",
+        "Controller 4 epoch 7 received response {error_code=0} for a request sent to broker "
+        "host4:9092 (id: 4 rack: null)",
+    ),
+    Template(
         "response",
         "response_received",
         STATE,
-        "Received response {detail} for {...=request [A-Z_]+ with correlation id \\d+|a request} "
-        "sent to broker {...}",
+        "Received response {detail} for request {...=[A-Z_]+} with correlation id {correlation} "
+        "sent to broker {...=\\S+ \\(id: }{replica} rack: {...})",
         "[Controller id=4 epoch=7] Received response {error_code=0,_tagged_fields={}} for request "
         "UPDATE_METADATA with correlation id 0 sent to broker host4:9092 (id: 4 rack: null)",
     ),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from conformance.ingest.files import Found, Skipped
+from conformance.pipeline.clocks import Clock
 from conformance.pipeline.findings import Finding
 
 
@@ -57,6 +58,8 @@ class Judged:
     checked: Counter[str] = field(default_factory=Counter)
     fired: Counter[str] = field(default_factory=Counter)  # steps of the model that writes fit
     sequences: int = 0
+    clocks: list[tuple[str, Clock]] = field(default_factory=list)
+    """Cluster, and how far apart two of its brokers' clocks are."""
 
 
 class Engine(Protocol):

@@ -160,7 +160,7 @@ class Finding:
 
 FINDINGS = pa.schema(
     {
-        "what": pa.string(),  # "finding", or "checked" with a count
+        "what": pa.string(),  # "finding", or "checked" with a count, or "clock"
         "cluster": pa.string(),
         "kind": pa.string(),
         "file": pa.string(),
@@ -170,5 +170,9 @@ FINDINGS = pa.schema(
         "allowed": pa.string(),
         "positions": pa.list_(pa.string()),
         "count": pa.int64(),
+        "broker": pa.int64(),  # of a clock, as in `Clock`
+        "against": pa.int64(),
+        "least": pa.int64(),
+        "most": pa.int64(),
     }
 )

@@ -9,12 +9,14 @@ from typing import Any
 import pyarrow as pa
 
 from conformance.ingest.schema import events_of
+from conformance.pipeline.clocks import Clock, clocks
 from conformance.pipeline.corpus import Judged
 from conformance.pipeline.findings import FINDINGS, Finding
 from conformance.pipeline.judge import judge
 from conformance.pipeline.places import Place
 
 _FINDING, _CHECKED, _FIRED, _SEQUENCES = "finding", "checked", "fired", "sequences"
+_CLOCK = "clock"
 
 
 def judge_cluster(events: pa.Table, places: Mapping[str, Place]) -> pa.Table:
@@ -33,6 +35,10 @@ def judge_cluster(events: pa.Table, places: Mapping[str, Place]) -> pa.Table:
     rows += [
         {"what": _FIRED, "cluster": cluster, "rule": step, "count": count}
         for step, count in sorted(bench.fired.items())
+    ]
+    rows += [
+        {"what": _CLOCK, "cluster": cluster, "count": clock.pairs} | asdict(clock)
+        for clock in clocks(inside)
     ]
     rows.append({"what": _SEQUENCES, "cluster": cluster, "count": bench.sequences})
     return pa.Table.from_pylist(rows, schema=FINDINGS)
@@ -59,7 +65,13 @@ def judged_of(rows: Iterable[Mapping[str, Any]]) -> Judged:
             judged.checked[row["rule"]] += row["count"]
         elif row["what"] == _FIRED:
             judged.fired[row["rule"]] += row["count"]
+        elif row["what"] == _CLOCK:
+            clock = Clock(
+                row["broker"], row["against"], row["least"], row["most"], pairs=row["count"]
+            )
+            judged.clocks.append((row["cluster"], clock))
         else:
             judged.sequences += row["count"]
+    judged.clocks.sort(key=lambda each: (each[0], each[1].against, each[1].broker))
     judged.findings.sort(key=lambda finding: finding.order)
     return judged

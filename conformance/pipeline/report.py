@@ -92,6 +92,7 @@ def check_result(
         "lines": lines,
         "traces": len(traces) + judged.sequences,
         "findings": [asdict(finding) for finding in findings],
+        "clocks": [{"cluster": cluster} | asdict(clock) for cluster, clock in judged.clocks],
         "coverage": {
             "rules": dict(sorted(judged.checked.items())),
             "steps": dict(sorted(judged.fired.items())),

@@ -19,6 +19,7 @@ import pyarrow as pa
 from conformance.ingest.parse import Tally, jumps_back, what_is_wrong
 from conformance.ingest.pieces import Piece, pack, unpack
 from conformance.ingest.schema import EVENTS
+from conformance.pipeline.clocks import Clock
 from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
 from conformance.pipeline.findings import Finding
 from conformance.pipeline.kernels import judge_cluster, judged_of
@@ -64,6 +65,7 @@ class Standing:
     checked: dict[str, int] = field(default_factory=dict)
     fired: dict[str, int] = field(default_factory=dict)
     sequences: int = 0
+    clocks: list[dict[str, Any]] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
     told: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -115,7 +117,8 @@ class Standing:
     def judged(self) -> Judged:
         """What was told and stands, and how often the rules looked, at the last judgement."""
         findings = [_finding(each) for each in self.told.values()]
-        return Judged(findings, Counter(self.checked), Counter(self.fired), self.sequences)
+        clocks = [(self.cluster, Clock(**row)) for row in self.clocks]
+        return Judged(findings, Counter(self.checked), Counter(self.fired), self.sequences, clocks)
 
     def _take(self, piece: Piece) -> None:
         name = piece.log["name"]
@@ -143,6 +146,7 @@ class Standing:
         judged = judged_of(judge_cluster(merged, places_of(logs, files)).to_pylist())
         self.checked, self.fired = dict(judged.checked), dict(judged.fired)
         self.sequences = judged.sequences
+        self.clocks = [asdict(clock) for _, clock in judged.clocks]
         return [*judged.findings, *unread([self.corpus()])]
 
     def _compare(self, findings: list[Finding]) -> list[Said]:

@@ -82,6 +82,7 @@ def show_check(result: dict[str, Any], say: Say) -> None:
     show_lines(result, say)
     _table(say, "Events", ("kind", "lines"), result["events_by_kind"].items())
     _table(say, "Rules", ("rule", "times compared"), result["coverage"]["rules"].items())
+    show_clocks(result["clocks"], say)
     steps = result["coverage"]["steps"]
     _table(say, "Steps of the model that writes of states fit", ("step", "times"), steps.items())
     findings: Sequence[dict[str, Any]] = result["findings"]
@@ -92,6 +93,31 @@ def show_check(result: dict[str, Any], say: Say) -> None:
         if len(some) > _SHOWN:
             say(f"  ... and {len(some) - _SHOWN} more of this kind (all of them with --json)")
     say(f"verdict: {result['verdict']}")
+
+
+def show_clocks(clocks: Iterable[dict[str, Any]], say: Say) -> None:
+    """How far apart the brokers' clocks are, as far as requests and their answers tell."""
+    _table(
+        say,
+        "Clocks: how far a broker's is ahead, in milliseconds",
+        ("cluster", "broker", "of broker", "at least", "at most", "requests", ""),
+        (
+            (
+                row["cluster"],
+                str(row["broker"]),
+                str(row["against"]),
+                "?" if row["least"] is None else str(row["least"]),
+                "?" if row["most"] is None else str(row["most"]),
+                row["pairs"],
+                "" if _steady(row["least"], row["most"]) else "it was set, or drifts",
+            )
+            for row in clocks
+        ),
+    )
+
+
+def _steady(least: int | None, most: int | None) -> bool:
+    return least is None or most is None or least <= most
 
 
 def show_finding(finding: dict[str, Any], say: Say, before: str = "") -> None:

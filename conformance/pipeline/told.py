@@ -110,6 +110,7 @@ class Told:
             judged.checked += found.checked
             judged.fired += found.fired
             judged.sequences += found.sequences
+            judged.clocks += found.clocks
         # Read is what was read; what cannot be opened is found by looking.
         nothing = without_logs(Found())
         nothing.closed = tuple(closed(self._logs))

@@ -1,0 +1,103 @@
+"""How far apart brokers' clocks are, from what must come before what.
+
+A request is handled after it was sent, and answered after it was handled. So by the sender's clock
+the handling lies between the two, and the other's clock is ahead by at least what it shows beyond
+the answer, and at most what it shows beyond the sending. Requests are known again by the controller
+epoch, the receiver and the correlation id, or by the state that they carry. No rule asks a clock
+what came first; the bounds are shown to who reads lines of several brokers side by side.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from conformance.ingest.schema import Event
+
+_HANDLED = frozenset(
+    ("leader_and_isr_received", "leader_and_isr_handling", "leader_and_isr_applied", "obeyed")
+)
+_FAR = 3_600_000  # milliseconds; a pair further apart is no pair, but two of one number
+
+
+@dataclass(frozen=True)
+class Clock:
+    """`broker`'s clock is ahead of `against`'s by `least` to `most` milliseconds, where known.
+
+    Where `least` is above `most` no one number is all of it: a clock was set, or it drifts.
+    """
+
+    broker: int
+    against: int
+    least: int | None
+    most: int | None
+    pairs: int
+
+
+def clocks(events: Iterable[Event]) -> list[Clock]:
+    """Every pair of brokers that sent and handled; the one with the lower number is `against`."""
+    sent: dict[tuple[object, ...], Event] = {}
+    handled: dict[tuple[object, ...], list[Event]] = defaultdict(list)
+    answered: dict[tuple[object, ...], Event] = {}
+    taken: dict[tuple[object, ...], Event] = {}
+    for event in events:
+        if event.broker is None or event.controller_epoch is None:
+            continue
+        if event.kind == "leader_and_isr_sent":
+            key = (*_office(event), event.replica, *_state(event))
+            if key not in sent or event.at < sent[key].at:
+                sent[key] = event
+        elif event.kind == "response_received" and event.correlation is not None:
+            answered[(*_office(event), event.replica, event.correlation)] = event
+        elif event.kind in _HANDLED:
+            if event.correlation is not None:
+                handled[(*_office(event), event.broker, event.correlation)].append(event)
+            if event.kind == "leader_and_isr_received":
+                key = (*_office(event), event.broker, *_state(event))
+                if key not in taken or event.at < taken[key].at:
+                    taken[key] = event
+    ahead: dict[tuple[int, int], list[int]] = defaultdict(list)  # of (broker, controller): at most
+    behind: dict[tuple[int, int], list[int]] = defaultdict(list)  # of the same: at least
+    for key, event in taken.items():
+        if key in sent:
+            _note(ahead, event, sent[key])
+    for key, every in handled.items():
+        if key in answered:
+            _note(behind, max(every, key=lambda each: each.at), answered[key])
+    return _bounds(ahead, behind)
+
+
+def _note(into: dict[tuple[int, int], list[int]], there: Event, here: Event) -> None:
+    assert there.broker is not None
+    assert here.broker is not None
+    if there.broker != here.broker and abs(there.at - here.at) < _FAR:
+        into[there.broker, here.broker].append(there.at - here.at)
+
+
+def _bounds(
+    ahead: dict[tuple[int, int], list[int]], behind: dict[tuple[int, int], list[int]]
+) -> list[Clock]:
+    found = []
+    for low, high in sorted({(min(pair), max(pair)) for pair in (*ahead, *behind)}):
+        # Seen from the lower number; where that one was asked, signs are the other way.
+        most = ahead.get((high, low), []) + [-each for each in behind.get((low, high), [])]
+        least = behind.get((high, low), []) + [-each for each in ahead.get((low, high), [])]
+        found.append(
+            Clock(
+                high,
+                low,
+                max(least, default=None),
+                min(most, default=None),
+                len(most) + len(least),
+            )
+        )
+    return found
+
+
+def _office(event: Event) -> tuple[int | None, int | None]:
+    return event.controller, event.controller_epoch
+
+
+def _state(event: Event) -> tuple[object, ...]:
+    return event.topic, event.partition, event.leader, event.leader_epoch, event.version
