@@ -17,12 +17,17 @@ from typing import Any
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, model_arguments
 from conformance.observed import Observed, Place, UnknownLeaf
 from impl import Trace, TraceError, read_trace
-from impl.world.trace import Event
+from impl.world.trace import Event, Header
 from model.language.explain import place_and_value
 from model.language.sparse import Index, SparseState
 from model.systems import system
 from specs.partial.moves import Move, Moves
 from specs.verdict import Verdict
+
+REPLAYED = "replication"
+"""The system that recorded runs are replayed on."""
+
+MOST_BROKERS = 32
 
 Heard = Callable[[int, Move, tuple[int, ...]], None]
 
@@ -87,7 +92,34 @@ def judge(
     trace: Trace, name: str = "", heard: Heard = lambda _line, _move, _given: None
 ) -> TraceReport:
     """Replays a trace that is in memory; `heard` is told of each step as the model took it."""
+    unknown = _unknown(trace.header)
+    if unknown is not None:
+        why, allowed = unknown
+        rule = "a trace is of a system and a version that there are"
+        finding = Misfit("unreadable", name, 1, rule, why, allowed)
+        return TraceReport(name, Verdict.NOT_CHECKED, len(trace.events), findings=[finding])
+    if not trace.events:
+        finding = Misfit(
+            "unreadable", name, 1, "a trace has lines to compare", "the run has no events",
+            "a line for each step; to record some: insync simulate --steps 300 --out DIR",
+        )  # fmt: skip
+        return TraceReport(name, Verdict.NOT_CHECKED, findings=[finding])
     return _Replay(trace, name, heard).go()
+
+
+def _unknown(header: Header) -> tuple[str, str] | None:
+    """What of a header is none of the model's, and what would be."""
+    if header.system != REPLAYED:
+        return (
+            f"unknown system {header.system!r}",
+            f"{REPLAYED}, which recorded runs are replayed on",
+        )
+    versions = system(REPLAYED).versions
+    if header.version not in versions:
+        return f"unknown version {header.version!r}", f"one of {', '.join(versions)}"
+    if isinstance(header.brokers, bool) or not 1 <= header.brokers <= MOST_BROKERS:
+        return f"{header.brokers} brokers", f"1 to {MOST_BROKERS}"
+    return None
 
 
 @cache
@@ -109,8 +141,6 @@ class _Replay:
         self.report = TraceReport(name, Verdict.HOLDS, events=len(trace.events))
 
     def go(self) -> TraceReport:
-        if not self.trace.events:
-            self.report.verdict = Verdict.NOT_CHECKED
         try:
             self.observed = Observed(self.trace.header.initial)
         except UnknownLeaf as error:
@@ -220,6 +250,9 @@ class _Replay:
         self, row: Row, arguments: Mapping[str, int]
     ) -> list[tuple[Move, tuple[int, ...]]]:
         named = {name: arguments[name] for name in row.parameters}
+        for name, value in named.items():
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise UnknownLeaf(f"{name} is {value!r}, and arguments are whole numbers")
         values = model_arguments(row, named, self.observed.leader_of)
         moves = [self.moves.by_name[name] for name in row.transitions]
         return [(move, tuple(values[name] for name in move.parameters)) for move in moves]

@@ -71,8 +71,12 @@ class _Judge:
 
     def go(self) -> PartialReport:
         report, trace = self.report, self.trace
-        if not trace.events:
-            return report
+        if not any(event.step or event.observed for event in trace.events):
+            return self._misfit(
+                1, Verdict.NOT_CHECKED, "a trace has something to compare",
+                f"of {len(trace.events)} lines none names a step or shows a leaf",
+                "a step's name, or leaves that were seen, at some line",
+            )  # fmt: skip
         search = Search(self.moves, self.hidden, self.tried, CHANGES)
         first = self._line(1, None, seen(trace.initial, trace.brokers))
         wrong = search.mismatches(first)
@@ -133,7 +137,9 @@ class _Judge:
     def _misfit(
         self, line: int, verdict: Verdict, rule: str, why: str, allowed: str
     ) -> PartialReport:
-        kind = "impossible" if verdict is Verdict.BROKEN else "unknown"
+        kind = {Verdict.BROKEN: "impossible", Verdict.NOT_CHECKED: "unreadable"}.get(
+            verdict, "unknown"
+        )
         self.report.verdict = verdict
         self.report.findings.append(Misfit(kind, self.name, line, rule, why, allowed))
         return self.report

@@ -217,13 +217,17 @@ def _event(
 ) -> Event:
     event = Event(**_required(fields, EVENT_FIELDS, "event", path, number), line=number)
     if event.clock != clock:
+        order = "out of order" if event.clock < clock else "gap"
         raise TraceError(
-            path, number, f"gap: clock {event.clock} where {clock} is next; a line is missing"
+            path,
+            number,
+            f"{order}: clock {event.clock} where {clock} is next; a line is missing or moved",
         )
     expected = last_seq.get(event.node, 0) + 1
     if event.seq != expected:
+        order = "out of order" if event.seq < expected else "gap"
         raise TraceError(
-            path, number, f"gap: seq {event.seq} of node {event.node} where {expected} is next"
+            path, number, f"{order}: seq {event.seq} of node {event.node} where {expected} is next"
         )
     last_seq[event.node] = event.seq
     return event

@@ -362,6 +362,15 @@ def test_a_trace_without_events_is_not_checked() -> None:
     assert judge_partial(trace).verdict is Verdict.NOT_CHECKED
 
 
+def test_lines_that_show_nothing_are_not_checked() -> None:
+    trace = thinned(run(), leaves=(), keeps_step=lambda event: False)
+
+    report = judge_partial(trace)
+
+    assert report.verdict is Verdict.NOT_CHECKED
+    assert "none names a step or shows a leaf" in report.findings[0].why
+
+
 def test_every_leaf_of_an_observation_is_judged_or_has_a_reason() -> None:
     found = seen(run().header.initial, 3)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from conformance.replay import TraceReport, check_trace, judge
 from impl import PROFILES, Trace, simulate, write_trace
@@ -126,3 +129,93 @@ def test_a_damaged_file_is_not_checked_and_says_how_to_record_again(
     assert report.verdict is Verdict.NOT_CHECKED
     assert report.findings[0].kind == "unreadable"
     assert "insync simulate" in report.findings[0].allowed
+
+
+def edited(line: str, **fields: object) -> str:
+    return json.dumps({**json.loads(line), **fields}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("damage", "line", "why"),
+    [
+        (lambda lines: [*lines[:4], lines[4][:20]], 5, "truncated in the middle of a line"),
+        (lambda lines: lines[:-1], 61, "truncated after 60 events"),
+        (lambda lines: [*lines[:4], lines[5], lines[4], *lines[6:]], 5, "missing or moved"),
+        (lambda lines: [*lines[:4], lines[3], *lines[4:]], 5, "out of order: clock 3"),
+        (lambda lines: [*lines[:4], edited(lines[4], seq=9), *lines[5:]], 5, "gap: seq 9 of node"),
+        (lambda lines: [*lines[:4], *lines[5:]], 5, "gap: clock 5 where 4 is next"),
+        (lambda lines: [edited(lines[0], version="9.9"), *lines[1:]], 1, "unknown version '9.9'"),
+        (lambda lines: [edited(lines[0], system="x"), *lines[1:]], 1, "unknown system 'x'"),
+        (lambda lines: [edited(lines[0], brokers=0), *lines[1:]], 1, "0 brokers"),
+        (lambda lines: [edited(lines[0], format="x/7"), *lines[1:]], 1, "unknown format 'x/7'"),
+        (lambda lines: [*lines[:4], edited(lines[4], run="x"), *lines[5:]], 5, "two runs mixed"),
+        (lambda lines: [*lines, *lines], 63, "a line after the end"),
+        (lambda lines: [lines[0], edited(lines[-1], events=0)], 1, "the run has no events"),
+        (lambda lines: [], 1, "empty"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_vouched_for_is_not_checked_and_named_by_its_line(
+    damage: object, line: int, why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.ndjson"
+    write_trace(path, simulate(8, 60, "none", 3))
+    lines = path.read_text().splitlines(keepends=True)
+
+    path.write_text("".join(damage(lines)))  # type: ignore[operator]
+    report = check_trace(path)
+
+    assert report.verdict is Verdict.NOT_CHECKED
+    assert (report.findings[0].kind, report.findings[0].line) == ("unreadable", line)
+    assert why in report.findings[0].why
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"args": {}}, "the step has no argument 'broker'"),
+        ({"args": {"broker": "one"}}, "broker is 'one', and arguments are whole numbers"),
+        ({"observed": {"brokers.1.age": 1}}, "brokers.1.age is no leaf of the first observation"),
+        ({"observed": {"brokers.1.hw": "x"}}, "brokers.1.hw: a value that it never has"),
+        ({"observed": {"brokers.1.hw": 1}}, "replica[1].hw is 1, where the model has 0"),
+    ],
+)
+def test_a_line_that_shows_what_no_run_does_is_refused(fields: dict[str, object], why: str) -> None:
+    trace = simulate(8, 60, "none", 3)
+
+    report = judge(with_event(trace, 0, **fields))
+
+    assert (report.verdict, report.accepted, report.findings[0].line) == (Verdict.BROKEN, 0, 2)
+    assert why in report.findings[0].why
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_a_leaf_that_is_changed_or_left_out_is_noticed_at_its_line(data: st.DataObject) -> None:
+    trace = simulate(data.draw(st.integers(0, 5)), 120, "everything", 3)
+    at = data.draw(st.sampled_from([i for i, event in enumerate(trace.events) if event.observed]))
+    observed = dict(trace.events[at].observed)
+    seen = [path for path in observed if path.endswith((".hw", ".role", ".log", ".leader_epoch"))]
+    assume(seen)
+    path = data.draw(st.sampled_from(seen))
+
+    if data.draw(st.booleans()):
+        del observed[path]
+    else:
+        value = observed[path]
+        observed[path] = value + 3 if type(value) is int else [] if value else [[9, 9]]
+    assume(observed != trace.events[at].observed)
+    report = judge(with_event(trace, at, observed=observed))
+
+    assert report.verdict is Verdict.BROKEN
+    assert report.findings[0].line == at + 2
+
+
+def test_many_traces_of_one_kind_do_not_disturb_each_other() -> None:
+    runs = [simulate(seed, 60, "everything", 3) for seed in range(4)]
+    alone = [judge(run).fired for run in runs]
+
+    broken = judge(with_event(runs[0], 30, observed={"next_record": 99}))
+    again = [judge(run).fired for run in reversed(runs)]
+
+    assert broken.verdict is Verdict.BROKEN
+    assert again == alone[::-1]
