@@ -22,8 +22,6 @@ its cluster sends no StopReplica."""
 
 NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
     "impl": {
-        ("topic_deletion", "delete"): _LOGS,
-        ("topic_deletion", "addPartitionsDuringDelete"): _LOGS,
         ("reassignment", "moveMap"): _NO_SCHEMA,
         ("controller_context", "imbalance"): _NO_SCHEMA,
     },

@@ -117,13 +117,13 @@ def test_a_disagreement_is_a_verdict_of_its_own(tmp_path: Path, monkeypatch: pyt
 
 
 def test_nothing_checked_is_never_green(tmp_path: Path):
-    deleted = {**PARSED, "input": {"op": "delete", "live": [0], "assignment": [0]}}
+    moved = {**PARSED, "input": {"op": "moveMap"}}
 
     empty = run(write(tmp_path, "election"))
-    declared = run(write(tmp_path, "topic_deletion", deleted))
+    declared = run(write(tmp_path, "reassignment", moved))
 
     assert (empty.exit_code, declared.exit_code) == (3, 3)
-    assert "1 × impl: needs brokers that remove logs" in declared.stdout
+    assert "1 × impl: no case of it is public" in declared.stdout
 
 
 def test_an_expectation_that_says_nothing_is_not_met(tmp_path: Path):

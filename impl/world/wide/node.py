@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 from impl.controller.cluster_context import Replica as Member
+from impl.controller.core import ControllerConfig
 from impl.controller.event_controller import EventController
 from impl.controller.requests import LeaderAndIsr, Request, StopReplica
 from impl.disk import MemoryDisk
@@ -41,13 +42,14 @@ class Node:
 
     def __init__(
         self, broker: int, zookeeper: ZooKeeper, release: Release, now_ms: Callable[[], int],
-        seed: int,
+        seed: int, config: ControllerConfig | None = None,
     ) -> None:  # fmt: skip
         self.broker = broker
         self.zookeeper = zookeeper
         self.release = release
         self.now_ms = now_ms
         self.seed = seed
+        self.config = config
         self.disks = 0
         self.names = 0
         self.failed_events = 0
@@ -93,8 +95,9 @@ class Node:
         self.client = ZnodeClient(self.session, self.release)
         self.channels = Channels()
         self.controller = EventController(
-            self.broker, self.session, self.release, self._send, protocol=self._protocol
-        )
+            self.broker, self.session, self.release, self._send, self.config,
+            protocol=self._protocol,
+        )  # fmt: skip
 
     @property
     def _protocol(self) -> Release:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from impl.controller.core import ControllerConfig
 from impl.releases import DEFAULT, Release
 from impl.world.steps import Step, StepNotPossible
 from impl.world.wide.node import Node
@@ -53,7 +54,8 @@ class WideWorld:
     """Brokers 1..N and topics ``t0``, ``t1``, …, each of so many partitions, created at the start.
 
     ``factor``: replicas of each partition, at most as many as there are brokers. ``seed`` only
-    decides what a disk that loses power keeps. ValueError for numbers that make no sense.
+    decides what a disk that loses power keeps; ``config`` is the controllers'. ValueError for
+    numbers that make no sense.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class WideWorld:
         factor: int = 3,
         release: str = DEFAULT,
         seed: int = 0,
+        config: ControllerConfig | None = None,
     ) -> None:
         if not 1 <= brokers <= MOST_BROKERS:
             raise ValueError(f"a wide world has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3")
@@ -83,7 +86,7 @@ class WideWorld:
         self.told = Told({})
         self.moves = 0
         self.nodes = {
-            number: Node(number, self.zookeeper, self.release, self.now_ms, seed)
+            number: Node(number, self.zookeeper, self.release, self.now_ms, seed, config)
             for number in range(1, brokers + 1)
         }
         for node in self.nodes.values():

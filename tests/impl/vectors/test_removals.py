@@ -1,0 +1,45 @@
+"""Deletions that end on disks are played by a whole cluster, and not only with everybody alive."""
+
+from __future__ import annotations
+
+import pytest
+
+from impl.controller.deletion import DeletionManager
+from impl.vectors import answer
+from impl.world.wide.replicas import Replicas
+
+GONE = {"eventually": "topic znode, delete znode and all logs gone"}
+
+
+def deleted(release: str, live: list[int]) -> object:
+    given = {"op": "delete", "live": live, "assignment": [0, 1, 2]}
+    return answer("topic_deletion", "delete", {"input": given, "release": release})
+
+
+@pytest.mark.parametrize("release", ["0.10", "2.3", "2.7"])
+def test_a_topic_whose_brokers_are_all_alive_goes(release: str) -> None:
+    assert deleted(release, [0, 1, 2]) == GONE
+
+
+def test_with_a_dead_broker_everything_waits() -> None:
+    assert deleted("2.3", [0, 2]) == {"eventually": "topic znode, delete znode, logs stay"}
+
+
+def test_partitions_that_are_added_meanwhile_never_come_to_be() -> None:
+    question = {"input": {"op": "addPartitionsDuringDelete"}, "release": "2.3"}
+
+    assert answer("topic_deletion", "addPartitionsDuringDelete", question) == {
+        "afterRestart": "topic fully deleted, no logs of the added partition"
+    }
+
+
+def test_a_broker_that_keeps_its_logs_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Replicas, "_stop", lambda self, partition, delete, epoch: "NONE")
+
+    assert deleted("2.3", [0, 1, 2]) == {"eventually": "logs stay"}
+
+
+def test_a_controller_that_forgets_to_resume_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DeletionManager, "resume", lambda self: None)
+
+    assert deleted("2.3", [0, 1, 2]) == {"eventually": "topic znode, delete znode, logs stay"}
