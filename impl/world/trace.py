@@ -195,7 +195,7 @@ def _json_object(text: str, path: Path, number: int) -> dict[str, Any]:
     if not text.endswith("\n"):
         raise TraceError(path, number, "truncated in the middle of a line")
     try:
-        fields = json.loads(text, object_hook=_with_int_keys)
+        fields = _decode(text)
     except ValueError as error:
         raise TraceError(path, number, f"not JSON ({error}); each line is one object") from error
     if not isinstance(fields, dict):
@@ -266,10 +266,13 @@ def _required(
 
 
 def _with_int_keys(fields: dict[str, Any]) -> dict[Any, Any]:
-    """JSON turns ids that are keys into texts; paths never begin with a digit."""
-    if not any(name[:1].isdigit() for name in fields):
+    """JSON turns ids that are keys into texts: an object has ids alone for keys, or none."""
+    if not next(iter(fields), "")[:1].isdigit():
         return fields
     return {_key(name): value for name, value in fields.items()}
+
+
+_decode = json.JSONDecoder(object_hook=_with_int_keys).decode
 
 
 def _key(text: str) -> int | str:

@@ -81,11 +81,11 @@ class Moves:
                 raise ProtocolError(f"partial traces know no parameter that is a set: {name}")
             sorts.append(sort)
         space = dict(self._space)
-        singles = []
+        singles, lines = [], []
         for number, requirement in enumerate(step.requires):
             holds = self._writer.expression(requirement.condition, names, {})
             singles.append(self._function(f"require{number}", given, [f"return {holds}"], space))
-        lines = [f"if not require{n}({given}): return {n}" for n in range(len(singles))]
+            lines.append(f"if not ({holds}): return {number}")
         refusal = self._function("refusal", given, [*lines, "return -1"], space)
         changes = self._function("changes", given, self._changes(writes, names, space), space)
         return Move(
