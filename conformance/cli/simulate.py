@@ -24,6 +24,7 @@ from conformance.cli.common import (
     say,
     unknown,
 )
+from conformance.cli.simulate_cluster import simulate_cluster
 from conformance.cli.tables import show_table
 from impl import KINDS, PROFILES, Trace, write_trace
 from impl import simulate as run
@@ -92,6 +93,7 @@ LEFT_BY_US = re.compile(r"seed-[0-9]+((-small)?\.ndjson|-logs)")
 )
 @click.option("--out", metavar="DIR", help="Keep the traces here, as seed-N.ndjson.")
 @click.option("--logs", is_flag=True, help="Also write what Kafka would log: DIR/seed-N-logs.")
+@click.option("--cluster", is_flag=True, help="2 topics, 6 partitions, moves, deletions, disks.")
 @click.option("--shrink", is_flag=True, help="Make the first broken run small; DIR/seed-N-small.")
 @click.option(
     "--engine",
@@ -115,6 +117,7 @@ def simulate(
     brokers: int,
     out: str | None,
     logs: bool,
+    cluster: bool,
     shrink: bool,
     engine: str | None,
     master: str | None,
@@ -124,7 +127,8 @@ def simulate(
     """Run the implementation under faults, record every step, and judge each run by the model.
 
     The same seed, steps, faults and brokers give the same run anywhere. Exit code: the verdict of
-    all runs together.
+    all runs together. With --cluster no model is beside a run: its own claims are looked at after
+    every step, and at its end every acknowledged record is looked for.
 
     With --engine it is a campaign: --faults takes several profiles (A,B or all), --planted puts
     bugs of the zoo back, and --out keeps traces and verdicts as Parquet. The same command goes on
@@ -136,8 +140,11 @@ def simulate(
       insync simulate --seeds 1..20 --faults crashes --out runs --logs
       insync simulate --fault session_expiry --fault message_loss
       insync simulate --seeds 1..50 --faults swarm --shrink
+      insync simulate --cluster --seeds 1..10 --steps 2000
       insync simulate --seeds 1..500 --faults all --planted KIP-101 --engine spark --out night
     """
+    if engine is not None and cluster:
+        raise WrongUse("--engine runs campaigns of one partition; leave it or --cluster out")
     if engine is not None:
         _campaign(engine, master, seed, seeds, steps, faults, named, planted, brokers, out, logs,
                   shrink, json_target)  # fmt: skip
@@ -145,6 +152,12 @@ def simulate(
         what = "--planted" if planted else "--master"
         raise WrongUse(f"{what} is of a campaign; write --engine spark or --engine local as well")
     chosen = _seeds(seed, seeds)
+    commit = commit_of(Path(__file__))
+    if cluster:
+        given = {"--fault": named, "--out": out, "--logs": logs, "--shrink": shrink}
+        alone = [option for option, value in given.items() if value]
+        simulate_cluster(chosen, steps, faults, brokers, alone, commit, json_target)
+        return
     profile = _profile(faults, named)
     if logs and out is None:
         raise WrongUse("--logs are files to keep; say where: --out DIR --logs")
@@ -167,7 +180,7 @@ def simulate(
         "steps": steps,
         "faults": profile,
         "brokers": brokers,
-        "commit": commit_of(Path(__file__)),
+        "commit": commit,
         "runs": rows,
         "never_taken": [name for name in KINDS if not taken[name]],
         "seconds": round(time.monotonic() - began, 3),

@@ -11,6 +11,7 @@ from conformance.cli.commit import UNKNOWN, commit_of
 from conformance.replay import Misfit, TraceReport
 from impl import KINDS, read_trace
 from impl.broker import Partition
+from impl.replication.leader_partition import LeaderPartition
 from impl.world.simulator import steps_of
 from specs.verdict import Verdict
 
@@ -201,3 +202,43 @@ def test_outside_of_a_checkout_no_commit_is_claimed(tmp_path):
     (tmp_path / "file.py").write_text("")
 
     assert commit_of(tmp_path / "file.py") == UNKNOWN
+
+
+def test_a_whole_cluster_is_run_and_judged(answer):
+    code, found = answer("simulate --cluster --seeds 1..2 --steps 500")
+
+    assert (code, found["verdict"], found["cluster"]) == (0, "holds", True)
+    assert [run["seed"] for run in found["runs"]] == [1, 2]
+    assert all(run["acknowledged"] > 5 and run["at_rest"] == "yes" for run in found["runs"])
+    assert "power_fails" in found["never_taken"]
+
+
+def test_a_cluster_that_loses_what_it_told_is_broken_and_told_how_to_see_it_again(
+    insync, monkeypatch
+):
+    def alone(self, now_ms):
+        if self.leads:
+            self.log.high_watermark = self.log_end
+
+    monkeypatch.setattr(LeaderPartition, "advance", alone)
+
+    result = insync("simulate --cluster --seeds 0..4 --steps 1000 --faults crashes")
+
+    assert result.exit_code == 1
+    assert "was acknowledged at offset" in result.stdout
+    assert "again: insync simulate --cluster --seed " in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("--cluster --out runs", "--out is of the world of one partition"),
+        ("--cluster --fault broker_crash", "--fault is of the world of one partition"),
+        ("--cluster --faults chaos", "one of: crashes, disks, everything"),
+    ],
+)
+def test_wrong_use_of_a_cluster_says_what_to_write(insync, line, words):
+    result = insync(f"simulate {line}")
+
+    assert result.exit_code == 64
+    assert words in result.stderr
