@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import click
 
 from conformance.cli.choice import (
@@ -15,6 +17,7 @@ from conformance.cli.choice import (
 )
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
 from conformance.cli.kept import Keeping, keep_options
+from conformance.cli.on_spark import SPARK, OnSpark, spark_options
 from conformance.cli.options import (
     Searching,
     checkpoint_option,
@@ -37,8 +40,9 @@ from specs.verdict import Verdict, combine
 @click.option(
     "--claim", "claims", metavar="C", multiple=True, help="Check C; default: every claim."
 )
-@search_options
+@functools.partial(search_options, more_engines=(SPARK,))
 @checkpoint_option
+@spark_options
 @click.option("--coverage", is_flag=True, help="List every refusal that was never first to fail.")
 @click.option("--grew", is_flag=True, help="Show which values each field holds, and how often.")
 @keep_options
@@ -49,6 +53,7 @@ def explore(
     size: Size,
     claims: tuple[str, ...],
     search: Searching,
+    on_spark: OnSpark,
     coverage: bool,
     grew: bool,
     keeping: Keeping,
@@ -69,7 +74,9 @@ def explore(
       insync explore election --brokers 3 --bound epoch=3 --checkpoint kept
       insync explore classic --bound log=4 --max-states 1000000 --grew
       insync explore classic --json -
+      insync explore classic --engine spark --master spark://HOST:7077 --segments /shared/visited
     """
+    on_spark.refuse_unless(search.engine, grew)
     if grew and search.fingerprints:
         raise WrongUse("fingerprints keep no states to count; write one of --grew, --fingerprints")
     chosen = system_named(system)
@@ -78,7 +85,7 @@ def explore(
     asked = claims_named(recorded, claims) or list(recorded.claims)
     with refusals(), Progress() as progress:
         judged = with_companions(recorded, asked) if claims else None
-        found = visit(
+        found = on_spark.visit(recorded, limits, judged, search, progress) or visit(
             recorded, limits, judged, search.max_states, progress,
             engine=search.engine, symmetry=search.symmetry, workers=search.workers,
             checkpoint=search.checkpoint, memory_bytes=search.memory_bytes,

@@ -122,6 +122,10 @@ class Searching:
         return limit + (" --symmetry" if self.symmetry else "") + fingerprints
 
 
+_ALSO = {"symmetry": ("spark",)}
+"""Options of the native engine that another one has as well."""
+
+
 def search_options(command: Command, more_engines: tuple[str, ...] = ()) -> Command:
     """Add the options of a search; they arrive as `search: Searching`."""
 
@@ -142,7 +146,7 @@ def search_options(command: Command, more_engines: tuple[str, ...] = ()) -> Comm
         for name, given in (("symmetry", symmetry), ("workers", workers), ("memory", memory),
                             ("checkpoint", checkpoint),
                             ("fingerprints", fingerprints)):  # fmt: skip
-            if given and engine != "native":
+            if given and engine not in ("native", *_ALSO.get(name, ())):
                 raise WrongUse(f"--{name} is for --engine native; leave one of them out")
         return command(search=search, **rest)
 

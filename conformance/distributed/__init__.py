@@ -1,0 +1,7 @@
+"""Exploration on Spark: visited states are shared out by hash, and lie in files."""
+
+from conformance.distributed.search import distributed_search
+from conformance.distributed.segments import Segments
+from conformance.distributed.task import Question
+
+__all__ = ["Question", "Segments", "distributed_search"]

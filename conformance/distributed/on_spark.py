@@ -1,0 +1,74 @@
+"""A level in Spark: frontier -> candidates -> new states, `DataFrame -> DataFrame`.
+
+One shuffle a level, by owner. Rows are blocks of states, not states: what Spark moves is bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from conformance.distributed import task
+from conformance.distributed.segments import Segments
+from conformance.distributed.task import Asked, Question
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+FRONTIER = pa.schema([("shard", pa.int32())])
+CANDIDATES = pa.schema([("shard", pa.int32()), ("block", pa.binary())])
+MERGED = pa.schema(
+    [
+        ("shard", pa.int32()),
+        ("states", pa.int64()),
+        ("file", pa.string()),
+        ("settled", pa.decimal128(20)),
+        ("stats", pa.string()),
+    ]
+)
+"""One row a shard that was sent something, and one with the counts; `settled` has a bit a claim."""
+
+Step = Callable[["DataFrame"], "DataFrame"]
+
+
+def expand(question: Question, segments: Segments, level: int, asked: Asked) -> Step:
+    """Shards to the successors of the states that a level has found there."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for shard in batch.column(0).to_pylist():
+                states = segments.level(shard, level)
+                if states is None:
+                    continue
+                for owner, block in task.expanded(question, states, asked):
+                    row = {"shard": owner, "block": block}
+                    yield pa.RecordBatch.from_pylist([row], CANDIDATES)
+
+    return lambda shards: shards.mapInArrow(run, schema=spark_schema(CANDIDATES))
+
+
+def merge(question: Question, segments: Segments, asked: Asked) -> Step:
+    """Candidates to what is new, written by their owners; the counts are summed beside it."""
+
+    def run(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
+        shard, blocks = key[0].as_py(), table.column("block").to_pylist()
+        if shard == task.STATS:
+            row = {"shard": shard, "states": 0, "file": "", "settled": 0,
+                   "stats": task.summed(blocks)}  # fmt: skip
+        else:
+            row = task.merged(question, segments, shard, blocks, asked)
+        return pa.Table.from_pylist([row], MERGED)
+
+    return lambda candidates: candidates.groupBy("shard").applyInArrow(
+        run, schema=spark_schema(MERGED)
+    )
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """The same for Spark."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)

@@ -1,0 +1,203 @@
+"""What one executor does in a level, without Spark: expand a shard's frontier, take in candidates.
+
+A state belongs to one shard, by its hash. The shard's states lie in segments (see `segments`), one
+a level; nobody else looks into them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from conformance.distributed.segments import Segments
+from model.language.errors import ImpossibleValue
+from model.language.llvm_terms import LANES
+from model.systems import system
+from specs.exploration import grounded_for
+from specs.native import driver
+from specs.native.kernel import Kernel, kernel_of
+from specs.native.search import letter_room, worker_for
+from specs.native.store import LOAD, Words
+from specs.native.table import hash_all, hash_of, insert_all, owner_of
+
+BATCH = 1 << 16
+"""States that are expanded before what they lead to is sent on."""
+
+STATS = -1
+"""Stands for a shard in the rows that carry counts."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is explored, in words that every executor can read; `claims` None means all."""
+
+    system: str
+    version: str
+    switches: str  # JSON
+    bounds: str  # JSON
+    claims: tuple[str, ...] | None
+    symmetry: bool
+    shards: int
+
+    @cache  # noqa: B019  (a process has few questions, and each needs its kernel until the end)
+    def kernel(self) -> Kernel:
+        """The machine code: compiled once on a machine, loaded once a process."""
+        recorded = system(self.system).recorded(self.version, json.loads(self.switches))
+        return kernel_of(
+            grounded_for(recorded, json.loads(self.bounds), self.claims), self.symmetry
+        )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The claims that are still open: about states, about steps; a bit each."""
+
+    states: int
+    steps: int
+
+    def of(self, kernel: Kernel) -> tuple[np.uint64, np.uint64, np.uint64]:
+        """As the loops of `driver` take it."""
+        return np.uint64(self.states), np.uint64(self.steps), kernel.wanted
+
+
+@dataclass
+class Stats:
+    """What a part of a level adds: counts by instance, reason and bound, and claims settled."""
+
+    generated: int
+    settled: int
+    fired: list[int]
+    refused: list[int]
+    pruned: list[int]
+
+    def as_text(self) -> str:
+        """JSON, for a row."""
+        return json.dumps(asdict(self))
+
+
+def first_state(kernel: Kernel) -> Words:
+    """The initial state, made canonical under symmetry."""
+    state = kernel.packed(kernel.grounded.initial)
+    if kernel.canonical:
+        driver.make_one_canonical(kernel.addresses, state)
+    return state
+
+
+def owner(kernel: Kernel, state: Words, shards: int) -> int:
+    """The shard of one state."""
+    return int(owner_of(hash_of(kernel.words, state, 0), shards))
+
+
+def expanded(question: Question, frontier: Words, asked: Asked) -> Iterator[tuple[int, bytes]]:
+    """Rows (shard, successors, each once a batch), and one of STATS at the end.
+
+    ImpossibleValue where a step would leave a field's domain.
+    """
+    kernel = question.kernel()
+    words, shards, room = kernel.words, question.shards, letter_room(kernel)
+    worker = worker_for(kernel, max(shards, 2))  # with one shard it would have no letters
+    # The system's code reads several states at once, the last ones too.
+    states = np.concatenate([frontier, np.zeros(LANES * words, np.uint64)])
+    begin, end = 0, frontier.size // words
+    while begin < end:
+        worker.sent[:] = 0
+        begin = driver.expand_out(
+            words, kernel.addresses, states, begin, min(end, begin + BATCH), shards,
+            worker.tallies, worker.out, worker.hashes, worker.counters, worker.letters, room,
+            worker.sent, asked.of(kernel),
+        )  # fmt: skip
+        error = int(worker.counters[driver.ERROR])
+        if error:
+            one = kernel.code.checks[-error - 1]
+            raise ImpossibleValue(f"{one.label}: {one.check.what}")
+        row = words + 1
+        for shard in range(shards):
+            letters = worker.letters[shard * room * row :][: int(worker.sent[shard]) * row]
+            if letters.size:
+                new, _ = taken_in(kernel, np.empty(0, np.uint64), [letters], Asked(0, 0))
+                yield shard, new.tobytes()
+    fired, refused, pruned = worker.tallies
+    stats = Stats(
+        int(worker.counters[driver.GENERATED]), int(worker.counters[driver.SETTLED]),
+        fired.tolist(), refused.tolist(), pruned.tolist(),
+    )  # fmt: skip
+    yield STATS, stats.as_text().encode()
+
+
+def taken_in(
+    kernel: Kernel, visited: Words, letters: Iterable[Words], asked: Asked
+) -> tuple[Words, int]:
+    """The candidates that are not visited, each once, in the order of first arrival; and the
+    claims that they settle. `letters` are hash and words of each candidate."""
+    words, parcels = kernel.words, list(letters)
+    known = visited.size // words
+    most = known + sum(parcel.size // (words + 1) for parcel in parcels)
+    states = np.zeros((most + LANES) * words, np.uint64)
+    states[: visited.size] = visited
+    size = 1 << max(10, int(most / LOAD).bit_length())
+    table: Words = np.zeros(size, np.uint64)
+    insert_all(words, states, 0, known, table, 0, size)
+    count, settled = known, 0
+    for parcel in parcels:
+        count, bits = driver.insert_in(
+            words, kernel.addresses, states, count, table, 0, size, parcel, 0,
+            parcel.size // (words + 1), asked.of(kernel),
+        )  # fmt: skip
+        settled |= int(bits)
+    return states[visited.size : count * words], settled
+
+
+def letters_of(kernel: Kernel, states: Words) -> Words:
+    """Each state behind its hash, as an owner takes them in."""
+    words = kernel.words
+    planes = np.ascontiguousarray(states.reshape(-1, words).T)
+    letters = np.empty((planes.shape[1], words + 1), np.uint64)
+    hashes = np.empty(planes.shape[1], np.uint64)
+    hash_all(words, planes, planes.shape[1], hashes)
+    letters[:, 0], letters[:, 1:] = hashes, planes.T
+    return letters.ravel()
+
+
+def merged(
+    question: Question, segments: Segments, shard: int, blocks: Iterable[bytes], asked: Asked
+) -> dict[str, Any]:
+    """Writes the new states of a shard into a file that is not committed yet; a row of MERGED.
+
+    Blocks are taken in in the order of their content, whoever sent them first: what a task writes
+    does not depend on the attempt.
+    """
+    kernel = question.kernel()
+    parcels = [letters_of(kernel, np.frombuffer(one, np.uint64)) for one in sorted(blocks)]
+    new, settled = taken_in(kernel, segments.visited(shard), parcels, asked)
+    name = segments.attempt(shard, new) if new.size else ""
+    return {
+        "shard": shard, "states": new.size // kernel.words, "file": name,
+        "settled": settled, "stats": "",
+    }  # fmt: skip
+
+
+def summed(texts: Iterable[bytes]) -> str:
+    """The counts of several tasks as those of one."""
+    parts = [json.loads(text) for text in texts]
+    settled = refused = None
+    for part in parts:
+        settled = part["settled"] | (settled or 0)
+        refused = np.maximum(part["refused"], refused if refused is not None else 0)
+    if settled is None or refused is None:
+        raise ValueError("no task has counted anything")
+    return Stats(
+        sum(part["generated"] for part in parts), settled,
+        np.sum([part["fired"] for part in parts], axis=0).tolist(),
+        refused.tolist(),
+        np.sum([part["pruned"] for part in parts], axis=0).tolist(),
+    ).as_text()  # fmt: skip
+
+
+def stats_of(text: str) -> Stats:
+    """What `as_text` wrote."""
+    return Stats(**json.loads(text))
