@@ -48,7 +48,7 @@ class Diagnosis:
             f"nearest accepted alternative: {self.nearest}",
             f"the shortest failing run found, {len(self.steps)} steps:",
             *(f"    {line}" for line in self.steps),
-            "as a story of the model (insync story FILE):",
+            "as a story, which plays on both sides (insync story FILE --on both):",
             *(f"    {line}".rstrip() for line in self.story.splitlines()),
         ]
         return "\n".join(parts)

@@ -128,7 +128,7 @@ class Lockstep:
                 for name, args in keys
             )
             raise Mismatch(
-                f"the implementation can take {self._shown(step)}, and the model allows none of\n"
+                f"the implementation can take {self._shown(step)}, and the model refuses it:\n"
                 f"{reasons}\n{self._story()}",
                 [*self.history, step],
             )

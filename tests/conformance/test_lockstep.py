@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mapping import AS_RELEASED, ROWS, STEPS_OF, UNOBSERVED
@@ -14,36 +12,13 @@ from conformance.walks import walk
 from impl import KINDS, Step, World
 from impl.broker import Partition, ReplicaFetcher, ReplicaManager
 from model.systems import system
+from tests.conformance.machine import InStep, run
 
 ELECTION = ("controller_reads_epoch", "controller_registers", "controller_learns_outcome")
 """How a broker takes office when nobody is in its way."""
 
 
-class InStep(RuleBasedStateMachine):
-    """Either side moves first; the other must be able to follow, to the same full state."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.pair = Lockstep()
-
-    @rule(data=st.data())
-    @precondition(lambda self: self.pair.choices())
-    def the_implementation_moves(self, data: st.DataObject) -> None:
-        step = data.draw(st.sampled_from(self.pair.choices()))
-        self.pair.take(step)
-
-    @rule(data=st.data())
-    @precondition(lambda self: self.pair.partner.enabled(self.pair.state))
-    def the_model_moves(self, data: st.DataObject) -> None:
-        allowed = sorted(self.pair.partner.enabled(self.pair.state))
-        self.pair.drive(data.draw(st.sampled_from(allowed)))
-
-    @invariant()
-    def the_same_steps_are_possible(self) -> None:
-        self.pair.compare_enabledness()
-
-
-InStep.TestCase.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)
+InStep.TestCase.settings = settings(max_examples=20, stateful_step_count=40, deadline=None)
 TestInStep = InStep.TestCase
 
 
@@ -186,6 +161,15 @@ def test_a_step_that_the_implementation_lacks_is_a_mismatch_with_its_name(
 
     with pytest.raises(Mismatch, match="the model allows session_expires"):
         Lockstep().compare_enabledness()
+
+
+def test_the_machine_of_bundles_and_swarms_finds_a_leader_that_waits_for_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Partition, "high_watermark_candidate", lambda self: self.log.end)
+
+    with pytest.raises(Mismatch, match="leader_advances_hw"):
+        run(examples=60, steps=40, derandomize=True)
 
 
 def test_the_partner_is_compiled_once() -> None:

@@ -1,0 +1,21 @@
+"""The benchmark of the lock-step runs, and tells each figure."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.bench.lockstep import main
+
+
+def test_a_quick_run_tells_every_figure(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["--quick", "--json", "-"])
+
+    told = json.loads(capsys.readouterr().out)
+    assert (code, told["missed"]) == (0, [])
+    assert [one["what"] for one in told["figures"]] == [
+        "seeded", "watched", "hypothesis", "edges of election", "edges of replication",
+        "edges of topics",
+    ]  # fmt: skip
+    assert all(one["counted"] > 0 and one["per_cpu_s"] > 0 for one in told["figures"])
