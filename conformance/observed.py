@@ -77,8 +77,9 @@ class Observed:
         """A log grows at its end, or is cut: what is the same in front is not looked at again."""
         before, after = self._logs[name], self._log_of(name)
         same = min(len(before), len(after))
-        while same and before[:same] != after[:same]:
-            same -= 1
+        if before[:same] != after[:same]:
+            both = enumerate(zip(before, after, strict=False))
+            same = next(at for at, (one, other) in both if one != other)
         broker = int(name.split(".")[1])
         facts = self.sections[name]
         for offset in range(same, max(len(before), len(after))):
