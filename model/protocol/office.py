@@ -30,6 +30,24 @@ def fence_is_passed(now, broker):
     return now.belief[broker] == now.zk.epoch
 
 
+def require_task(now, broker, task, what):
+    """The controller's one thread is at a task of its record `cache`."""
+    # redundant "the broker believes it is the controller", because nobody else has a task.
+    require_office(now, broker)
+    require(now.cache[broker].task == task,         what)
+
+
+def require_fence(now, broker):
+    if version.zk_writes_fenced:                    # KAFKA-6082
+        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
+
+
+OFFICE_STEPS = (
+    "broker_becomes_controller", "broker_learns_it_won", "broker_finds_it_moved",
+    "controller_resigns")
+"""What brokers do about the office of themselves; no fault."""
+
+
 @transition(broker=BROKERS)
 def broker_becomes_controller(now, new, broker):
     """ZooKeeper executes a broker's multi: /controller is created under the next epoch.

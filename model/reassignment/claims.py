@@ -19,6 +19,7 @@ from model.language import (
     sometimes,
     version,
 )
+from model.protocol.conduct import leads_from_isr
 from model.protocol.state import BROKERS
 from model.reassignment.kip_455 import is_kip_455, is_twelve_steps
 from model.reassignment.lists import is_empty, is_same, listed
@@ -83,7 +84,7 @@ def copies_are_kept(now):
 @always("the registered leader, if there is one, is in the registered ISR",
         companion="the_leader_is_moved")
 def clean_election(now):
-    return every(BROKERS, lambda b: implies(now.zk.leader == b, now.zk.isr.has(b)))
+    return leads_from_isr(now.zk)
 
 
 @always("the registered ISR has replicas of the registered assignment only, but for "

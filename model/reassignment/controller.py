@@ -18,7 +18,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import require_office
+from model.protocol.office import require_fence, require_office, require_task
 from model.protocol.state import BROKERS
 from model.protocol.strategies import reassigned_partition
 from model.reassignment.kip_455 import after_update, is_kip_455
@@ -40,8 +40,6 @@ from model.reassignment.writing import (
     read_state,
     register,
     require_current,
-    require_fence,
-    require_task,
     require_unheard,
     send,
     stop,

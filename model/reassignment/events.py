@@ -18,20 +18,12 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import require_office
+from model.protocol.office import require_office, require_task
 from model.protocol.state import BROKERS
 from model.reassignment.controller import without
 from model.reassignment.kip_455 import is_kip_455, moves, next_phase, target_of
 from model.reassignment.lists import all_within, listed, members, those
-from model.reassignment.writing import (
-    read_state,
-    require_current,
-    require_task,
-    send,
-    task,
-    tell,
-    write_state,
-)
+from model.reassignment.writing import read_state, require_current, send, task, tell, write_state
 
 
 def next_task(leader, isr, live):

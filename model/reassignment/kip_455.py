@@ -18,6 +18,7 @@ from model.language import (
     transition,
     when,
 )
+from model.protocol.office import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.reassignment.lists import (
     all_within,
@@ -33,7 +34,7 @@ from model.reassignment.lists import (
     those,
     written,
 )
-from model.reassignment.writing import read_state, require_fence, require_task, stop, task
+from model.reassignment.writing import read_state, stop, task
 
 
 def is_kip_455(v):

@@ -12,10 +12,11 @@ from model.language import (
     transition,
     version,
 )
+from model.protocol.office import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.reassignment.kip_455 import is_twelve_steps
 from model.reassignment.lists import all_within, is_empty, is_same, listed
-from model.reassignment.writing import read_state, require_fence, require_task
+from model.reassignment.writing import read_state
 
 
 def require_request(now, broker):

@@ -14,11 +14,10 @@ from model.language import (
     not_,
     require,
     transition,
-    version,
     when,
 )
 from model.language.scalars import scalar
-from model.protocol.office import fence_is_passed, is_fenced, require_office
+from model.protocol.office import fence_is_passed, is_fenced, require_fence, require_office
 from model.protocol.state import BROKERS
 from model.reassignment.lists import is_empty, is_same, those
 from model.reassignment.state import TASKS
@@ -52,17 +51,6 @@ def drops_request(now, broker):
     return all_of(
         not_(is_empty(now.zk.requested)), is_empty(cache.target),
         any_of(now.zk.deleting, is_same(now.zk.requested, cache.assignment)))
-
-
-def require_task(now, broker, name, about):
-    # redundant "the broker believes it is the controller", because nobody else has a task.
-    require_office(now, broker)
-    require(now.cache[broker].task == name,         about)
-
-
-def require_fence(now, broker):
-    if version.zk_writes_fenced:                    # KAFKA-6082
-        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
 
 
 def require_current(now, broker):

@@ -18,8 +18,9 @@ from model.language import (
     version,
     when,
 )
+from model.protocol.office import require_task
 from model.protocol.state import BROKERS
-from model.topics.elections import elect, require_current, require_task, task
+from model.topics.elections import elect, require_current, task
 from model.topics.replicas import (
     is_assigned,
     is_live_replica,

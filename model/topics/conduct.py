@@ -3,7 +3,6 @@
 from model.language import (
     all_of,
     always,
-    always_step,
     any_of,
     below,
     every,
@@ -13,10 +12,12 @@ from model.language import (
     some,
     sometimes,
 )
+from model.protocol.conduct import cut_off, who_has_a_task, who_is_cut_off, who_is_deposed
 from model.protocol.state import BROKERS
 from model.topics.state import PARTITIONS, PLACES
 from model.topics.zookeeper import has_partition
 
+NO_TASK = "reads_zookeeper"
 
 @always("replica lists name no broker twice and have no gap; all of a topic's have one length, and "
         "its partitions are numbered without a gap",
@@ -44,13 +45,6 @@ def the_dead_do_nothing(now):
         every(PARTITIONS, lambda p: now.replica[b][p].role == "none"))))
 
 
-@always("nobody has the context of a controller but who believes it is one",
-        companion="a_controller_rests")
-def context_is_of_controllers(now):
-    return every(BROKERS, lambda b: any_of(
-        now.belief[b] > 0, now.cache[b].task == "reads_zookeeper"))
-
-
 def goes_on(now, after, broker):
     """The broker acts as a controller: with its next batch, or by what a watch told it."""
     before, then = now.cache[broker], after.cache[broker]
@@ -62,29 +56,20 @@ def goes_on(now, after, broker):
         all_of(before.told.deletions, not_(then.told.deletions)))
 
 
-@always_step("a controller whose session is gone does nothing: ZooKeeper tells it nothing and does "
-             "nothing for it",
-             companion="a_controller_is_cut_off")
-def the_cut_off_stand_still(now, after):
-    return every(BROKERS, lambda b: implies(
-        all_of(after.belief[b] > 0, goes_on(now, after, b)), now.zk.registered.has(b)))
-
-
-@always_step("a controller that is deposed changes nothing in ZooKeeper",
-             companion="a_zombie_deletes", only=lambda v: v.zk_writes_fenced)
-def the_deposed_write_nothing(now, after):
-    untouched = all_of(
+def untouched(now, after):
+    return all_of(
         now.zk.requested == after.zk.requested,
         every(PARTITIONS, lambda p: all_of(
             now.zk.state[p] == after.zk.state[p],
             every(PLACES, lambda k: now.zk.assignment[p][k] == after.zk.assignment[p][k]))))
+
+
+def removed_by_the_newest(now, after):
+    """One state after the other is removed in one task."""
     removed = some(PARTITIONS, lambda p: all_of(
         now.zk.state[p].exists, not_(after.zk.state[p].exists)))
-    by_the_newest = some(BROKERS, lambda b: all_of(
-        now.belief[b] == now.zk.epoch, now.cache[b].task == "unregisters"))
-    return all_of(implies(removed, by_the_newest), every(BROKERS, lambda b: implies(
-        all_of(now.belief[b] > 0, now.belief[b] < now.zk.epoch, goes_on(now, after, b)),
-        untouched)))
+    return implies(removed, some(BROKERS, lambda b: all_of(
+        now.belief[b] == now.zk.epoch, now.cache[b].task == "unregisters")))
 
 
 @sometimes("a process is down")
@@ -92,12 +77,8 @@ def a_process_is_down(now):
     return some(BROKERS, lambda b: not_(now.up.has(b)))
 
 
-@sometimes("a broker acts as the controller, and does not know that its session is gone")
-def a_controller_is_cut_off(now):
-    return some(BROKERS, lambda b: all_of(
-        now.cache[b].task != "reads_zookeeper", not_(now.zk.registered.has(b))))
-
-
 CONDUCT = (
-    lists_are_sound, the_dead_do_nothing, context_is_of_controllers, the_cut_off_stand_still,
-    the_deposed_write_nothing, a_process_is_down, a_controller_is_cut_off)
+    lists_are_sound, the_dead_do_nothing,
+    who_has_a_task(NO_TASK, companion="a_controller_rests"), who_is_cut_off(goes_on),
+    who_is_deposed(goes_on, untouched, companion="a_zombie_deletes", beside=removed_by_the_newest),
+    a_process_is_down, cut_off(NO_TASK))

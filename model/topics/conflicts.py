@@ -9,12 +9,12 @@ Source: ZkPartitionStateMachine.doElectLeaderForPartitions, ZkReplicaStateMachin
 """
 
 from model.language import all_of, any_of, require, transition, version
-from model.protocol.office import require_office
+from model.protocol.office import require_fence, require_office
 from model.protocol.state import BROKERS
 from model.topics.broker import require_returner
 from model.topics.changes import is_of_failed
 from model.topics.deletion import is_retried, is_to_be_deleted
-from model.topics.elections import require_fence, waits_for_leader
+from model.topics.elections import waits_for_leader
 from model.topics.failover import is_found_dead
 from model.topics.leaders import is_followed, is_led, successor
 from model.topics.replicas import is_ineligible, is_touched, out_of_office

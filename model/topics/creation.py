@@ -4,8 +4,9 @@ Source: KafkaController.TopicChange, PartitionModifications, onNewPartitionCreat
 """
 
 from model.language import all_of, lam, not_, require, some, transition, when
+from model.protocol.office import require_fence, require_task
 from model.protocol.state import BROKERS
-from model.topics.elections import elect, require_fence, require_task
+from model.topics.elections import elect
 from model.topics.replicas import is_assigned, moved_to
 from model.topics.state import PARTITIONS, PLACES
 from model.topics.tables import PARTITION_TABLE, moved

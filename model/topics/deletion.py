@@ -14,9 +14,10 @@ from model.language import (
     version,
     when,
 )
+from model.protocol.office import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.topics.creation import require_told
-from model.topics.elections import require_current, require_fence, require_task
+from model.topics.elections import require_current
 from model.topics.replicas import (
     any_in,
     deletion_may_start,

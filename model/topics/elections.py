@@ -19,7 +19,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import fence_is_passed, is_fenced, require_office
+from model.protocol.office import fence_is_passed, is_fenced, require_fence, require_office
 from model.protocol.state import BROKERS
 from model.protocol.strategies import offline_partition
 from model.topics.requests import send_orders
@@ -33,19 +33,9 @@ WRITING = ("starts_replicas", "starts_partitions", "elects_new", "elects_for_fai
 """The tasks that write into ZooKeeper."""
 
 
-def require_task(now, broker, task, what):
-    require_office(now, broker)
-    require(now.cache[broker].task == task,         what)
-
-
 def task(cache, condition, yes, no):
     """One task if the condition holds, another if it does not."""
     return when(condition, yes, when(not_(condition), no, cache.task))
-
-
-def require_fence(now, broker):
-    if version.zk_writes_fenced:
-        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
 
 
 def require_current(now, broker):

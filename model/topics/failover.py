@@ -4,9 +4,9 @@ Source: KafkaController.onControllerFailover (2.4), ReplicaStateMachine.startup
 """
 
 from model.language import all_of, lam, not_, require, some, transition, version, when
-from model.protocol.office import require_office
+from model.protocol.office import require_office, require_task
 from model.protocol.state import BROKERS
-from model.topics.elections import elect, require_current, require_task, task
+from model.topics.elections import elect, require_current, task
 from model.topics.replicas import (
     is_ineligible,
     leaders_without,

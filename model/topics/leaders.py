@@ -4,9 +4,10 @@ Source: KafkaController.onPreferredReplicaElection, doControlledShutdown (2.3)
 """
 
 from model.language import all_of, is_none, lam, not_, require, some, transition, version
+from model.protocol.office import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.protocol.strategies import controlled_shutdown, preferred_replica
-from model.topics.elections import require_current, require_fence, require_task, write_leaders
+from model.topics.elections import require_current, write_leaders
 from model.topics.replicas import (
     is_assigned,
     is_live_replica,

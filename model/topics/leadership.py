@@ -10,6 +10,7 @@ from model.language import (
     some,
     sometimes,
 )
+from model.protocol.conduct import leads_from_isr
 from model.protocol.state import BROKERS
 from model.topics.conflicts import is_to_write
 from model.topics.state import PARTITIONS
@@ -18,8 +19,7 @@ from model.topics.state import PARTITIONS
 @always("the registered leader, if there is one, is in the registered ISR",
         companion="a_topic_is_led")
 def clean_election(now):
-    return every(PARTITIONS, lambda p: every(BROKERS, lambda b: implies(
-        now.zk.state[p].leader == b, now.zk.state[p].isr.has(b))))
+    return every(PARTITIONS, lambda p: leads_from_isr(now.zk.state[p]))
 
 
 def goes_on(now, after, broker):

@@ -14,10 +14,10 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import leave_office
+from model.protocol.office import leave_office, require_fence, require_task
 from model.protocol.state import BROKERS
 from model.protocol.strategies import Order, reassigned_partition
-from model.topics.elections import leader_of, require_fence, require_task
+from model.topics.elections import leader_of
 from model.topics.state import CONTROLLERS, PARTITIONS, PLACES
 from model.topics.zookeeper import has_partition, in_list, in_order
 

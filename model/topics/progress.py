@@ -5,13 +5,11 @@ next controller does.
 """
 
 from model.language import all_of, any_of, eventually, every, implies, is_none, not_
+from model.protocol.office import OFFICE_STEPS
 from model.protocol.state import BROKERS
 from model.topics.state import PARTITIONS
 from model.topics.zookeeper import has_partition
 
-OFFICE_STEPS = (
-    "broker_becomes_controller", "broker_learns_it_won", "broker_finds_it_moved",
-    "controller_resigns", "controller_write_is_fenced")
 FAILOVER_STEPS = (
     "controller_reads_context", "replica_state_machine_starts", "partition_state_machine_starts")
 CREATION_STEPS = (
@@ -31,8 +29,8 @@ DELETION_STEPS = (
 BROKER_STEPS = (
     "broker_obeys_leader_and_isr", "broker_refuses_older_controller", "broker_stops_replicas")
 
-FAIR = (*OFFICE_STEPS, *FAILOVER_STEPS, *CREATION_STEPS, *CHANGE_STEPS, *DELETION_STEPS,
-        *BROKER_STEPS)
+FAIR = (*OFFICE_STEPS, "controller_write_is_fenced", *FAILOVER_STEPS, *CREATION_STEPS,
+        *CHANGE_STEPS, *DELETION_STEPS, *BROKER_STEPS)
 """What controllers and brokers do of themselves; no fault, and nothing that people do."""
 
 

@@ -87,7 +87,7 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
             "bounds": {**ONE_CONTROLLER, "crashes": 1},
         },
     ),
-    "context_is_of_controllers": (
+    "tasks_are_of_controllers": (
         {
             "plain": True,
             "depth": 2,

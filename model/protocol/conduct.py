@@ -1,0 +1,79 @@
+"""How controllers keep to their part: out of office, without a session, and deposed.
+
+One text for every system with a controller whose memory is the record `cache`; a system says what
+its controller's task is called before it has any, what counts as going on, and what it may not
+touch any more when it is deposed.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from model.language import (
+    all_of,
+    always,
+    always_step,
+    any_of,
+    every,
+    implies,
+    not_,
+    some,
+    sometimes,
+)
+from model.language.properties import Claim
+from model.protocol.office import is_fenced
+from model.protocol.state import BROKERS
+
+Rule = Callable[..., Any]
+
+
+def who_has_a_task(blank: str, companion: str) -> Claim:
+    """`blank` is the task of a broker that is no controller, or has not read the cluster yet."""
+    @always("nobody has a task of a controller but who believes it is one", companion=companion)
+    def tasks_are_of_controllers(now):
+        return every(BROKERS, lambda b: any_of(
+            now.belief[b] > 0, now.cache[b].task == blank))
+
+    return tasks_are_of_controllers
+
+
+def who_is_cut_off(goes_on: Rule) -> Claim:
+    """`goes_on(now, after, broker)`: the broker acts as a controller in a step."""
+    @always_step("a controller whose session is gone does nothing: ZooKeeper tells it nothing and "
+                 "does nothing for it",
+                 companion="a_controller_is_cut_off")
+    def the_cut_off_stand_still(now, after):
+        return every(BROKERS, lambda b: implies(
+            all_of(after.belief[b] > 0, goes_on(now, after, b)), now.zk.registered.has(b)))
+
+    return the_cut_off_stand_still
+
+
+def cut_off(blank: str) -> Claim:
+    """The companion of `who_is_cut_off`."""
+    @sometimes("a broker acts as the controller, and does not know that its session is gone")
+    def a_controller_is_cut_off(now):
+        return some(BROKERS, lambda b: all_of(
+            now.cache[b].task != blank, not_(now.zk.registered.has(b))))
+
+    return a_controller_is_cut_off
+
+
+def who_is_deposed(
+    goes_on: Rule, untouched: Rule, companion: str, beside: Rule | None = None
+) -> Claim:
+    """`untouched(now, after)`: all that a controller writes in ZooKeeper is as it was; `beside`:
+    what holds of writes by which no controller is seen to go on."""
+    @always_step("a controller that is deposed changes nothing in ZooKeeper",
+                 companion=companion, only=is_fenced)
+    def the_deposed_write_nothing(now, after):
+        stand_still = every(BROKERS, lambda b: implies(
+            all_of(now.belief[b] > 0, now.belief[b] < now.zk.epoch, goes_on(now, after, b)),
+            untouched(now, after)))
+        return stand_still if beside is None else all_of(stand_still, beside(now, after))
+
+    return the_deposed_write_nothing
+
+
+def leads_from_isr(state):
+    """The registered leader of a partition's state, if there is one, is in its ISR."""
+    return every(BROKERS, lambda b: implies(state.leader == b, state.isr.has(b)))
