@@ -65,4 +65,4 @@ older_epoch_is_refused(broker=2, sender=2, partition=0)
 broker_updates_metadata(broker=2, sender=2)
     cache[2][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → []
 no_wedge: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
-    (belief[2] 1, cache[2].events.end 0, cache[2].stage idle, leaving[1] stays, partition[0].version 0, partition[0][0].state.isr {1,2}, partition[0][0].state.leader 1, up {1,2}, zk.controller 2, zk.epoch 1, zk.registered {1,2})
+    (belief[2] 1, cache[2].events.end 0, cache[2].stage idle, leaving[1] stays, partition[0].failed {}, partition[0].version 0, partition[0][0].state.isr {1,2}, partition[0][0].state.leader 1, up {1,2}, zk.controller 2, zk.epoch 1, zk.registered {1,2})

@@ -124,5 +124,5 @@ broker_knows_no_such_leader(broker=1, sender=1, partition=0)
 broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}] → []
     partition[0][1].known: 0 → 1
-dead_leaders_are_noticed: broken — when nothing is under way, no dead broker is registered as a leader
+dead_leaders_are_noticed: broken — when nothing is under way, no dead broker is registered as a leader, nor one whose log directory has failed
     (belief[1] 2, cache[1].events.end 0, cache[1].stage idle, partition[0][1].state.leader 2, up {1}, zk.controller 1, zk.epoch 2, zk.registered {1})
