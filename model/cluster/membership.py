@@ -142,10 +142,12 @@ def controller_finds_brokers_unchanged(now, new, broker):
     new.cache[broker] = with_change(now, broker, found)
 
 
-@transition(only=lambda v: not v.bounces_seen, broker=BROKERS)
+@transition(only=lambda v: v.broker_epoch and not v.bounces_seen, broker=BROKERS)
 def controller_overlooks_bounced_brokers(now, new, broker):
     """The watch fired, the ids are read, and they are those that it has: nothing is to be done.
 
+    Why:   until 2.1 no request names a registration, so that the new one is the old one to all, and
+           this is `controller_finds_brokers_unchanged`; here the brokers know better.
     Kafka: KafkaController.BrokerChange until KIP-380
     """
     found = change(now, broker)

@@ -1,0 +1,114 @@
+# What is refused while brokers come, go, and are back before anybody looks.
+# Shows: one BrokerChange reads once, and takes up who is new, who bounced and who died.
+system cluster version 2.3 brokers 3 partitions 1 replicas 2
+
+refused controller_removes_replica broker=1 replica=1 partition=0
+quietly broker_becomes_controller broker=1
+quietly broker_learns_it_won broker=1
+quietly controller_reads_context broker=1
+quietly controller_announces_brokers broker=1
+quietly controller_restores_replicas broker=1
+quietly controller_tells_removals broker=1
+quietly controller_tells_elections broker=1
+quietly broker_updates_metadata broker=1 sender=1
+quietly broker_updates_metadata broker=2 sender=1
+quietly broker_updates_metadata broker=3 sender=1
+quietly broker_updates_metadata broker=3 sender=1
+quietly older_epoch_is_refused broker=1 sender=1 partition=0
+quietly broker_updates_metadata broker=1 sender=1
+quietly older_epoch_is_refused broker=2 sender=1 partition=0
+quietly broker_updates_metadata broker=2 sender=1
+quietly session_expires broker=2
+quietly broker_reconnects broker=2
+refused controller_finds_brokers_unchanged broker=1
+quietly session_expires broker=3
+refused controller_sees_dead_brokers broker=1
+quietly controller_sees_bounced_brokers broker=1
+refused controller_removes_replica broker=1 replica=2 partition=0
+quietly controller_reads_state broker=1 partition=0
+refused controller_removes_replica broker=1 replica=1 partition=0
+refused controller_tells_removals broker=1
+quietly controller_removes_replica broker=1 replica=2 partition=0
+refused controller_notifies_brokers broker=1
+quietly controller_tells_removals broker=1
+refused controller_welcomes_brokers broker=1
+quietly controller_notifies_brokers broker=1
+refused controller_instates_replicas broker=1
+quietly controller_welcomes_brokers broker=1
+quietly controller_instates_replicas broker=1
+refused controller_sees_dead_brokers broker=1
+quietly controller_tells_elections broker=1
+refused controller_finds_brokers_unchanged broker=1
+quietly controller_sees_dead_brokers broker=1
+quietly controller_tells_removals broker=1
+quietly controller_notifies_brokers broker=1
+----
+refused controller_removes_replica(broker=1, replica=1, partition=0)
+    the broker believes it is the controller — false (belief[1] 0)
+refused controller_finds_brokers_unchanged(broker=1)
+    no broker has registered anew — false (cache[1].bounced {}, cache[1].live {1,2,3}, cache[1].reached {1,3}, cache[1].stage idle, zk.registered {1,2,3})
+refused controller_sees_dead_brokers(broker=1)
+    no broker has registered anew — false (cache[1].bounced {}, cache[1].live {1,2,3}, cache[1].reached {1}, cache[1].stage idle, zk.registered {1,2})
+refused controller_removes_replica(broker=1, replica=2, partition=0)
+    it has read the state — false (partition[0][1].context.read none)
+refused controller_removes_replica(broker=1, replica=1, partition=0)
+    the replica is to go offline — false (partition[0][1].context.gone {2})
+refused controller_tells_removals(broker=1)
+    no replica waits for it — false (partition[0][1].context.gone {2})
+refused controller_notifies_brokers(broker=1)
+    replicas went offline that did not lead — false (cache[1].stage removing_followers)
+refused controller_welcomes_brokers(broker=1)
+    brokers have started — false (cache[1].stage notifying)
+refused controller_instates_replicas(broker=1)
+    brokers have started, and all are told — false (cache[1].stage welcoming)
+refused controller_sees_dead_brokers(broker=1)
+    a BrokerChange is next in its queue, or is worked on — false (cache.events[1][0].kind controller_change, cache[1].events.end 0, cache[1].stage electing)
+refused controller_finds_brokers_unchanged(broker=1)
+    no broker that it takes for alive is gone — false (cache[1].dead {3}, cache[1].live {1,2,3}, cache[1].stage comparing, zk.registered {1,2})
+
+# All that changed is changed back.
+quietly broker_reconnects broker=3
+refused controller_finds_brokers_unchanged broker=1
+refused controller_sees_bounced_brokers broker=1
+quietly session_expires broker=3
+refused controller_finds_brokers_unchanged broker=2
+refused controller_sees_new_brokers broker=1
+quietly controller_finds_brokers_unchanged broker=1
+refused controller_finds_brokers_unchanged broker=1
+quietly broker_reconnects broker=3
+quietly session_expires broker=2
+refused controller_sees_dead_brokers broker=1
+quietly controller_sees_new_brokers broker=1
+quietly controller_welcomes_brokers broker=1
+quietly controller_instates_replicas broker=1
+quietly controller_tells_elections broker=1
+quietly controller_sees_dead_brokers broker=1
+refused controller_finds_it_removed broker=1 replica=2 partition=0
+quietly controller_reads_state broker=1 partition=0
+refused controller_finds_it_removed broker=1 replica=3 partition=0
+quietly controller_finds_it_removed broker=1 replica=2 partition=0
+quietly broker_updates_metadata broker=3 sender=1
+quietly broker_becomes_leader broker=1 sender=1 partition=0
+quietly broker_updates_metadata broker=1 sender=1
+quietly broker_updates_metadata broker=1 sender=1
+quietly broker_updates_metadata broker=1 sender=1
+quietly broker_updates_metadata broker=1 sender=1
+quietly broker_updates_metadata broker=1 sender=1
+quietly broker_updates_metadata broker=1 sender=1
+----
+refused controller_finds_brokers_unchanged(broker=1)
+    no registered broker is new to it — false (cache[1].live {1,2}, cache[1].stage idle, zk.registered {1,2,3})
+refused controller_sees_bounced_brokers(broker=1)
+    no registered broker is new to it — false (cache[1].live {1,2}, cache[1].stage idle, zk.registered {1,2,3})
+refused controller_finds_brokers_unchanged(broker=2)
+    the broker believes it is the controller — false (belief[2] 0)
+refused controller_sees_new_brokers(broker=1)
+    a registered broker is new to it — false (cache[1].stage idle)
+refused controller_finds_brokers_unchanged(broker=1)
+    a BrokerChange is next in its queue, or is worked on — false (cache.events[1][0].kind controller_change, cache[1].events.end 0, cache[1].stage idle)
+refused controller_sees_dead_brokers(broker=1)
+    no registered broker is new to it — false (cache[1].live {1,2}, cache[1].stage idle, zk.registered {1,3})
+refused controller_finds_it_removed(broker=1, replica=2, partition=0)
+    it has read the state — false (partition[0][1].context.read none)
+refused controller_finds_it_removed(broker=1, replica=3, partition=0)
+    the replica is to go offline — false (partition[0][1].context.gone {2})

@@ -1,0 +1,62 @@
+# What is refused where a controller that resigned goes on with its events.
+# Shows: it acts in the old epoch, from event to event (KAFKA-4447).
+system cluster version 2.3 without events_dropped brokers 2 partitions 1 replicas 2
+
+quietly broker_becomes_controller broker=1
+quietly broker_learns_it_won broker=1
+quietly controller_reads_context broker=1
+quietly controller_node_is_deleted
+quietly controller_announces_brokers broker=1
+quietly controller_restores_replicas broker=1
+quietly controller_tells_removals broker=1
+refused controller_resigns_and_goes_on broker=1
+quietly controller_tells_elections broker=1
+----
+refused controller_resigns_and_goes_on(broker=1)
+    its event thread is done with the last event — false (cache[1].stage electing)
+
+# /controller is gone, and the event waits.
+quietly controller_resigns_and_goes_on broker=1
+refused controller_resigns_and_goes_on broker=1
+quietly broker_becomes_controller broker=2
+----
+refused controller_resigns_and_goes_on(broker=1)
+    a ControllerChange is next in its queue — false (cache[1].events.end 0)
+
+# Broker 2 has an event of an office that it has again.
+quietly controller_node_is_deleted
+refused controller_resigns_and_goes_on broker=2
+refused reply_is_lost broker=1
+quietly reply_is_lost broker=2
+refused broker_becomes_controller broker=2
+refused broker_learns_it_won broker=2
+quietly broker_finds_it_moved broker=2
+quietly broker_becomes_controller broker=2
+quietly broker_learns_it_won broker=2
+quietly controller_reads_context broker=2
+quietly controller_announces_brokers broker=2
+quietly controller_restores_replicas broker=2
+quietly controller_tells_removals broker=2
+quietly controller_tells_elections broker=2
+refused controller_resigns_and_goes_on broker=2
+quietly session_expires broker=2
+refused controller_is_still_in_office broker=2
+refused controller_resigns broker=2
+refused controller_resigns_and_goes_on broker=2
+----
+refused controller_resigns_and_goes_on(broker=2)
+    the broker believes it is the controller — false (belief[2] 0)
+refused reply_is_lost(broker=1)
+    the broker won and has not heard of it — false (campaign[1] 0)
+refused broker_becomes_controller(broker=2)
+    no registration of it is unheard of — false (campaign[2] 2)
+refused broker_learns_it_won(broker=2)
+    the reply arrives, or the broker finds itself — false (reply_lost[2] true, zk.controller none)
+refused controller_resigns_and_goes_on(broker=2)
+    /controller is not its own any more — false (zk.controller 2)
+refused controller_is_still_in_office(broker=2)
+    it has a ZooKeeper session — false (zk.registered {1})
+refused controller_resigns(broker=2)
+    it has a ZooKeeper session — false (zk.registered {1})
+refused controller_resigns_and_goes_on(broker=2)
+    it has a ZooKeeper session — false (zk.registered {1})

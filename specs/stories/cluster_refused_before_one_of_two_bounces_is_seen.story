@@ -1,0 +1,34 @@
+# What is refused where one broker is gone, and another has bounced unseen.
+# Shows: the first is taken up, the second is passed over with it.
+system cluster version 2.3 without bounces_seen brokers 3 partitions 1 replicas 2
+
+quietly broker_becomes_controller broker=1
+quietly broker_learns_it_won broker=1
+quietly controller_reads_context broker=1
+quietly controller_announces_brokers broker=1
+quietly controller_restores_replicas broker=1
+quietly controller_tells_removals broker=1
+quietly controller_tells_elections broker=1
+quietly broker_updates_metadata broker=1 sender=1
+quietly broker_updates_metadata broker=2 sender=1
+quietly broker_updates_metadata broker=3 sender=1
+quietly broker_updates_metadata broker=3 sender=1
+quietly older_epoch_is_refused broker=1 sender=1 partition=0
+quietly broker_updates_metadata broker=1 sender=1
+quietly older_epoch_is_refused broker=2 sender=1 partition=0
+quietly broker_updates_metadata broker=2 sender=1
+quietly session_expires broker=2
+quietly broker_reconnects broker=2
+refused controller_sees_dead_brokers broker=1
+quietly session_expires broker=3
+refused controller_overlooks_bounced_brokers broker=1
+quietly controller_sees_dead_brokers broker=1
+quietly controller_tells_removals broker=1
+quietly controller_notifies_brokers broker=1
+quietly broker_updates_metadata broker=1 sender=1
+quietly broker_updates_metadata broker=2 sender=1
+----
+refused controller_sees_dead_brokers(broker=1)
+    a broker that it takes for alive is gone — false (cache[1].stage idle)
+refused controller_overlooks_bounced_brokers(broker=1)
+    no broker that it takes for alive is gone — false (cache[1].dead {}, cache[1].live {1,2,3}, cache[1].stage idle, zk.registered {1,2})

@@ -1,0 +1,269 @@
+"""Where each transition of `cluster` fires: bounds, versions and switches, as data.
+
+A row is explored whole. Together the rows fire every transition of every release, and each that a
+switch thrown back brings in; the stories, which are played elsewhere, fire most of them as well.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from model.language import RecordedSystem
+from model.systems import SYSTEMS
+from tests.story.test_stories import STORIES
+
+CLUSTER = SYSTEMS["cluster"]
+CALM = {"crashes": 0, "expiries": 0, "lingering": 0, "controllers": 1, "versions": 2}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One instance, how many states it has, and what it fires that no row above it does."""
+
+    states: int
+    bounds: Mapping[str, int]
+    brings: tuple[str, ...]
+    version: str = "2.3"
+    without: tuple[str, ...] = ()
+    deep: bool = False
+
+    @property
+    def recorded(self) -> RecordedSystem:
+        """The release with its switches thrown back."""
+        return CLUSTER.recorded(self.version, dict.fromkeys(self.without, False))
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """Every bound."""
+        return CLUSTER.limits({**CALM, **self.bounds})
+
+    def __str__(self) -> str:
+        shown = {} if self.bounds == CLUSTER.limits({}) else self.bounds
+        told = [f"{name}={value}" for name, value in shown.items()] or ["default"]
+        return "-".join([self.version, *self.without, *told])
+
+
+ROWS = (
+    Row(
+        920,
+        {"requests": 1},
+        (
+            "admin_asks_for_preferred_leaders",
+            "broker_becomes_controller",
+            "broker_becomes_follower",
+            "broker_becomes_leader",
+            "broker_learns_it_won",
+            "broker_reports_isr_change",
+            "broker_updates_metadata",
+            "controller_announces_brokers",
+            "controller_begins_preferred_election",
+            "controller_deletes_preferred_request",
+            "controller_elects_preferred",
+            "controller_finds_balance",
+            "controller_finds_no_isr_change",
+            "controller_finds_no_request",
+            "controller_reads_context",
+            "controller_reads_isr_changes",
+            "controller_reads_state",
+            "controller_restores_replicas",
+            "controller_tells_elections",
+            "controller_tells_preferred",
+            "controller_tells_removals",
+            "follower_catches_up",
+            "leader_commits",
+            "leader_isr_write_is_refused",
+            "leader_shrinks_isr",
+            "older_epoch_is_refused",
+            "rebalance_timer_fires",
+        ),
+    ),
+    Row(
+        1_308,
+        {"endpoints": 1},
+        ("broker_changes_endpoints", "controller_reads_endpoints"),
+        deep=True,
+    ),
+    Row(
+        1_630,
+        {"expiries": 1},
+        (
+            "broker_knows_no_such_leader",
+            "broker_reconnects",
+            "controller_elects_leader",
+            "controller_finds_it_removed",
+            "controller_instates_replicas",
+            "controller_node_is_deleted",
+            "controller_notifies_brokers",
+            "controller_removes_replica",
+            "controller_resigns",
+            "controller_sees_bounced_brokers",
+            "controller_sees_dead_brokers",
+            "controller_sees_new_brokers",
+            "controller_welcomes_brokers",
+            "leader_expands_isr",
+            "session_expires",
+        ),
+    ),
+    Row(
+        1_742,
+        {"lingering": 1},
+        (
+            "broker_replaces_its_old_node",
+            "node_of_an_ended_session_goes",
+            "session_ends_before_its_nodes",
+        ),
+    ),
+    Row(
+        1_512,
+        {"expiries": 1},
+        ("controller_overlooks_bounced_brokers",),
+        without=("bounces_seen",),
+        deep=True,
+    ),
+    Row(
+        2_474,
+        {"lingering": 1},
+        ("broker_takes_its_old_node_for_its_own",),
+        without=("node_owner_checked",),
+        deep=True,
+    ),
+    Row(
+        115,
+        {"losses": 1},
+        ("reply_is_lost", "winner_takes_itself_for_another"),
+        without=("winner_finds_itself",),
+    ),
+    Row(
+        3_572,
+        {"shutdowns": 1},
+        (
+            "broker_asks_to_go",
+            "broker_starts",
+            "broker_stops",
+            "broker_stops_fetching",
+            "controller_answers_shutdown",
+            "controller_begins_shutdown",
+            "controller_moves_leader",
+            "controller_stops_follower",
+            "controller_tells_moves",
+            "controller_write_conflicts",
+            "shutdown_request_arrives",
+        ),
+    ),
+    Row(
+        8_412,
+        {"losses": 1, "shutdowns": 1},
+        ("late_stop_replica_arrives", "stop_replica_is_sent_again"),
+        deep=True,
+    ),
+    Row(
+        11_551,
+        {"crashes": 1, "expiries": 1},
+        ("broker_crashes",),
+        deep=True,
+    ),
+    Row(
+        8_954,
+        {"expiries": 2, "versions": 1},
+        ("controller_finds_brokers_unchanged",),
+        deep=True,
+    ),
+    Row(
+        12_307,
+        {"expiries": 1, "controllers": 2, "versions": 1},
+        ("controller_is_fenced", "older_controller_is_refused"),
+        deep=True,
+    ),
+    Row(
+        14_291,
+        {"expiries": 1, "controllers": 2, "versions": 1},
+        ("controller_resigns_and_goes_on",),
+        without=("events_dropped",),
+        deep=True,
+    ),
+    Row(
+        25_328,
+        {"losses": 1, "expiries": 1, "controllers": 2, "versions": 1},
+        ("broker_finds_it_moved", "controller_is_still_in_office"),
+        deep=True,
+    ),
+    Row(
+        22_923,
+        {"expiries": 1, "requests": 1},
+        (
+            "controller_begins_rebalance",
+            "controller_cannot_elect_preferred",
+            "controller_finds_no_leader",
+        ),
+        deep=True,
+    ),
+    Row(
+        27_086,
+        {"expiries": 1, "endpoints": 1},
+        ("controller_finds_endpoints_unchanged",),
+        deep=True,
+    ),
+    Row(
+        41_627,
+        {"expiries": 1, "shutdowns": 1, "versions": 1},
+        ("controller_finds_no_successor", "controller_refuses_shutdown"),
+        deep=True,
+    ),
+    Row(
+        27_535,
+        {"directories": 1},
+        (
+            "broker_cannot_reach_its_log",
+            "broker_reports_log_dir_failure",
+            "controller_asks_for_log_dirs",
+            "controller_finds_no_log_dir_event",
+            "controller_hears_no_news",
+            "controller_marks_replicas_offline",
+            "log_directory_fails",
+        ),
+        deep=True,
+    ),
+    Row(
+        1_144_394,
+        {"directories": 1, "crashes": 1, "expiries": 1, "versions": 3},
+        ("log_directory_is_repaired",),
+        deep=True,
+    ),
+    Row(
+        2_483_405,
+        dict(CLUSTER.limits({})),
+        ("controller_finds_a_newer_controller",),
+        deep=True,
+    ),
+)
+"""From the smallest up: what needs more than one thing to go wrong comes later."""
+
+
+@functools.cache
+def variants() -> tuple[RecordedSystem, ...]:
+    """Every release, and the default with each true-or-false switch thrown the other way."""
+    switches: dict[str, Any] = dict(CLUSTER.recorded().switches)
+    thrown = [{name: not value} for name, value in switches.items() if isinstance(value, bool)]
+    return (
+        *map(CLUSTER.recorded, CLUSTER.versions),
+        *(CLUSTER.recorded(None, one) for one in thrown),
+    )
+
+
+def told() -> tuple[set[str], set[tuple[str, str]]]:
+    """What the stories of `cluster` fire, and the guards that they show as the first to fail."""
+    fired: set[str] = set()
+    refused: set[tuple[str, str]] = set()
+    for path in STORIES:
+        text = path.read_text(encoding="utf-8")
+        if "\nsystem cluster " in text:
+            refused |= set(re.findall(r"(?m)^refused (\w+)(?:\(.*\))?\n    (.*?) — false", text))
+            fired |= set(re.findall(r"(?m)^(?:quietly )?(\w+)(?= \w+=|$)", text))
+    return fired, refused
+
+
+__all__ = ["CALM", "CLUSTER", "ROWS", "Row", "told", "variants"]
