@@ -20,7 +20,7 @@ from model.language import ImpossibleValue, ProtocolError
 from model.language.evaluate import Evaluator, SparseState
 from model.language.recording import Recorded, Requirement
 from model.language.schema import SetOf
-from model.language.sorts import Sort
+from model.language.sorts import Enumeration, Sort
 from specs.story.commands import Arguments, label, read_command
 from specs.story.heading import ROOM, Heading, read_heading
 from specs.story.leaves import Leaves
@@ -28,6 +28,9 @@ from specs.tla.rewriting import nodes
 
 MOST_CHOICES = 400
 """Values of one step's parameters that are tried; the rest can be typed as a line."""
+
+MOST_THINGS, MOST_NUMBERS = 9, 999
+"""Brokers (or whatever else has a lane or a key of its own), and other numbers, that are shown."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class Board:
     def __post_init__(self) -> None:
         self.heading = read_heading(self.heading_text)
         recorded = self.heading.recorded
+        _refuse_crowds(self.heading)
         self._sizes = self.heading.step_bounds  # the heading works them out each time it is asked
         self._steps = {step.transition.name: step for step in recorded.steps}
         self.twin = Evaluator(recorded, self._sizes)
@@ -112,6 +116,8 @@ class Board:
 
     def read(self, line: str, number: int) -> tuple[Recorded, Arguments]:
         """The step of a line, and its parameters. Raises ProtocolError."""
+        if not line.strip():
+            raise ProtocolError(f"step {number}: a step is a name and its parameters, not nothing")
         command = read_command(number, line, self.heading)
         if not command.is_step:
             raise ProtocolError(f"step {number}: {line!r} is no step of {self.name}")
@@ -275,6 +281,17 @@ class Board:
         if first is None or self.twin.possible(unguarded, state, arguments) is not None:
             return None, step
         return first, unguarded
+
+
+def _refuse_crowds(heading: Heading) -> None:
+    """What would never end: thousands of brokers to draw, or of numbers to choose among."""
+    fields = heading.recorded.fields.values()
+    counted = {sort.bound for leaf in fields for sort in (*leaf.dims, leaf.sort)
+               if isinstance(sort, Enumeration)}  # fmt: skip
+    for name, number in heading.given.items():
+        most = MOST_THINGS if name in counted else MOST_NUMBERS
+        if number > most:
+            raise ProtocolError(f"{name} {number} is too many to show; write {name} {most} or less")
 
 
 @lru_cache(maxsize=32)

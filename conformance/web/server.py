@@ -129,7 +129,7 @@ async def _asked(request: Request) -> dict[str, Any] | None:
             return None
     try:
         asked = json.loads(body or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return asked if isinstance(asked, dict) else None
 

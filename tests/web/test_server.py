@@ -73,6 +73,9 @@ def test_a_game_is_kept_as_a_story_that_tells_it(port: int):
         ({"heading": "system classic", "lines": ["becomes_king replica=1"]}, "becomes_king"),
         ({"heading": "system classic", "lines": "x"}, "lines are the steps"),
         ({}, "name the system"),
+        ({"heading": "system classic", "lines": [""]}, "not nothing"),
+        ({"heading": "system classic brokers 99999999"}, "too many to show"),
+        ({"heading": "system classic log 99999999999999999999"}, "too many to show"),
     ],
 )
 def test_what_makes_no_sense_is_answered_in_a_line(port: int, asked: dict[str, Any], why: str):
@@ -113,7 +116,7 @@ def test_an_answer_is_asked_for_by_post_alone(port: int):
     assert ask(port, "/api/at")[0] == 405
 
 
-@pytest.mark.parametrize("body", ["", "[]", "1", "not json", '{"heading": 1}', "{"])
+@pytest.mark.parametrize("body", ["", "[]", "1", "not json", '{"heading": 1}', "{", "[" * 9000])
 def test_a_body_that_is_no_game_is_refused(port: int, body: str):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
 
