@@ -17,6 +17,7 @@ from conformance.cli.common import (
     write_atomically,
 )
 from conformance.cli.ingest import check_release, find, start, started
+from conformance.cli.kept import open_option, show_checked
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ Example:
     help="Steps that may be missing before a line of a partial trace; its header says, or 8.",
 )
 @click.option("--report", metavar="FILE.html", help="Also write one page that shows it all.")
+@open_option
 @json_option
 def check(
     paths: tuple[str, ...],
@@ -53,15 +55,16 @@ def check(
     master: str | None,
     hidden: int | None,
     report: str | None,
+    opens: bool,
     json_target: str | None,
 ) -> None:
     """Check broker logs, the output of `insync ingest`, or recorded traces against the protocol.
 
     A finding is a violation (no run of the protocol writes these lines), impossible (no step of
     the model fits), a known bug (one fits with a switch of the zoo thrown back), incomplete (a
-    value went back, and lines that could say why may be missing) or explained. Exits 0 when all holds,
-    1 when broken, 2 when only incomplete findings stand in the way, and 3 when nothing was
-    compared or a file could not be read.
+    value went back, and lines that could say why may be missing) or explained. Exits 0 when all
+    holds, 1 when broken, 2 when only incomplete findings stand in the way, and 3 when nothing was
+    compared or a file could not be read. --open shows the first finding in the explorer.
 
     A recorded trace may be partial: its header says "partial": true, its lines may lack the step's
     name, arguments and any leaves, and whole steps may be missing. It holds if some run of the
@@ -75,6 +78,8 @@ def check(
     if report is not None:
         say(f"the report is in {report}", json_target)
     emit_json(json_target, result)
+    if opens:
+        show_checked(paths, result)
     finish(Verdict(result["verdict"]))
 
 

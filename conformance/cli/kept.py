@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -98,3 +98,27 @@ def show_file(path: Path) -> None:
         raise WrongUse(str(error)) from error
     game: dict[str, object] = {"heading": told.heading, "lines": list(told.lines)}
     serve(game, 0, opens=True, comparison=packed(with_trace(told, observed)))
+
+
+def show_checked(paths: Sequence[str], result: Mapping[str, Any]) -> None:
+    """What `insync check` found: the first trace with a finding, else the logs, beside the model.
+
+    Raises WrongUse where there is neither.
+    """
+    from conformance.cli.play import serve
+    from conformance.web.compare import packed
+    from conformance.web.logged import with_logs
+    from conformance.web.retold import NoRunError
+    from conformance.web.traced import is_trace
+
+    found = [Path(str(one["file"])) for one in result["findings"]]
+    traces = [path for path in [*found, *map(Path, paths)] if path.is_file() and is_trace(path)]
+    if traces:
+        show_file(traces[0])
+        return
+    try:
+        beside = with_logs(Path(paths[0])).comparison
+    except NoRunError as error:
+        raise WrongUse(f"--open: {error}") from error
+    game: dict[str, object] = {"heading": "system replication brokers 3", "lines": []}
+    serve(game, 0, opens=True, comparison=packed(beside))

@@ -138,3 +138,16 @@ def test_what_still_goes_wrong_with_a_design_is_opened(
 
     assert result.exit_code == 1
     assert served[0]["lines"]
+
+
+def test_logs_that_were_checked_are_opened_at_the_line_that_broke_a_rule(
+    served: list[dict[str, Any]],
+):
+    logs = Path(__file__).resolve().parents[1] / "data" / "logs" / "planted"
+
+    result = insync("check", str(logs), "--engine", "local", "--open")
+
+    beside = served[0]["comparison"]
+    assert result.exit_code == 1
+    assert beside["rows"][beside["first"]][1][0].endswith("server.log:32)")
+    assert "no_older_leader_epoch_is_applied" in beside["diagnosis"]
