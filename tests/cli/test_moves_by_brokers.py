@@ -46,17 +46,18 @@ def planned(folder: Path, topic: str, replicas: list[int], dirs: list[str] | Non
     return plan
 
 
-def executed_with_a_throttle_that_is_heard(here: Path, file: str) -> str:
-    """Start a move to broker 3 that may copy next to nothing.
+def executed_with_a_throttle_that_is_heard(here: Path, topic: str, plan: Path) -> str:
+    """Start a move from brokers 1 and 2 that may copy next to nothing.
 
-    It is paused until the leader has surely heard of the rate: news of configurations take a while,
-    and what is small is copied before.
+    News of configurations take a while, and what is small is copied before: so a move to where it
+    is has the same throttle set, and brokers have surely heard of it when the real one begins.
     """
-    done(f"cluster pause {here} 3")
-    started = done(f"reassign --execute {file} --throttle 1")
-    time.sleep(0.4)
-    done(f"cluster resume {here} 3")
-    return started
+    file = f"--bootstrap-server {here} --reassignment-json-file"
+    elsewhere = plan.parent / "still"
+    elsewhere.mkdir()
+    done(f"reassign --execute {file} {planned(elsewhere, topic, [1, 2])} --throttle 1")
+    time.sleep(1.0)
+    return done(f"reassign --execute {file} {plan} --throttle 1")
 
 
 def configs(here: Path) -> dict[str, str]:
@@ -74,9 +75,10 @@ def configs(here: Path) -> dict[str, str]:
 
 def test_a_throttled_move_is_listed_waits_and_is_cancelled(here: Path, tmp_path: Path):
     filled(here, "held", "1:2", batches=8)
-    file = f"--bootstrap-server {here} --reassignment-json-file {planned(tmp_path, 'held', [3, 2])}"
+    plan = planned(tmp_path, "held", [3, 2])
+    file = f"--bootstrap-server {here} --reassignment-json-file {plan}"
 
-    started = executed_with_a_throttle_that_is_heard(here, file)
+    started = executed_with_a_throttle_that_is_heard(here, "held", plan)
     marked = configs(here)
     eventually(lambda: "held-0" in done(f"reassign --list --bootstrap-server {here}"), "the move")
     time.sleep(1.0)  # long enough for all of it, if nobody held it back
@@ -123,7 +125,7 @@ def test_a_move_goes_on_once_its_throttle_is_raised_and_verify_takes_it_away(
     filled(here, "raised", "1:2", batches=8)
     plan = planned(tmp_path, "raised", [3, 1])
     file = f"--bootstrap-server {here} --reassignment-json-file {plan}"
-    executed_with_a_throttle_that_is_heard(here, file)
+    executed_with_a_throttle_that_is_heard(here, "raised", plan)
     eventually(lambda: "raised-0" in done(f"reassign --list --bootstrap-server {here}"), "the move")
 
     done(f"reassign --execute {file} --throttle 100000000 --additional")
