@@ -57,6 +57,24 @@ class BrokerEvents:
             self._unregister(dead)
             self.failed(dead)
 
+    def modified(self) -> None:
+        """``BrokerModifications`` (1.1): a registered broker says something else of itself.
+
+        Other endpoints are told to everybody; who came or went is another event's matter.
+        """
+        context = self.core.context
+        registered = self.core.client.brokers(watch=True)
+        moved = {
+            broker: info
+            for broker, (info, epoch) in registered.items()
+            if context.broker_epochs.get(broker) == epoch
+            and context.broker_infos[broker].endpoints != info.endpoints
+        }
+        if moved:
+            context.broker_infos |= moved
+            context.journal.told(f"Updated broker endpoints cache for brokers {_ids(moved)}")
+            self.core.update_metadata(context.live_or_shutting_down, [])
+
     def _register(self, now: dict[int, int], brokers: list[int]) -> None:
         for broker in brokers:
             self.core.context.broker_epochs[broker] = now[broker]

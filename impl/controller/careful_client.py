@@ -64,11 +64,15 @@ class CarefulClient(ZnodeClient):
         return self._or(paths.PREFERRED_ELECTION, super().preferred_election, nothing)
 
     def brokers(self, watch: bool = False) -> dict[int, tuple[BrokerInfo, int]]:
-        """Registered brokers that can be read, by id: what they say, and their epoch."""
+        """Registered brokers that can be read, by id: what they say, and their epoch.
+
+        A watch is left on who is there, and since 1.1 (KIP-226) on what each of them says.
+        """
         found = {}
+        each = watch and self.release.since("1.1")
         for name in sorted(self.names(paths.BROKER_IDS, watch), key=int):
             path, number = paths.broker(int(name)), int(name)
-            node = self.read(path)
+            node = self.read(path, each)
             if node is None:
                 continue
             info = self._or(path, partial(decode_broker, number, node.data), None)

@@ -190,6 +190,9 @@ class EventController:
             self.controller_changed(now_ms)
         elif path == paths.BROKER_IDS:
             self.guarded(self.brokers.changed)
+        elif path.startswith(f"{paths.BROKER_IDS}/"):
+            if event.type is EventType.DATA_CHANGED:
+                self.guarded(self.brokers.modified)
         elif path == paths.TOPICS:
             self.guarded(self.topics_changed)
         elif path == paths.DELETE_TOPICS:

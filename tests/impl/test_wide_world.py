@@ -78,8 +78,9 @@ def test_a_deletion_that_waits_for_a_move_refused_at_a_failover_waits_for_a_brok
 
 def test_every_step_is_taken_by_somebody() -> None:
     taken: Counter[str] = Counter()
-    for seed, faults in ((2, "everything"), (2, "power"), (1, "disks")):
-        taken.update(run_wide(seed, 1500, faults, settle=False).taken)
+    for seed in range(3):
+        for faults in ("everything", "power", "disks"):
+            taken.update(run_wide(seed, 900, faults, settle=False).taken)
 
     assert {name for name in WIDE_KINDS if not taken[name]} == set()
 
@@ -138,6 +139,10 @@ def test_a_run_that_is_driven_by_hand_elects_leaders_and_acknowledges() -> None:
     assert world.told.at == {TopicPartition("t0", 0): {0: 0}}
 
 
+MOST_HELD = 2_500
+"""Retention keeps about 80 records of each of 18 replicas; a run of so many steps appends more."""
+
+
 def test_memory_does_not_grow_with_the_run() -> None:
     simulator = WideSimulator(world := WideWorld(), 4, "everything")
 
@@ -155,7 +160,7 @@ def test_memory_does_not_grow_with_the_run() -> None:
         sizes.append(held())
 
     assert world.told.acknowledged > 300
-    assert max(sizes[3:]) < 2 * max(sizes[:3])
+    assert max(sizes) < MOST_HELD
 
 
 def broken_run(seeds: int, faults: str = "everything") -> str:

@@ -1,0 +1,73 @@
+"""A broker that says something else of itself: everybody hears of other endpoints, and once."""
+
+from __future__ import annotations
+
+import pytest
+
+from impl.controller.event_controller import EventController
+from impl.controller.requests import UpdateMetadata
+from impl.releases import Release
+from impl.vectors.stage import NOW_MS, Stage
+from impl.znodes import BrokerInfo, encode_broker, paths
+
+
+def a_cluster(release: str) -> tuple[Stage, EventController]:
+    stage = Stage(Release.of(release))
+    for broker in (1, 2, 3):
+        stage.start_broker(broker)
+    controller = stage.controller(1)
+    stage.run(controller)
+    stage.take_sent()
+    return stage, controller
+
+
+def says(stage: Stage, broker: int, host: str, jmx: int = -1) -> None:
+    text = encode_broker(BrokerInfo((f"PLAINTEXT://{host}:9092",), NOW_MS, jmx), 4)
+    stage.admin.port.set_data(paths.broker(broker), text)
+
+
+@pytest.mark.parametrize("release", ["1.1", "2.3", "2.7"])
+def test_other_endpoints_are_told_to_every_broker(release: str) -> None:
+    stage, controller = a_cluster(release)
+
+    says(stage, 2, "elsewhere")
+    stage.run(controller)
+    first = stage.take_sent()
+    says(stage, 2, "farther")
+    stage.run(controller)
+    second = stage.take_sent()
+
+    for sent in (first, second):
+        assert [broker for broker, _ in sent] == [1, 2, 3]
+        assert all(isinstance(request, UpdateMetadata) for _, request in sent)
+    assert controller.core.context.broker_infos[2].endpoints == ("PLAINTEXT://farther:9092",)
+
+
+def test_what_is_no_endpoint_is_not_told() -> None:
+    stage, controller = a_cluster("2.3")
+
+    says(stage, 2, "b2", jmx=7)
+    stage.run(controller)
+
+    assert stage.take_sent() == []
+
+
+def test_up_to_1_0_nobody_looks() -> None:
+    stage, controller = a_cluster("0.11")
+
+    says(stage, 2, "elsewhere")
+    stage.run(controller)
+
+    assert stage.take_sent() == []
+
+
+def test_a_broker_that_comes_back_elsewhere_is_a_matter_of_its_registration() -> None:
+    stage, controller = a_cluster("2.3")
+
+    stage.stop_broker(2)
+    stage.start_broker(2)
+    says(stage, 2, "elsewhere")
+    stage.run(controller)
+
+    assert controller.core.context.broker_infos[2].endpoints == ("PLAINTEXT://elsewhere:9092",)
+    assert controller.brokers.last_change["bounced"] == [2]
