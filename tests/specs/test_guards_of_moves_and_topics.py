@@ -3,6 +3,7 @@ refuses, a claim breaks without it, or the code says why another guard implies i
 
 from __future__ import annotations
 
+import functools
 import re
 
 import pytest
@@ -21,6 +22,7 @@ CLAIMED = {"topics": {Guard(step, FENCE) for step in STEPS}, "reassignment": set
 RELEASES = [(one.name, version) for one in (REASSIGNMENT, TOPICS) for version in one.versions]
 
 
+@functools.lru_cache(maxsize=2)
 def told(system: str) -> set[tuple[str, str]]:
     """(step, reason) of every refusal that a story of the system tells."""
     found: set[tuple[str, str]] = set()
