@@ -181,7 +181,10 @@ class TopicLife:
             return "the topic exists"
         if number != len(lists):
             return "it is the next partition"
-        return None if sum(map(bool, args)) == len(lists[0]) else "it has as many replicas"
+        ids = [one for one in args if one]
+        if len({*ids}) < len(ids):
+            return "no broker is named twice"
+        return None if len(ids) == len(lists[0]) else "it has as many replicas"
 
     def admin_adds_partition(self, number: int, first: int, second: int, third: int) -> None:
         """The topic's node is written with one partition more; nobody checks anything."""
