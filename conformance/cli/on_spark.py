@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -99,7 +99,7 @@ def spark_options(command: Command) -> Command:
     def gathered(master: str | None, shards: int | None, segments: str | None, **rest: Any) -> Any:
         return command(on_spark=OnSpark(master, shards, segments), **rest)
 
-    for option in (
+    options = (
         click.option(
             "--segments", metavar="DIR", help="Spark: keep visited states in this new folder."
         ),
@@ -110,6 +110,5 @@ def spark_options(command: Command) -> Command:
             help=f"Spark: parts that states are dealt out to, by hash; default {SHARDS}.",
         ),
         click.option("--master", metavar="URL", help="Spark: its master; local[2] by default."),
-    ):
-        gathered = option(gathered)
-    return gathered
+    )
+    return functools.reduce(lambda added, option: option(added), options, cast(Command, gathered))

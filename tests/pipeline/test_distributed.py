@@ -79,11 +79,13 @@ def test_what_a_task_writes_does_not_depend_on_who_sent_first(tmp_path):
     sent = [block for shard, block in task.expanded(asked, task.first_state(kernel), Asked(0, 0))
             if shard != STATS]  # fmt: skip
 
-    def written(blocks: list[bytes], name: str) -> Words | None:
+    def written(blocks: list[bytes], name: str) -> Words:
         segments = Segments(str(tmp_path / name))
         row = task.merged(asked, segments, 0, blocks, Asked(0, 0))
         segments.commit(1, [(0, row["file"])])
-        return segments.level(0, 1)
+        found = segments.level(0, 1)
+        assert found is not None
+        return found
 
     assert np.array_equal(written(sent, "one"), written(sent[::-1], "other"))
 
