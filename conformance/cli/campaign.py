@@ -38,6 +38,8 @@ def carry_out_campaign(
     """
     from conformance.campaign import carry_out, summary
 
+    if master is not None and engine == "local":
+        raise WrongUse("--master is Spark's; write --engine spark")
     began = time.monotonic()
     with Progress() as progress, _opened(out, plan) as folder:
         where = _engine(engine, master)
@@ -62,6 +64,15 @@ def carry_out_campaign(
     _show(result, table, json_target)
     emit_json(json_target, result)
     finish(combine(line.verdict for line in table))
+
+
+def plan_of(
+    seeds: range, profiles: tuple[str, ...], planted: tuple[str, ...], steps: int, brokers: int
+) -> Plan:
+    """What is asked for; wrong use for a bug that cannot be planted."""
+    from conformance.campaign import Plan
+
+    return Plan(seeds[0], seeds[-1], profiles, bugs_named(planted), steps, brokers)
 
 
 def profiles_named(faults: str | None, default: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,7 @@ from conformance.cli.common import (
     say,
     unknown,
 )
+from conformance.cli.kept import open_option, show_file
 from conformance.cli.simulate_cluster import simulate_cluster
 from conformance.cli.tables import show_table
 from impl import KINDS, PROFILES, Trace, write_trace
@@ -107,6 +108,7 @@ LEFT_BY_US = re.compile(r"seed-[0-9]+((-small)?\.ndjson|-logs)")
     multiple=True,
     help="Campaign: also runs with this bug of the zoo planted; 'all' for every one.",
 )
+@open_option
 @json_option
 def simulate(
     seed: int | None,
@@ -122,6 +124,7 @@ def simulate(
     engine: str | None,
     master: str | None,
     planted: tuple[str, ...],
+    opens: bool,
     json_target: str | None,
 ) -> None:
     """Run the implementation under faults, record every step, and judge each run by the model.
@@ -134,6 +137,8 @@ def simulate(
     bugs of the zoo back, and --out keeps traces and verdicts as Parquet. The same command goes on
     where it was interrupted; the table is the same on any number of executors.
 
+    --open shows the first run that is broken, or the first of all, beside the model.
+
     \b
     Example:
       insync simulate --seed 7 --steps 1000
@@ -143,11 +148,19 @@ def simulate(
       insync simulate --cluster --seeds 1..10 --steps 2000
       insync simulate --seeds 1..500 --faults all --planted KIP-101 --engine spark --out night
     """
+    if opens and (engine is not None or cluster):
+        raise WrongUse("--open is of single runs of one partition; leave --engine, --cluster out")
     if engine is not None and cluster:
         raise WrongUse("--engine runs campaigns of one partition; leave it or --cluster out")
     if engine is not None:
-        _campaign(engine, master, seed, seeds, steps, faults, named, planted, brokers, out, logs,
-                  shrink, json_target)  # fmt: skip
+        joined = (_profile(faults, named),) if named else None
+        profiles = joined or campaign.profiles_named(faults, EVERYTHING)
+        if logs:
+            raise WrongUse("--logs is of single runs; leave it out, or leave --engine out")
+        campaign.carry_out_campaign(
+            campaign.plan_of(_seeds(seed, seeds), profiles, planted, steps, brokers),
+            engine, master, out, shrink, json_target,
+        )  # fmt: skip
     if master is not None or planted:
         what = "--planted" if planted else "--master"
         raise WrongUse(f"{what} is of a campaign; write --engine spark or --engine local as well")
@@ -163,59 +176,42 @@ def simulate(
         raise WrongUse("--logs are files to keep; say where: --out DIR --logs")
     began, taken = time.monotonic(), Counter[str]()
     rows: list[dict[str, Any]] = []
-    with Progress() as progress, _folder(out, chosen) as folder:
-        for number in chosen:
-            progress(f"seed {number}, {len(rows)} of {len(chosen)} runs done")
-            journal = KafkaLogs(brokers, FIRST_INSTANT_MS) if logs else None
-            trace = run(number, steps, profile, brokers, journal=journal)
-            taken.update(event.step for event in trace.events)
-            rows.append(_row(trace, folder, journal, out is not None))
-            first = not any("small" in row for row in rows)
-            if shrink and first and rows[-1]["verdict"] is Verdict.BROKEN:
-                progress(f"seed {number} is broken; making it small")
-                rows[-1]["small"] = _small(trace, folder, out is not None)
-    again = f"--steps {steps} {_as_typed(profile, named)} --brokers {brokers}"
-    result = {
-        "verdict": combine(row["verdict"] for row in rows),
-        "steps": steps,
-        "faults": profile,
-        "brokers": brokers,
-        "commit": commit,
-        "runs": rows,
-        "never_taken": [name for name in KINDS if not taken[name]],
-        "seconds": round(time.monotonic() - began, 3),
-    }
-    _show(result, again, json_target)
-    emit_json(json_target, result)
+    with _folder(out, chosen) as folder:
+        with Progress() as progress:
+            for number in chosen:
+                progress(f"seed {number}, {len(rows)} of {len(chosen)} runs done")
+                journal = KafkaLogs(brokers, FIRST_INSTANT_MS) if logs else None
+                trace = run(number, steps, profile, brokers, journal=journal)
+                taken.update(event.step for event in trace.events)
+                rows.append(_row(trace, folder, journal, out is not None))
+                first = not any("small" in row for row in rows)
+                if shrink and first and rows[-1]["verdict"] is Verdict.BROKEN:
+                    progress(f"seed {number} is broken; making it small")
+                    rows[-1]["small"] = _small(trace, folder, out is not None)
+        again = f"--steps {steps} {_as_typed(profile, named)} --brokers {brokers}"
+        result = {
+            "verdict": combine(row["verdict"] for row in rows),
+            "steps": steps,
+            "faults": profile,
+            "brokers": brokers,
+            "commit": commit,
+            "runs": rows,
+            "never_taken": [name for name in KINDS if not taken[name]],
+            "seconds": round(time.monotonic() - began, 3),
+        }
+        _show(result, again, json_target)
+        emit_json(json_target, result)
+        if opens:
+            show_file(_worth_seeing(rows, folder))
     finish(combine(row["verdict"] for row in rows))
 
 
-def _campaign(
-    engine: str,
-    master: str | None,
-    seed: int | None,
-    seeds: str | None,
-    steps: int,
-    faults: str | None,
-    named: tuple[str, ...],
-    planted: tuple[str, ...],
-    brokers: int,
-    out: str | None,
-    logs: bool,
-    shrink: bool,
-    json_target: str | None,
-) -> NoReturn:
-    from conformance.campaign import Plan
-
-    if logs:
-        raise WrongUse("--logs is of single runs; leave it out, or leave --engine out")
-    if master is not None and engine == "local":
-        raise WrongUse("--master is Spark's; write --engine spark")
-    chosen = _seeds(seed, seeds)
-    profiles = (_profile(faults, named),) if named else campaign.profiles_named(faults, EVERYTHING)
-    bugs = campaign.bugs_named(planted)
-    plan = Plan(chosen[0], chosen[-1], profiles, bugs, steps, brokers)
-    campaign.carry_out_campaign(plan, engine, master, out, shrink, json_target)
+def _worth_seeing(rows: list[dict[str, Any]], folder: Path) -> Path:
+    """The trace to open: of the first run that is not as it should be, made small if it is."""
+    wrong = [row for row in rows if row["verdict"] is not Verdict.HOLDS]
+    seed = (wrong or rows)[0]["seed"]
+    small = folder / f"seed-{seed}-small.ndjson"
+    return small if small.is_file() else folder / f"seed-{seed}.ndjson"
 
 
 def _profile(faults: str | None, named: tuple[str, ...]) -> str:

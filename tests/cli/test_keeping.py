@@ -127,6 +127,13 @@ def test_a_trace_is_opened_beside_the_model(served: list[dict[str, Any]], tmp_pa
     assert len(served[0]["comparison"]["rows"]) == len(served[0]["lines"]) + 1
 
 
+def test_a_simulated_run_is_opened_beside_the_model(served: list[dict[str, Any]]):
+    result = insync("simulate", "--seeds", "3..4", "--steps", "20", "--open")
+
+    assert result.exit_code == 0
+    assert served[0]["comparison"]["first"] is None
+
+
 def test_what_still_goes_wrong_with_a_design_is_opened(
     served: list[dict[str, Any]], tmp_path: Path
 ):
