@@ -34,6 +34,7 @@ NAV = (
     ("For teachers", "for-teachers.md"),
     ("How to add", "extending.md"),
     ("Why nothing is lost", "why-nothing-is-lost.md"),
+    ("On several machines", "distributed.md"),
     ("Where articles err", "articles.md"),
 )
 
