@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from conformance.web.telling import NoRunError as NoRunError
+from conformance.web.telling import Retold as Retold
 from model.language import ProtocolError
 from model.systems import system
 from specs.reading import text
@@ -14,26 +15,6 @@ from specs.story.commands import Command
 from specs.story.errors import StoryError
 from specs.story.heading import heading_line
 from specs.story.read import read_story
-
-
-@dataclass(frozen=True)
-class Retold:
-    """What is told: a sentence, the heading of a game, and its lines. `loop`: see `specs.runs`.
-
-    `diagnosis` says why it ends here: the trace that it was goes on as no run of the model does.
-    `places` says of each line where it stood, in a trace.
-    """
-
-    title: str
-    heading: str
-    lines: tuple[str, ...]
-    loop: int | None = None
-    diagnosis: str | None = None
-    places: tuple[str, ...] = ()
-
-
-class NoRunError(Exception):
-    """A file holds no run; the message names the file and says what does."""
 
 
 def retold(path: Path, claim: str | None = None) -> Retold:

@@ -18,7 +18,7 @@ from conformance.partial import is_partial
 from conformance.partial.judge import judge_partial
 from conformance.partial.reading import read_partial
 from conformance.replay import Misfit, judge
-from conformance.web.retold import NoRunError, Retold
+from conformance.web.telling import NoRunError, Retold
 from impl import TraceError, read_trace
 from model.language import RecordedSystem
 from model.language.evaluate import SparseState

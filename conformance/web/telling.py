@@ -1,0 +1,25 @@
+"""What can be told of a run, wherever it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Retold:
+    """What is told: a sentence, the heading of a game, and its lines. `loop`: see `specs.runs`.
+
+    `diagnosis` says why it ends here: the trace that it was goes on as no run of the model does.
+    `places` says of each line where it stood, in a trace.
+    """
+
+    title: str
+    heading: str
+    lines: tuple[str, ...]
+    loop: int | None = None
+    diagnosis: str | None = None
+    places: tuple[str, ...] = ()
+
+
+class NoRunError(Exception):
+    """A file holds no run; the message names the file and says what does."""
