@@ -13,6 +13,7 @@ from typing import Any
 
 from impl.log import InvalidBatch, Log, StorageError
 from impl.log.errors import CorruptRecord, OffsetOutOfRange
+from impl.log.followed import FollowedLog
 from impl.log.record_batch import batches_in
 from impl.replication import answers
 from impl.replication.fetcher_thread import (
@@ -37,10 +38,11 @@ LARGEST = 2**63 - 1
 Places = tuple[int, int]
 
 
-class FollowerLog:
+class FollowerLog(FollowedLog):
     """A follower's log on the disk, as a fetcher uses it."""
 
     def __init__(self, manager: ReplicaManager, hosted: HostedPartition, who: Places) -> None:
+        super().__init__(manager.release)
         self.manager = manager
         self.hosted = hosted
         self.leader, self.fetcher = who
@@ -49,38 +51,6 @@ class FollowerLog:
     def log(self) -> Log:
         """The log, wherever it is now."""
         return self.hosted.stored
-
-    @property
-    def end(self) -> int:
-        """The log end offset."""
-        return self.log.log_end
-
-    @property
-    def start(self) -> int:
-        """Where the log begins."""
-        return self.log.log_start
-
-    @start.setter
-    def start(self, offset: int) -> None:
-        self.log.advance_log_start(offset)
-
-    @property
-    def high_watermark(self) -> int:
-        """What the leader said, as far as the log goes."""
-        return self.log.high_watermark
-
-    @high_watermark.setter
-    def high_watermark(self, offset: int) -> None:
-        self.log.high_watermark = max(self.log.log_start, offset)
-
-    def latest_epoch(self) -> int | None:
-        """The newest epoch; up to 0.10 logs have none."""
-        latest = self.log.epochs.latest_epoch
-        return latest if latest >= 0 and self.manager.release.since("0.11") else None
-
-    def end_offset_for(self, epoch: int) -> tuple[int, int]:
-        """Epoch and exclusive end, see ``LeaderEpochFileCache``."""
-        return self.log.end_offset_for(epoch)
 
     def append(self, batch: bytes) -> None:
         """Append whole batches. CannotAppend."""

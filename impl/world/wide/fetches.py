@@ -13,6 +13,7 @@ from typing import Any
 
 from impl.log import InvalidBatch, Log, StorageError
 from impl.log.errors import OffsetOutOfRange
+from impl.log.followed import FollowedLog
 from impl.log.record_batch import batches_in
 from impl.releases import Release
 from impl.replication import answers
@@ -49,44 +50,17 @@ class NotYet(Exception):
     """The round waits for its leader."""
 
 
-class FollowerLog:
-    """A follower's log, as a fetcher uses it; up to 0.10 logs have no epochs."""
+class FollowerLog(FollowedLog):
+    """A follower's log, as a fetcher uses it."""
 
     def __init__(self, log: Log, release: Release) -> None:
-        self.log = log
-        self.has_epochs = release.since("0.11")
+        super().__init__(release)
+        self._log = log
 
     @property
-    def end(self) -> int:
-        """The log end offset."""
-        return self.log.log_end
-
-    @property
-    def start(self) -> int:
-        """Where the log begins."""
-        return self.log.log_start
-
-    @start.setter
-    def start(self, offset: int) -> None:
-        self.log.advance_log_start(offset)
-
-    @property
-    def high_watermark(self) -> int:
-        """What the leader said, as far as the log goes."""
-        return self.log.high_watermark
-
-    @high_watermark.setter
-    def high_watermark(self, offset: int) -> None:
-        self.log.high_watermark = max(self.log.log_start, offset)
-
-    def latest_epoch(self) -> int | None:
-        """The newest epoch, None if there is none."""
-        latest = self.log.epochs.latest_epoch
-        return latest if latest >= 0 and self.has_epochs else None
-
-    def end_offset_for(self, epoch: int) -> tuple[int, int]:
-        """Epoch and exclusive end."""
-        return self.log.end_offset_for(epoch)
+    def log(self) -> Log:
+        """The log."""
+        return self._log
 
     def append(self, batch: bytes) -> None:
         """Append whole batches. CannotAppend."""
