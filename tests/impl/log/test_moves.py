@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.impl.log.batches import batch, values
-from tests.impl.log.test_log_manager import T0, T1, Broker
+from tests.impl.log.broker_of_logs import T0, T1, Broker
 
 
 def half_copied() -> Broker:

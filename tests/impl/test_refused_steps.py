@@ -1,0 +1,94 @@
+"""What a step is refused for, and what is no step or no world at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from impl import KINDS, Simulator, Step, StepNotPossible, World
+
+REASONS = {
+    "broker_checkpoints_hw": 2,
+    "broker_crashes": 1,
+    "broker_reconnects": 2,
+    "broker_starts": 2,
+    "consumer_reads": 2,
+    "controller_checks_outcome": 1,
+    "controller_elects_leader": 5,
+    "controller_informs": 5,
+    "controller_learns_outcome": 1,
+    "controller_node_is_deleted": 1,
+    "controller_reads_epoch": 5,
+    "controller_reads_partition": 2,
+    "controller_registers": 3,
+    "controller_removes_replica": 6,
+    "controller_reply_is_lost": 1,
+    "controller_resigns": 2,
+    "fetch_is_lost": 1,
+    "follower_appends": 1,
+    "follower_asks_epoch": 3,
+    "follower_asks_records": 3,
+    "follower_truncates": 1,
+    "isr_answer_is_lost": 1,
+    "leader_acknowledges": 1,
+    "leader_acknowledges_for_isr": 2,
+    "leader_advances_hw": 3,
+    "leader_and_isr_arrives": 2,
+    "leader_and_isr_is_lost": 0,
+    "leader_answers_epoch": 3,
+    "leader_answers_fetch": 3,
+    "leader_appends": 2,
+    "leader_appends_for_isr": 2,
+    "leader_expand_is_refused": 6,
+    "leader_expands_isr": 6,
+    "leader_gives_up_isr_write": 2,
+    "leader_learns_isr_is_written": 1,
+    "leader_reads_isr_back": 2,
+    "leader_shrink_is_refused": 6,
+    "leader_shrinks_isr": 6,
+    "session_expires": 1,
+}
+"""How many conditions of each step can be the first that fails, where a candidate exists."""
+
+
+def test_every_condition_of_every_step_is_once_the_first_to_fail() -> None:
+    found: dict[str, set[str]] = {name: set() for name in KINDS}
+
+    for seed in range(12):
+        simulator = Simulator(seed)
+        for _ in range(300):
+            simulator.advance()
+            world = simulator.world
+            for name, kind in KINDS.items():
+                for args in kind.candidates(world):
+                    reason = world.why_not(Step(name, args))
+                    if reason is not None:
+                        found[name].add(reason)
+
+    assert {name: len(reasons) for name, reasons in found.items()} == REASONS
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (Step("leader_apends", (1,)), "did you mean leader_appends"),
+        (Step("leader_appends", ()), r"the arguments are \(broker\)"),
+        (Step("leader_appends", (4,)), "among 1 to 3"),
+        (Step("follower_appends", (2, 2)), "two different ones"),
+        (Step("leader_and_isr_arrives", (1, 9, 9)), "such a LeaderAndIsr request is in flight"),
+        (Step("leader_and_isr_is_lost", (9, 9, 9)), "such a LeaderAndIsr request is in flight"),
+    ],
+)
+def test_a_step_that_makes_no_sense_is_refused_with_what_would(step: Step, reason: str) -> None:
+    with pytest.raises(StepNotPossible, match=reason):
+        World().do(step)
+
+
+@pytest.mark.parametrize("brokers", [0, -1, 10])
+def test_a_world_of_a_senseless_size_is_refused(brokers: int) -> None:
+    with pytest.raises(ValueError, match="1 to 9 brokers"):
+        World(brokers)
+
+
+def test_an_unknown_strategy_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="any, assignment order"):
+        World(strategy="best")
