@@ -22,6 +22,9 @@ from model.language.terms import FALSE, TRUE, Term
 State = Any
 """bytes, or a tuple of ints for wide domains."""
 
+CELLS_A_WRITE, CELLS_A_COPY = 2, 16
+"""What changing a cell of a copy costs, and the copy itself, in cells packed."""
+
 
 class _Emitter:
     """Turns terms into Python expressions, with locals for shared sub-terms."""
@@ -135,7 +138,8 @@ class PythonCode:
         return f"    {names}, = s"
 
     def _compile(self, source: str, name: str) -> Any:
-        space: dict[str, Any] = {"pack": self._pack, "ImpossibleValue": ImpossibleValue}
+        copy: Callable[[State], Any] = bytearray if self.narrow else list
+        space = {"pack": self._pack, "copy": copy, "ImpossibleValue": ImpossibleValue}
         exec(compile(source, f"<generated {name}>", "exec"), space)
         return space[name]
 
@@ -187,13 +191,22 @@ class PythonCode:
         if instance.checks:
             lines.append(f"{opening}else:")
             pad += "    "
-        cells = ", ".join(
-            emitter.code(n, instance.writes[n]) if n in instance.writes else f"c{n}"
-            for n in range(len(self.low))
-        )
         lines.append(f"{pad}fired[{instance.number}] += 1")
-        packed = f"pack(({cells},))" if self.narrow else f"({cells},)"
-        lines.append(f"{pad}out.append(({instance.number}, {packed}))")
+        after = self._after(instance, emitter, pad, lines)
+        lines.append(f"{pad}out.append(({instance.number}, {after}))")
+
+    def _after(self, instance: Instance, emitter: _Emitter, pad: str, lines: list[str]) -> str:
+        """The state after a step: a copy with a few cells changed, or packed anew if they are many.
+
+        A step of a large system writes a few cells of hundreds, and packing was most of the time.
+        """
+        codes = {n: emitter.code(n, value) for n, value in sorted(instance.writes.items())}
+        if CELLS_A_WRITE * len(codes) + CELLS_A_COPY < len(self.low):
+            lines.append(f"{pad}after = copy(s)")
+            lines += [f"{pad}after[{n}] = {code}" for n, code in codes.items() if code != f"c{n}"]
+            return "pack(after)"
+        cells = ", ".join(codes.get(n, f"c{n}") for n in range(len(self.low)))
+        return f"pack(({cells},))" if self.narrow else f"({cells},)"
 
     def _condition(self, term: Term, given: str = "s") -> Callable[..., bool]:
         root: Block[Instance] = Block()
@@ -260,11 +273,8 @@ class PythonCode:
             if check.bound is None:
                 action = f"raise ImpossibleValue({instance.label + ': ' + check.what!r})"
             lines.append(f"    if not ({emitter.expression(check.fine)}): {action}")
-        cells = ", ".join(
-            emitter.code(n, instance.writes[n]) if n in instance.writes else f"c{n}"
-            for n in range(len(self.low))
-        )
-        lines.append(f"    return None, pack(({cells},))")
+        after = self._after(instance, emitter, "    ", lines)
+        lines.append(f"    return None, {after}")
         return "\n".join(lines) + "\n"
 
 
