@@ -15,6 +15,7 @@ from typing import Any
 
 from conformance.lockstep import Lockstep, Mismatch
 from conformance.mapping import MAP, SystemMap
+from conformance.mapping.rows import Family
 from conformance.partner import Key
 from specs.verdict import Verdict
 
@@ -24,7 +25,11 @@ MOST_MISMATCHES = 5
 
 @dataclass
 class EdgeReport:
-    """How much of the graph was walked, and what did not fit."""
+    """How much of the graph was walked, and what did not fit.
+
+    `fired` are edges by transition, `steps` by step of the implementation; `not_walked` are those
+    that a family of faults leaves out.
+    """
 
     bounds: dict[str, int]
     system: str = "replication"
@@ -34,6 +39,8 @@ class EdgeReport:
     complete: bool = True
     fired: Counter[str] = field(default_factory=Counter)
     mismatches: list[str] = field(default_factory=list)
+    not_walked: Counter[str] = field(default_factory=Counter)
+    steps: Counter[str] = field(default_factory=Counter)
 
     @property
     def verdict(self) -> Verdict:
@@ -55,6 +62,8 @@ class EdgeReport:
             "edges": self.edges,
             "covered": self.covered,
             "fired": dict(sorted(self.fired.items())),
+            "not_walked": dict(sorted(self.not_walked.items())),
+            "steps": dict(sorted(self.steps.items())),
             "mismatches": self.mismatches,
         }
 
@@ -65,20 +74,30 @@ def walk_edges(
     progress: Callable[[str], None] = lambda line: None,
     about: SystemMap = MAP,
     version: str | None = None,
+    family: Family | None = None,
 ) -> EdgeReport:
     """Walk the graph of a system within the bounds, breadth first; deterministic.
 
-    With `max_states` the edges of the first so many states are walked, and the answer is at best
+    With a `family` the walk starts after its first steps, and its transitions `without` are not
+    taken: both sides must still allow them alike, and they are counted by themselves. With
+    `max_states` the edges of the first so many states are walked, and the answer is at best
     unknown. The walk ends after MOST_MISMATCHES mismatches.
     """
-    return _Walk(Lockstep(bounds, about=about, version=version), max_states, progress).go()
+    pair = Lockstep(bounds, about=about, version=version)
+    return _Walk(pair, max_states, progress, family or Family("", {})).go()
 
 
 class _Walk:
     def __init__(
-        self, pair: Lockstep, max_states: int | None, progress: Callable[[str], None]
+        self,
+        pair: Lockstep,
+        max_states: int | None,
+        progress: Callable[[str], None],
+        family: Family,
     ) -> None:
-        self.pair = pair
+        self.pair, self.without = pair, family.without
+        for step in family.begins:
+            pair.take(step)
         self.max_states, self.progress = max_states, progress
         self.report = EdgeReport(dict(pair.bounds), pair.about.system)
         start = self.pair.state
@@ -110,6 +129,9 @@ class _Walk:
         except Mismatch as mismatch:
             self._mismatch(state, str(mismatch))
         for key in sorted(enabled):
+            if key[0] in self.without:
+                self.report.not_walked[key[0]] += 1
+                continue
             self.report.edges += 1
             pair.at(state, snapshot)
             try:
@@ -121,6 +143,7 @@ class _Walk:
                 continue
             self.report.covered += 1
             self.report.fired[key[0]] += 1
+            self.report.steps[pair.history[-1].name] += 1
             if pair.state not in self.came:
                 self.came[pair.state] = state, key
                 self.waiting.append((pair.state, pair.world.snapshot()))

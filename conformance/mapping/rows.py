@@ -80,6 +80,21 @@ class Stepped(Protocol):
 
 
 @dataclass(frozen=True)
+class Family:
+    """A part of a system's graph that is small enough to be walked whole: one family of faults.
+
+    `bounds` are those that differ from the map's small ones. The walk starts where the steps
+    `begins` lead to, and takes no transition of `without`. `why` says what it is for.
+    """
+
+    why: str
+    bounds: Mapping[str, int]
+    begins: tuple[Step, ...] = ()
+    without: tuple[str, ...] = ()
+    version: str | None = None
+
+
+@dataclass(frozen=True)
 class SystemMap:
     """The implementation at the grain of one system of the model.
 
@@ -88,6 +103,7 @@ class SystemMap:
     partner is recorded with beside its version. `small` are the bounds of a graph that is walked
     whole. `left_out` says of transitions why the world cannot be driven to them; within bounds that
     reach one, that is a mismatch. `leader_of` says of a world whom a broker takes for the leader.
+    `families` are parts of the graph by name.
     """
 
     system: str
@@ -99,6 +115,7 @@ class SystemMap:
     switches: Mapping[str, object] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     leader_of: Callable[[Any, int], int] | None = None
+    families: Mapping[str, Family] = field(default_factory=dict)
 
     @cached_property
     def steps_of(self) -> dict[str, list[Row]]:
