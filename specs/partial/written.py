@@ -95,29 +95,44 @@ class Writer:
         self, variable: Term, body: Term, names: Mapping[str, str], kept: Mapping[Term, str]
     ) -> str | None:
         """The few values that `least x: some member: ... and x = its end` need look at."""
-        if body.op != "some" or variable.args[0] in str((body.args[1], body.args[2])):
+        found = candidates_of(variable, body, self.twin)
+        if found is None:
             return None
-        member, _, _, holds = body.args
-        values = self.limited(member.sort)
-        point = _equal_to(holds, variable)
-        rest = [] if point is None else [
-            part
-            for part in (holds.args if holds.op == "and" else (holds,))
-            if variable.args[0] in part.free
-        ]  # fmt: skip
-        if values is None or point is None or len(rest) != 1 or body.args[1:3] != (None, None):
-            return None
+        member, values, point, others = found
         inner = f"q{body.order}"
         inside = {**names, member.args[0]: inner}
         value = self.expression(point, inside, kept)
-        others = [part for part in holds.args if part not in rest] if holds.op == "and" else []
         only = "".join(f" if {self.expression(part, inside, kept)}" for part in others)
         return f"for {inner} in {values!r}{only} for {{}} in ({value},)"
 
     def limited(self, sort: Sort) -> range | None:
         """All values of a sort that has a last one."""
-        bottom, top = self.twin.ends(sort)
-        return None if top is None else range(bottom, top + 1)
+        return limited(sort, self.twin)
+
+
+def limited(sort: Sort, twin: Evaluator) -> range | None:
+    """All values of a sort that has a last one."""
+    bottom, top = twin.ends(sort)
+    return None if top is None else range(bottom, top + 1)
+
+
+def candidates_of(
+    variable: Term, body: Term, twin: Evaluator
+) -> tuple[Term, range, Term, list[Term]] | None:
+    """Of `least x: some member: others and x = point`: member, its values, point, others.
+
+    None where `x` need not be one of so few values.
+    """
+    if body.op != "some" or variable.args[0] in str((body.args[1], body.args[2])):
+        return None
+    member, _, _, holds = body.args
+    values = limited(member.sort, twin)
+    point = _equal_to(holds, variable)
+    parts = holds.args if holds.op == "and" else (holds,)
+    about = [] if point is None else [part for part in parts if variable.args[0] in part.free]
+    if values is None or point is None or len(about) != 1 or body.args[1:3] != (None, None):
+        return None
+    return member, values, point, [part for part in parts if part not in about]
 
 
 def repeated(terms: list[Term]) -> list[Term]:
