@@ -46,12 +46,12 @@ class BrokerEvents:
             self.core.context.journal.brokers(new, dead, bounced, sorted(now))
         self.core.context.broker_infos |= infos
         if new:
-            self._register(now, new)
+            self.register(now, new)
             self.started(new)
         if bounced:
             self._unregister(bounced)
             self.failed(bounced)
-            self._register(now, bounced)
+            self.register(now, bounced)
             self.started(bounced)
         if dead:
             self._unregister(dead)
@@ -75,7 +75,8 @@ class BrokerEvents:
             context.journal.told(f"Updated broker endpoints cache for brokers {_ids(moved)}")
             self.core.update_metadata(context.live_or_shutting_down, [])
 
-    def _register(self, now: dict[int, int], brokers: list[int]) -> None:
+    def register(self, now: dict[int, int], brokers: list[int]) -> None:
+        """Brokers are known from now on, by the epochs of their registrations."""
         for broker in brokers:
             self.core.context.broker_epochs[broker] = now[broker]
 
@@ -153,14 +154,23 @@ class BrokerEvents:
             hosted = [one for one in hosted if one.topic not in context.queued_for_deletion]
         led = [one for one in hosted if context.leadership[one].leader == broker]
         followed = [one for one in hosted if one not in led]
-        core.partitions.handle(led, PartitionState.ONLINE, CONTROLLED_SHUTDOWN)
+        self.move_leaders(led)
+        self.stop_followers(broker, followed)
+        return [one for one in hosted if context.leadership[one].leader == broker]
+
+    def move_leaders(self, led: list[TopicPartition]) -> None:
+        """What a broker that wants to go leads goes to others, where there are any in sync."""
+        self.core.partitions.handle(led, PartitionState.ONLINE, CONTROLLED_SHUTDOWN)
+
+    def stop_followers(self, broker: int, followed: list[TopicPartition]) -> None:
+        """It is told to stop following, in a round of its own, and leaves the ISRs."""
+        core = self.core
         core.batch.begin()
         for partition in followed:
             core.batch.add_stop_replica([broker], partition, delete=False)
-        core.batch.send_requests(context.epoch)
+        core.batch.send_requests(core.context.epoch)
         offline = [Replica(partition, broker) for partition in followed]
         core.replicas.handle(offline, ReplicaState.OFFLINE)
-        return [one for one in hosted if context.leadership[one].leader == broker]
 
 
 def _ids(brokers: Iterable[int]) -> str:

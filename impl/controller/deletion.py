@@ -147,9 +147,13 @@ class DeletionManager:
                     "ineligible for deletion"
                 )
         if retry:
-            self.replicas.handle(retry, ReplicaState.OFFLINE)
+            self.try_again(retry)
         if ready:
             self._begin(ready)
+
+    def try_again(self, replicas: Iterable[Replica]) -> None:
+        """Replicas that could not be deleted go offline, so that their deletion may start anew."""
+        self.replicas.handle(replicas, ReplicaState.OFFLINE)
 
     def _begin(self, topics: list[str]) -> None:
         for topic in topics:

@@ -62,21 +62,25 @@ class EventController:
             self.moved_to = str(moved)
             self.journal.lost_the_race(str(moved))
             return False
+        except SessionExpired as expired:
+            self.moved_to = str(expired)
+            self.journal.told(f"Error while electing controller on broker {self.broker}", "ERROR")
+            return False
         self.core.context.epoch, self.core.context.epoch_version = (
             office.epoch,
             office.epoch_version,
         )
         self.journal.epoch = office.epoch
         self.journal.elected(office.epoch, office.epoch_version)
-        self.core.client.controller(watch=True)
         self.active = True
-        self.guarded(self.fail_over)
+        self.guarded(self.fail_over)  # the answer may be late, and the session over by now
         return self.active
 
     def fail_over(self) -> None:
         """Take up the work, in Kafka's order (b.5)."""
         core, context = self.core, self.core.context
         self.journal.step("Registering handlers")
+        core.client.controller(watch=True)  # its own creation has fired the watch of before
         self.journal.step("Deleting isr change notifications")
         self._drop_old_notifications()
         self.journal.step("Initializing controller context")
@@ -175,11 +179,15 @@ class EventController:
 
     def controller_changed(self, now_ms: int) -> None:
         """``/controller`` came, went or changed: resign if it is not me, stand if nobody is."""
+        if self.maybe_resign() is None:
+            self.elect(now_ms)
+
+    def maybe_resign(self) -> int | None:
+        """``maybeResign``: out of office if ``/controller`` is not its own; returns whose it is."""
         holder = self.core.client.controller(watch=True)
         if self.active and holder != self.broker:
             self.resign()
-        if holder is None:
-            self.elect(now_ms)
+        return holder
 
     # What was told by ZooKeeper
 
@@ -209,8 +217,8 @@ class EventController:
             self.guarded(self.directories_failed)
         elif path.endswith("/state"):
             self.guarded(lambda: self.state_changed(path))
-        elif path.startswith(f"{paths.TOPICS}/"):
-            topic = path.removeprefix(f"{paths.TOPICS}/")
+        elif path.startswith(f"{paths.TOPICS}/") and event.type is EventType.DATA_CHANGED:
+            topic = path.removeprefix(f"{paths.TOPICS}/")  # that it goes, its parent tells
             self.guarded(lambda: self.partitions_changed(topic))
 
     def topics_changed(self) -> None:

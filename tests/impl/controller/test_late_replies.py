@@ -1,0 +1,46 @@
+"""What a broker makes of an answer to its registration that comes late, or never."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from impl.controller.event_controller import EventController
+from impl.releases import Release
+from impl.vectors.stage import NOW_MS
+from impl.znodes import paths
+from impl.zookeeper import ConnectionLoss, EmbeddedSession, Op, ZooKeeper
+from impl.zookeeper.port import OpOutcome
+
+
+class Expiring(EmbeddedSession):
+    """A session that is over when the answer to its first multi comes, if it comes at all."""
+
+    answered = True
+
+    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+        """ZooKeeper executes it, and then ends the session."""
+        outcomes = super().multi(ops)
+        self.close()
+        if not self.answered:
+            raise ConnectionLoss("the connection broke before the reply came")
+        return outcomes
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_registration_is_answered_when_the_session_is_over_and_the_broker_is_not_in_office(
+    answered: bool,
+) -> None:
+    zookeeper = ZooKeeper()
+    zookeeper.make_path(paths.CONTROLLER_EPOCH, "0")
+    session = Expiring(zookeeper)
+    session.answered = answered
+    controller = EventController(1, session, Release.of("2.3"), lambda broker, request: None)
+
+    elected = controller.elect(NOW_MS)
+
+    assert not elected
+    assert not controller.active
+    assert controller.core.context.epoch == 0
+    assert "session" in str(controller.moved_to)
