@@ -49,8 +49,9 @@ def explain(
     """
     from conformance.web.board import board
     from conformance.web.cards import cards
-    from conformance.web.explain import frames_of, markdown, page, svg
+    from conformance.web.explain import frames_of, markdown, page
     from conformance.web.exported import mermaid, pytest_of
+    from conformance.web.paper import svg
     from conformance.web.retold import NoRunError, retold
     from model.language import ProtocolError
 

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from conformance.web.in_flight import Message, in_flight
 from conformance.web.known import Known, Node
 from conformance.web.lamps import Lamp, Lamps, greatest_in
+from conformance.web.messages import Taken, aged, arrows
 from conformance.web.picture import Picture
 from model.language import ImpossibleValue, ProtocolError
 from model.language.evaluate import Evaluator, SparseState
@@ -125,22 +127,45 @@ class Board:
 
     def frame(self, lines: Sequence[str]) -> Frame:
         """The state after these lines, as it is shown."""
-        here = self._known.along(lines)
+        path = self._known.path(lines)
+        for before, here in zip([None, *path], path, strict=False):
+            self._fly(before, here)
         if not lines:
-            return self.shown("the beginning", None, here)
+            return self.shown("the beginning", None, path[0])
         step, arguments = self.read(lines[-1], len(lines))
-        return self.shown(label(step, arguments), self._known.along(lines[:-1]), here)
+        return self.shown(label(step, arguments), path[-2], path[-1], lines[-1])
 
-    def shown(self, told: str, before: Node | None, here: Node) -> Frame:
-        """A state as it is shown, after what is `told` led to it from `before`."""
+    def shown(self, told: str, before: Node | None, here: Node, line: str | None = None) -> Frame:
+        """A state as it is shown, after what is `told` led to it from `before`, by a `line`."""
         if before is None:
-            return Frame(told, (), self.picture.of(here.state), self._lamps.of(None, here))
+            return Frame(told, (), self._pictured(None, here, None), self._lamps.of(None, here))
         return Frame(
             told,
             tuple(self.leaves.changes(before.state, here.state)),
-            self.picture.of(here.state, before.state),
+            self._pictured(before, here, line),
             self._lamps.of(before, here),
         )
+
+    def _pictured(self, before: Node | None, here: Node, line: str | None) -> dict[str, Any]:
+        """The lanes, and the arrows between them."""
+        picture = self.picture.of(here.state, before.state if before is not None else None)
+        taken = None
+        if before is not None and line is not None:
+            old, new = before.state, here.state
+            both = ((one, old.get(one), new.get(one)) for one in self.heading.recorded.fields)
+            changed = tuple(one for one, was, now in both if was is not now and was != now)
+            taken = Taken(*self.read(line, 1), changed)
+        sent = self._fly(None, before) if before is not None else ()
+        flying = self._fly(before, here)
+        picture["messages"] = arrows(sent, flying, here.ages or {}, taken)
+        return picture
+
+    def _fly(self, before: Node | None, here: Node) -> tuple[Message, ...]:
+        """What is on its way in a state; how long it is, goes on from the state before."""
+        if here.flight is None:
+            here.flight = in_flight(self.twin, here.state)
+            here.ages = aged(before.ages if before is not None else None, here.flight)
+        return here.flight
 
     @property
     def name(self) -> str:

@@ -129,7 +129,7 @@ def with_trace(told: Retold, observed: Observed | None) -> Comparison:
         leaves = tuple(here.leaves.changes(after.state, over))
         if fewest is None or len(leaves) < fewest:
             fewest, differs, seen = len(leaves), leaves, Node(over)
-            best = Side(line, None, here.shown(line, last, after))
+            best = Side(line, None, here.shown(line, last, after, line))
     shown = here.shown(observed.label, last, seen)
     words = told.diagnosis or "the trace goes on as the model does not"
     result.rows.append(Row(best, Side(observed.label, None, shown), differs, words))
@@ -155,7 +155,7 @@ class _Track:
         except ProtocolError as error:
             why = str(error).removeprefix(f"step {number + 1}: ")
             return Side(line, why, self.board.shown(line, before, before))
-        return Side(line, None, self.board.shown(line, before, self.here))
+        return Side(line, None, self.board.shown(line, before, self.here, line))
 
 
 def _row(one: Board, left: Side | None, right: Side | None, sides: tuple[_Track, _Track]) -> Row:

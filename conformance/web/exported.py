@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from conformance.web.board import Frame
 from conformance.web.explain import broken_by
+from conformance.web.messages import FATES, lane_names
 from conformance.web.retold import Retold
 from model.language.recording import Recorded
 from model.language.sorts import Enumeration
@@ -16,30 +17,43 @@ _FEW = 4
 """Changes that a note shows; a diagram with all of them is no picture any more."""
 
 
-def mermaid(told: Retold, frames: Sequence[Frame]) -> str:
-    """A sequence diagram: an arrow where a step names two brokers, a note where it names one.
+_ARROWS = {"lost": ("-x", "--x"), "refused": ("-x", "--x"), "sent": ("-)", "--)"),
+           "arrived": ("->>", "-->>")}  # fmt: skip
+"""How a message is drawn, and an answer: with an open head it is on its way, with a cross lost."""
 
-    Between the brokers stands ZooKeeper, which has the notes of the steps that name nobody.
+
+def mermaid(told: Retold, frames: Sequence[Frame]) -> str:
+    """A sequence diagram: a note for each step, where it is taken, and an arrow for each message.
+
+    An arrow is drawn where a message is sent, and again where it arrives, is lost or is refused.
     """
     steps = {one.transition.name: one for one in read_heading(told.heading).recorded.steps}
     lines = ["sequenceDiagram", f"    accTitle: {_clean(told.title)}"]
-    lines.append("    participant zk as ZooKeeper")
-    lines += [f"    participant b{one} as broker {one}" for one in frames[0].picture["brokers"]]
+    lines += [f"    participant {_lane(one)} as {name}"
+              for one, name in lane_names(frames[0].picture)]  # fmt: skip
     for number, frame in enumerate(frames[1:], 1):
         brokers = _brokers_of(told.lines[number - 1], steps)
         label = _clean(f"{number} {frame.label}")
-        if len(brokers) > 1:
-            lines.append(f"    b{brokers[0]}->>b{brokers[1]}: {label}")
-        else:
-            place = f"b{brokers[0]}" if brokers else "zk"
-            shown = [*frame.changes[:_FEW], *(["…"] if len(frame.changes) > _FEW else [])]
-            lines.append(f"    Note over {place}: {'<br/>'.join([label, *map(_clean, shown)])}")
-        lines += [f"    Note over zk: {_clean(name)} breaks" for name in broken_by(frames, number)]
+        shown = [*frame.changes[:_FEW], *(["…"] if len(frame.changes) > _FEW else [])]
+        place = _lane(brokers[0]) if brokers else "zookeeper"
+        lines.append(f"    Note over {place}: {'<br/>'.join([label, *map(_clean, shown)])}")
+        for one in frame.picture["messages"]:
+            if one["fate"] in _ARROWS:
+                arrow = _ARROWS[one["fate"]][one["answer"]]
+                what = _clean(f"{one['name']} {one['label']} ({FATES[one['fate']]})")
+                lines += [f"    {_lane(one['source'])}{arrow}{_lane(target)}: {what}"
+                          for target in one["targets"]]  # fmt: skip
+        lines += [f"    Note over zookeeper: {_clean(name)} breaks"
+                  for name in broken_by(frames, number)]  # fmt: skip
     if told.loop is not None:
-        lines.append(f"    Note over zk: and again from step {told.loop + 1}, without end")
+        lines.append(f"    Note over zookeeper: and again from step {told.loop + 1}, without end")
     if told.diagnosis is not None:
-        lines.append(f"    Note over zk: {_clean(told.diagnosis)}")
+        lines.append(f"    Note over zookeeper: {_clean(told.diagnosis)}")
     return "\n".join(lines) + "\n"
+
+
+def _lane(key: str) -> str:
+    return f"b{key}" if key.isdecimal() else key
 
 
 def _brokers_of(line: str, steps: dict[str, Recorded]) -> list[str]:

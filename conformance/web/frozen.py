@@ -45,9 +45,12 @@ class Packer:
 
     def frame(self, frame: Frame) -> list[Any]:
         """A state as numbers: label, changes, ZooKeeper, world, brokers, flight, logs, badges,
-        committed, lamps."""
+        committed, lamps, lanes, controllers, clients, messages."""
         picture = frame.picture
-        lanes = {broker: self.rows(rows) for broker, rows in picture["brokers"].items()}
+        lanes, office = (
+            {broker: self.rows(rows) for broker, rows in picture[of].items()}
+            for of in ("brokers", "controllers")
+        )
         logs = {
             broker: self.put([self.rows(log["records"]), log["hw"]])
             for broker, log in picture["logs"].items()
@@ -62,6 +65,8 @@ class Packer:
             frame.label, list(frame.changes), self.rows(picture["zookeeper"]),
             self.rows(picture["world"]), self.put(lanes), self.rows(picture["flight"]),
             self.put(logs), self.put(badges), picture["committed"], self.put(lamps),
+            self.put(picture["lanes"]), self.put(office), self.rows(picture["clients"]),
+            self.rows(picture["messages"]),
         ]  # fmt: skip
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from conformance.web.in_flight import Message
+from conformance.web.messages import Aged
 from model.language.evaluate import SparseState
 
 MOST = 20_000
@@ -13,11 +15,17 @@ MOST = 20_000
 
 @dataclass
 class Node:
-    """A state, and what follows it by which line. `lit`: the claims that hold here, once known."""
+    """A state, and what follows it by which line.
+
+    Once known: `lit`, the claims that hold here; `flight`, what is on its way, and `ages`, since
+    how many steps.
+    """
 
     state: SparseState
     after: dict[str, Node] = field(default_factory=dict)
     lit: dict[str, bool] | None = None
+    flight: tuple[Message, ...] | None = None
+    ages: Aged | None = None
 
 
 class Known:
@@ -31,9 +39,14 @@ class Known:
 
     def along(self, lines: Sequence[str]) -> Node:
         """The state after these lines. Raises what `take` raises for one that is not possible."""
+        return self.path(lines)[-1]
+
+    def path(self, lines: Sequence[str]) -> list[Node]:
+        """Every state on the way, the first and the last included."""
         if self._count > MOST:
             self._root, self._count = Node(self._start), 0
         node = self._root
+        found = [node]
         for number, line in enumerate(lines, 1):
             after = node.after.get(line)
             if after is None:
@@ -41,4 +54,5 @@ class Known:
                 node.after[line] = after
                 self._count += 1
             node = after
-        return node
+            found.append(node)
+        return found

@@ -1,14 +1,16 @@
-"""A state as lanes: ZooKeeper, each broker with its log, and what is in flight between them.
+"""A state as lanes: ZooKeeper, controllers, each broker with its log, clients.
 
 The lanes follow from the schema of the system alone. What stands under `zk` or under no key is
-ZooKeeper's and the world's; what has one broker for its key is that broker's; what has more keys
-is between them, and is shown only while it is there.
+ZooKeeper's and the world's; what has one broker for its key is that broker's, or the controllers'
+where it is what a controller has in memory; what has more keys is known of others, and is shown
+only while it is there. What is drawn as an arrow between the lanes stands in none of them.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from conformance.web.in_flight import CLIENTS, CONTROLLERS, SHOWN, ZOOKEEPER
 from model.language.evaluate import Evaluator, SparseState
 from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration
@@ -16,6 +18,9 @@ from specs.reading import plain, text
 from specs.story.leaves import log_of
 
 Index = tuple[int, ...]
+
+_OF_CONTROLLERS = frozenset({"belief", "campaign", "reply_lost", "cache", "kept", "read"})
+_OF_CLIENTS = frozenset({"next_record", "acks", "acknowledged", "read", "read_differed"})
 Rows = dict[str, dict[str, Any]]
 
 
@@ -33,6 +38,8 @@ class Picture:
         ]
         self.brokers = list(brokers[0].domain(twin.bounds)) if brokers else []
         self.sort = brokers[0] if brokers else None
+        self.system = twin.recorded.system.name
+        self.lanes = [ZOOKEEPER, CONTROLLERS, *map(str, self.brokers), CLIENTS]
         self._last: list[tuple[SparseState, dict[str, Rows]]] = []  # along a run, the two last
 
     def of(self, state: SparseState, before: SparseState | None = None) -> dict[str, Any]:
@@ -40,8 +47,9 @@ class Picture:
         rows = self._rows(state)
         old = rows if before is None else self._rows(before)
         lanes: dict[str, Any] = {
-            "zookeeper": [], "world": [], "brokers": {str(b): [] for b in self.brokers},
-            "flight": {},
+            "lanes": self.lanes, "zookeeper": [], "world": [], "clients": [],
+            "controllers": {str(b): [] for b in self.brokers},
+            "brokers": {str(b): [] for b in self.brokers}, "flight": {},
         }  # fmt: skip
         for name, here in rows.items():
             was = old[name]
@@ -72,6 +80,8 @@ class Picture:
         rows: dict[str, Rows] = {}
         for leaf in self.fields.values():
             if log_of(self.fields, leaf) is not None or leaf.budget is not None:
+                continue
+            if leaf.name.partition(".")[0] in SHOWN.get(self.system, ()):
                 continue
             same = leaf.name in kept and last.get(leaf.name) is state.get(leaf.name)
             rows[leaf.name] = kept[leaf.name] if same else self._rows_of(leaf, state)
@@ -117,12 +127,18 @@ class Picture:
             "path": path, "name": row["name"], "part": part, "text": row["text"],
             "changed": changed, "ghost": row["ghost"],
         }  # fmt: skip
-        if not keys:
-            lanes["zookeeper" if part == "zk" else "world"].append(shown)
+        if part in _OF_CLIENTS and (not keys or row["sorts"][0] != self._broker_name):
+            if keys and row["blank"] and not changed:
+                return
+            shown["name"] = shown["part"] = path
+            lanes["clients"].append(shown)
+        elif not keys:
+            lanes["zookeeper" if part in ("zk", "quorum") else "world"].append(shown)
         elif len(keys) == 1 and row["sorts"][0] == self._broker_name:
             if row["blank"] and not changed:
                 return
-            lanes["brokers"][keys[0]].append(shown)
+            of = "controllers" if part in _OF_CONTROLLERS else "brokers"
+            lanes[of][keys[0]].append(shown)
         elif not row["blank"] or changed:
             self._fly(lanes["flight"], shown, keys, row["sorts"])
 

@@ -147,6 +147,35 @@ def test_nothing_is_told_by_colour_alone(seen: Any, port: int):
     assert changed == seen.locator(".lane li.changed").count() > 0
 
 
+@pytest.mark.parametrize("width, height", SIZES)
+def test_messages_are_arrows_that_can_be_told_apart_without_colour(
+    browser: Any, port: int, width: int, height: int
+):
+    shown = browser.new_page(viewport={"width": width, "height": height})
+    told = retold(STORIES / "m2_is_lost.story")
+    looks, words = {}, []
+
+    for end in (24, 25, 26):
+        shown.goto("about:blank")
+        shown.goto(at(port, Retold("", told.heading, told.lines[:end])))
+        shown.locator("#steps li").nth(end).wait_for()
+        for message in shown.locator(".message").all():
+            line = "one => getComputedStyle(one.querySelector('.wire'), '::before').borderTopStyle"
+            marks = message.locator(".mark").all_inner_texts()
+            ends = message.locator(".head:visible").count()
+            fate = message.get_attribute("class").split()[1]
+            looks[fate] = (message.evaluate(line), *marks, ends)
+            words.append(" ".join(message.locator(".told").text_content().split()))
+    wide = shown.evaluate("document.documentElement.scrollWidth")
+    shown.close()
+
+    assert set(looks) == {"arrived", "sent", "flying", "lost"}
+    assert len(set(looks.values())) >= 3
+    assert looks["lost"] == ("dotted", "✗", 0)
+    assert "Fetch, broker 1 → broker 2: no record, hw 1 lost" in words
+    assert wide <= width
+
+
 def test_a_lie_is_a_ring_in_pieces(seen: Any, port: int):
     zombie = Retold("", "system election version 2.3 brokers 2", (
         "broker_connects broker=1", "broker_connects broker=2", "broker_reads_epoch broker=1",

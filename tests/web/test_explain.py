@@ -15,6 +15,7 @@ from conformance.cli.main import main
 from conformance.web.board import board
 from conformance.web.cards import letters
 from conformance.web.explain import frames_of
+from conformance.web.messages import told as in_words
 from conformance.web.retold import retold
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
@@ -68,6 +69,19 @@ def test_every_story_can_be_explained(story: Path):
     assert insync("explain", str(story)).exit_code == 0
 
 
+def test_a_picture_tells_each_message_in_words(tmp_path: Path):
+    out = tmp_path / "m2.svg"
+    told = retold(STORIES / "m2_is_lost.story")
+
+    insync("explain", str(STORIES / "m2_is_lost.story"), "--out", str(out))
+
+    titles = {node.text for node in ET.parse(out).iter("{http://www.w3.org/2000/svg}title")}
+    frames = frames_of(board(told.heading), told.lines)
+    arrows = [in_words(one, f.picture) for f in frames for one in f.picture["messages"]]
+    assert arrows
+    assert set(arrows) <= titles
+
+
 @pytest.mark.parametrize(
     "content, why",
     [
@@ -98,7 +112,9 @@ def test_a_form_that_is_not_known_is_refused_before_anything_is_read():
     assert ".html, .svg, .md, .mmd, .py" in result.output
 
 
-def test_a_sequence_diagram_has_an_arrow_or_a_note_for_every_step(run: Path, tmp_path: Path):
+def test_a_sequence_diagram_has_a_note_for_every_step_and_arrows_for_messages(
+    run: Path, tmp_path: Path
+):
     out = tmp_path / "run.mmd"
 
     insync("explain", str(run), "--out", str(out))
@@ -108,8 +124,9 @@ def test_a_sequence_diagram_has_an_arrow_or_a_note_for_every_step(run: Path, tmp
     numbered = [line for line in lines if re.search(r": \d+ \w+\(", line)]
     assert lines[0] == "sequenceDiagram"
     assert len(numbered) == len(steps)
-    assert any("->>" in line for line in numbered)
-    assert lines[-1] == "    Note over zk: strong_isr breaks"
+    assert any(re.match(r"    controllers-\)b\d: LeaderAndIsr", line) for line in lines)
+    assert any(re.match(r"    b\d-->>b\d: Fetch", line) for line in lines)
+    assert lines[-1] == "    Note over zookeeper: strong_isr breaks"
     assert not any(";" in line or "#" in line for line in lines)
 
 

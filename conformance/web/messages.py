@@ -1,0 +1,188 @@
+"""The arrows of a state: what is in flight, what a step has sent, and what became of the rest.
+
+An arrow goes from lane to lane. What was on its way before a step and is not after it has arrived,
+unless the step's name says that it was lost or refused; what is on its way after it says for how
+many steps. A step that is an exchange by itself (a producer's record, a write to ZooKeeper and its
+answer) has an arrow of its own. The page and the pictures on paper draw the same arrows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from conformance.web.in_flight import CLIENTS, CONTROLLERS, ZOOKEEPER, Message
+from model.language.recording import Recorded
+
+Aged = Mapping[Message, int]
+"""Messages in flight, and for how many steps each is; the fate is left out of what they are."""
+
+_BY_CONTROLLERS = ("controller_", "partition_", "replica_state", "deletion_", "topic_node",
+                   "request_is_removed")  # fmt: skip
+_BY_CLIENTS = "admin", "controller_node", "topic_is_created"
+_BY_NOBODY = ("session_expires", "session_ends_before_its_nodes", "node_of_an_ended_session_goes",
+              "broker_crashes")  # fmt: skip
+_REFUSED = ("_conflicts", "_is_fenced", "_shrink_is_refused", "_expand_is_refused",
+            "_isr_write_is_refused")  # fmt: skip
+_FETCHES = "follower_fetches", "follower_replicates", "follower_catches_up"
+_BREAKS = "_lost", "crashes", "_starts", "_reconnects", "_stops", "resigns"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The step that led to a state: with what, and which fields it has changed."""
+
+    step: Recorded
+    arguments: Mapping[str, Any]
+    changed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """One arrow, to one lane or several.
+
+    `fate`: as of a Message, and `sent` (by this step), `arrived`. `steps`: for how long it is on
+    its way, 0 where that means nothing.
+    """
+
+    name: str
+    source: str
+    targets: tuple[str, ...]
+    label: str
+    answer: bool
+    fate: str
+    steps: int = 0
+
+
+def aged(before: Aged | None, now: Sequence[Message]) -> Aged:
+    """The messages of a state, with the steps since each was sent."""
+    known = before or {}
+    plain = (replace(one, fate="") for one in now)
+    return {one: known[one] + 1 if one in known else 0 for one in plain}
+
+
+def arrows(
+    before: Sequence[Message], now: Sequence[Message], ages: Aged, taken: Taken | None = None
+) -> list[dict[str, Any]]:
+    """What is drawn after a step: what has ended by it, what is in flight, its own, what it sent.
+
+    Without a step, as at the beginning, only what is in flight.
+    """
+    name = taken.step.transition.name if taken is not None else ""
+    still = {replace(one, fate="") for one in now}
+    gone = [one for one in before
+            if replace(one, fate="") not in still and not _is_overtaken(one, taken)]  # fmt: skip
+    drawn = [Arrow(one.name, one.source, (one.target,), one.label, one.answer, _end(one, name))
+             for one in gone if one.fate != "lost"] if taken is not None else []  # fmt: skip
+    fresh: list[Arrow] = []
+    for one in sorted(now, key=lambda one: -ages.get(replace(one, fate=""), 0)):
+        age = ages.get(replace(one, fate=""), 0)
+        new = taken is not None and age == 0
+        fate = "sent" if new and one.fate == "flying" else one.fate
+        arrow = Arrow(one.name, one.source, (one.target,), one.label, one.answer, fate, age)
+        (fresh if new else drawn).append(arrow)
+    if taken is not None and all(one.target != ZOOKEEPER for one in gone):
+        drawn += _own(taken)
+    drawn += fresh
+    return [asdict(one) for one in _together(drawn)]
+
+
+def _is_overtaken(message: Message, taken: Taken | None) -> bool:
+    """Has a newer request come, so that this one, though it may arrive yet, says nothing new?"""
+    epoch = taken.arguments.get("epoch") if taken is not None else None
+    return message.name == "LeaderAndIsr" and epoch is not None and (
+        f"epoch {epoch}" not in message.label)  # fmt: skip
+
+
+def _end(message: Message, step: str) -> str:
+    """What became of a message that is not on its way any more."""
+    if any(word in step for word in _BREAKS):
+        return "lost"
+    if any(word in step for word in ("refuse", "ignored")):
+        return "refused"
+    return "arrived"
+
+
+def _together(drawn: Sequence[Arrow]) -> Iterator[Arrow]:
+    """What says the same to several is one arrow with several heads."""
+    groups: dict[Arrow, list[str]] = {}
+    for one in drawn:
+        groups.setdefault(replace(one, targets=()), []).extend(one.targets)
+    for one, targets in groups.items():
+        yield replace(one, targets=tuple(dict.fromkeys(targets)))
+
+
+def _own(taken: Taken) -> Iterator[Arrow]:
+    """The arrow of a step that is an exchange by itself."""
+    name, given = taken.step.transition.name, taken.arguments
+    who = str(next(iter(given.values()), ""))
+    if name.startswith(("leader_appends", "leader_writes")):
+        yield Arrow("Produce", CLIENTS, (who,), "a record", False, "arrived")
+    elif name.startswith("leader_acknowledges"):
+        yield Arrow("Produce", who, (CLIENTS,), f"offset {given['offset']} is written", True,
+                    "arrived")  # fmt: skip
+    elif name == "consumer_reads":
+        yield Arrow("Fetch", who, (CLIENTS,), f"the record at offset {given['offset']}", True,
+                    "arrived")  # fmt: skip
+    elif name.endswith(_FETCHES):
+        yield Arrow("Fetch", str(given["leader"]), (str(given["follower"]),), "what it lacks", True,
+                    "arrived")  # fmt: skip
+    else:
+        yield from _with_zookeeper(taken, who)
+
+
+def _with_zookeeper(taken: Taken, who: str) -> Iterator[Arrow]:
+    name = taken.step.transition.name
+    lane = _actor(name, who)
+    if lane is None:
+        return
+    by = f"broker {who}: " if lane == CONTROLLERS and "broker" in taken.arguments else ""
+    written = _registered(taken.changed)
+    if name.endswith(_REFUSED):
+        yield Arrow("setData", lane, (ZOOKEEPER,), f"{by}the check fails", False, "refused")
+    elif "_reads_" in name:
+        yield Arrow("getData", ZOOKEEPER, (lane,), f"{by}what is registered", True, "arrived")
+    elif written:
+        kind = "multi" if {"controller", "epoch"} <= set(written) else "write"
+        yield Arrow(kind, lane, (ZOOKEEPER,), by + ", ".join(written), False, "arrived")
+        if name.endswith("_unheard") and lane == CONTROLLERS:
+            yield Arrow("write", ZOOKEEPER, (lane,), f"{by}it is done", True, "lost")
+
+
+def _actor(name: str, who: str) -> str | None:
+    """The lane of who takes a step; None where nobody does."""
+    if name in _BY_NOBODY:
+        return None
+    if name.startswith(_BY_CLIENTS):
+        return CLIENTS
+    return who if who and not name.startswith(_BY_CONTROLLERS) else CONTROLLERS
+
+
+def _registered(changed: Iterable[str]) -> list[str]:
+    """Of what has changed, what is registered: `leader`, `isr`."""
+    found = [one for one in changed if one.startswith(("zk.", "quorum.", "partition.state."))]
+    return list(dict.fromkeys(one.rpartition(".")[2] for one in found))
+
+
+# -- told -----------------------------------------------------------------------------------------
+
+FATES = {
+    "sent": "sent now", "flying": "in flight", "late": "late", "copy": "may come again",
+    "lost": "lost", "refused": "refused", "arrived": "arrived",
+}  # fmt: skip
+"""For paper, in English; the page has its own words for them."""
+
+
+def lane_names(picture: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The lanes from left to right: their keys, and how they are headed."""
+    names = {ZOOKEEPER: "ZooKeeper", CONTROLLERS: "controllers", CLIENTS: "clients"}
+    return [(one, names.get(one, f"broker {one}")) for one in picture["lanes"]]
+
+
+def told(arrow: Mapping[str, Any], picture: Mapping[str, Any]) -> str:
+    """An arrow in words: `LeaderAndIsr, controllers to broker 2: leader epoch 1: in flight`."""
+    names = dict(lane_names(picture))
+    ends = f"{names[arrow['source']]} to {', '.join(names[one] for one in arrow['targets'])}"
+    steps = f" for {arrow['steps']} steps" if arrow["steps"] > 1 else ""
+    return f"{arrow['name']}, {ends}: {arrow['label']}: {FATES[arrow['fate']]}{steps}"
