@@ -20,6 +20,7 @@ class Bench:
     findings: list[Finding] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
     fired: Counter[str] = field(default_factory=Counter)  # steps of the model that a write fits
+    office: Counter[str] = field(default_factory=Counter)  # the same of controllers' lines
     sequences: int = 0
     blamed: set[int] = field(default_factory=set)
     _told: set[tuple[str, int]] = field(default_factory=set)

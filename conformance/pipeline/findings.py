@@ -102,6 +102,13 @@ WRITE_FITS = Rule(
     "a leader that drops or takes back replicas in its epoch, or a controller that elects an ISR "
     "member, or takes a replica out, under the next epoch",
 )
+OFFICE_FITS = Rule(
+    "controllers_keep_to_the_model",
+    "what brokers do to come to the controller's office, in it, and at the orders of whoever holds "
+    "it, is a run that the model has",
+    "election: all its steps; KAFKA-6082, KAFKA-532, KIP-380",
+    "an election after the office was left, under the next epoch; acts and orders of who won it",
+)
 COMMITTED_IS_KEPT = Rule(
     "no_cut_below_the_high_watermark",
     "a replica never cuts from its log what it knew to be committed, while its process lives",
@@ -127,6 +134,7 @@ RULES: tuple[Rule, ...] = (
     REFUSAL_JUSTIFIED,
     ONE_STATE,
     WRITE_FITS,
+    OFFICE_FITS,
     COMMITTED_IS_KEPT,
     UNREAD,
 )
@@ -160,7 +168,7 @@ class Finding:
 
 FINDINGS = pa.schema(
     {
-        "what": pa.string(),  # "finding", or "checked" with a count, or "clock"
+        "what": pa.string(),  # "finding", "checked", "fired", "office" with a count, "clock"
         "cluster": pa.string(),
         "kind": pa.string(),
         "file": pa.string(),

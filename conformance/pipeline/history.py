@@ -18,7 +18,7 @@ from conformance.pipeline.resets import Registration, Reset, find_resets, regist
 
 _NAMELESS = frozenset(("process_starting", "cluster_id", "zookeeper_is_new", "release"))
 _NAMING = frozenset(("configuration", "process_started", "broker_registered"))
-_PROCESS = frozenset(
+PROCESS = frozenset(
     (
         "process_starting",
         "process_started",
@@ -102,6 +102,10 @@ class History:
         streams = self._server_logs.get(b.broker, set())
         return any(cover(self._rolls[stream], low, high) for stream in sorted(streams))
 
+    def log_covers(self, event: Event, until: int) -> bool:
+        """Whether the log of this line is here, whole, from it to a time in milliseconds."""
+        return cover(self._rolls[self.places[event.file].stream], event.at, until)
+
     @cached_property
     def _server_logs(self) -> dict[int | None, set[str]]:
         found: dict[int | None, set[str]] = defaultdict(set)
@@ -133,7 +137,7 @@ class History:
     def _marks(self) -> dict[tuple[int | None, str], tuple[list[int], list[Event]]]:
         found: dict[tuple[int | None, str], list[Event]] = defaultdict(list)
         for event in self.events:
-            if event.kind in _PROCESS:
+            if event.kind in PROCESS:
                 # A start that names nobody may be that of any broker logging to this folder.
                 folder = "" if event.broker is not None else self.places[event.file].folder
                 found[event.broker, folder].append(event)

@@ -10,6 +10,7 @@ from conformance.pipeline import (
     rules_controllers,
     rules_logs,
     rules_model,
+    rules_office,
     rules_partitions,
 )
 from conformance.pipeline.bench import Bench
@@ -24,7 +25,9 @@ def judge(events: Iterable[Event], places: Mapping[str, Place]) -> Bench:
     rules_partitions.check(bench)
     rules_brokers.check(bench)
     rules_logs.check(bench)
-    rules_model.check(bench, oldest_release(bench))
+    release = oldest_release(bench)
+    rules_model.check(bench, release)
+    rules_office.check(bench, release)
     bench.findings.sort(key=lambda finding: finding.order)
     return bench
 

@@ -16,7 +16,7 @@ from conformance.pipeline.judge import judge
 from conformance.pipeline.places import Place
 
 _FINDING, _CHECKED, _FIRED, _SEQUENCES = "finding", "checked", "fired", "sequences"
-_CLOCK = "clock"
+_CLOCK, _OFFICE = "clock", "office"
 
 
 def judge_cluster(events: pa.Table, places: Mapping[str, Place]) -> pa.Table:
@@ -35,6 +35,10 @@ def judge_cluster(events: pa.Table, places: Mapping[str, Place]) -> pa.Table:
     rows += [
         {"what": _FIRED, "cluster": cluster, "rule": step, "count": count}
         for step, count in sorted(bench.fired.items())
+    ]
+    rows += [
+        {"what": _OFFICE, "cluster": cluster, "rule": step, "count": count}
+        for step, count in sorted(bench.office.items())
     ]
     rows += [
         {"what": _CLOCK, "cluster": cluster, "count": clock.pairs} | asdict(clock)
@@ -65,6 +69,8 @@ def judged_of(rows: Iterable[Mapping[str, Any]]) -> Judged:
             judged.checked[row["rule"]] += row["count"]
         elif row["what"] == _FIRED:
             judged.fired[row["rule"]] += row["count"]
+        elif row["what"] == _OFFICE:
+            judged.office[row["rule"]] += row["count"]
         elif row["what"] == _CLOCK:
             clock = Clock(
                 row["broker"], row["against"], row["least"], row["most"], pairs=row["count"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from conformance.ingest.parse import UNKNOWN_TEMPLATE
 from conformance.pipeline.corpus import Corpus, Judged
 from conformance.pipeline.findings import BREAKS, UNREAD, Finding, Kind
+from conformance.pipeline.rules_office import HIDDEN, REFUSED
 from specs.verdict import Verdict
 
 _TOLERATED = 10  # one protocol line in so many may be unknown before a judgement is doubtful
@@ -96,6 +97,7 @@ def check_result(
         "coverage": {
             "rules": dict(sorted(judged.checked.items())),
             "steps": dict(sorted(judged.fired.items())),
+            "election": _office(judged.office),
             "kinds": summary["events_by_kind"],
             "histories": judged.sequences,
             "recorded": [
@@ -105,6 +107,15 @@ def check_result(
         },
         **summary,
     }
+
+
+def _office(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """Steps of `election` that lines tell of, those hidden in between, and refusals."""
+    found: dict[str, dict[str, int]] = {"steps": {}, "hidden": {}, "refused": {}}
+    for name, count in sorted(counts.items()):
+        part = next((part for part in (HIDDEN, REFUSED) if name.startswith(part)), "")
+        found[part.strip() or "steps"][name.removeprefix(part)] = count
+    return found
 
 
 def _verdict(

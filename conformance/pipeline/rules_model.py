@@ -133,9 +133,9 @@ def _one_state(bench: Bench, registered: Registered) -> None:
             continue
         (other, known), event = against, events[0]
         near = min(known, key=lambda each: (abs(each.at - event.at), each.where))
-        if _another_life(bench.history, near, event):
+        if another_life(bench.history, near, event):
             continue
-        sure = _same_life(bench.history, near, event)
+        sure = same_life(bench.history, near, event)
         del registered.told[state]  # it is no evidence of what stood there
         more = "" if sure else "; lines that show a new topic or ZooKeeper may be missing"
         for each in events if sure else events[:1]:
@@ -173,9 +173,9 @@ def _one_write(
     if found.step and not found.switch:
         bench.fired[found.step] += 1
         return
-    if _another_life(bench.history, last, event):
+    if another_life(bench.history, last, event):
         return
-    sure = _same_life(bench.history, last, event)
+    sure = same_life(bench.history, last, event)
     change = (
         f"{_name(event)}: zkVersion {before.version} is {_text(old)} at {last.where}, and "
         f"{after.version} is {_text(new)} here; "
@@ -189,7 +189,7 @@ def _one_write(
         why = "no write does that, and lines that show a new topic or ZooKeeper may be missing"
         bench.report(Kind.INCOMPLETE, WRITE_FITS, event, change + why)
     elif found.step:
-        why = f"{found.step} does that only without {found.switch} ({_source(found.switch)})"
+        why = f"{found.step} does that only without {found.switch} ({source_of(found.switch)})"
         bench.report(Kind.KNOWN_BUG, WRITE_FITS, event, change + why)
     else:
         why = f"no write of the protocol does that, of {presets[-1]} or with a switch thrown back"
@@ -224,7 +224,7 @@ def _first(events: list[Event]) -> Event | None:
     return order[0] if order else None
 
 
-def _another_life(history: History, a: Event, b: Event) -> bool:
+def another_life(history: History, a: Event, b: Event) -> bool:
     """Whether a line shows that the topic, or its ZooKeeper, began anew between two lines."""
     return bool(
         history.reset(a, b)
@@ -236,8 +236,8 @@ def _another_life(history: History, a: Event, b: Event) -> bool:
     )
 
 
-def _same_life(history: History, a: Event, b: Event) -> bool:
-    """Whether such a line would be here."""
+def same_life(history: History, a: Event, b: Event) -> bool:
+    """Whether a line that shows a new topic or a new ZooKeeper would be here."""
     epoch = max(a.controller_epoch or 0, b.controller_epoch or 0)
     if not history.same_zookeeper(a, b, epoch):
         return False
@@ -246,7 +246,8 @@ def _same_life(history: History, a: Event, b: Event) -> bool:
     return history.contiguous(a, b) and not history.replica_stopped(a, b)
 
 
-def _source(switch: str) -> str:
+def source_of(switch: str) -> str:
+    """The KIP or the ticket of a switch."""
     from model.versions import SWITCHES
 
     return SWITCHES[switch].source

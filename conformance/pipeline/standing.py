@@ -22,6 +22,7 @@ from conformance.ingest.schema import EVENTS
 from conformance.pipeline.clocks import Clock
 from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
 from conformance.pipeline.findings import Finding
+from conformance.pipeline.history import PROCESS
 from conformance.pipeline.kernels import judge_cluster, judged_of
 from conformance.pipeline.places import owners_of, places_of
 from conformance.pipeline.repeats import merge_repeats
@@ -30,6 +31,9 @@ from conformance.pipeline.report import unread
 MOST_KEPT = 40_000  # events; above it, old ones go that cannot be compared with any to come
 _NEWEST = MOST_KEPT // 2  # are all kept
 _OF_EACH = 3  # of each kind of line about the same thing, however old
+_KEPT = PROCESS | frozenset(  # all: who is elected twice has left its office in between
+    ("controller_elected", "controller_resigned", "session_expired", "broker_registered")
+)
 _MOST_SHAPES = 1000
 
 FINDING, WITHDRAWN = "finding", "withdrawn"
@@ -64,6 +68,7 @@ class Standing:
     unknown: dict[str, dict[str, Any]] = field(default_factory=dict)
     checked: dict[str, int] = field(default_factory=dict)
     fired: dict[str, int] = field(default_factory=dict)
+    office: dict[str, int] = field(default_factory=dict)
     sequences: int = 0
     clocks: list[dict[str, Any]] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
@@ -118,7 +123,14 @@ class Standing:
         """What was told and stands, and how often the rules looked, at the last judgement."""
         findings = [_finding(each) for each in self.told.values()]
         clocks = [(self.cluster, Clock(**row)) for row in self.clocks]
-        return Judged(findings, Counter(self.checked), Counter(self.fired), self.sequences, clocks)
+        return Judged(
+            findings,
+            Counter(self.checked),
+            Counter(self.fired),
+            Counter(self.office),
+            self.sequences,
+            clocks,
+        )
 
     def _take(self, piece: Piece) -> None:
         name = piece.log["name"]
@@ -145,6 +157,7 @@ class Standing:
         merged = merge_repeats(self.events, owners_of(logs, files), folders)
         judged = judged_of(judge_cluster(merged, places_of(logs, files)).to_pylist())
         self.checked, self.fired = dict(judged.checked), dict(judged.fired)
+        self.office = dict(judged.office)
         self.sequences = judged.sequences
         self.clocks = [asdict(clock) for _, clock in judged.clocks]
         return [*judged.findings, *unread([self.corpus()])]
@@ -182,7 +195,7 @@ def thinned(events: pa.Table, newest: int) -> pa.Table:
         row = table[number]
         about = tuple(row[name] for name in rows.column_names if name != "at")
         seen[about] += 1
-        if place < newest or seen[about] <= _OF_EACH:
+        if place < newest or seen[about] <= _OF_EACH or row["kind"] in _KEPT:
             kept.append(number)
     return events.take(pa.array(sorted(kept), pa.int64())).combine_chunks()
 

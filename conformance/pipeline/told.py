@@ -109,6 +109,7 @@ class Told:
             judged.findings += [_renamed(finding, names) for finding in found.findings]
             judged.checked += found.checked
             judged.fired += found.fired
+            judged.office += found.office
             judged.sequences += found.sequences
             judged.clocks += found.clocks
         # Read is what was read; what cannot be opened is found by looking.

@@ -213,6 +213,69 @@ def test_a_violation_planted_where_brokers_share_their_files_is_found_at_its_lin
     assert {where[1:] for where in found} == {(Path(file).name, number)}
 
 
+WON = "1 successfully elected as the controller. Epoch incremented to 10 and epoch zk version is"
+
+
+@pytest.mark.parametrize(
+    "file, pattern, text, kind, why",
+    [
+        (
+            "broker1/logs/controller.log.gz",
+            r"Updated broker epochs cache: \S+ -> 439\)",
+            f"{WON} now 10",
+            "impossible",
+            "has not left the office since its last election",
+        ),
+        (
+            "broker1/logs/controller.log.gz",
+            r"Epoch incremented to 9",
+            "Epoch incremented to 8",
+            "impossible",
+            "requires that /controller_epoch is as it was read",
+        ),
+        (
+            "broker3/logs/state-change.log.gz",
+            r"sent by controller 1 epoch 9",
+            "sent by controller 2 epoch 9",
+            "impossible",
+            "requires that the request was sent",
+        ),
+        (
+            "broker2/logs/state-change.log.gz",
+            r"sent by controller 1 epoch 9",
+            "sent by controller 1 epoch 8",
+            "known bug",
+            "only without requests_fenced (KAFKA-532",
+        ),
+    ],
+)
+def test_what_is_planted_of_a_controller_is_what_the_model_has_not(
+    real_2_7: Path, tmp_path: Path, file: str, pattern: str, text: str, kind: str, why: str
+):
+    copy, number = planted(real_2_7, tmp_path, file, pattern, lambda _: text)
+
+    (row,) = [
+        finding
+        for finding in checked(copy)["findings"]
+        if finding["rule"] == "controllers_keep_to_the_model"
+    ]
+
+    assert (row["kind"], Path(row["file"]).name, row["line"]) == (kind, Path(file).name, number)
+    assert why in row["why"]
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_all_that_real_controllers_do_is_a_run_of_the_model(name: str):
+    result = judged(name)
+
+    told = result["coverage"]["election"]["steps"]
+    assert told["broker_wins_election"] >= 1
+    assert told["request_is_obeyed"] + told["write_is_applied"] > 50
+    assert [
+        row for row in result["findings"] if row["rule"] == "controllers_keep_to_the_model"
+    ] == []
+
+
 @pytest.mark.parametrize(
     "name, writes",
     [("kafka-0.10.2.1-a", 1445), ("kafka-1.0.0-a", 115), ("kafka-2.5.0-a", 909)],

@@ -1,0 +1,170 @@
+"""The model `election` as one run that lines drive: its own steps, on epochs as large as they come.
+
+What a line shows is a step of the model, or a part of its state; what no broker logs (sessions in
+ZooKeeper, a read, an answer that arrives) are hidden steps in between, and a line may need at most
+`MOST_HIDDEN` of them. A run does not begin in the initial state: `begin` and `jump` put the epochs
+where the lines have them, which elections that nobody tells of could have done as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+
+from model.language.sparse import SparseState
+from specs.partial.moves import Moves
+
+SYSTEM = "election"
+MOST_HIDDEN = 7
+"""What an election needs that only its winner tells of: the former session expires, its owner's
+belief goes with its process, the winner connects, reads, hears of it, and sends."""
+
+
+@lru_cache(maxsize=32)
+def _moves(brokers: int, preset: str, switch: str | None) -> Moves:
+    from model.systems import system
+    from model.versions import SWITCHES
+
+    back = {} if switch is None else {switch: SWITCHES[switch].values[0]}
+    recorded = system(SYSTEM).recorded(preset, back)
+    moves = Moves(recorded, {"brokers": brokers}, frozenset())
+    moves.ledger.is_keyed = False
+    return moves
+
+
+@lru_cache
+def steps_and_reasons() -> dict[str, tuple[str, ...]]:
+    """Every step of the system, with what can refuse it."""
+    from model.systems import system
+
+    recorded = system(SYSTEM).recorded(system(SYSTEM).default_version)
+    return {
+        step.transition.name: tuple(require.reason for require in step.requires)
+        for step in recorded.steps
+    }
+
+
+@lru_cache
+def thrown_back(preset: str) -> tuple[str, ...]:
+    """The switches of `election` that have their later value in a release."""
+    from model.systems import system
+    from model.versions import SWITCHES
+
+    values = system(SYSTEM).version(preset).switches
+    return tuple(name for name in sorted(values) if values[name] != SWITCHES[name].values[0])
+
+
+class OfficeModel:
+    """One run. Brokers are numbered from 1 here, whatever their ids are.
+
+    `taken` counts the steps that lines told of, `hidden` those in between, `refused` the refusals
+    that lines told of, by step and reason.
+    """
+
+    def __init__(self, brokers: int, preset: str) -> None:
+        size = 4
+        while size < brokers:
+            size *= 2
+        self._size, self.preset = size, preset
+        self._own = _moves(size, preset, None)
+        self._own.ledger.load({})
+        self.taken: Counter[str] = Counter()
+        self.hidden: Counter[str] = Counter()
+        self.refused: Counter[tuple[str, str]] = Counter()
+
+    # -- the state ------------------------------------------------------------------------------
+
+    def _read(self, name: str, *index: int) -> int:
+        return int(self._own.ledger.read(self._own.numbers[name], index))
+
+    def _put(self, name: str, index: tuple[int, ...], code: int) -> None:
+        self._own.ledger.apply([(self._own.numbers[name], index, code)])
+
+    @property
+    def epoch(self) -> int:
+        """The controller epoch in ZooKeeper."""
+        return self._read("zk.epoch")
+
+    @property
+    def owner(self) -> int:
+        """Whose /controller is; 0 for nobody."""
+        return self._read("zk.controller")
+
+    def belief(self, broker: int) -> int:
+        """The epoch under which a broker believes that it is the controller; 0 if it does not."""
+        return self._read("belief.epoch", broker) if self._read("belief.held", broker) else 0
+
+    def seen(self, broker: int) -> int:
+        """The highest controller epoch that a broker knows."""
+        return self._read("seen", broker)
+
+    def was_sent(self, sender: int, epoch: int) -> bool:
+        """Whether a request of this controller epoch was ever sent."""
+        return bool(self._read("sent", sender, epoch))
+
+    def jump(self, epoch: int) -> None:
+        """Elections that no line tells of: the epoch is this one, and nobody is in office."""
+        self._put("zk.controller", (), 0)
+        self._put("zk.epoch", (), epoch)
+        self._put("zk.epoch_version", (), epoch)
+
+    def forget(self, broker: int) -> None:
+        """What a broker knew of controllers is gone, although the model keeps it."""
+        self._put("seen", (broker,), 0)
+
+    def suppose_office(self, broker: int, epoch: int) -> None:
+        """A broker that was elected before the first line believes in its epoch still."""
+        self._put("belief.held", (broker,), True)
+        self._put("belief.epoch", (broker,), epoch)
+        self._put("belief.version", (broker,), epoch)
+        self.suppose_sent(broker, epoch)
+
+    def suppose_sent(self, sender: int, epoch: int) -> None:
+        """A controller from before the first line may have sent what is obeyed now."""
+        self._put("sent", (sender, epoch), True)
+
+    # -- steps ----------------------------------------------------------------------------------
+
+    def refusal(self, step: str, *arguments: int) -> str | None:
+        """The first requirement that fails, as the model's text has it; None if none does."""
+        move = self._own.by_name[step]
+        lacking = move.refusal(*arguments)
+        return None if lacking < 0 else move.recorded.requires[lacking].reason
+
+    def take(self, step: str, *arguments: int, hidden: bool = False, lines: int = 1) -> bool:
+        """Take a step, if it is possible."""
+        move = self._own.by_name[step]
+        if move.refusal(*arguments) >= 0:
+            return False
+        self._own.take(move, arguments)
+        self._own.ledger.journal.clear()
+        (self.hidden if hidden else self.taken)[step] += lines
+        return True
+
+    def write(self, broker: int, lines: int) -> bool:
+        """A write of the partition's state, from its start to its answer: is it applied?"""
+        if self._own.by_name["controller_starts_write"].refusal(broker) >= 0:
+            return False
+        fits = self.fence(broker) is None
+        self.take("controller_starts_write", broker, hidden=not fits, lines=lines)
+        self.take("write_is_applied" if fits else "write_is_refused", broker, lines=lines)
+        return fits
+
+    def fence(self, broker: int) -> tuple[str, str | None] | None:
+        """What refuses a write of this controller, and the switch without which nothing does."""
+        mark = self._own.ledger.mark()
+        self._own.take(self._own.by_name["controller_starts_write"], (broker,))
+        reason = self.refusal("write_is_applied", broker)
+        switch = None if reason is None else self.fits_without("write_is_applied", broker)
+        self._own.ledger.undo(mark)
+        return None if reason is None else (reason, switch)
+
+    def fits_without(self, step: str, *arguments: int) -> str | None:
+        """The switch of the zoo without which the step would be possible here."""
+        state: SparseState = self._own.ledger.state()
+        for switch in thrown_back(self.preset):
+            moves = _moves(self._size, self.preset, switch)
+            moves.ledger.load(state)
+            if moves.by_name[step].refusal(*arguments) < 0:
+                return switch
+        return None

@@ -1,0 +1,197 @@
+"""What brokers tell of the controller's office, against the model `election`.
+
+For each ZooKeeper that the logs know there must be one run of the model in which every broker's
+lines have their place (`office_run`). A line that no run has is impossible; where it fits with a
+switch of the zoo thrown back, that is a known bug; where lines may be missing that would show a new
+ZooKeeper, a new topic or a new process, it is incomplete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.bench import Bench
+from conformance.pipeline.findings import CONTROLLER_EPOCHS_GROW, OFFICE_FITS, Kind
+from conformance.pipeline.history import History
+from conformance.pipeline.model_writes import presets_for
+from conformance.pipeline.office_lines import Sight, What, gather
+from conformance.pipeline.office_run import OfficeRun, Refusal
+from conformance.pipeline.rules_model import another_life, lives, same_life, source_of
+
+Segment = tuple[int, int]
+HIDDEN, REFUSED = "hidden ", "refused "
+
+
+def check(bench: Bench, release: str | None) -> None:
+    """Each ZooKeeper's controllers, in one run of the model."""
+    history = bench.history
+    preset = presets_for(release)[0]
+    found = gather(history, history.events, bench.blamed, _segments(bench), _overtaken(history))
+    for _, lines in sorted(found.items()):
+        bench.sequences += 1
+        bench.looked(OFFICE_FITS, lines.told)
+        run = OfficeRun(history, lines, preset)
+        for head, refusal in run.misfits():
+            _report(bench, run, head, refusal)
+        for head, heard, mark in run.forgotten:
+            bench.report(
+                Kind.EXPLAINED,
+                OFFICE_FITS,
+                head.event,
+                f"broker {head.broker} obeys controller {head.other} of epoch {head.epoch}, and "
+                f"knew a newer one at {heard.where}; its process began anew at {mark.where}",
+            )
+        _count(bench, run)
+
+
+def _count(bench: Bench, run: OfficeRun) -> None:
+    model = run.model
+    bench.office.update(model.taken)
+    bench.office.update({f"{HIDDEN}{step}": count for step, count in model.hidden.items()})
+    for (step, reason), count in model.refused.items():
+        bench.office[f"{REFUSED}{step}: {reason}"] += count
+
+
+def _segments(bench: Bench) -> Callable[[Event], Segment | None]:
+    """The ZooKeeper of a line. Where epochs began anew and no line says why, another begins."""
+    history = bench.history
+    doubted = {
+        (finding.file, finding.line)
+        for finding in bench.findings
+        if finding.kind == Kind.INCOMPLETE.value and finding.rule == CONTROLLER_EPOCHS_GROW.name
+    }
+    times = sorted(each.at for each in history.events if (each.file, each.line) in doubted)
+
+    def segment(event: Event) -> Segment | None:
+        age = history.age(event)
+        return None if age is None else (age, sum(at <= event.at for at in times))
+
+    return segment
+
+
+def _overtaken(history: History) -> dict[int, tuple[int, Event]]:
+    """By the identity of a line that tells of a write: a newer epoch that had written before it.
+
+    The versions of the partition's state say so, which no clock does.
+    """
+    found: dict[int, tuple[int, Event]] = {}
+    for versions in lives(history, history.events):
+        newest: Event | None = None
+        for version in sorted(versions):
+            for events in versions[version].told.values():
+                for event in events:
+                    if event.kind != "partition_changed" or event.controller_epoch is None:
+                        continue
+                    epoch = 0 if newest is None else newest.controller_epoch or 0
+                    if newest is None or event.controller_epoch >= epoch:
+                        newest = event
+                    elif not another_life(history, newest, event):
+                        found[id(event)] = epoch, newest
+    return found
+
+
+def _report(bench: Bench, run: OfficeRun, head: Sight, refusal: Refusal) -> None:
+    why, allowed = _words(run, head, refusal)
+    if refusal.switch is not None:
+        kind = Kind.KNOWN_BUG
+        why += f"; {refusal.step} does that only without {refusal.switch}"
+        why += f" ({source_of(refusal.switch)})"
+    else:
+        kind = Kind.IMPOSSIBLE
+        if refusal.reason:
+            why += f"; {refusal.step} requires that {refusal.reason}"
+    if refusal.near is not None and not _in_one_world(bench.history, head, refusal):
+        kind = Kind.INCOMPLETE
+        why += "; lines that show a new beginning may be missing"
+    if kind is Kind.INCOMPLETE and any(
+        (finding.file, finding.line) == (head.event.file, head.event.line)
+        for finding in bench.findings
+    ):
+        return  # it is in doubt already
+    bench.report(kind, OFFICE_FITS, head.event, why, allowed)
+
+
+def _in_one_world(history: History, head: Sight, refusal: Refusal) -> bool:
+    """Whether a line would be here that shows that the two that do not go together need not."""
+    near, event = refusal.near, head.event
+    assert near is not None
+    if head.what is What.OBEYS and refusal.switch is not None:
+        return history.contiguous(near, event) and history.same_process(near, event)
+    if head.what is What.ACTS and head.after:
+        return same_life(history, near, event)
+    if head.what is What.SEES:
+        return history.complete(near) and history.complete(event)
+    return history.same_zookeeper(near, event, max(head.epoch, near.controller_epoch or 0))
+
+
+def _words(run: OfficeRun, head: Sight, refusal: Refusal) -> tuple[str, str]:
+    """What is wrong, and what would have been allowed."""
+    broker, epoch, other = head.broker, head.epoch, head.other
+    at = "" if refusal.near is None else f", at {refusal.near.where}"
+    more = f" and in {head.lines - 1} lines after it" if head.lines > 1 else ""
+    if head.what is What.WINS:
+        if refusal.step == "broker_reads_epoch":
+            return (
+                f"broker {broker} is elected with controller epoch {epoch} here, and has not left "
+                f"the office since its last election{at}: no line between says that it resigned, "
+                "lost its session or began anew",
+                "a resignation, a lost session or a new process before its next election",
+            )
+        now = run.model.epoch
+        owner = run.won.get(epoch)
+        held = f"broker {owner} has epoch {epoch}" if owner is not None else f"the epoch is {now}"
+        return (
+            f"broker {broker} is elected with controller epoch {epoch} here, and {held}{at}",
+            f"controller epoch {now + 1}, the next one",
+        )
+    if head.what is What.ACTS:
+        if refusal.step == "write_is_applied":
+            return (
+                f"broker {broker} writes {_name(head.event)} under controller epoch {epoch} "
+                f"here{more}, and the partition had been written under epoch {head.after}{at}",
+                f"a write of controller epoch {head.after} or above, or none",
+            )
+        if run.won.get(epoch) == broker:
+            return (
+                f"broker {broker} acts as the controller of epoch {epoch} here{more}, and had left "
+                f"the office{at}",
+                "an election, under the next epoch, before it acts again",
+            )
+        return (
+            f"broker {broker} acts as the controller of epoch {epoch} here{more}, and no line says "
+            f"that it was elected with it{_whose(run, epoch, at)}",
+            f"an act of the broker that won controller epoch {epoch}",
+        )
+    if head.what is What.OBEYS:
+        if refusal.switch is not None:
+            return (
+                f"broker {broker} obeys controller {other} of epoch {epoch} here{more}, and knew "
+                f"epoch {run.knows(broker)}{at}",
+                f"a refusal: controller epoch {run.knows(broker)} or above is obeyed",
+            )
+        return (
+            f"broker {broker} obeys controller {other} of epoch {epoch} here{more}, and no line "
+            f"says that broker {other} won it{_whose(run, epoch, at)}",
+            f"a request of the broker that won controller epoch {epoch}",
+        )
+    if head.what is What.REFUSES:
+        known = head.event.known_epoch
+        return (
+            f"broker {broker} refuses controller {other} of epoch {epoch}, and knows {known}",
+            f"to obey: no controller epoch above {epoch} is known to it",
+        )
+    return (
+        f"broker {broker} finds broker {other} in office here, and broker {other} was never "
+        f"elected: its own log is whole{at}",
+        "a broker that was elected",
+    )
+
+
+def _whose(run: OfficeRun, epoch: int, at: str) -> str:
+    owner = run.won.get(epoch)
+    return "" if owner is None else f": broker {owner} holds it{at}"
+
+
+def _name(event: Event) -> str:
+    return f"{event.topic}-{event.partition}"
