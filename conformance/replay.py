@@ -14,10 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from conformance.followed import LEADER, Batch, EventBatch, follower_of
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, model_arguments
 from conformance.observed import Observed, Place, UnknownLeaf
 from impl import Trace, TraceError, read_trace
-from impl.world.trace import Event, Header
+from impl.world.trace import Header
 from model.language.explain import place_and_value
 from model.language.sparse import Index, SparseState
 from model.systems import system
@@ -28,6 +29,12 @@ REPLAYED = "replication"
 """The system that recorded runs are replayed on."""
 
 MOST_BROKERS = 32
+
+NATIVE_FROM = 20_000
+"""Lines of a run that is followed natively: the compiled loops take a second or two to load."""
+
+BATCH = 10_000
+"""Lines that are followed together."""
 
 Heard = Callable[[int, Move, tuple[int, ...]], None]
 
@@ -88,23 +95,35 @@ def unreadable(where: Path, error: TraceError | OSError) -> Misfit:
     )  # fmt: skip
 
 
-def judge(
-    trace: Trace, name: str = "", heard: Heard = lambda _line, _move, _given: None
-) -> TraceReport:
+def judge(trace: Trace, name: str = "", heard: Heard | None = None) -> TraceReport:
     """Replays a trace that is in memory; `heard` is told of each step as the model took it."""
-    unknown = _unknown(trace.header)
+    refused = not_replayed(trace.header, len(trace.events), name)
+    if refused is not None:
+        return refused
+    replay = Replay(trace.header, name, heard, len(trace.events))
+    if replay.begins():
+        for first in range(0, len(trace.events), BATCH):
+            events = trace.events[first : first + BATCH]
+            if not replay.goes_on(EventBatch(events, replay.observed, replay.moves)):
+                break
+    return replay.report
+
+
+def not_replayed(header: Header, events: int, name: str) -> TraceReport | None:
+    """Why a run cannot be compared with the model at all, None if it can."""
+    unknown = _unknown(header)
     if unknown is not None:
         why, allowed = unknown
         rule = "a trace is of a system and a version that there are"
         finding = Misfit("unreadable", name, 1, rule, why, allowed)
-        return TraceReport(name, Verdict.NOT_CHECKED, len(trace.events), findings=[finding])
-    if not trace.events:
-        finding = Misfit(
-            "unreadable", name, 1, "a trace has lines to compare", "the run has no events",
-            "a line for each step; to record some: insync simulate --steps 300 --out DIR",
-        )  # fmt: skip
-        return TraceReport(name, Verdict.NOT_CHECKED, findings=[finding])
-    return _Replay(trace, name, heard).go()
+        return TraceReport(name, Verdict.NOT_CHECKED, events, findings=[finding])
+    if events:
+        return None
+    finding = Misfit(
+        "unreadable", name, 1, "a trace has lines to compare", "the run has no events",
+        "a line for each step; to record some: insync simulate --steps 300 --out DIR",
+    )  # fmt: skip
+    return TraceReport(name, Verdict.NOT_CHECKED, findings=[finding])
 
 
 def _unknown(header: Header) -> tuple[str, str] | None:
@@ -131,49 +150,75 @@ def _moves(name: str, version: str, brokers: int) -> Moves:
     return moves
 
 
-class _Replay:
-    def __init__(self, trace: Trace, name: str, heard: Heard) -> None:
-        self.trace, self.name, self.heard = trace, name, heard
-        header = trace.header
+class Replay:
+    """One run on the model: natively while it fits, if it is long; where it does not, and in short
+    runs, on the compiled Python, which says why."""
+
+    def __init__(self, header: Header, name: str, heard: Heard | None, events: int) -> None:
+        self.header, self.name, self.heard = header, name, heard
         self.moves = _moves(header.system, header.version, header.brokers)
         self.twin, self.ledger = self.moves.twin, self.moves.ledger
         self.ledger.load(self.twin.initial())
-        self.report = TraceReport(name, Verdict.HOLDS, events=len(trace.events))
+        self.report = TraceReport(name, Verdict.HOLDS, events=events)
+        self._native = None
+        if heard is None and events >= NATIVE_FROM:
+            self._native = follower_of(self.moves)
 
-    def go(self) -> TraceReport:
+    def begins(self) -> bool:
+        """The run starts as the model does."""
         try:
-            self.observed = Observed(self.trace.header.initial)
+            self.observed = Observed(self.header.initial)
         except UnknownLeaf as error:
-            return self._misfit(1, "a run starts with all that is seen of it", str(error),
-                                "the leaves of an observation, all of them")  # fmt: skip
+            self._misfit(1, "a run starts with all that is seen of it", str(error),
+                         "the leaves of an observation, all of them")  # fmt: skip
+            return False
         first = self._differences(self.observed.facts)
         if first:
-            return self._misfit(1, "a run starts in the initial state", first[0], first[0])
-        for event in self.trace.events:
-            if not self._line(event):
-                return self.report
+            self._misfit(1, "a run starts in the initial state", first[0], first[0])
+            return False
+        if self._native is not None:
+            self._native.kernel.load(self.ledger.state())
+        return True
+
+    def goes_on(self, batch: Batch) -> bool:
+        """Some more lines fit; if not, the report says why."""
+        first, stop = 0, len(batch)
+        if self._native is not None:
+            kernel = self._native.kernel
+            kernel.fired[:] = 0
+            first = kernel.follow(batch.lines(), self._native.ways)
+            self.report.accepted += first
+            self.report.silent += kernel.silent
+            for name, times in kernel.counted().items():
+                self.report.fired[name] = self.report.fired.get(name, 0) + times
+            if first < stop:  # what it does not take is judged here, and so is all that follows
+                self.ledger.load(kernel.state.sparse())
+                self._native = None
+        for number in range(first, stop):
+            if not self._line(batch, number):
+                return False
             self.report.accepted += 1
             self.ledger.journal.clear()  # what a line has shown is never taken back
-        return self.report
+        return True
 
-    def _misfit(self, line: int, rule: str, why: str, allowed: str) -> TraceReport:
+    def _misfit(self, line: int, rule: str, why: str, allowed: str) -> None:
         self.report.verdict = Verdict.BROKEN
         self.report.findings.append(Misfit("impossible", self.name, line, rule, why, allowed))
-        return self.report
 
-    def _line(self, event: Event) -> bool:
-        row = ROWS.get(event.step)
+    def _line(self, batch: Batch, number: int) -> bool:
+        line, step, args = batch.line(number), batch.step(number), batch.args(number)
+        row = ROWS.get(step)
         if row is None:
-            self._misfit(event.line, "every step is one of the protocol's",
-                         f"unknown step {event.step}", ", ".join(sorted(ROWS)))  # fmt: skip
+            self._misfit(line, "every step is one of the protocol's",
+                         f"unknown step {step}", ", ".join(sorted(ROWS)))  # fmt: skip
             return False
         try:
-            candidates = self._candidates(row, event.args)
-            changed = self.observed.show(event.observed)
+            candidates = self._candidates(row, args)
+            changed = batch.changed(number)
         except (KeyError, UnknownLeaf) as error:
             lacks = f"the step has no argument {error}" if isinstance(error, KeyError) else error
-            self._misfit(event.line, "a line shows leaves of an observation", str(lacks),
-                         f"{event.step} with {', '.join(row.parameters)}")  # fmt: skip
+            self._misfit(line, "a line shows leaves of an observation", str(lacks),
+                         f"{step} with {', '.join(row.parameters)}")  # fmt: skip
             return False
         if row.silent is not None and self._is_as_seen(changed, self.ledger.mark()):
             self.report.silent += 1
@@ -185,11 +230,21 @@ class _Replay:
             self.moves.take(move, given)
             if self._is_as_seen(changed, mark):
                 self.report.fired[move.name] = self.report.fired.get(move.name, 0) + 1
-                self.heard(event.line, move, given)
+                if self.heard is not None:
+                    self.heard(line, move, given)
                 return True
             self.ledger.undo(mark)
-        self._nothing_fits(event.line, event.step, candidates)
+        self._nothing_fits(line, step, candidates, self._facts(changed))
         return False
+
+    def _leader_of(self, broker: int) -> int:
+        """Whom a broker takes for the leader: what was seen of it is what the model has."""
+        return int(self.ledger.read(self.moves.numbers[LEADER], (broker,)))
+
+    def _facts(self, changed: Mapping[Place, int | None]) -> Facts:
+        """All that has been seen, with what a line changed: the model had the rest."""
+        facts = {**self._mine(), **changed}
+        return {place: code for place, code in facts.items() if code is not None}
 
     def _is_as_seen(self, changed: Mapping[Place, int | None], mark: int) -> bool:
         """What the line changed and what the step changed is the same, and so everything is."""
@@ -209,9 +264,9 @@ class _Replay:
         )
 
     def _nothing_fits(
-        self, line: int, step: str, candidates: list[tuple[Move, tuple[int, ...]]]
+        self, line: int, step: str, candidates: list[tuple[Move, tuple[int, ...]]], facts: Facts
     ) -> None:
-        facts, refusals = self.observed.facts, list[str]()
+        refusals = list[str]()
         nearest: tuple[str, list[str]] | None = None
         for move, given in candidates:
             lacking = move.refusal(*given)
@@ -253,18 +308,22 @@ class _Replay:
         for name, value in named.items():
             if isinstance(value, bool) or not isinstance(value, int):
                 raise UnknownLeaf(f"{name} is {value!r}, and arguments are whole numbers")
-        values = model_arguments(row, named, self.observed.leader_of)
+        values = model_arguments(row, named, self._leader_of)
         moves = [self.moves.by_name[name] for name in row.transitions]
         return [(move, tuple(values[name] for name in move.parameters)) for move in moves]
 
-    def _differences(self, facts: Facts) -> list[str]:
-        """Observable places where the model's state and what was observed differ, in words."""
-        mine = {
+    def _mine(self) -> Facts:
+        """The model's observable places that are not blank."""
+        return {
             (name, index): int(value)
             for name, cells in zip(self.ledger.names, self.ledger.cells, strict=True)
             if name not in UNOBSERVED
             for index, value in cells.items()
         }
+
+    def _differences(self, facts: Facts) -> list[str]:
+        """Observable places where the model's state and what was observed differ, in words."""
+        mine = self._mine()
         if mine == facts:
             return []
         state, found = self.ledger.state(), []

@@ -10,7 +10,6 @@ What fits here fits on `moves`, and what does not is only said not to: who calle
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from model.language.sparse import SparseState
 from specs.native.machine import Machine, build
 from specs.native.unbounded_layout import CAPACITY, CHANGE, Layout, NotNative, UnboundedState, Words
+from specs.native.unbounded_lines import Lines, Way, Ways
 from specs.native.unbounded_loops import FITS, NEEDS_ROOM, NEEDS_WORDS, follow_lines
 from specs.native.unbounded_text import StepsText
 from specs.partial.moves import Moves
@@ -25,43 +25,6 @@ from specs.partial.moves import Moves
 MOST_ARGUMENTS = 8
 FURTHEST = 1 << 22
 """An epoch or an offset beyond is left to `moves`, which needs no room for those below it."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """One move that a step may be: where its arguments come from.
-
-    `sources` has, by parameter, the number of a line's argument, or -(number + 1): whom the
-    broker that this argument names takes for the leader.
-    """
-
-    move: str
-    sources: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Ways:
-    """By step: the moves that it may be, and whether it may also change nothing."""
-
-    starts: Words
-    moves: Words
-    sources: Words
-    silent: Words
-    leader: int
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Lines of a trace as arrays, `n` of them.
-
-    steps (n): a step's number, -1 for one to stop at; args (n, arguments); changed (k, 6): field,
-    four indices, code; those of line i are from `changed_from[i]` up to `changed_from[i + 1]`.
-    """
-
-    steps: Words
-    args: Words
-    changed_from: Words
-    changed: Words
 
 
 class Unbounded:

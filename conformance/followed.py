@@ -1,0 +1,205 @@
+"""Lines of whole traces as arrays, and the native kernel that follows them.
+
+Where a line does not fit, the kernel says only which one it is: `conformance.replay` judges that
+line on the compiled Python, from the state before it, and says why. Nothing is found broken by
+machine code alone, and nothing is accepted here that would be refused there.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from conformance.mapping import ROWS, UNOBSERVED
+from conformance.observed import Observed, Place, UnknownLeaf
+from impl.world.trace import Event
+from specs.native.unbounded_layout import CHANGE, NotNative
+from specs.native.unbounded_lines import Lines, Way, Ways
+from specs.partial.moves import Moves
+
+if TYPE_CHECKING:
+    from specs.native.unbounded import Unbounded
+
+LEADER = "replica.leader"
+"""The field that says whom a broker takes for the leader."""
+
+_INT64 = range(-(2**63), 2**63)
+
+STEPS = {name: number for number, name in enumerate(sorted(ROWS))}
+"""Step of the implementation -> its number in arrays."""
+
+ARGUMENTS = tuple(sorted({name for row in ROWS.values() for name in row.parameters}))
+"""The arguments that any step has: the columns of arrays of arguments."""
+
+
+@dataclass(frozen=True)
+class Follower:
+    """A kernel, and what the steps may be in it."""
+
+    kernel: Unbounded
+    ways: Ways
+
+
+@cache
+def follower_of(moves: Moves) -> Follower | None:
+    """The native kernel of compiled steps, once a process; None for a system without one."""
+    from specs.native.unbounded import Unbounded  # the compiled loops take a second to load
+
+    observable = {leaf.name for leaf in moves.fields} - set(UNOBSERVED)
+    try:
+        kernel = Unbounded(moves, observable)
+        steps = [[_way(moves, name, move) for move in ROWS[name].transitions] for name in STEPS]
+        silent = [ROWS[name].silent is not None for name in STEPS]
+        return Follower(kernel, kernel.ways(steps, silent, LEADER))
+    except NotNative:
+        return None
+
+
+def _way(moves: Moves, step: str, move: str) -> Way:
+    row = ROWS[step]
+    source = {row.arguments[name]: ARGUMENTS.index(name) for name in row.parameters}
+    if row.leader_of is not None:
+        source["leader"] = -ARGUMENTS.index(row.leader_of) - 1
+    return Way(move, tuple(source[name] for name in moves.by_name[move].parameters))
+
+
+class Batch(Protocol):
+    """Lines of a run that are judged one after the other."""
+
+    def __len__(self) -> int:
+        """How many."""
+
+    def line(self, number: int) -> int:
+        """Where one stands in its file."""
+
+    def step(self, number: int) -> str:
+        """The step that it says was taken."""
+
+    def args(self, number: int) -> Mapping[str, int]:
+        """The step's arguments, as the line has them."""
+
+    def changed(self, number: int) -> Mapping[Place, int | None]:
+        """The places that changed: their codes, None where they are blank now. UnknownLeaf."""
+
+    def lines(self) -> Lines:
+        """As arrays. What no array can say is a step of -1, where the kernel stops."""
+
+
+class EventBatch:
+    """Events of a trace: each is read when it is asked for, or all for `lines`."""
+
+    def __init__(self, events: Sequence[Event], observed: Observed, moves: Moves) -> None:
+        self.events, self.observed, self.moves = events, observed, moves
+        self._read: list[dict[Place, int | None]] = []
+        self._error: UnknownLeaf | None = None
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def line(self, number: int) -> int:
+        """As the file had it."""
+        return self.events[number].line
+
+    def step(self, number: int) -> str:
+        """Its name."""
+        return self.events[number].step
+
+    def args(self, number: int) -> Mapping[str, int]:
+        """As they were recorded."""
+        return self.events[number].args
+
+    def changed(self, number: int) -> Mapping[Place, int | None]:
+        """In order: an observation grows line by line."""
+        if number < len(self._read):
+            return self._read[number]
+        if self._error is not None:
+            raise self._error
+        return self.observed.show(self.events[number].observed)
+
+    def lines(self) -> Lines:
+        """All that can be read, and the first that cannot."""
+        arrays = Arrays(self.moves)
+        try:
+            for event in self.events:
+                changed = self.observed.show(event.observed)
+                self._read.append(changed)
+                arrays.add(event.step, event.args, changed)
+        except UnknownLeaf as error:
+            self._error = error
+            arrays.stop()
+        return arrays.lines()
+
+
+class Arrays:
+    """Lines added one by one."""
+
+    def __init__(self, moves: Moves) -> None:
+        self.moves = moves
+        self.steps, self.args, self._words = array("q"), array("q"), array("q")
+        self._counts = array("q", [0])
+        self._known: dict[Place, tuple[tuple[int, ...], int]] = {}
+
+    def add(self, step: str, args: Mapping[str, int], changed: Mapping[Place, int | None]) -> None:
+        """One more line."""
+        number = STEPS.get(step, -1)
+        given = [args.get(name, 0) for name in ARGUMENTS]
+        if (
+            number < 0
+            or not all(type(value) is int and value in _INT64 for value in given)
+            or not all(name in args for name in ROWS[step].parameters)
+        ):
+            self.stop()
+            return
+        known, words = self._known, list[int]()
+        for place, code in changed.items():
+            found = known.get(place)
+            if found is None:
+                found = known[place] = self._place(place)
+            words += found[0]
+            words.append(found[1] if code is None else int(code))
+        try:
+            self._words.extend(words)
+        except OverflowError:
+            del self._words[self._counts[-1] * CHANGE :]
+            self.stop()
+            return
+        self.steps.append(number)
+        self.args.extend(given)
+        self._counts.append(len(self._words) // CHANGE)
+
+    def stop(self) -> None:
+        """A line that no array can say."""
+        self.steps.append(-1)
+        self.args.extend([0] * len(ARGUMENTS))
+        self._counts.append(self._counts[-1])
+
+    def _place(self, place: Place) -> tuple[tuple[int, ...], int]:
+        name, index = place
+        number = self.moves.numbers[name]
+        padded = (number, *index, *[0] * (CHANGE - 2 - len(index)))
+        return padded, int(self.moves.ledger.blanks[number])
+
+    def lines(self) -> Lines:
+        """All of them."""
+        return Lines(
+            np.array(self.steps, np.int64),
+            np.array(self.args, np.int64).reshape(-1, len(ARGUMENTS)),
+            np.array(self._counts, np.int64),
+            np.array(self._words, np.int64).reshape(-1, CHANGE),
+        )
+
+
+def places_of(moves: Moves, lines: Lines, line: int) -> dict[Place, int | None]:
+    """The places that a line of arrays changed, as `Observed.show` has them."""
+    found: dict[Place, int | None] = {}
+    first, stop = (int(lines.changed_from[line + more]) for more in (0, 1))
+    for number, *index, code in lines.changed[first:stop].tolist():
+        leaf = moves.fields[number]
+        blank = int(moves.ledger.blanks[number])
+        found[leaf.name, tuple(index[: len(leaf.dims)])] = None if code == blank else code
+    return found

@@ -1,0 +1,79 @@
+"""Faults that are planted in a recorded run, each at one line that a seed chooses."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable
+
+from impl import Trace
+from impl.world.trace import Event
+
+
+def _other(value: object) -> object:
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case str():
+            return "leader" if value != "leader" else "follower"
+        case list():
+            return [] if value else [[7, 7]]
+    return value
+
+
+def _changes_a_leaf(event: Event, chooser: random.Random) -> Event:
+    seen = dict(event.observed)
+    simple = [path for path, value in seen.items() if isinstance(value, int | str | list)]
+    path = chooser.choice(simple) if simple else "next_record"
+    return dataclasses.replace(event, observed={**seen, path: _other(seen.get(path, 40))})
+
+
+def _shows_more(event: Event, chooser: random.Random) -> Event:
+    more = chooser.choice(("zookeeper.controller_epoch", "brokers.2.hw", "next_record"))
+    return dataclasses.replace(event, observed={**event.observed, more: 4_000})
+
+
+def _hides(event: Event, _: random.Random) -> Event:
+    return dataclasses.replace(event, observed={})
+
+
+def _other_broker(event: Event, chooser: random.Random) -> Event:
+    name = chooser.choice(sorted(event.args))
+    return dataclasses.replace(event, args={**event.args, name: event.args[name] % 3 + 1})
+
+
+def _lacks_arguments(event: Event, _: random.Random) -> Event:
+    return dataclasses.replace(event, args={})
+
+
+def _names_nothing(event: Event, _: random.Random) -> Event:
+    return dataclasses.replace(event, step="leader_prays")
+
+
+def _is_another_step(event: Event, chooser: random.Random) -> Event:
+    other = chooser.choice([
+        "broker_crashes", "session_expires", "leader_appends", "controller_resigns",
+        "leader_advances_hw", "follower_asks_records",
+    ])  # fmt: skip
+    return dataclasses.replace(event, step=other, args={"broker": 1, **event.args})
+
+
+FAULTS: dict[str, Callable[[Event, random.Random], Event]] = {
+    "changes a leaf": _changes_a_leaf,
+    "hides what it changed": _hides,
+    "is another step": _is_another_step,
+    "is of another broker": _other_broker,
+    "lacks its arguments": _lacks_arguments,
+    "names no step": _names_nothing,
+    "shows more than happened": _shows_more,
+}
+
+
+def harmed(trace: Trace, fault: str, chooser: random.Random) -> tuple[Trace, int]:
+    """The run with one event harmed, and its line; events have the lines of a file."""
+    events = [dataclasses.replace(event, line=at) for at, event in enumerate(trace.events, 2)]
+    at = chooser.choice([n for n, event in enumerate(events) if event.args])
+    events[at] = FAULTS[fault](events[at], chooser)
+    return dataclasses.replace(trace, events=tuple(events)), events[at].line
