@@ -50,7 +50,7 @@ def _start(master: str) -> SparkSession:
     ensure_java()
     home = Path(tempfile.mkdtemp(prefix="insync-spark-"))
     conf = home / "conf"
-    conf.mkdir()
+    given = _given(conf)
     (conf / "log4j2.properties").write_text(_SILENCE, encoding="utf-8")
     paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ |= {
@@ -66,7 +66,7 @@ def _start(master: str) -> SparkSession:
     # The JVM keeps the standard error that it is started with, so all it says goes to this file.
     with _standard_error_to(said), _launched() as processes:
         try:
-            session = _build(master, home)
+            session = _build(master, home, given)
         except BaseException as error:
             # An interrupted start leaves a JVM that waits for ever, and that nobody knows of.
             for process in processes:
@@ -112,7 +112,24 @@ def _reason(said: str, error: str) -> str:
     return error.splitlines()[0] if error else "it said nothing"
 
 
-def _build(master: str, home: Path) -> SparkSession:
+def _given(conf: Path) -> frozenset[str]:
+    """Make our folder of settings, from the one in SPARK_CONF_DIR if there is one.
+
+    What its spark-defaults.conf sets, for an existing cluster, comes before what we would set.
+    Returns the names of those settings.
+    """
+    theirs = os.environ.get("SPARK_CONF_DIR", "")
+    if not os.path.isdir(theirs):
+        conf.mkdir()
+        return frozenset()
+    shutil.copytree(theirs, conf)
+    defaults = conf / "spark-defaults.conf"
+    lines = defaults.read_text(encoding="utf-8").splitlines() if defaults.is_file() else []
+    words = (re.split(r"[\s=]", line.strip(), maxsplit=1)[0] for line in lines)
+    return frozenset(word for word in words if word and not word.startswith("#"))
+
+
+def _build(master: str, home: Path, given: frozenset[str]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     settings = {
@@ -134,7 +151,8 @@ def _build(master: str, home: Path) -> SparkSession:
         }
     builder = SparkSession.builder.appName("insync").master(master)
     for name, value in settings.items():
-        builder = builder.config(name, value)
+        if name not in given:
+            builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     if not master.startswith("local"):

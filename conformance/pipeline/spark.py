@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.ingest.files import Found
+from conformance.pipeline import large as large_
 from conformance.pipeline import steps, store
 from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
 from conformance.pipeline.kernels import judged_of
-from conformance.pipeline.places import owners_of, places_of
+from conformance.pipeline.places import Place, owners_of, places_of
 from conformance.pipeline.session import spark_session
 
 if TYPE_CHECKING:
@@ -25,10 +27,13 @@ _LOGS = (
 
 
 class SparkEngine:
-    """Steps of `steps`, and the actions between them. `master` as Spark names it."""
+    """Steps of `steps` and `large`, and the actions between them. `master` as Spark names it.
 
-    def __init__(self, master: str | None = None) -> None:
-        self._master = master
+    A cluster of more than `whole` events is judged in parts.
+    """
+
+    def __init__(self, master: str | None = None, whole: int = large_.WHOLE) -> None:
+        self._master, self.whole = master, whole
 
     @cached_property
     def _session(self) -> SparkSession:
@@ -36,6 +41,7 @@ class SparkEngine:
 
     def ingest(self, found: Found, release: str | None) -> Corpus:
         """Read and merge the lines of the logs that were found."""
+        self._session.sparkContext.setJobDescription("read: files")
         rows = [asdict(log) for log in found.logs]
         # Large files first, so that the last task is a short one.
         rows.sort(key=lambda row: (-_size(row["path"]), row["name"]))
@@ -70,10 +76,54 @@ class SparkEngine:
         return corpus
 
     def judge(self, corpus: Corpus) -> Judged:
-        """Apply every rule to every cluster."""
+        """Apply every rule to every cluster; those that are too large for one task, in parts."""
+        context = self._session.sparkContext
+        context.setJobDescription("check: sizes")
         places = places_of(corpus.logs, corpus.files)
-        found = corpus.events.transform(steps.without_notes).transform(steps.apply_rules(places))
-        return judged_of(row.asDict() for row in found.collect())
+        events = corpus.events.transform(steps.without_notes)
+        sizes = {row[0]: row[1] for row in events.transform(steps.count_clusters).collect()}
+        large = sorted(name for name, size in sizes.items() if size > self.whole)
+        small = events if not large else events.where(~events.cluster.isin(large))
+        found: list[Mapping[str, Any]] = []
+        if len(large) < len(sizes):
+            context.setJobDescription("check: clusters")
+            judged = small.transform(steps.apply_rules(places))
+            found += [row.asDict() for row in judged.collect()]
+        if large:
+            events = events.where(events.cluster.isin(large))
+            total = sum(sizes[name] for name in large)
+            found += self._in_parts(events, places, -(-total // large_.PART))
+        return judged_of(found)
+
+    def _in_parts(
+        self, events: DataFrame, places: Mapping[str, Place], buckets: int
+    ) -> list[Mapping[str, Any]]:
+        """The rows of `judge_cluster`, of clusters of which a task holds a part only."""
+        context = self._session.sparkContext
+        context.setJobDescription("check: the largest partitions")
+        cuts = events.transform(large_.heavy).persist()
+        cuts.count()
+        releases: dict[str, list[str]] = {}
+        for row in events.transform(large_.releases).collect():
+            releases.setdefault(row["cluster"], []).append(row["release"])
+        context.setJobDescription("check: partitions")
+        parts = events.transform(large_.in_parts(cuts, buckets))
+        screened = parts.transform(large_.screened(places, releases)).persist()
+        found: list[Mapping[str, Any]] = []
+        found += [row.asDict() for row in screened.transform(large_.counts).collect()]
+        context.setJobDescription("check: clusters")
+        reduced = (
+            events.transform(large_.of_clusters)
+            .unionByName(screened.transform(large_.handed_on))
+            .dropDuplicates(["cluster", "file", "line"])
+        )
+        judged = reduced.transform(steps.apply_rules(places)).collect()
+        found += large_.only_of_clusters(row.asDict() for row in judged)
+        context.setJobDescription("check: clocks")
+        found += [row.asDict() for row in events.transform(large_.clocks_of).collect()]
+        screened.unpersist()
+        cuts.unpersist()
+        return found
 
 
 def _unknown(rejected: DataFrame) -> list[Unknown]:

@@ -97,6 +97,11 @@ def count_kinds(events: DataFrame) -> DataFrame:
     return events.groupBy("kind").count()
 
 
+def count_clusters(events: DataFrame) -> DataFrame:
+    """Lines by cluster."""
+    return events.groupBy("cluster").count()
+
+
 def count_unknown(rejected: DataFrame) -> DataFrame:
     """Rejected lines by cluster, reason and shape, each with the first place."""
     from pyspark.sql import functions

@@ -92,7 +92,7 @@ def test_an_interrupted_start_leaves_no_process_and_no_folder(
 ):
     started: list[subprocess.Popen[bytes]] = []
 
-    def is_interrupted(_master: str, _home: Path) -> None:
+    def is_interrupted(_master: str, _home: Path, _given: frozenset[str]) -> None:
         started.append(vars(java_gateway)["Popen"](["sleep", "600"]))
         raise KeyboardInterrupt
 

@@ -1,0 +1,196 @@
+"""One partition's lines by themselves: is there anything among them to look at more closely?
+
+A partition whose lines go together needs nothing from elsewhere. So every rule is applied to its
+lines with all doubt against them: nothing that only other lines could show, a restart, a new
+ZooKeeper, a missing file, excuses anything. What is found so is no finding. It says which lines are
+handed on, with their neighbours, to where the whole cluster is known, and is a superset of what can
+be found there. The other lines never leave their partition.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from conformance.ingest.schema import Event
+from conformance.pipeline import (
+    rules_brokers,
+    rules_controllers,
+    rules_logs,
+    rules_model,
+    rules_partitions,
+)
+from conformance.pipeline.bench import Bench
+from conformance.pipeline.findings import (
+    CONTROLLER_EPOCHS_GROW,
+    NO_OLDER_CONTROLLER,
+    OFFICE_FITS,
+    ONE_OWNER,
+)
+from conformance.pipeline.history import History
+from conformance.pipeline.places import Place
+from conformance.pipeline.resets import Reset
+
+OF_CLUSTERS = frozenset(
+    (
+        CONTROLLER_EPOCHS_GROW.name,
+        ONE_OWNER.name,
+        NO_OLDER_CONTROLLER.name,
+        OFFICE_FITS.name,
+    )
+)
+"""Rules that one partition's lines do not decide."""
+
+NEAR = 3  # lines of each kind about the same thing, before and after
+_BEGINS = frozenset(("log_created", "log_removed", "stop_replica_handled"))
+
+
+@dataclass
+class Screened:
+    """Lines to look at more closely, and how often each rule looked at all of them."""
+
+    evidence: list[Event] = field(default_factory=list)
+    checked: Counter[str] = field(default_factory=Counter)
+    fired: Counter[str] = field(default_factory=Counter)
+    sequences: int = 0
+
+    def add(self, other: Screened) -> None:
+        """Put those of another partition to these."""
+        self.evidence += other.evidence
+        self.checked += other.checked
+        self.fired += other.fired
+        self.sequences += other.sequences
+
+
+class Doubting(History):
+    """A partition's lines, of which none is excused by what only other lines can show."""
+
+    def contiguous(self, a: Event, b: Event) -> bool:
+        """No line is missing."""
+        return True
+
+    def complete(self, event: Event) -> bool:
+        """No line is missing."""
+        return True
+
+    def server_log_covers(self, a: Event, b: Event) -> bool:
+        """No line is missing."""
+        return True
+
+    def restarted(self, a: Event, b: Event) -> Event | None:
+        """No process began anew."""
+        return None
+
+    def same_process(self, a: Event, b: Event) -> bool:
+        """No process began anew."""
+        return True
+
+    def reset(self, a: Event, b: Event) -> Reset | None:
+        """No ZooKeeper began anew."""
+        return None
+
+    def age(self, event: Event) -> int | None:
+        """All lines are of one ZooKeeper."""
+        return 0
+
+    def watched(self, a: Event, b: Event) -> bool:
+        """All lines are of one ZooKeeper."""
+        return True
+
+    def same_zookeeper(self, a: Event, b: Event, epoch: int) -> bool:
+        """All lines are of one ZooKeeper."""
+        return True
+
+    def replica_stopped(self, a: Event, b: Event) -> bool:
+        """No replica was stopped."""
+        return False
+
+
+def screen(
+    events: Sequence[Event],
+    places: Mapping[str, Place],
+    releases: Iterable[str | None],
+    ends: bool = False,
+) -> Screened:
+    """Every rule on lines of one partition, with all doubt against them.
+
+    `releases`: what the cluster may run; with several, a write has to fit each. With `ends`, these
+    are a part of the partition's lines only, and what joins it to the other parts is handed on too.
+    """
+    bench = Bench(Doubting(events, places))
+    rules_controllers.check(bench)
+    rules_partitions.check(bench)
+    rules_brokers.check(bench)
+    rules_logs.check(bench)
+    sequences = bench.sequences
+    for number, release in enumerate(releases):
+        rules_model.check(bench, release)
+        sequences = bench.sequences if number == 0 else sequences
+    suspects = {(finding.file, finding.line) for finding in bench.findings}
+    suspects |= _overtaken(bench.history)
+    checked = Counter({n: c for n, c in bench.checked.items() if n not in OF_CLUSTERS})
+    found = _evidence(bench.history.events, suspects, ends)
+    return Screened(found, checked, bench.fired, sequences)
+
+
+def _overtaken(history: History) -> set[tuple[str, int]]:
+    """Writes under an older controller epoch than an earlier version of the state was written."""
+    found: set[tuple[str, int]] = set()
+    for versions in rules_model.lives(history, history.events):
+        newest: Event | None = None
+        for version in sorted(versions):
+            for events in versions[version].told.values():
+                for event in events:
+                    if event.kind != "partition_changed" or event.controller_epoch is None:
+                        continue
+                    if newest is None or event.controller_epoch >= (newest.controller_epoch or 0):
+                        newest = event
+                    else:
+                        found |= {(event.file, event.line), (newest.file, newest.line)}
+    return found
+
+
+def tail(events: Sequence[Event], newest: int) -> list[Event]:
+    """The newest lines, and of the older the last of each kind about the same thing."""
+    order = _by_time(events)
+    seen: Counter[tuple[object, ...]] = Counter()
+    kept = []
+    for place, number in enumerate(reversed(order)):
+        about = _about(events[number])
+        seen[about] += 1
+        if place < newest or seen[about] <= NEAR:
+            kept.append(number)
+    return [events[number] for number in sorted(kept)]
+
+
+def _evidence(events: Sequence[Event], suspects: set[tuple[str, int]], ends: bool) -> list[Event]:
+    """The suspects, with the lines before and after them that they are compared with."""
+    if not suspects and not ends:
+        return []
+    order = _by_time(events)
+    about: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for place, number in enumerate(order):
+        about[_about(events[number])].append(place)
+    kept: set[int] = set()
+    for place, number in enumerate(order):
+        event = events[number]
+        if (event.file, event.line) in suspects:
+            for places in about.values():
+                at = bisect_left(places, place)
+                kept.update(places[max(0, at - NEAR) : at + NEAR + 1])
+        elif event.kind in _BEGINS or event.to_state == "NewPartition":
+            kept.add(place)
+    if ends:
+        for places in about.values():
+            kept.update(places[:NEAR] + places[-NEAR:])
+    return [events[order[place]] for place in sorted(kept)]
+
+
+def _about(event: Event) -> tuple[object, ...]:
+    return event.kind, event.broker, event.replica, event.from_state == "NonExistentPartition"
+
+
+def _by_time(events: Sequence[Event]) -> list[int]:
+    return sorted(range(len(events)), key=lambda number: (events[number].at, number))

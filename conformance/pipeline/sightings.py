@@ -1,0 +1,107 @@
+"""What the rules of a whole cluster need of its lines, however many there are.
+
+Most lines are of one partition, and are judged with the others of that partition (`screen`). What
+stays are the lines of no partition, which are few (processes, registrations, elections, topics);
+and of the lines in which a broker shows which controller it knows, or is, the ends of each run:
+while the epoch stays the same, the lines in between tell nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from conformance.pipeline.rules_controllers import WRITES
+
+OBEYED = (
+    "leader_and_isr_applied", "leader_and_isr_handling", "leader_and_isr_received",
+    "metadata_cached", "obeyed", "old_epoch_refused", "request_refused", "same_epoch_refused",
+)  # fmt: skip
+SIGHTED = tuple(sorted({*WRITES, *OBEYED}))
+"""Kinds of lines of which the ends of each run are kept."""
+
+UNUSED = ("leader_and_isr_batch_handled", "response_received")
+"""Kinds without a partition that only clocks are read from."""
+
+ANCHORS = ("log_created", "log_removed")
+"""Kinds of a partition that show as well which log is a broker's server log: one a file is kept."""
+
+FOR_CLOCKS = (
+    "leader_and_isr_applied", "leader_and_isr_handling", "leader_and_isr_received",
+    "leader_and_isr_sent", "obeyed", "response_received",
+)  # fmt: skip
+"""Kinds by which clocks are compared."""
+
+SAMPLE = 16  # one request in so many, by its number, is kept to compare clocks by
+BLOCK = 200_000  # lines of one file that are looked at together
+_WITH_STATE = frozenset(("leader_and_isr_sent", "leader_and_isr_received"))
+_HOUR = 3_600_000
+_COLUMNS = (
+    "kind", "line", "at", "broker", "controller", "controller_epoch", "known_epoch", "correlation",
+    "version", "topic",
+)  # fmt: skip
+
+
+def kept_of_file(events: pa.Table) -> pa.Table:
+    """Lines of one file that the rules of the whole cluster need, of those that are given.
+
+    A run is broken by another controller, another epoch, and each new hour.
+    """
+    order = pa.array(_by_line(events["line"].to_pylist()), pa.int64())
+    events = events.take(order)
+    rows = list(zip(*(events[name].to_pylist() for name in _COLUMNS), strict=True))
+    kept: set[int] = set()
+    value: dict[int | None, tuple[object, ...]] = {}
+    seen: dict[int | None, dict[str, list[int]]] = {}
+    anchored: set[tuple[object, ...]] = set()
+    for number, row in enumerate(rows):
+        kind, _, at, broker, controller, epoch, known, correlation, version, topic = row
+        if kind in ANCHORS:
+            if (kind, broker) not in anchored:
+                anchored.add((kind, broker))
+                kept.add(number)
+            continue
+        if kind not in SIGHTED:
+            if topic is None and (kind not in UNUSED or _sampled(correlation)):
+                kept.add(number)
+            continue
+        if _sampled(correlation) or (kind in _WITH_STATE and _sampled(version)):
+            kept.add(number)
+        now = controller, epoch, known, at // _HOUR
+        if value.get(broker) != now:
+            kept.update(_ends(seen.get(broker, {})))
+            value[broker], seen[broker] = now, {}
+        run = seen[broker].setdefault(kind, [])
+        if len(run) < 3:
+            run.append(number)
+        else:
+            run[2] = number
+    for runs in seen.values():
+        kept.update(_ends(runs))
+    return events.take(pa.array(sorted(kept), pa.int64()))
+
+
+def for_clocks(events: pa.Table) -> pa.Table:
+    """The lines of one request in `SAMPLE`, all of them, so that pairs among them are pairs."""
+    columns = (events[name].to_pylist() for name in ("kind", "correlation", "version"))
+    kept = [
+        (kind in FOR_CLOCKS and kind != "leader_and_isr_sent" and _sampled(correlation))
+        or (kind in _WITH_STATE and _sampled(version))
+        for kind, correlation, version in zip(*columns, strict=True)
+    ]
+    return events.filter(pa.array(kept, pa.bool_()))
+
+
+def _ends(runs: dict[str, list[int]]) -> Iterable[int]:
+    """The first two and the last line of each kind."""
+    for run in runs.values():
+        yield from run
+
+
+def _sampled(number: int | None) -> bool:
+    return number is not None and number % SAMPLE == 0
+
+
+def _by_line(lines: list[int]) -> list[int]:
+    return sorted(range(len(lines)), key=lines.__getitem__)
