@@ -1,33 +1,54 @@
-"""`insync check --report FILE.html`: one page, complete in itself, that shows what was found."""
+"""`insync check --report FILE.html`: one page, complete in itself, that shows what was found.
+
+What breaks comes first; everything that can be long is folded, and what is left out is counted.
+"""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from conformance.ingest.reader import lines_of
-from conformance.pipeline.timeline import State, Timeline
+from conformance.pipeline.drawing import drawing
+from conformance.pipeline.findings import BREAKS, RULES, Kind
+from conformance.pipeline.timeline import Timeline
 
-MOST_PARTITIONS = 60
-MOST_FINDINGS = 200
+MOST_FINDINGS = 100
+"""Of each kind are shown, with the lines around them."""
+
+_OPEN = 5  # clusters whose picture is open at first
+_ROWS = 25  # of a table are open at first
+_MOST_ROWS = 500
 _AROUND = 3
-_LEFT, _WIDTH, _ROW = 190, 1150, 18
-_TINTS = ("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#9c755f", "#e15759", "#76b7b2", "#edc948")
+_LONGEST = 400
+_ANCHORS = ("findings", "timeline", "clocks", "model", "rules", "rejected")
 
 _STYLE = """
+:root { color-scheme: light; }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 1rem auto; max-width: 1200px; padding: 0 1rem;
   color: #1c2430; background: #fbfaf7; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 1.6rem; }
-table { border-collapse: collapse; } td, th { border: 1px solid #cfd4da; padding: .15rem .5rem;
-  text-align: left; vertical-align: top; } td.n { text-align: right; }
+h1 { font-size: 1.4rem; margin: .4rem 0; } h2 { font-size: 1.15rem; margin: 1.8rem 0 .5rem; }
+h3 { font-size: 1rem; margin: 1rem 0 .3rem; }
+table { border-collapse: collapse; font-size: .9rem; }
+td, th { border: 1px solid #cfd4da; padding: .15rem .5rem; text-align: left; vertical-align: top; }
+th { background: #eef1f4; font-weight: 600; } td.n { text-align: right; white-space: nowrap; }
+nav a { margin-right: .9rem; white-space: nowrap; } a { color: #23527c; }
 .verdict { font-weight: 700; padding: .1rem .6rem; border-radius: 5px; background: #eef1f4; }
-.broken, .violation, .impossible { color: #a3191f; } .holds { color: #1d6b3a; }
-.finding { border: 1px solid #cfd4da; border-radius: 6px; padding: .3rem .7rem; margin: .5rem 0; }
+.broken, .violation, .impossible, .known { color: #a3191f; } .holds { color: #1d6b3a; }
+.incomplete, .unknown, .unreadable { color: #8a5a00; } .explained { color: #1d6b3a; }
+.finding { border: 1px solid #cfd4da; border-left: 4px solid currentColor; border-radius: 6px;
+  padding: .3rem .7rem; margin: .5rem 0; }
+.finding > div { color: #1c2430; }
+.finding, td, p { overflow-wrap: anywhere; } th { overflow-wrap: normal; }
 pre { background: #eef1f4; padding: .4rem; overflow: auto; font-size: .8rem; }
 pre b { background: #fff2b8; } .scroll { overflow-x: auto; } small { color: #5a6470; }
-svg text { font: 11px system-ui, sans-serif; }
+summary { cursor: pointer; }
+svg text { font: 11px system-ui, sans-serif; fill: #1c2430; }
+svg { display: block; } svg .tick { stroke: #1c2430; stroke-opacity: .12; }
+@media (max-width: 600px) { body { font-size: 14px; padding: 0 .6rem; } td, th { padding: .1rem
+  .3rem; } }
 """
 
 
@@ -40,15 +61,16 @@ def page(result: Mapping[str, Any], lines: Sequence[Timeline], paths: Mapping[st
         f"<title>insync check: {verdict}</title><style>{_STYLE}</style></head><body>",
         f"<h1>insync check <span class='verdict {verdict}'>{verdict}</span></h1>",
         _read(result),
-    ]
-    for line in lines:
-        parts.append(f"<h2>{html.escape(line.cluster)}: controllers, leaders and ISRs</h2>")
-        parts.append(f"<div class='scroll'>{drawing(line)}</div>")
-    parts += [
+        "<nav>" + "".join(f"<a href='#{name}'>{name}</a>" for name in _ANCHORS) + "</nav>",
+        _clusters(result),
         _findings(result["findings"], paths),
-        _table("Rules, and how often each compared", result["coverage"]["rules"]),
-        _table("Kinds of events", result["coverage"]["kinds"]),
-        _rejected(result["rejected_by_template"]),
+        _timelines(lines),
+        _clocks(result),
+        _model(result["coverage"]),
+        _rules(result["coverage"]["rules"]),
+        "<h3>Kinds of events</h3>",
+        table(("kind", "lines"), result["coverage"]["kinds"].items()),
+        _rejected(result),
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
@@ -56,144 +78,240 @@ def page(result: Mapping[str, Any], lines: Sequence[Timeline], paths: Mapping[st
 
 def _read(result: Mapping[str, Any]) -> str:
     lines = result["lines"]
+    counts: dict[str, int] = defaultdict(int)
+    for finding in result["findings"]:
+        counts[finding["kind"]] += 1
+    found = ", ".join(f"{counts[kind.value]} {kind.value}" for kind in Kind if counts[kind.value])
     return (
         f"<p>{lines['read']:,} lines read = {lines['events']:,} events + "
-        f"{lines['continuation']:,} continuation lines + {lines['rejected']:,} rejected.</p>"
+        f"{lines['continuation']:,} continuation lines + {lines['rejected']:,} rejected. "
+        f"Findings: {found or 'none'}.</p>"
     )
 
 
-# -- the drawing ----------------------------------------------------------------------------------
-
-
-def drawing(line: Timeline) -> str:
-    """Controllers above, then a band for each partition: its leader's colour, its ISR inside."""
-    busiest = sorted(line.partitions, key=lambda name: (-len(line.partitions[name]), name))
-    chosen = sorted(busiest[:MOST_PARTITIONS])
-    brokers = sorted(
-        {term.broker for term in line.terms}
-        | {b for name in chosen for state in line.partitions[name] for b in state.isr}
-        | {state.leader or 0 for name in chosen for state in line.partitions[name]}
-    )
-    tint = {
-        broker: _TINTS[n % len(_TINTS)] for n, broker in enumerate(b for b in brokers if b >= 0)
-    }
-    height = (len(chosen) + 4) * _ROW + 40
-    parts = [
-        f"<svg width='{_LEFT + _WIDTH + 20}' height='{height}' role='img' "
-        f"aria-label='timeline of {html.escape(line.cluster)}'>"
+def _clusters(result: Mapping[str, Any]) -> str:
+    rows = [
+        (
+            row["cluster"],
+            ", ".join(row["releases"]) or "?",
+            ", ".join(map(str, row["brokers"])) or "?",
+            row["files"],
+            row["lines"],
+            row["protocol"],
+            f"{100 - 100 * row['unknown'] / row['protocol']:.1f} %" if row["protocol"] else "",
+        )
+        for row in result["clusters"]
     ]
-    for n, (broker, colour) in enumerate(tint.items()):
-        parts.append(f"<rect x='{_LEFT + n * 90}' y='4' width='12' height='12' fill='{colour}'/>")
-        parts.append(f"<text x='{_LEFT + n * 90 + 16}' y='14'>broker {broker}</text>")
-    span = max(line.until - line.since, 1)
-
-    def at(moment: int) -> float:
-        return _LEFT + (moment - line.since) / span * _WIDTH
-
-    y = 24
-    parts.append(f"<text x='4' y='{y + 13}'>controller (epoch)</text>")
-    for term in line.terms:
-        end = at(term.until if term.until is not None else line.until)
-        parts.append(_bar(at(term.since), end, y, tint.get(term.broker, "#888"),
-                          f"controller {term.broker} epoch {term.epoch}, {term.where}",
-                          "" if term.epoch is None else str(term.epoch)))  # fmt: skip
-    for name in chosen:
-        y += _ROW
-        parts.append(f"<text x='4' y='{y + 13}'>{html.escape(name[-28:])}</text>")
-        parts += _band(line.partitions[name], y, tint, at, line.until)
-    y += _ROW
-    for moment in (line.since, line.until):
-        anchor = "start" if moment == line.since else "end"
-        parts.append(f"<text x='{at(moment):.1f}' y='{y + 14}' text-anchor='{anchor}'>"
-                     f"{_when(moment)}</text>")  # fmt: skip
-    if len(line.partitions) > len(chosen):
-        left = len(line.partitions) - len(chosen)
-        parts.append(f"<text x='4' y='{y + 32}'>{left} quieter partitions are not drawn</text>")
-    return "".join([*parts, "</svg>"])
+    heads = ("cluster", "release", "brokers", "files", "lines", "protocol lines", "understood")
+    return table(heads, rows) if rows else ""
 
 
-def _band(
-    states: Sequence[State], y: int, tint: Mapping[int, str], at: Any, until: int
-) -> list[str]:
-    parts = []
-    for state, after in zip(states, [*states[1:], None], strict=True):
-        end = at(after.at if after is not None else until)
-        leader = state.leader if state.leader is not None else -1
-        colour = tint.get(leader, "#ffffff")
-        isr = ",".join(map(str, state.isr))
-        title = f"leader {leader} epoch {state.epoch} ISR {{{isr}}}, {state.where}"
-        parts.append(_bar(at(state.at), end, y, colour, title, f"{state.epoch} {{{isr}}}"))
-    return parts
-
-
-def _bar(start: float, end: float, y: int, colour: str, title: str, label: str) -> str:
-    width = max(end - start, 1.0)
-    stroke = " stroke='#a3191f'" if colour == "#ffffff" else ""
-    text = ""
-    if width > 7 * len(label):
-        text = f"<text x='{start + 2:.1f}' y='{y + 13}' fill='#10151c'>{html.escape(label)}</text>"
-    return (
-        f"<g><title>{html.escape(title)}</title><rect x='{start:.1f}' y='{y + 1}' "
-        f"width='{width:.1f}' height='{_ROW - 3}' fill='{colour}' fill-opacity='.55'{stroke}/>"
-        f"{text}</g>"
-    )
-
-
-def _when(moment: int) -> str:
-    return datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-# -- findings and tables --------------------------------------------------------------------------
+# -- findings -------------------------------------------------------------------------------------
 
 
 def _findings(findings: Sequence[Mapping[str, Any]], paths: Mapping[str, str]) -> str:
+    parts = [f"<h2 id='findings'>Findings ({len(findings):,})</h2>"]
     if not findings:
-        return "<h2>Findings</h2><p>None.</p>"
-    shown = findings[:MOST_FINDINGS]
-    parts = [f"<h2>Findings ({len(findings)})</h2>"]
-    for one in shown:
-        place = f"{one['file']}:{one['line']}"
-        parts.append(
-            f"<div class='finding'><b class='{one['kind']}'>{one['kind']}</b>: {one['rule']}<br>"
-            f"<small>{html.escape(place)}</small><br>{html.escape(one['why'])}<br>"
-            f"<i>allowed:</i> {html.escape(one['allowed'])}"
-            f"<details><summary>the lines around it</summary>{_around(one, paths)}</details></div>"
-        )
-    if len(findings) > len(shown):
-        parts.append(f"<p>{len(findings) - len(shown)} more are in the JSON.</p>")
+        return parts[0] + "<p>None.</p>"
+    by_kind = {kind: [one for one in findings if one["kind"] == kind.value] for kind in Kind}
+    shown = [one for some in by_kind.values() for one in some[:MOST_FINDINGS]]
+    around = _lines_around(shown, paths)
+    for kind, some in by_kind.items():
+        if not some:
+            continue
+        opened = " open" if kind in BREAKS or len(some) <= 3 else ""
+        parts.append(f"<details{opened}><summary>{len(some):,} {kind.value}</summary>")
+        parts += [_finding(one, around.get(_place(one))) for one in some[:MOST_FINDINGS]]
+        if len(some) > MOST_FINDINGS:
+            left = len(some) - MOST_FINDINGS
+            parts.append(f"<p>{left:,} more of this kind; --report FILE.json has them all.</p>")
+        parts.append("</details>")
     return "\n".join(parts)
 
 
-def _around(finding: Mapping[str, Any], paths: Mapping[str, str]) -> str:
-    path = paths.get(finding["file"])
-    if path is None:
-        return "<p>The file is not here any more.</p>"
-    wanted, kept = int(finding["line"]), []
-    try:
-        for number, text in enumerate(lines_of(path), 1):
-            if number > wanted + _AROUND:
-                break
-            if number >= wanted - _AROUND:
-                line = html.escape(f"{number:>7}  {text[:400]}")
-                kept.append(f"<b>{line}</b>" if number == wanted else line)
-    except Exception as error:  # whatever is wrong with the file, the finding is still told
-        kept.append(html.escape(str(error)))
-    return "<pre>" + "\n".join(kept) + "</pre>"
-
-
-def _table(title: str, counts: Mapping[str, int]) -> str:
-    rows = "".join(
-        f"<tr><td>{html.escape(name)}</td><td class='n'>{count:,}</td></tr>"
-        for name, count in counts.items()
+def _finding(one: Mapping[str, Any], around: str | None) -> str:
+    kind, place = one["kind"], f"{one['file']}:{one['line']}"
+    lines = around or "<p>The file is not here any more.</p>"
+    return (
+        f"<div class='finding {kind}'><b>{kind}</b>: {html.escape(one['rule'])}<div>"
+        f"<small>{html.escape(place)}</small><br>{html.escape(one['why'])}<br>"
+        f"<i>allowed:</i> {html.escape(one['allowed'])}"
+        f"<details><summary>the lines around it</summary>{lines}</details></div></div>"
     )
-    return f"<h2>{title}</h2><table>{rows or '<tr><td>none</td></tr>'}</table>"
 
 
-def _rejected(unknown: Sequence[Mapping[str, Any]]) -> str:
-    rows = "".join(
-        f"<tr><td class='n'>{one['count']:,}</td><td>{html.escape(one['reason'])}</td>"
-        f"<td>{html.escape(one['template'])}</td>"
-        f"<td><small>{html.escape(one['file'])}:{one['line']}</small></td></tr>"
-        for one in unknown[:100]
+def _place(one: Mapping[str, Any]) -> tuple[str, int]:
+    return str(one["file"]), int(one["line"])
+
+
+def _lines_around(
+    findings: Iterable[Mapping[str, Any]], paths: Mapping[str, str]
+) -> dict[tuple[str, int], str]:
+    """By place, the lines that stand there; each file is read once, as far as it must be."""
+    wanted: dict[str, set[int]] = defaultdict(set)
+    for one in findings:
+        if one["file"] in paths:
+            wanted[one["file"]].add(int(one["line"]))
+    found = {}
+    for file, numbers in wanted.items():
+        near = {n for number in numbers for n in range(number - _AROUND, number + _AROUND + 1)}
+        texts: dict[int, str] = {}
+        problem = ""
+        try:
+            for number, text in enumerate(lines_of(paths[file]), 1):
+                if number > max(near):
+                    break
+                if number in near:
+                    texts[number] = text[:_LONGEST] + ("…" if len(text) > _LONGEST else "")
+        except Exception as error:  # whatever is wrong with the file, the finding is still told
+            problem = html.escape(str(error))
+        for number in numbers:
+            kept = [
+                f"<b>{line}</b>" if n == number else line
+                for n in range(number - _AROUND, number + _AROUND + 1)
+                if n in texts
+                for line in [html.escape(f"{n:>7}  {texts[n]}")]
+            ]
+            found[file, number] = "<pre>" + "\n".join([*kept, problem]).rstrip() + "</pre>"
+    return found
+
+
+# -- time -----------------------------------------------------------------------------------------
+
+
+def _timelines(lines: Sequence[Timeline]) -> str:
+    parts = ["<h2 id='timeline'>Controllers, leaders and ISRs</h2>"]
+    for n, line in enumerate(lines):
+        opened = " open" if n < _OPEN else ""
+        parts.append(f"<details{opened}><summary>{html.escape(line.cluster)}</summary>")
+        parts.append(f"<div class='scroll'>{drawing(line)}</div></details>")
+    return "\n".join(parts if lines else [*parts, "<p>No state was told.</p>"])
+
+
+def _clocks(result: Mapping[str, Any]) -> str:
+    rows = [
+        (
+            row["cluster"],
+            str(row["broker"]),
+            str(row["against"]),
+            *(("?" if row[name] is None else row[name]) for name in ("least", "most")),
+            _skew(row["least"], row["most"]),
+            row["pairs"],
+        )
+        for row in result["clocks"]
+    ]
+    heads = ("cluster", "clock of", "against", "at least", "at most", "skew", "requests")
+    jumps = [
+        (row["cluster"], ", ".join(map(str, row["brokers"])) or "?", f"{row['file']}:{line}")
+        for row in result["files"]
+        for line in row["jumps"]
+    ]
+    parts = [
+        "<h2 id='clocks'>Clocks</h2><p>How far one broker's clock is ahead of another's, in ms, as "
+        "requests and their answers bound it. No rule asks a clock what came first.</p>",
+        table(heads, rows) if rows else "<p>No request can be followed from broker to broker.</p>",
+        "<h3>Stamps that go back by more than a minute</h3>",
+        table(("cluster", "broker", "at"), jumps) if jumps else "<p>None.</p>",
+    ]
+    return "\n".join(parts)
+
+
+def _skew(least: int | None, most: int | None) -> str:
+    if least is None and most is None:
+        return "?"
+    if least is None or most is None:
+        return f"≤ {most} ms" if least is None else f"≥ {least} ms"
+    if least > most:
+        return f"set, or drifts, by {least - most} ms"
+    return f"{(least + most) / 2:g} ms ± {(most - least) / 2:g}"
+
+
+# -- what was exercised ---------------------------------------------------------------------------
+
+
+def _model(coverage: Mapping[str, Any]) -> str:
+    parts = [
+        "<h2 id='model'>The model's steps that these lines exercised</h2><p><i>judged</i>: the "
+        "model was asked for the step and has it; <i>told</i>: lines tell of it; <i>hidden</i>: it "
+        "must have happened in between.</p>"
+    ]
+    for system in dict.fromkeys(row["system"] for row in coverage["model"]):
+        rows = [row for row in coverage["model"] if row["system"] == system]
+        seen = [row for row in rows if row["judged"] + row["told"] + row["hidden"]]
+        unseen = [row["step"] for row in rows if row not in seen]
+        parts.append(f"<h3>{system}: {len(seen)} of {len(rows)} steps</h3>")
+        parts.append(
+            table(
+                ("step", "judged", "told", "hidden"),
+                [
+                    (row["step"], *(row[name] or "" for name in ("judged", "told", "hidden")))
+                    for row in seen
+                ],
+            )
+        )
+        if unseen:
+            parts.append(
+                f"<details><summary>{len(unseen)} steps that no line shows</summary>"
+                f"<p>{html.escape(', '.join(unseen))}</p></details>"
+            )
+    refusals = [
+        (row["system"], row["step"], row["reason"], row["lines"]) for row in coverage["refusals"]
+    ]
+    parts.append("<h3>Refusals</h3>")
+    parts.append(table(("system", "step", "refused because", "lines"), refusals))
+    return "\n".join(parts)
+
+
+def _rules(checked: Mapping[str, int]) -> str:
+    says = {rule.name: rule.says for rule in RULES}
+    rows = [(name, says.get(name, ""), count) for name, count in checked.items()]
+    return "<h2 id='rules'>Rules, and how often each compared</h2>" + table(
+        ("rule", "says", "times"), rows
     )
-    return f"<h2>Rejected lines</h2><table>{rows or '<tr><td>none</td></tr>'}</table>"
+
+
+def _rejected(result: Mapping[str, Any]) -> str:
+    shapes = [
+        (row["count"], row["reason"], row["template"], f"{row['file']}:{row['line']}")
+        for row in result["rejected_by_template"]
+    ]
+    parts = [
+        "<h2 id='rejected'>Rejected lines, by reason</h2>",
+        table(("reason", "lines"), result["rejected_by_reason"].items()),
+    ]
+    if shapes:
+        parts.append("<h3>By shape</h3>")
+        parts.append(table(("lines", "reason", "shape", "first at"), shapes))
+    unreadable = [(row["file"], row["reason"]) for row in result["unreadable"]]
+    skipped = [(row["name"], row["reason"]) for row in result["skipped"]]
+    for title, rows in (("Could not be read", unreadable), ("Skipped", skipped)):
+        if rows:
+            parts.append(f"<h3>{title}</h3>")
+            parts.append(table(("file", "why"), rows))
+    return "\n".join(parts)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table whose rows beyond the first are folded, and beyond many counted."""
+    every = list(rows)
+    if not every:
+        return "<p>None.</p>"
+    shown, more = every[:_ROWS], every[_ROWS:_MOST_ROWS]
+    text = _bare(heads, shown)
+    if more:
+        text += f"<details><summary>{len(more):,} more</summary>{_bare(heads, more)}</details>"
+    if len(every) > _MOST_ROWS:
+        text += f"<p>and {len(every) - _MOST_ROWS:,} more; --report FILE.json has them all.</p>"
+    return text
+
+
+def _bare(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div>"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, int):
+        return f"<td class='n'>{value:,}</td>"
+    return f"<td>{html.escape(str(value))}</td>"

@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance.ingest.parse import UNKNOWN_TEMPLATE
 from conformance.pipeline.corpus import Corpus, Judged
+from conformance.pipeline.coverage import as_rows, coverage_of
 from conformance.pipeline.findings import BREAKS, UNREAD, Finding, Kind
 from conformance.pipeline.rules_office import HIDDEN, REFUSED
 from specs.verdict import Verdict
@@ -88,6 +89,8 @@ def check_result(
     lines["read"] += recorded
     lines["events"] += recorded
     verdict = _verdict(findings, judged, traces, bool(summary["unreadable"]))
+    election = _office(judged.office)
+    steps, refusals = coverage_of(judged.fired, election, summary["events_by_kind"])
     return {
         "verdict": verdict.value,
         "lines": lines,
@@ -97,7 +100,9 @@ def check_result(
         "coverage": {
             "rules": dict(sorted(judged.checked.items())),
             "steps": dict(sorted(judged.fired.items())),
-            "election": _office(judged.office),
+            "election": election,
+            "model": as_rows(steps),
+            "refusals": as_rows(refusals),
             "kinds": summary["events_by_kind"],
             "histories": judged.sequences,
             "recorded": [

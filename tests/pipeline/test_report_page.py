@@ -8,16 +8,18 @@ from pathlib import Path
 import pytest
 
 from conformance.ingest.files import discover
+from conformance.pipeline.drawing import MOST_ROWS, Axis, drawing
 from conformance.pipeline.local import LocalEngine
-from conformance.pipeline.timeline import timelines
+from conformance.pipeline.page import table
+from conformance.pipeline.timeline import State, Term, Timeline, timelines
 from tests.pipeline.written import obeys, run_check, write
 
 LOGS = Path(__file__).resolve().parents[1] / "data" / "logs"
 
 
-@pytest.fixture
-def report(tmp_path: Path) -> str:
-    out = tmp_path / "report.html"
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    out = tmp_path_factory.mktemp("report") / "report.html"
     run_check(str(LOGS / "planted"), "--report", str(out))
     return out.read_text(encoding="utf-8")
 
@@ -36,6 +38,7 @@ def test_controllers_and_partitions_have_a_bar_for_each_state(report: str):
     assert len(line.terms) > 0
     assert states > len(line.partitions) > 0
     assert report.count("<g><title>") == len(line.terms) + states
+    assert f"{len(line.terms)} terms of controllers, {len(line.partitions)} partitions" in report
 
 
 def test_epochs_never_go_back_in_what_is_drawn():
@@ -46,7 +49,7 @@ def test_epochs_never_go_back_in_what_is_drawn():
 
 
 def test_the_page_fetches_nothing(report: str):
-    assert not re.search(r"""(?:src|href)=["']""", report)
+    assert not re.search(r"""(?:src|href)=["'](?!#)""", report)
     assert "http://" not in report
     assert "https://" not in report
 
@@ -72,3 +75,79 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_work(
     assert result.exit_code == 64
     assert why in result.output
     assert "lines read" not in result.output
+
+
+def test_a_page_has_every_part_of_the_report(report: str):
+    for part in (
+        "id='findings'",
+        "id='timeline'",
+        "id='clocks'",
+        "Stamps that go back",
+        "id='model'",
+        "steps that no line shows",
+        "refused because",
+        "id='rules'",
+        "id='rejected'",
+    ):
+        assert part in report
+    assert "<td>broker_wins_election</td>" in report
+    assert "<td>leader_shrinks_isr</td>" in report
+
+
+def line_of(partitions: int, states: int) -> Timeline:
+    """A cluster in which every partition has a history of its own."""
+    found = {
+        f"orders-{n}": [
+            State(20_000 * (n + 60 * number), 1 + number % 3, number, (1, 2, 3), f"f:{number}")
+            for number in range(states)
+        ]
+        for n in range(partitions)
+    }
+    return Timeline("big", 0, 20_000 * 90 * states, [Term(1, 7, 0, None, "f:1")], found)
+
+
+def test_of_many_partitions_the_busiest_are_drawn_and_the_others_counted():
+    picture = drawing(line_of(partitions=90, states=2))
+
+    assert f"{MOST_ROWS} partitions in {MOST_ROWS} rows; 50 quieter" in picture
+
+
+def test_changes_too_near_to_be_seen_are_drawn_as_one():
+    picture = drawing(line_of(partitions=1, states=5000))
+
+    assert "changes within a moment" in picture
+    assert picture.count("<g><title>") < 1000
+
+
+def test_partitions_with_one_history_share_a_row_that_names_them_all():
+    states = [State(5000, 1, 3, (1, 2), "f:1"), State(9000, 2, 4, (2,), "f:2")]
+    twins = {f"orders-{n}": states for n in range(3)}
+
+    picture = drawing(Timeline("one", 0, 10_000, [], twins))
+
+    assert "orders-0 +2 alike<title>orders-0, orders-1, orders-2</title>" in picture
+    assert picture.count("<g><title>") == 2
+
+
+def test_a_quiet_month_leaves_room_for_a_busy_second():
+    month = 30 * 24 * 3600 * 1000
+    axis = Axis([0, 300, 1000, month, month + 1000])
+
+    assert axis.at(month) < axis.at(month + 1000)
+    assert axis.at(1000) - axis.at(0) > 30
+    assert sorted(map(axis.at, axis.moments)) == [axis.at(moment) for moment in axis.moments]
+
+
+def test_what_is_too_much_for_a_page_is_folded_and_counted():
+    rows = [(f"name {n}", n) for n in range(700)]
+
+    text = table(("name", "count"), rows)
+
+    assert "<summary>475 more</summary>" in text
+    assert "and 200 more" in text
+
+
+def test_a_page_escapes_what_lines_say():
+    assert "<script>" not in table(("name",), [("<script>",)])
+    twin = Timeline("<b>", 0, 9, [], {"<i>-0": [State(5, 1, 3, (1,), "<u>:1")]})
+    assert not re.search("<[bu]>|<i>", drawing(twin))
