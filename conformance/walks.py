@@ -6,9 +6,12 @@ import random
 from collections.abc import Mapping
 
 from conformance.effects import EffectsOfOnePartition
+from conformance.effects_of_cluster import EffectsOfCluster
 from conformance.lockstep import Lockstep, Progress
+from conformance.mapping import cluster
 from impl import Step
 from impl.world.faults import FaultProfile, profile_named, weight
+from impl.world.wide_faults import staged_profile, staged_weight
 
 
 def walk(
@@ -44,3 +47,45 @@ def next_step(pair: Lockstep, chooser: random.Random, profile: FaultProfile) -> 
     choices = pair.choices()
     shares = [weight(pair.world, choice, profile) for choice in choices]
     return chooser.choices(choices, shares)[0] if any(shares) else None
+
+
+SHAPES: tuple[Mapping[str, int], ...] = (
+    {"brokers": 3, "replicas": 3, "partitions": 1},
+    {"brokers": 2, "replicas": 2, "partitions": 2},
+)
+"""Clusters that are walked, in turn by seed."""
+
+
+def cluster_bounds(seed: int) -> dict[str, int]:
+    """How far the walk of a seed may go, and through which cluster."""
+    return {**cluster.BOUNDS, **SHAPES[seed % len(SHAPES)]}
+
+
+def walk_cluster(
+    seed: int,
+    steps: int,
+    bounds: Mapping[str, int] | None = None,
+    faults: str = "everything",
+    effects: EffectsOfCluster | None = None,
+    version: str | None = None,
+    pair: Lockstep | None = None,
+) -> Progress:
+    """A seeded walk of a whole cluster, its controllers stage by stage, with `cluster` beside it.
+
+    Raises Mismatch, ValueError for an unknown profile of faults. With `pair` it is that run which
+    goes on. The same seed gives the same walk on any machine.
+    """
+    chooser, profile = random.Random(f"cluster {seed}"), staged_profile(faults, seed)
+    if pair is None:
+        limits = bounds or cluster_bounds(seed)
+        pair = Lockstep(limits, about=cluster.MAP, version=version, watcher=effects)
+    for _ in range(steps):
+        choices = pair.choices()
+        servers = pair.world.servers
+        shares = [
+            staged_weight(one, profile, not one.args or servers[one.args[0]].up) for one in choices
+        ]
+        if not any(shares):
+            break
+        pair.take(chooser.choices(choices, shares)[0])
+    return pair.progress

@@ -14,10 +14,12 @@ from conformance.cli.simulate import seed_range
 from conformance.cli.tables import show_table
 from impl import PROFILES
 from impl.world.faults import SWARM, profile_named
+from impl.world.wide_faults import STAGED_PROFILES, staged_profile
 from specs.verdict import Verdict
 
 STEPS = 300
 SEEDS = "0..9"
+ONE_PARTITION, CLUSTER = "replication", "cluster"
 
 
 @dataclass
@@ -52,6 +54,13 @@ class Campaign:
 
 
 @click.command()
+@click.option(
+    "--system",
+    type=click.Choice([ONE_PARTITION, CLUSTER]),
+    default=ONE_PARTITION,
+    show_default=True,
+    help="One partition with its logs, or whole controllers, stage by stage.",
+)
 @click.option("--seeds", metavar="A..B", default=SEEDS, show_default=True, help="One walk a seed.")
 @click.option(
     "--steps",
@@ -65,7 +74,8 @@ class Campaign:
     "--faults",
     metavar="PROFILE",
     multiple=True,
-    help=f"What goes wrong: {', '.join(PROFILES)}, {SWARM}; default: each of them in turn.",
+    help=f"What goes wrong: {', '.join(PROFILES)}, {SWARM}; with {CLUSTER}: "
+    f"{', '.join(STAGED_PROFILES)}, {SWARM}; default: each of them in turn.",
 )
 @click.option(
     "--every",
@@ -76,13 +86,18 @@ class Campaign:
     help="Compare what is possible on both sides every N steps (0: never).",
 )
 @click.option("--without-effects", is_flag=True, help="Compare states only: twice as fast.")
+@click.option(
+    "--map", "shows_map", is_flag=True, help="Show which step is which, and walk nothing."
+)
 @json_option
 def lockstep(
+    system: str,
     seeds: str,
     steps: int,
     faults: tuple[str, ...],
     every: int,
     without_effects: bool,
+    shows_map: bool,
     json_target: str | None,
 ) -> None:
     """Hold the implementation to the model, step by step, under every profile of faults.
@@ -91,24 +106,37 @@ def lockstep(
     and sent is compared with what it changed. A mismatch is told with its diagnosis. The same seeds
     give the same walks anywhere. Seconds are of processor time. Exit code: 0 holds, 1 broken.
 
+    Walks of the cluster are judged in this one direction; --map shows what they leave out, and why.
+
     \b
     Example:
       insync lockstep
+      insync lockstep --system cluster --seeds 0..3 --faults sessions
+      insync lockstep --system cluster --map
       insync lockstep --seeds 0..99 --faults lossy --faults swarm
       insync lockstep --every 0 --without-effects --faults everything --json -
     """
+    if shows_map:
+        _show_map(system, json_target)
+        return
     chosen = seed_range(seeds)
-    profiles = faults or (*PROFILES, SWARM)
+    names, named = (PROFILES, profile_named) if system == ONE_PARTITION else (
+        STAGED_PROFILES, staged_profile
+    )  # fmt: skip
+    profiles = faults or (*names, SWARM)
     for name in profiles:
         try:
-            profile_named(name)
+            named(name)
         except ValueError as error:
             raise WrongUse(f"--faults {name}: {error}") from error
     with Progress() as progress:
         told: list[Campaign] = []
         for name in profiles:
             progress(f"{name}: {len(told)} of {len(profiles)} profiles done")
-            told.append(_campaign(name, chosen, steps, every, not without_effects))
+            if system == CLUSTER:
+                told.append(_campaign_of_clusters(name, chosen, steps, not without_effects))
+            else:
+                told.append(_campaign(name, chosen, steps, every, not without_effects))
     _show(told, json_target)
     verdicts = [one.verdict for one in told]
     verdict = next((bad for bad in (Verdict.BROKEN, Verdict.NOT_CHECKED) if bad in verdicts),
@@ -116,7 +144,7 @@ def lockstep(
     total, seconds = sum(one.steps for one in told), sum(one.seconds for one in told)
     say(
         f"{verdict}: {sum(one.runs for one in told):,} walks, {total:,} steps, "
-        f"{total / max(seconds, 1e-9):,.0f} steps/s",
+        f"{total / max(seconds, 1e-9):,.0f} steps/s{_coverage(system, told)}",
         json_target,
     )
     emit_json(json_target, {
@@ -149,6 +177,80 @@ def _campaign(faults: str, seeds: range, steps: int, every: int, with_effects: b
     told.seconds = time.process_time() - began
     told.writes, told.requests = effects.writes, effects.requests
     return told
+
+
+def _campaign_of_clusters(faults: str, seeds: range, steps: int, with_effects: bool) -> Campaign:
+    from conformance.effects_of_cluster import EffectsOfCluster
+    from conformance.lockstep import Mismatch
+    from conformance.mapping import cluster
+    from conformance.partner import Partner
+    from conformance.walks import cluster_bounds, walk_cluster
+
+    for seed in seeds:
+        Partner.of(cluster_bounds(seed), cluster.MAP)  # compiled before the clock starts
+    told, effects = Campaign(faults), EffectsOfCluster()
+    began = time.process_time()
+    for seed in seeds:
+        try:
+            heard = effects if with_effects else None
+            progress = walk_cluster(seed, steps, faults=faults, effects=heard)
+        except Mismatch as mismatch:
+            told.mismatch = f"seed {seed}: {mismatch}"
+            break
+        told.runs += 1
+        told.steps += progress.steps
+        told.silent += progress.silent
+        told.fired.update(progress.fired)
+    told.seconds = time.process_time() - began
+    told.writes, told.requests = effects.writes, effects.requests
+    return told
+
+
+def _coverage(system: str, told: list[Campaign]) -> str:
+    """How many of the system's transitions the walks fired."""
+    fired = {name for one in told for name in one.fired}
+    return f", {len(fired)} of {len(_transitions(system))} transitions fired"
+
+
+def _transitions(system: str) -> list[str]:
+    """The transitions of the release that is walked."""
+    from conformance.mapping import MAP
+    from conformance.mapping.cluster import MAP as OF_CLUSTER
+    from model.systems import system as named
+
+    about = OF_CLUSTER if system == CLUSTER else MAP
+    recorded = named(system).recorded(None, about.switches)
+    return sorted({step.transition.name for step in recorded.steps})
+
+
+def _show_map(system: str, json_target: str | None) -> None:
+    from conformance.mapping import MAP
+    from conformance.mapping.cluster import MAP as OF_CLUSTER
+
+    about = OF_CLUSTER if system == CLUSTER else MAP
+    show_table(
+        ("implementation", "is of the model", "silent, or else to know"),
+        [
+            (one.step, "\n".join(one.transitions), "; ".join(filter(None, (one.silent, one.why))))
+            for one in about.rows.values()
+        ],
+        json_target,
+        prose=("silent, or else to know",),
+    )
+    mapped, there = set(about.steps_of), _transitions(system)
+    missing = {name: about.left_out.get(name, "") for name in there if name not in mapped}
+    show_table(
+        ("left out", "why"), missing.items(), json_target, prose=("why",)
+    )  # fmt: skip
+    say(f"{len(mapped & {*there})} of {len(there)} transitions of {system} are mapped, "
+        f"{len(missing)} are left out", json_target)  # fmt: skip
+    emit_json(json_target, {
+        "system": system, "transitions": there, "left_out": missing,
+        "rows": {
+            one.step: {"transitions": one.transitions, "silent": one.silent, "why": one.why}
+            for one in about.rows.values()
+        },
+    })  # fmt: skip
 
 
 def _show(told: list[Campaign], json_target: str | None) -> None:

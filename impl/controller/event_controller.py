@@ -291,10 +291,11 @@ class EventController:
             if self.release.since("0.10.1"):
                 core.deletion.drop_requests(known)
             return
-        core.context.queued_for_deletion |= known
-        moving = {one.topic for one in self.reassigner.in_progress()}
-        core.deletion.mark_ineligible(moving)
-        core.deletion.enqueue(known)
+        if known:
+            core.context.queued_for_deletion |= known
+            moving = {one.topic for one in self.reassigner.in_progress()}
+            core.deletion.mark_ineligible(moving)
+            core.deletion.enqueue(known)
 
     def isrs_changed(self) -> None:
         """``IsrChangeNotification``: read the states, tell everybody, remove the notifications."""

@@ -134,6 +134,10 @@ class Replicas:
                 self.alive = set(request.live_brokers)
                 return NONE, {}
 
+    def host(self, partition: TopicPartition) -> Replica:
+        """A new replica over its log. StorageError."""
+        return Replica(self, partition, self.logs.create(partition))
+
     def _told(self, partition: TopicPartition, order: PartitionOrder) -> str:
         hosted = self.hosted.get(partition)
         error = answers.leader_and_isr_error(
@@ -147,7 +151,7 @@ class Replicas:
             return error
         if hosted is None:
             try:
-                hosted = Replica(self, partition, self.logs.create(partition))
+                hosted = self.host(partition)
             except StorageError:
                 return "KAFKA_STORAGE_ERROR"
             self.hosted[partition] = hosted

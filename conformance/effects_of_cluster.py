@@ -1,0 +1,200 @@
+"""What a step of a whole cluster does to others, held to what it changed in the model's eyes.
+
+Every change of ZooKeeper and every request that a controller's channel takes is heard while the
+step acts, in order. The leaves that the step changed say which changes there had to be, and each
+connection's requests are those at the end of its queue: in that order, and no others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from conformance.mapping import Facts, SystemMap
+from impl.controller.requests import LeaderAndIsr, UpdateMetadata
+from impl.world.wide_server import Sent
+from impl.world.wide_session import STATE_NODE
+from impl.world.wide_staged import StagedCluster, about
+from impl.znodes import paths
+from impl.zookeeper.watches import Change, Watches
+from impl.zookeeper.znode import EventType
+from model.cluster.state import REQUESTS
+
+Connection = tuple[int, int]
+Shape = tuple[int, tuple[tuple[int, int], ...]]
+"""A request as the model has it: its kind, and the version of each partition that it speaks of."""
+
+COUNTED = {
+    paths.ISR_CHANGES: "notifications of ISR changes",
+    paths.LOG_DIR_EVENTS: "notifications of log directories",
+}
+KINDS: dict[type, str] = {LeaderAndIsr: "leader_and_isr", UpdateMetadata: "update_metadata"}
+
+
+class _Ears(Watches):
+    """Hears ZooKeeper's changes as its watches do, and goes on telling who watches."""
+
+    def __init__(self, watches: Watches, heard: list[Any]) -> None:
+        super().__init__()
+        self.data, self.children, self.pending = watches.data, watches.children, watches.pending
+        self.heard = heard
+
+    def fire(self, changes: list[Change]) -> None:
+        """What a transaction changed."""
+        self.heard.extend(changes)
+        super().fire(changes)
+
+
+class EffectsOfCluster:
+    """Watches the steps of `StagedCluster`; `writes` and `requests` count what was heard."""
+
+    def __init__(self) -> None:
+        self.writes = self.requests = 0
+        self._last: tuple[Any, int, Facts] | None = None
+
+    def _before(self, world: StagedCluster, about_system: SystemMap) -> Facts:
+        """The facts of the last step's end are those of this one's beginning."""
+        if self._last is not None and self._last[:2] == (world, world.clock):
+            return self._last[2]
+        return about_system.facts(world)
+
+    def __call__(
+        self, world: StagedCluster, about_system: SystemMap, act: Callable[[], None]
+    ) -> list[str]:
+        """Let the step act; what it did and should not have, or should have and did not."""
+        before, heard = self._before(world, about_system), list[Any]()
+        watches = world.zookeeper.watches
+        world.zookeeper.watches = _Ears(watches, heard)
+        world.hears = lambda controller, to, sent: heard.append(((controller, to), sent))
+        try:
+            act()
+        finally:
+            world.hears = lambda controller, to, sent: None
+            world.zookeeper.watches = watches
+        writes = [one for one in heard if isinstance(one[0], EventType)]
+        sent = [one for one in heard if not isinstance(one[0], EventType)]
+        self.writes += len(writes)
+        self.requests += len(sent)
+        after = about_system.facts(world)
+        self._last = (world, world.clock, after)
+        wrong = [
+            *_differs(_named(writes), Counter(_changes(before, after))),
+            *_queues(sent, before, after),
+        ]
+        states = [at for at, one in enumerate(heard) if _is_write_of_state(one)]
+        requests = [at for at, one in enumerate(heard) if not isinstance(one[0], EventType)]
+        if states and requests and max(states) > min(requests):
+            wrong.append("a request goes out before the write that it tells of")
+        return wrong
+
+
+def _is_write_of_state(heard: Any) -> bool:
+    return isinstance(heard[0], EventType) and STATE_NODE.fullmatch(heard[1]) is not None
+
+
+def _named(writes: list[Change]) -> Counter[str]:
+    """ZooKeeper's changes, notifications by their kind."""
+    found: Counter[str] = Counter()
+    for kind, path in writes:
+        parent = path.rpartition("/")[0]
+        found[f"{kind.value} {path if parent not in COUNTED else parent}"] += 1
+    return found
+
+
+def _differs(heard: Counter[str], expected: Counter[str]) -> Iterator[str]:
+    # A change that leaves no leaf, as one notification more of what was noted, is not minded.
+    for one in sorted((heard - expected).elements()):
+        if not any(one.endswith(parent) for parent in COUNTED):
+            yield f"ZooKeeper's change {one}, which shows nowhere"
+    for one in sorted((expected - heard).elements()):
+        yield f"no change {one} in ZooKeeper, which shows"
+
+
+def _changes(before: Facts, after: Facts) -> Iterator[str]:
+    """What ZooKeeper must have changed."""
+    for (field, index), version in after.items():
+        if field == "partition.version":
+            node = paths.state("t", *index)
+            more = version - before.get((field, index), 0)
+            yield from [f"{EventType.DATA_CHANGED.value} {node}"] * more
+    was, owner = before.get(("zk.controller", ()), 0), after.get(("zk.controller", ()), 0)
+    if was and was != owner:
+        yield f"{EventType.DELETED.value} {paths.CONTROLLER}"
+    if owner and was != owner:
+        yield f"{EventType.CREATED.value} {paths.CONTROLLER}"
+    counted = after.get(("zk.epoch", ()), 0) - before.get(("zk.epoch", ()), 0)
+    yield from [f"{EventType.DATA_CHANGED.value} {paths.CONTROLLER_EPOCH}"] * counted
+    yield from _registrations(before, after)
+    for field, parent in (
+        ("partition.noted", paths.ISR_CHANGES), ("zk.log_dir_events", paths.LOG_DIR_EVENTS)
+    ):  # fmt: skip
+        found = [set(one) for one in (_members(before, field), _members(after, field))]
+        yield from [f"{EventType.CREATED.value} {parent}"] * bool(found[1] - found[0])
+        yield from [f"{EventType.DELETED.value} {parent}"] * bool(found[0] - found[1])
+
+
+def _members(facts: Facts, field: str) -> list[tuple[int, ...]]:
+    return [index for name, index in facts if name == field]
+
+
+def _registrations(before: Facts, after: Facts) -> Iterator[str]:
+    """Brokers that come or go; one whose last session's node is there is replaced."""
+    was, now = (_members(one, "zk.registered") for one in (before, after))
+    aged = set(_members(before, "zk.outlived")) - set(_members(after, "zk.outlived"))
+    for index in sorted({*was, *now}):
+        path, replaced = paths.broker(*index), index in now and index in aged
+        if index not in now or replaced:
+            yield f"{EventType.DELETED.value} {path}"
+        if index not in was or replaced:
+            yield f"{EventType.CREATED.value} {path}"
+
+
+# Requests
+
+
+def _queues(sent: list[tuple[Connection, Sent]], before: Facts, after: Facts) -> Iterator[str]:
+    """Each connection's queue is what was left of it, and then what was sent now."""
+    news: dict[Connection, list[Shape]] = {}
+    for to, one in sent:
+        news.setdefault(to, []).append(_shape(one))
+    was, now = _shapes(before), _shapes(after)
+    for to in sorted({*was, *now, *news}):
+        old, here, new = was.get(to, []), now.get(to, []), news.get(to, [])
+        kept = here[: len(here) - len(new)]
+        if here[len(kept) :] != new and here:  # a queue that was dropped holds nothing
+            yield f"the requests of controller {to[0]} to broker {to[1]} are not queued as sent"
+        elif kept != old[len(old) - len(kept) :] and not _is_shortened(old, kept):
+            yield f"a request of controller {to[0]} to broker {to[1]} is queued and was not sent"
+
+
+def _is_shortened(old: list[Shape], kept: list[Shape]) -> bool:
+    """Of the first request a partition is dealt with."""
+    if len(old) != len(kept) or not kept:
+        return False
+    (kind, told), (same, rest) = old[0], kept[0]
+    return kind == same and set(rest) < set(told) and old[1:] == kept[1:]
+
+
+def _shape(sent: Sent) -> Shape:
+    kind = REQUESTS.code(KINDS.get(type(sent.request), "stop_replica"))
+    told = {one.partition: version for one, version in about(sent).items()}
+    return kind, tuple(sorted(told.items()))
+
+
+def _shapes(facts: Mapping[tuple[str, tuple[int, ...]], int]) -> dict[Connection, list[Shape]]:
+    found: dict[Connection, list[Shape]] = {}
+    told: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for (field, index), code in facts.items():
+        if field == "cache.queue.at.about":
+            told.setdefault(index[:3], []).append((index[3], code))
+    for (field, index), length in facts.items():
+        if field == "cache.queue.end":
+            found[index[0], index[1]] = [
+                (
+                    facts.get(("cache.queue.at.kind", (*index, slot)), 0),
+                    tuple(sorted(told.get((*index, slot), ()))),
+                )
+                for slot in range(length)
+            ]
+    return found

@@ -1,0 +1,368 @@
+"""The map of `cluster`: whole controllers, stage by stage (`impl.world.wide_staged`).
+
+What a controller's thread has still to do is on its stack, in the middle of Kafka's procedures; the
+model has it as sets of the partition's `context`. So the facts of a controller are read from its
+memory and from the stack at which it was put down (`impl.world.wide_thread`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
+from impl.controller.requests import LeaderAndIsr, UpdateMetadata
+from impl.controller.states import PartitionState
+from impl.releases import DEFAULT
+from impl.world.wide_leaders import has_all
+from impl.world.wide_server import FIRST_PORT, Sent, Server
+from impl.world.wide_session import CAMPAIGN
+from impl.world.wide_stack import Stack
+from impl.world.wide_staged import StagedCluster, about
+from impl.world.wide_steps import KINDS
+from impl.znodes import TopicPartition, paths
+from impl.znodes.brokers import decode_broker
+from impl.znodes.cluster import decode_controller, decode_controller_epoch
+from model.cluster.state import EVENTS, REQUESTS, STAGES
+
+NO_VERSION = -1
+
+AS_RELEASED: dict[str, object] = {"isr_takes_the_living": False}
+"""Faults that releases had and presets have not: a leader asks nobody who lives (to 3.2)."""
+
+_FENCED = "a write of a controller that was deposed ends its office"
+_OLD = "a request of an older controller is refused whole"
+
+ROWS: dict[str, Row] = {
+    one.step: one
+    for one in (
+        row("broker_crashes", "broker", "broker_crashes"),
+        row("broker_starts", "broker", "broker_starts",
+            why="requests to the last registration come at once, and are refused"),
+        row("session_expires", "broker", "session_expires"),
+        row("broker_reconnects", "broker", "broker_reconnects"),
+        row("session_ends_before_its_nodes", "broker", "session_ends_before_its_nodes"),
+        row("node_of_an_ended_session_goes", "broker", "node_of_an_ended_session_goes"),
+        row("broker_replaces_its_old_node", "broker", "broker_replaces_its_old_node",
+            why="what else the last session left, /controller say, goes with the registration"),
+        row("controller_node_is_deleted", "", "controller_node_is_deleted"),
+        row("broker_stands", "broker", "broker_becomes_controller",
+            why="that its own /controller came is an event, too, by which the broker finds itself "
+                "in office and watches on: that is done at once"),
+        row("broker_hears", "broker", "broker_learns_it_won", "broker_finds_it_moved"),
+        row("reply_is_lost", "broker", "reply_is_lost"),
+        row("controller_handles_event", "broker subject",
+            "controller_resigns", "controller_is_still_in_office",
+            "controller_sees_new_brokers", "controller_sees_bounced_brokers",
+            "controller_sees_dead_brokers", "controller_finds_brokers_unchanged",
+            "controller_reads_isr_changes", "controller_finds_no_isr_change",
+            "controller_is_fenced",
+            why="a controller that resigns as /controller is gone would stand at once: that is a "
+                "step of its own"),
+        row("controller_reads_context", "broker",
+            "controller_reads_context", "controller_is_fenced",
+            why="a deposed controller that finds no notification to delete meets no fence, and "
+                "reads and tells what nobody obeys; the model stops it, and so does this world"),
+        row("controller_announces_brokers", "broker", "controller_announces_brokers"),
+        row("controller_restores_replicas", "broker", "controller_restores_replicas"),
+        row("controller_reads_state", "broker partition", "controller_reads_state"),
+        row("controller_elects", "broker leader partition",
+            "controller_elects_leader", "controller_write_conflicts", "controller_is_fenced",
+            why=_FENCED),
+        row("controller_finds_nobody", "broker partition", "controller_finds_no_leader"),
+        row("controller_finds_a_newer_controller", "broker partition",
+            "controller_finds_a_newer_controller"),
+        row("controller_removes_replica", "broker replica partition",
+            "controller_removes_replica", "controller_write_conflicts", "controller_is_fenced",
+            why=_FENCED),
+        row("controller_finds_it_removed", "broker replica partition",
+            "controller_finds_it_removed"),
+        row("controller_sends_batch", "broker",
+            "controller_tells_elections", "controller_tells_removals",
+            why="nothing is sent to a registration that has ended: it would be refused by the next "
+                "one; the process whose session it was would obey it, which the model leaves out"),
+        row("controller_notifies_brokers", "broker", "controller_notifies_brokers"),
+        row("controller_welcomes_brokers", "broker", "controller_welcomes_brokers"),
+        row("controller_instates_replicas", "broker", "controller_instates_replicas"),
+        row("controller_compares_brokers", "broker",
+            "controller_sees_bounced_brokers", "controller_sees_dead_brokers"),
+        row("leader_and_isr_arrives", "broker sender partition",
+            "broker_becomes_leader", "broker_becomes_follower", "broker_knows_no_such_leader",
+            "older_epoch_is_refused", "older_controller_is_refused", why=_OLD),
+        row("update_metadata_arrives", "broker sender",
+            "broker_updates_metadata", "older_controller_is_refused", why=_OLD),
+        row("stop_replica_arrives", "broker sender", "older_controller_is_refused", why=_OLD),
+        row("leader_commits", "leader partition", "leader_commits",
+            why="the append, the fetches of the ISR and the answer to the producer; `replication` "
+                "has them one by one"),
+        row("follower_catches_up", "follower leader partition", "follower_catches_up",
+            silent="the two logs differ, but not in what was committed",
+            why="all rounds of the fetcher, until nothing is left to be fetched"),
+        row("leader_looks_for_laggard", "leader replica partition",
+            "leader_shrinks_isr", "leader_isr_write_is_refused",
+            silent="the follower keeps up, or all that it lacks was not committed",
+            why="Kafka takes all laggards out in one write; here they begin to lag one by one"),
+        row("leader_sees_fetch", "leader replica partition",
+            "leader_expands_isr", "leader_isr_write_is_refused",
+            silent="the follower may not join the ISR yet"),
+        row("broker_reports_isr_change", "broker partition", "broker_reports_isr_change",
+            why="one partition at a time; Kafka puts several into one notification"),
+    )
+}  # fmt: skip
+
+UNOBSERVED: dict[str, str] = {
+    f"spent.{name}": "a budget of the explorer"
+    for name in ("crashes", "expiries", "losses", "shutdowns", "requests", "lingering",
+                 "directories")
+}  # fmt: skip
+
+_MOVES = "leaders are not moved in this world yet: no shutdown, no preferred leader"
+_DIRECTORIES = "log directories do not fail in this world yet"
+_LISTENERS = "listeners do not change in this world yet"
+_STOPS = "nobody is sent a StopReplica, for that follows a shutdown or a failed directory"
+
+LEFT_OUT: dict[str, str] = {
+    **dict.fromkeys((
+        "admin_asks_for_preferred_leaders", "controller_begins_preferred_election",
+        "controller_finds_no_request", "rebalance_timer_fires", "controller_begins_rebalance",
+        "controller_finds_balance", "controller_elects_preferred",
+        "controller_cannot_elect_preferred", "controller_tells_preferred",
+        "controller_deletes_preferred_request", "broker_asks_to_go", "shutdown_request_arrives",
+        "controller_begins_shutdown", "controller_refuses_shutdown", "controller_moves_leader",
+        "controller_finds_no_successor", "controller_tells_moves", "controller_stops_follower",
+        "controller_answers_shutdown", "broker_stops"), _MOVES),
+    **dict.fromkeys((
+        "broker_cannot_reach_its_log", "broker_reports_log_dir_failure",
+        "controller_asks_for_log_dirs", "controller_finds_no_log_dir_event",
+        "controller_hears_no_news", "controller_marks_replicas_offline", "log_directory_fails",
+        "log_directory_is_repaired"), _DIRECTORIES),
+    **dict.fromkeys((
+        "broker_changes_endpoints", "controller_reads_endpoints",
+        "controller_finds_endpoints_unchanged"), _LISTENERS),
+    **dict.fromkeys((
+        "broker_stops_fetching", "stop_replica_is_sent_again", "late_stop_replica_arrives"),
+        _STOPS),
+}  # fmt: skip
+
+
+def facts(world: StagedCluster) -> Facts:
+    """ZooKeeper, brokers, controllers and what is under way, as facts of the model's `cluster`."""
+    table = FactTable()
+    _zookeeper(table, world)
+    for broker, server in world.servers.items():
+        _broker(table, world, broker, server)
+        _controller(table, world, broker, server)
+    for partition in world.assignment:
+        _partition(table, world, partition)
+    return table.found
+
+
+def _zookeeper(table: FactTable, world: StagedCluster) -> None:
+    nodes = world.zookeeper.nodes
+    owner = nodes.get(paths.CONTROLLER)
+    table.put("zk.controller", (), 0 if owner is None else decode_controller(owner.data))
+    table.put("zk.epoch", (), decode_controller_epoch(nodes[paths.CONTROLLER_EPOCH].data))
+    for broker, server in world.servers.items():
+        node = nodes.get(paths.broker(broker))
+        table.put("zk.registered", (broker,), node is not None)
+        table.put("zk.outlived", (broker,), server.lingers)
+        port = server.port if node is None else decode_broker(broker, node.data).plaintext[1]
+        table.put("zk.endpoints", (broker,), port - FIRST_PORT)
+    table.members("zk.log_dir_events", (), set(world.admin.log_dir_events().values()))
+
+
+def _broker(table: FactTable, world: StagedCluster, broker: int, server: Server) -> None:
+    thread = server.thread
+    table.put("up", (broker,), server.up)
+    if not server.up:
+        return
+    if thread.label == CAMPAIGN:
+        table.put("campaign", (broker,), thread.campaign)
+        table.put("reply_lost", (broker,), thread.reply_is_lost)
+    if thread.controller.active:
+        table.put("belief", (broker,), thread.core.context.epoch)
+    table.put("seen", (broker,), server.replicas.controller_epoch)
+    table.members("alive", (broker,), server.replicas.metadata.alive)
+    for one, port in server.replicas.ports.items():
+        table.put("addresses", (broker, one), port - FIRST_PORT)
+    for slot, (kind, subject) in enumerate(server.events):
+        table.put("cache.events.at.kind", (broker, slot), EVENTS.code(kind))
+        table.put("cache.events.at.subject", (broker, slot), subject)
+    table.put("cache.events.end", (broker,), len(server.events))
+    for to in world.servers:
+        queue = world.queues.get((broker, to), ())
+        table.put("cache.queue.end", (broker, to), len(queue))
+        for slot, sent in enumerate(queue):
+            _request(table, (broker, to, slot), sent)
+
+
+def _request(table: FactTable, at: tuple[int, int, int], sent: Sent) -> None:
+    kinds = {LeaderAndIsr: "leader_and_isr", UpdateMetadata: "update_metadata"}
+    kind = kinds.get(type(sent.request), "stop_replica")
+    table.put("cache.queue.at.kind", at, REQUESTS.code(kind))
+    for partition, version in about(sent).items():
+        table.put("cache.queue.at.about", (*at, partition.partition), version, NO_VERSION)
+    if isinstance(sent.request, UpdateMetadata):
+        table.members("cache.queue.at.alive", at, sent.request.live_brokers)
+        for one, port in sent.ports.items():
+            table.put("cache.queue.at.endpoints", (*at, one), port - FIRST_PORT)
+
+
+# Controllers
+
+
+def _controller(table: FactTable, world: StagedCluster, broker: int, server: Server) -> None:
+    thread, at = server.thread, (broker,)
+    if not server.up or not thread.controller.active:
+        return
+    stack = thread.stack if thread.label else Stack()
+    context = thread.core.context
+    table.put("cache.stage", at, STAGES.code(stage(thread.label, stack)))
+    if thread.label == "reads_context":
+        return
+    change = thread.controller.brokers.last_change
+    live, epochs = context.live_or_shutting_down, context.broker_epochs
+    if thread.label == "compares":
+        live = live | {*stack.failing}
+    if stack.part == "bounced":
+        live = live - {*stack.started} if thread.label == "welcomes" else live
+        epochs = epochs | {one: stack.epochs[one] for one in change["bounced"]}
+    table.members("cache.live", at, live)
+    table.members("cache.reached", at, [
+        one for one, epoch in epochs.items() if epoch == world.servers[one].registered
+    ])  # fmt: skip
+    for one, info in context.broker_infos.items():
+        table.put("cache.endpoints", (broker, one), info.plaintext[1] - FIRST_PORT)
+    table.members("cache.started", at, stack.started if is_starting(stack) else ())
+    table.members("cache.shutting", at, context.shutting_down)
+    table.put("cache.subject", at, stack.subject)
+    bounces_left = stack.part == "new" or (thread.label == "compares" and stack.member)
+    table.members("cache.bounced", at, change["bounced"] if bounces_left else ())
+    deaths_left = stack.part in ("new", "bounced")
+    table.members("cache.dead", at, change["dead"] if deaths_left else ())
+    for partition in world.assignment:
+        _known(table, server, stack, partition)
+
+
+def is_starting(stack: Stack) -> bool:
+    """The brokers that started are not instated yet."""
+    machine = stack.machine
+    return machine is None or not machine.elects or stack.is_within("offline")
+
+
+def _known(table: FactTable, server: Server, stack: Stack, partition: TopicPartition) -> None:
+    context, machine = server.thread.core.context, stack.machine
+    at = (partition.partition, server.broker)
+    known = context.leadership.get(partition)
+    version = 0 if known is None else known.zk_version
+    offline = context.partition_state(partition) is PartitionState.OFFLINE
+    gone = {one.broker for one in stack.going if one.partition == partition}
+    table.members("partition.context.gone", at, gone)
+    if machine is not None:
+        version = machine.written.get(partition, version)
+        chosen = machine.elects and partition in machine.found
+        offline = offline and not chosen
+        table.put("partition.context.due", at, partition in machine.todo)
+        read = machine.read.get(partition, NO_VERSION)
+        table.put("partition.context.read", at, read, NO_VERSION)
+        table.put("partition.context.batched", at, partition in machine.found)
+    table.put("partition.context.version", at, version)
+    table.put("partition.context.offline", at, offline)
+    lost = [one for one, there in context.offline_directories.items() if partition in there]
+    table.members("partition.context.lost", at, lost)
+
+
+STAGE_OF = {
+    "": "idle",
+    "reads_context": "starting",
+    "announces": "announcing",
+    "restores": "restoring",
+    "notifies": "notifying",
+    "welcomes": "welcoming",
+    "instates": "instating",
+    "compares": "comparing",
+}
+
+
+def stage(label: str, stack: Stack) -> str:
+    """The model's stage of a thread that is put down at a label."""
+    if label in STAGE_OF:
+        return STAGE_OF[label]
+    machine = stack.machine
+    assert machine is not None, f"a state machine {label}"
+    if stack.is_within("offline"):
+        if machine.elects:
+            return "electing" if stack.leaderless else "retrying"
+        return "removing" if stack.leaderless else "removing_followers"
+    return "electing" if machine.elects else "burying"
+
+
+# Partitions
+
+
+def _partition(table: FactTable, world: StagedCluster, partition: TopicPartition) -> None:
+    number = partition.partition
+    states = world.history[partition]
+    table.put("partition.version", (number,), len(states) - 1)
+    for version, state in enumerate(states):
+        at = (number, version)
+        table.put("partition.state.leader", at, max(state.leader, 0))
+        table.put("partition.state.epoch", at, state.leader_epoch)
+        table.members("partition.state.isr", at, state.isr)
+        table.put("partition.state.controller", at, state.controller_epoch)
+    replicas = world.assignment[partition]
+    table.members("partition.replicas", (number,), replicas)
+    for place, broker in enumerate(_in_order(world, replicas)):
+        table.put("partition.place", (number, broker), place)
+    noted = {one for group in world.admin.isr_changes().values() for one in group}
+    table.put("partition.noted", (number,), partition in noted)
+    for broker, server in world.servers.items():
+        _replica(table, server, partition, (number, broker))
+    complete = [one for one in replicas if has_all(world, one, partition)]
+    table.members("partition.complete", (number,), complete)
+
+
+def _in_order(world: StagedCluster, replicas: Iterable[int]) -> list[int]:
+    """The model numbers every broker's place, whether it is assigned or not."""
+    listed = [*replicas]
+    return listed + [one for one in sorted(world.servers) if one not in listed]
+
+
+def _replica(
+    table: FactTable, server: Server, partition: TopicPartition, at: tuple[int, int]
+) -> None:
+    if not server.up:
+        return
+    known = server.replicas.metadata.partitions.get(partition)
+    if known is not None:
+        table.put("partition.known", at, known.state.zk_version, NO_VERSION)
+    hosted = server.replicas.hosted.get(partition)
+    if hosted is not None and hosted.leader_epoch >= 0:
+        table.put("partition.replica.version", at, hosted.zk_version, NO_VERSION)
+        table.put("partition.replica.fetching", at, server.follows(partition) is not None)
+        changed = partition in server.replicas.isr_changes
+        table.put("partition.replica.unreported", at, changed)
+
+
+def _world(bounds: Mapping[str, int], version: str | None) -> StagedCluster:
+    assert KINDS, "the steps are registered where they are defined"
+    return StagedCluster(
+        bounds["brokers"], bounds["partitions"], bounds["replicas"], version or DEFAULT
+    )
+
+
+BOUNDS = {
+    "brokers": 3, "partitions": 1, "replicas": 3, "versions": 16, "epoch": 10, "controllers": 6,
+    "queue": 10, "events": 5, "endpoints": 2,
+}  # fmt: skip
+"""How far a walk may go; a step beyond is left out on both sides."""
+
+MAP = SystemMap(
+    system="cluster",
+    rows=ROWS,
+    world=_world,
+    facts=facts,
+    unobserved=UNOBSERVED,
+    switches=AS_RELEASED,
+    left_out=LEFT_OUT,
+    small={**BOUNDS, "brokers": 2, "replicas": 2, "versions": 4, "epoch": 3, "controllers": 2},
+)

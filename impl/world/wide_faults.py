@@ -1,0 +1,74 @@
+"""What goes wrong in a staged cluster, and how likely: weights of steps by profile.
+
+A weight is a whole number, so that the same seed gives the same run on every machine.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+from impl.world.steps import Step
+
+Weights = Mapping[str, int]
+
+USUAL = 200
+SELDOM = 20
+
+MIND = {
+    "leader_looks_for_laggard": SELDOM,
+    "leader_sees_fetch": USUAL,
+    "controller_handles_event": 2 * USUAL,
+    "broker_replaces_its_old_node": USUAL // 2,
+    "node_of_an_ended_session_goes": USUAL // 2,
+}
+"""What brokers do of themselves more or less often than the rest."""
+
+ARRIVALS = ("leader_and_isr_arrives", "update_metadata_arrives", "stop_replica_arrives")
+
+STAGED_PROFILES: dict[str, Weights] = {
+    "none": {},
+    "crashes": {"broker_crashes": 8},
+    "sessions": {
+        "session_expires": 6, "session_ends_before_its_nodes": 3, "controller_node_is_deleted": 3,
+    },
+    "lossy": {
+        "reply_is_lost": USUAL, "session_expires": 2, "controller_node_is_deleted": 6,
+    },
+    "slow": {
+        **dict.fromkeys(ARRIVALS, SELDOM), "controller_handles_event": SELDOM,
+        "broker_crashes": 2, "session_expires": 2, "leader_looks_for_laggard": USUAL,
+    },
+    "everything": {
+        "broker_crashes": 4, "session_expires": 4, "session_ends_before_its_nodes": 2,
+        "controller_node_is_deleted": 4, "reply_is_lost": SELDOM,
+    },
+}  # fmt: skip
+"""By name, the weights that differ from a calm run's; `slow` has requests and events wait."""
+
+FAULTS = (
+    "broker_crashes", "session_expires", "session_ends_before_its_nodes",
+    "controller_node_is_deleted", "reply_is_lost",
+)  # fmt: skip
+SWARM = "swarm"
+
+
+def staged_profile(name: str, seed: int = 0) -> Weights:
+    """A profile by name; ``swarm`` is another one for each seed. ValueError lists the names."""
+    if name == SWARM:
+        chance = random.Random(f"staged swarm {seed}")
+        return {one: chance.choice((0, 1, 4, 16, 64)) for one in (*FAULTS, *ARRIVALS)} | {
+            one: chance.choice((16, 64, 256)) for one in ARRIVALS
+        }
+    if name not in STAGED_PROFILES:
+        known = ", ".join((*STAGED_PROFILES, SWARM))
+        raise ValueError(f"no fault profile {name!r} of a staged cluster; there are {known}")
+    return STAGED_PROFILES[name]
+
+
+def staged_weight(step: Step, faults: Weights, is_up: bool) -> int:
+    """How likely an enabled step is; the session of a process that is down ends soon."""
+    if step.name == "session_expires" and not is_up:
+        return USUAL
+    usual = 0 if step.name in FAULTS else MIND.get(step.name, USUAL)
+    return faults.get(step.name, usual)

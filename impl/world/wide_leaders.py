@@ -1,0 +1,182 @@
+"""Steps of leaders and followers in a staged cluster: what is committed, and who is in sync."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from impl.log.record import StoredRecord
+from impl.log.record_batch import encode_batch
+from impl.world.wide.replicas import Replica
+from impl.world.wide_server import LAG_MS, Server
+from impl.world.wide_staged import STEP_MS, TOPIC, StagedCluster, StagedKind, staged_kind
+from impl.znodes import TopicPartition
+
+One = Iterable[tuple[int, ...]]
+
+
+def at(number: int) -> TopicPartition:
+    """A partition by its number."""
+    return TopicPartition(TOPIC, number)
+
+
+def _hosted(world: StagedCluster, partition: int) -> list[tuple[Server, Replica]]:
+    found = []
+    for server in world.servers.values():
+        replica = server.replicas.hosted.get(at(partition)) if server.up else None
+        if replica is not None:
+            found.append((server, replica))
+    return found
+
+
+def leading(world: StagedCluster) -> list[tuple[Server, Replica, int]]:
+    """Every replica that leads, or believes so, with its broker and the partition's number."""
+    return [
+        (server, replica, one.partition)
+        for one in world.assignment
+        for server, replica in _hosted(world, one.partition)
+        if replica.leads
+    ]
+
+
+def has_all(world: StagedCluster, broker: int, partition: TopicPartition) -> bool:
+    """The replica's log holds every record that a producer was told to be committed."""
+    held = world.servers[broker].held.get(partition, {})
+    return all(held.get(offset) == one for offset, one in world.committed[partition].items())
+
+
+def _committing(world: StagedCluster) -> One:
+    found = []
+    for server, replica, number in leading(world):
+        one = at(number)
+        others = [world.servers[member] for member in replica.isr if member != server.broker]
+        mine = server.held.get(one, {})
+        if any(not other.fetches(one, server) or other.held.get(one, {}) != mine
+               for other in others):  # fmt: skip
+            continue
+        if any(has_all(world, member, one) for member in world.assignment[one]
+               if member not in replica.isr):  # fmt: skip
+            found.append((server.broker, number))
+    return found
+
+
+def append(world: StagedCluster, server: Server, replica: Replica) -> tuple[int, int]:
+    """A producer's record at the end of a leader's log; its offset and its id."""
+    record, world.next_record = world.next_record, world.next_record + 1
+    batch = encode_batch([StoredRecord(0, world.now_ms(), None, record.to_bytes(8, "big"))])
+    appended = replica.stored.append_as_leader(batch, replica.leader_epoch)
+    replica.advance(world.now_ms())
+    server.look(replica.partition)
+    return appended.last_offset, record
+
+
+def _wait(world: StagedCluster) -> None:
+    world.clock += LAG_MS // STEP_MS + 1
+
+
+def leader_commits(world: StagedCluster, leader: int, partition: int) -> None:
+    """A record with acks=all: the ISR fetches it, and its producer hears so."""
+    server, one = world.servers[leader], at(partition)
+    replica = server.replicas.hosted[one]
+    _wait(world)
+    offset, record = append(world, server, replica)
+    for member in replica.isr:
+        if member != leader:
+            world.servers[member].catches_up(one, server)
+            world.servers[member].look(one)
+    if replica.hw > offset:
+        world.committed[one][offset] = record
+
+
+def _behind(world: StagedCluster) -> One:
+    return [
+        (other.broker, server.broker, number)
+        for server, replica, number in leading(world)
+        for other in world.servers.values()
+        if other.fetches(at(number), server)
+        and other.held.get(at(number), {}) != server.held.get(at(number), {})
+    ]  # fmt: skip
+
+
+def follower_catches_up(world: StagedCluster, follower: int, leader: int, partition: int) -> None:
+    """A follower compares its log with its leader's, cuts it, and fetches the rest."""
+    world.servers[follower].catches_up(at(partition), world.servers[leader])
+    world.servers[follower].look(at(partition))
+
+
+def _with_members(world: StagedCluster) -> One:
+    return [
+        (server.broker, member, number)
+        for server, replica, number in leading(world)
+        if server.alive
+        for member in sorted(replica.isr)
+        if member != server.broker
+    ]
+
+
+def leader_looks_for_laggard(
+    world: StagedCluster, leader: int, replica: int, partition: int
+) -> None:  # fmt: skip
+    """``replica.lag.time.max.ms`` goes by with producers at work; who fetches well keeps up."""
+    server, other, one = world.servers[leader], world.servers[replica], at(partition)
+    mine = server.replicas.hosted[one]
+    if not other.fetches(one, server):
+        append(world, server, mine)
+        _wait(world)
+    else:
+        _wait(world)
+        if has_all(world, replica, one):
+            other.catches_up(one, server)
+            other.look(one)
+    if replica in mine.lagging(world.now_ms()):
+        mine.shrink([replica], world.now_ms())
+
+
+def _fetching(world: StagedCluster) -> One:
+    found = []
+    for server, replica, number in leading(world):
+        one = at(number)
+        for other in world.servers.values():
+            outside = other.broker not in replica.isr and other.broker in replica.replicas
+            if not (outside and server.alive and other.fetches(one, server)):
+                continue
+            even = other.held.get(one, {}) == server.held.get(one, {})
+            if even or not other.compares(one, server.broker):
+                found.append((server.broker, other.broker, number))
+    return found
+
+
+def leader_sees_fetch(world: StagedCluster, leader: int, replica: int, partition: int) -> None:
+    """A follower out of the ISR fetches, and may join it; the answer is lost on its way."""
+    server, other, one = world.servers[leader], world.servers[replica], at(partition)
+    if other.compares(one, leader):
+        other.exchange(one, server)
+    server.replicas.joining = (replica, one)
+    other.exchange(one, server, is_lost=True)
+    server.replicas.joining = None
+
+
+def _with_news(world: StagedCluster) -> One:
+    return [
+        (broker, one.partition)
+        for broker, server in world.servers.items()
+        if server.up and server.alive
+        for one in sorted(server.replicas.isr_changes)
+    ]
+
+
+def broker_reports_isr_change(world: StagedCluster, broker: int, partition: int) -> None:
+    """The controller is told of a changed ISR through ZooKeeper."""
+    server = world.servers[broker]
+    server.client.propagate_isr_changes([at(partition)])
+    server.replicas.isr_changes.discard(at(partition))
+
+
+KINDS: tuple[StagedKind, ...] = (
+    staged_kind("leader_commits", "leader partition", _committing, leader_commits),
+    staged_kind("follower_catches_up", "follower leader partition", _behind, follower_catches_up),
+    staged_kind("leader_looks_for_laggard", "leader replica partition", _with_members,
+                leader_looks_for_laggard),
+    staged_kind("leader_sees_fetch", "leader replica partition", _fetching, leader_sees_fetch),
+    staged_kind("broker_reports_isr_change", "broker partition", _with_news,
+                broker_reports_isr_change),
+)  # fmt: skip

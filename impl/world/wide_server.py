@@ -1,0 +1,275 @@
+"""One broker of the staged cluster: process, disk, session, replicas, fetchers, controller.
+
+`impl.world.wide` has the same parts and handles an event of the controller at once; here its thread
+is put down at every stage (`wide_thread`), the metadata cache is that of a running broker, and a
+leader takes a follower into the ISR only in a step that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from impl.controller.requests import Request, UpdateMetadata
+from impl.disk import MemoryDisk
+from impl.log import LogConfig, LogManager, LogSettings
+from impl.log.by_release import config_of, epoch_cache_of
+from impl.releases import Release
+from impl.replication.fetcher_thread import Phase
+from impl.server.log4j_files import Log4jFiles
+from impl.server.metadata_cache import MetadataCache
+from impl.world.wide.channels import Answer
+from impl.world.wide.claims import records_in
+from impl.world.wide.fetches import Connection, answer
+from impl.world.wide.replicas import NONE, Replica, Replicas
+from impl.world.wide_thread import EventThread
+from impl.znodes import BrokerInfo, TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper import ZooKeeper
+from impl.zookeeper.session import EmbeddedSession
+
+FOLDER = "/kafka-logs"
+LAG_MS = 10_000
+FIRST_PORT = 9092
+MOST_ROUNDS = 200
+CONFIG = LogConfig(segment_index_bytes=256, index_interval_bytes=512)
+
+
+class Unwritten(Log4jFiles):
+    """Log files that nobody keeps."""
+
+    def __init__(self, broker: int, release: Release) -> None:
+        self.broker = broker
+        self.release = release
+        self.old = not release.since("1.0")
+
+    def line(self, file: str, level: str, message: str, logger: str) -> None:
+        """Nothing is written."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request as its controller sent it: with brokers' ports, and the states that it knew."""
+
+    request: Request
+    ports: dict[int, int]
+    versions: dict[TopicPartition, int]
+
+
+class StagedReplica(Replica):
+    """A replica whose leader minds that a follower may join only when it is time to."""
+
+    def expand(self, replica: int, now_ms: int) -> None:
+        """As Kafka, in the step that is about this follower."""
+        home = self.home
+        assert isinstance(home, StagedReplicas), "a staged broker hosts it"
+        if home.joining == (replica, self.partition):
+            super().expand(replica, now_ms)
+
+
+class StagedReplicas(Replicas):
+    """``ReplicaManager`` with the metadata cache of a running broker."""
+
+    joining: tuple[int, TopicPartition] | None = None
+
+    def __init__(
+        self,
+        broker: int,
+        release: Release,
+        logs: LogManager,
+        now_ms: Callable[[], int],
+        client: Callable[[], ZnodeClient],
+        follow: Callable[[Replica], None],
+        leave: Callable[[TopicPartition], None],
+    ) -> None:
+        super().__init__(broker, release, logs, LAG_MS, now_ms, client, follow, leave, lambda _: 0)
+        self.metadata = MetadataCache()
+        self.ports: dict[int, int] = {}
+        self.files = Unwritten(broker, release)
+
+    def hear(self, sent: Sent, request: Request, broker_epoch: int) -> Answer:
+        """Answer a controller, and keep what it says of brokers and partitions."""
+        said = self.handle(request, broker_epoch)
+        if isinstance(request, UpdateMetadata) and said[0] == NONE:
+            known = {one: (f"b{one}", sent.ports[one]) for one in request.live_brokers}
+            self.metadata.update(request, known, self.files, "")
+            self.ports = sent.ports
+        return said
+
+    def host(self, partition: TopicPartition) -> Replica:
+        """A new replica over its log. StorageError."""
+        return StagedReplica(self, partition, self.logs.create(partition))
+
+
+class Server:
+    """A broker; ``up`` is its process. ``send`` takes what its controller sends."""
+
+    def __init__(
+        self,
+        broker: int,
+        zookeeper: ZooKeeper,
+        release: Release,
+        now_ms: Callable[[], int],
+        send: Callable[[int, int, Request], None],
+    ) -> None:
+        self.broker = broker
+        self.zookeeper = zookeeper
+        self.release = release
+        self.now_ms = now_ms
+        self.send = send
+        self.up = self.lingers = False
+        self.port = FIRST_PORT
+        self.epoch = -1
+        self.disk = MemoryDisk(now_ms, power_loss=False)
+        self.held: dict[TopicPartition, dict[int, int]] = {}
+        self.events: list[tuple[str, int]] = []
+        self.start()
+
+    # Life
+
+    def start(self) -> None:
+        """A new process: logs are loaded, a session is opened, and it registers."""
+        numbers = self.release.parts
+        settings = LogSettings(
+            self.now_ms, config_of(numbers, CONFIG), new_cache=lambda: epoch_cache_of(numbers)
+        )
+        self.logs = LogManager(self.disk, [FOLDER], settings)
+        self.logs.start(self.broker)
+        self.connections: dict[int, Connection] = {}
+        self.replicas = StagedReplicas(
+            self.broker, self.release, self.logs, self.now_ms, lambda: self.client,
+            self._follow, self._leave,
+        )  # fmt: skip
+        self.up = True
+        self._open_session()
+        self.register()
+
+    def _open_session(self, earlier: int = 0) -> None:
+        self.session = EmbeddedSession(self.zookeeper)
+        self.earlier = earlier
+        self.client = ZnodeClient(self.session, self.release)
+        self.thread = EventThread(
+            self.broker, self.zookeeper, self.session.session, self.release,
+            lambda to, request: self.send(self.broker, to, request),
+        )  # fmt: skip
+        self.events.clear()
+
+    def register(self) -> None:
+        """``/brokers/ids/N`` under its session; its czxid is the broker's epoch."""
+        self.epoch = self.client.register_broker(self.broker, self.info(), self.earlier)
+
+    def info(self) -> BrokerInfo:
+        """What its registration says."""
+        return BrokerInfo((f"PLAINTEXT://b{self.broker}:{self.port}",), 0)
+
+    @property
+    def alive(self) -> bool:
+        """ZooKeeper holds its session."""
+        return self.session.alive
+
+    @property
+    def registered(self) -> int:
+        """The epoch of the registration that ZooKeeper has, 0 if it has none."""
+        node = self.zookeeper.nodes.get(paths.broker(self.broker))
+        return 0 if node is None else node.czxid
+
+    def reconnect(self) -> None:
+        """A new session in place of the last one: out of office, and registered anew.
+
+        A node that the last session left is replaced (2.2); then ZooKeeper removes the rest of it.
+        """
+        last = self.session
+        self.resign()
+        self._open_session(last.session)
+        self.register()
+        self.lingers = False
+        last.close()
+
+    def resign(self) -> None:
+        """Out of office: what was queued and under way is forgotten."""
+        self.thread.forget()
+        self.thread.controller.resign()
+        self.events.clear()
+
+    def crash(self) -> None:
+        """The process ends; its session and what it wrote stay."""
+        self.up = False
+        self.resign()
+        self.connections.clear()
+        self.disk.crash(False)
+
+    # Following
+
+    def _follow(self, replica: Replica) -> None:
+        assert replica.leader is not None, "a follower has a leader"
+        connection = self.connections.get(replica.leader)
+        if connection is None:
+            connection = Connection(replica.leader, self.release)
+            self.connections[replica.leader] = connection
+        connection.add(replica)
+
+    def _leave(self, partition: TopicPartition) -> None:
+        for leader, connection in [*self.connections.items()]:
+            connection.remove(partition)
+            if not connection.logs:
+                del self.connections[leader]
+
+    def follows(self, partition: TopicPartition) -> Connection | None:
+        """The connection over which it fetches a partition."""
+        found = [one for one in self.connections.values() if partition in one.logs]
+        return found[0] if found else None
+
+    def fetches(self, partition: TopicPartition, leader: Server) -> bool:
+        """Its fetches are answered: both are up, and in one leader epoch."""
+        mine = self.replicas.hosted.get(partition)
+        theirs = leader.replicas.hosted.get(partition)
+        connection = self.connections.get(leader.broker)
+        return (
+            self.up and leader.up and mine is not None and theirs is not None and theirs.leads
+            and mine.leader_epoch == theirs.leader_epoch
+            and connection is not None and partition in connection.rounds.states
+        )  # fmt: skip
+
+    def compares(self, partition: TopicPartition, leader: int) -> bool:
+        """It has yet to compare its log with its leader's."""
+        state = self.connections[leader].rounds.states[partition]
+        return state.phase is Phase.TRUNCATING
+
+    def exchange(self, partition: TopicPartition, leader: Server, is_lost: bool = False) -> None:
+        """A question about one partition and the leader's answer; one that is lost is only heard
+        by the leader."""
+        connection = self.connections[leader.broker]
+        rounds = connection.rounds
+        others = rounds.states
+        rounds.states = {partition: others[partition]}
+        connection.ask()
+        asked = connection.exchange
+        if asked is not None:
+            connection.exchange = answer(leader.replicas, self.broker, asked)
+            if is_lost:
+                connection.exchange = None
+            else:
+                connection.apply(leader.replicas)
+                connection.exchange = None
+        rest = {one: state for one, state in others.items() if one != partition}
+        rounds.states = rest | rounds.states
+
+    def catches_up(self, partition: TopicPartition, leader: Server) -> None:
+        """Compare, cut, fetch: until the leader has been told that there is nothing more."""
+        for _ in range(MOST_ROUNDS):
+            compared = not self.compares(partition, leader.broker)
+            before = self.replicas.hosted[partition].log_end
+            self.exchange(partition, leader)
+            after = self.replicas.hosted[partition].log_end
+            if compared and before == after == leader.replicas.hosted[partition].log_end:
+                return
+        raise AssertionError(f"broker {self.broker} does not catch up with {leader.broker}")
+
+    # Logs
+
+    def look(self, partition: TopicPartition) -> dict[int, int]:
+        """The records of a replica's log, by offset; of a stopped process, as they were."""
+        hosted = self.replicas.hosted.get(partition) if self.up else None
+        if hosted is not None:
+            self.held[partition] = records_in(hosted)
+        return self.held.get(partition, {})

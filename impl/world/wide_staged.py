@@ -1,0 +1,250 @@
+"""A whole cluster whose controllers are stepped stage by stage, with one topic.
+
+Every read of a state, every write, every batch, each partition of a request, each notification and
+every fault is a step that the caller chooses. It begins as a controller of epoch 0 left it: every
+broker runs and is registered, and is told of all partitions. Source: fact sheet b, c, d, e, f, g,
+h, k.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from impl.controller.cluster_context import ClusterContext
+from impl.controller.request_batch import NO_BROKER_EPOCH, RequestBatch
+from impl.controller.requests import LeaderAndIsr, Request, UpdateMetadata
+from impl.releases import DEFAULT, Release
+from impl.world.steps import Step, StepNotPossible
+from impl.world.wide_server import Sent, Server
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from impl.znodes.states import decode_state, encode_state
+from impl.zookeeper import EventType, ZooKeeper
+from impl.zookeeper.session import EmbeddedSession
+
+TOPIC = "t"
+STEP_MS = 20
+FIRST_ALIKE = "2.3"
+"""Before, replicas of dead brokers were left as they were at a failover."""
+
+EVENT_OF = {
+    paths.BROKER_IDS: "broker_change",
+    paths.ISR_CHANGES: "isr_change",
+    paths.LOG_DIR_EVENTS: "log_dir_event",
+    paths.PREFERRED_ELECTION: "preferred_election",
+}
+"""Path of a watch -> the event that it brings."""
+
+Args = Iterable[tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class StagedKind:
+    """A step by name: its parameters, with which arguments it may be taken, what it does."""
+
+    name: str
+    parameters: tuple[str, ...]
+    candidates: Callable[[StagedCluster], Args]
+    act: Callable[..., None]
+
+
+def staged_kind(
+    name: str,
+    parameters: str,
+    candidates: Callable[[StagedCluster], Args],
+    act: Callable[..., None],
+) -> StagedKind:
+    """A step, its parameters given as words."""
+    return StagedKind(name, tuple(parameters.split()), candidates, act)
+
+
+class StagedCluster:
+    """Brokers 1..N; partition P of the topic has ``replicas`` of them, the first is broker P+1.
+
+    ``queues`` are the requests under way, by controller and target; ``hears`` is told of each that
+    is sent. ``version`` is a release from 2.3 on; ValueError for an older one.
+    """
+
+    def __init__(
+        self,
+        brokers: int = 2,
+        partitions: int = 1,
+        replicas: int = 2,
+        version: str = DEFAULT,
+    ) -> None:
+        self.release = Release.of(version)
+        if not self.release.since(FIRST_ALIKE):
+            raise ValueError(f"a cluster is staged as since {FIRST_ALIKE}, not as in {version}")
+        self.clock = 0
+        self.zookeeper = ZooKeeper()
+        self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
+        for path in paths.persistent(self.release):
+            self.admin.make_path(path)
+        self.admin.make_path(paths.CONTROLLER_EPOCH, "0")
+        self.queues: dict[tuple[int, int], list[Sent]] = {}
+        self.hears: Callable[[int, int, Sent], None] = lambda controller, to, sent: None
+        self.next_record = 0
+        self.committed: dict[TopicPartition, dict[int, int]] = {}
+        self.history: dict[TopicPartition, list[LeaderIsrAndControllerEpoch]] = {}
+        self.servers = {
+            number: Server(number, self.zookeeper, self.release, self.now_ms, self.send)
+            for number in range(1, brokers + 1)
+        }
+        ids = sorted(self.servers)
+        self.assignment = {
+            TopicPartition(TOPIC, number): tuple(
+                [ids[number], *(one for one in ids if one != ids[number])][:replicas]
+            )
+            for number in range(partitions)
+        }
+        self._begin()
+
+    def _begin(self) -> None:
+        self.admin.create_topic(TOPIC, {
+            one.partition: replicas for one, replicas in self.assignment.items()
+        })  # fmt: skip
+        context = ClusterContext()
+        context.broker_epochs = {one: server.epoch for one, server in self.servers.items()}
+        context.broker_infos = {one: server.info() for one, server in self.servers.items()}
+        for partition, replicas in self.assignment.items():
+            state = LeaderIsrAndControllerEpoch(replicas[0], 0, replicas, 0)
+            self.admin.make_path(paths.state(*partition), encode_state(state))
+            context.assign(partition, replicas)
+            context.leadership[partition] = state
+            self.committed[partition] = {}
+            self.history[partition] = [state]
+        ports = {one: server.port for one, server in self.servers.items()}
+
+        def at_once(broker: int, request: Request) -> None:
+            server = self.servers[broker]
+            server.replicas.hear(Sent(request, ports, {}), request, server.epoch)
+
+        first = RequestBatch(0, context, self.release, at_once)
+        first.begin()
+        first.add_update_metadata(self.servers, [])
+        first.send_requests(0)
+        first.begin()
+        for partition, replicas in self.assignment.items():
+            state = context.leadership[partition]
+            first.add_leader_and_isr(replicas, partition, state, replicas, is_new=True)
+        first.send_requests(0)
+
+    def now_ms(self) -> int:
+        """The clock of everybody."""
+        return STEP_MS * self.clock
+
+    # What is under way
+
+    def send(self, controller: int, to: int, request: Request) -> None:
+        """A controller's request takes its place, unless it names a registration that has ended."""
+        if request.broker_epoch not in (NO_BROKER_EPOCH, self.servers[to].registered):
+            return
+        context = self.servers[controller].thread.core.context
+        ports = {one: info.plaintext[1] for one, info in context.broker_infos.items()}
+        versions = {one: known.zk_version for one, known in context.leadership.items()}
+        sent = Sent(request, ports, versions)
+        self.hears(controller, to, sent)
+        self.queues.setdefault((controller, to), []).append(sent)
+
+    def next_request(self, controller: int, to: int) -> Sent | None:
+        """What the broker gets next of a controller."""
+        queue = self.queues.get((controller, to))
+        return queue[0] if queue else None
+
+    def refuse_old_requests(self, broker: int) -> None:
+        """What names an earlier registration than the broker's comes, and is refused (KIP-380)."""
+        server = self.servers[broker]
+        for (_, to), queue in self.queues.items():
+            if to == broker:
+                for sent in queue:
+                    server.replicas.hear(sent, sent.request, server.epoch)
+                queue.clear()
+
+    def drop_requests(self, controller: int, brokers: Iterable[int] | None = None) -> None:
+        """A controller's channels to some brokers are closed, by default to all."""
+        for sender, to in [*self.queues]:
+            if sender == controller and (brokers is None or to in brokers):
+                del self.queues[sender, to]
+
+    # Stepping
+
+    def enabled(self) -> list[Step]:
+        """Every step that may be taken now, by name and arguments."""
+        return [
+            Step(name, args)
+            for name, kind in STAGED_KINDS.items()
+            for args in kind.candidates(self)
+        ]
+
+    def why_not(self, step: Step) -> str | None:
+        """Why a step may not be taken, None if it may."""
+        kind = STAGED_KINDS.get(step.name)
+        if kind is None:
+            near = difflib.get_close_matches(step.name, STAGED_KINDS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            return f"{step.name} is the name of a step{hint}"
+        if step.args not in set(kind.candidates(self)):
+            named = ", ".join(kind.parameters)
+            return f"({named}) is among those with which {step.name} may be taken now"
+        return None
+
+    def do(self, step: Step) -> None:
+        """Take a step; StepNotPossible with the reason if it is not enabled."""
+        reason = self.why_not(step)
+        if reason is not None:
+            raise StepNotPossible(step, reason)
+        self.clock += 1
+        STAGED_KINDS[step.name].act(self, *step.args)
+        self._after()
+
+    def _after(self) -> None:
+        for partition, states in self.history.items():
+            node = self.zookeeper.nodes[paths.state(*partition)]
+            if node.version >= len(states):
+                states.append(decode_state(*partition, node.data, node.version))
+        for server in self.servers.values():
+            if server.up:
+                self._take_notifications(server)
+
+    def _take_notifications(self, server: Server) -> None:
+        """Whatever a watch says is an event in the queue, for a controller that minds it."""
+        thread = server.thread
+        for event in server.session.events():
+            kind, subject = EVENT_OF.get(event.path), 0
+            if event.path == paths.CONTROLLER:
+                node = self.zookeeper.nodes.get(paths.CONTROLLER)
+                if node is not None and node.owner == server.session.session:
+                    # The echo of its own election: it would look, and find itself in office.
+                    server.session.exists(paths.CONTROLLER, watch=True)
+                elif thread.controller.active or thread.label == "campaign":
+                    add_event(server, "controller_change", 0)
+                continue
+            if event.path.startswith(f"{paths.BROKER_IDS}/"):
+                if event.type is not EventType.DATA_CHANGED:
+                    continue
+                kind, subject = "broker_modification", int(event.path.rpartition("/")[2])
+            if kind and thread.controller.active and thread.label != "reads_context":
+                add_event(server, kind, subject)
+
+
+def add_event(server: Server, kind: str, subject: int) -> None:
+    """An event at the end of the queue, unless it waits there already."""
+    if (kind, subject) not in server.events:
+        server.events.append((kind, subject))
+
+
+def about(sent: Sent) -> dict[TopicPartition, int]:
+    """The partitions that a request speaks of, each with the zkVersion of its state."""
+    match sent.request:
+        case LeaderAndIsr(partitions=orders):
+            return {one: order.state.zk_version for one, order in orders.items()}
+        case UpdateMetadata(partitions=told):
+            return {one: news.state.zk_version for one, news in told.items()}
+        case stop:
+            return {one: sent.versions[one] for one in stop.partitions}
+
+
+STAGED_KINDS: dict[str, StagedKind] = {}
+"""Every step of a staged cluster by name, sorted; `impl.world.wide_steps` fills it."""

@@ -1,0 +1,303 @@
+"""Whole controllers, stage by stage, in step with `cluster`: state, writes and requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.cli.lockstep import lockstep
+from conformance.effects_of_cluster import EffectsOfCluster
+from conformance.lockstep import Lockstep, Mismatch
+from conformance.mapping import cluster
+from conformance.walks import SHAPES, walk_cluster
+from impl.controller import strategies
+from impl.controller.event_controller import EventController
+from impl.controller.replica_machine import ReplicaMachine
+from impl.controller.request_batch import RequestBatch
+from impl.replication import answers
+from impl.replication.leader_partition import LeaderPartition
+from impl.world.steps import Step, StepNotPossible
+from impl.world.wide_faults import STAGED_PROFILES, SWARM
+from impl.world.wide_staged import STAGED_KINDS, StagedCluster
+from impl.world.wide_thread import EventThread
+from impl.znodes import paths
+from model.systems import system
+
+TWO = {**cluster.BOUNDS, **SHAPES[1]}
+IN_OFFICE = ("broker_stands", "broker_hears", "controller_reads_context")
+
+
+@pytest.mark.parametrize("faults", [*STAGED_PROFILES, SWARM])
+def test_no_fault_brings_the_two_out_of_step(faults: str) -> None:
+    effects = EffectsOfCluster()
+
+    progress = walk_cluster(3, 250, TWO, faults, effects)
+
+    assert progress.steps == 250
+    assert effects.writes > 0
+    assert effects.requests > 0
+
+
+def test_walks_of_a_cluster_are_the_same_for_the_same_seed() -> None:
+    one, other = (walk_cluster(5, 120, TWO) for _ in range(2))
+
+    assert one == other
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(20))
+def test_long_walks_stay_in_step(seed: int) -> None:
+    progress = walk_cluster(seed, 2_000, effects=EffectsOfCluster())
+
+    assert progress.steps == 2_000
+
+
+def test_every_step_has_a_row_and_every_transition_a_step_or_a_reason() -> None:
+    recorded = system("cluster").recorded(None, cluster.AS_RELEASED)
+    there = {step.transition.name for step in recorded.steps}
+
+    assert set(cluster.ROWS) == set(STAGED_KINDS)
+    assert all(
+        one.parameters == STAGED_KINDS[name].parameters for name, one in cluster.ROWS.items()
+    )
+    assert set(cluster.MAP.steps_of) | set(cluster.LEFT_OUT) == there
+    assert not set(cluster.MAP.steps_of) & set(cluster.LEFT_OUT)
+
+
+def test_what_no_broker_shows_is_a_field_of_the_model() -> None:
+    fields = system("cluster").recorded().fields
+
+    assert set(cluster.UNOBSERVED) <= set(fields)
+    assert {name for name, leaf in fields.items() if leaf.ghost} <= set(cluster.UNOBSERVED)
+
+
+# Mutants
+
+
+def first_mismatch(faults: str = "everything", seeds: int = 12, steps: int = 250) -> str:
+    for seed in range(seeds):
+        try:
+            walk_cluster(seed, steps, TWO, faults, EffectsOfCluster())
+        except Mismatch as mismatch:
+            return str(mismatch).partition("\nthe steps so far")[0]
+    return ""
+
+
+def obey_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "controller_epoch_error", lambda asked, known: "NONE")
+
+
+def take_the_same_epoch_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = answers.leader_and_isr_error
+
+    def lenient(current: int, asked: int, *rest: Any) -> str:
+        return before(current - 1, asked, *rest)
+
+    monkeypatch.setattr(answers, "leader_and_isr_error", lenient)
+
+
+def keep_the_dead_in_the_isr(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = strategies.offline
+
+    def keeps(assignment: Any, isr: Any, live: Any, unclean: bool) -> Any:
+        found = before(assignment, isr, live, unclean)
+        return found and strategies.Elected(found.leader, tuple(isr), found.recipients)
+
+    monkeypatch.setattr(strategies, "offline", keeps)
+
+
+def elect_the_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = strategies.offline
+    monkeypatch.setattr(
+        strategies, "offline", lambda assignment, isr, live, unclean: before(
+            assignment, isr, {*live, *isr}, unclean)
+    )  # fmt: skip
+
+
+def empty_the_isr(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = ReplicaMachine.without
+
+    def empties(self: ReplicaMachine, broker: int, state: Any) -> Any:
+        found = before(self, broker, state)
+        return (
+            found
+            if found.isr != state.isr
+            else type(state)(
+                found.leader, found.leader_epoch, (), found.controller_epoch, found.zk_version
+            )
+        )
+
+    monkeypatch.setattr(ReplicaMachine, "without", empties)
+
+
+def tell_the_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """UpdateMetadata names brokers that the controller knows to be gone."""
+    before = RequestBatch._update_metadata
+
+    def names(self: RequestBatch, broker: int, epoch: int) -> Any:
+        request = before(self, broker, epoch)
+        return type(request)(
+            request.version, request.controller, request.controller_epoch, request.broker_epoch,
+            request.partitions, tuple(sorted(self.context.broker_infos)),
+        )  # fmt: skip
+
+    monkeypatch.setattr(RequestBatch, "_update_metadata", names)
+
+
+def forget_the_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failover without its first UpdateMetadata."""
+    before = EventController.fail_over
+
+    def silent(self: EventController) -> None:
+        told = self.core.update_metadata
+        self.core.update_metadata = lambda brokers, partitions: None  # type: ignore[method-assign]
+        try:
+            before(self)
+        finally:
+            self.core.update_metadata = told  # type: ignore[method-assign]
+
+    monkeypatch.setattr(EventController, "fail_over", silent)
+
+
+def join_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        LeaderPartition, "may_join", lambda self, replica, offset: replica not in self.isr
+    )
+
+
+def drop_who_keeps_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        LeaderPartition, "lagging",
+        lambda self, now_ms: [one for one in self.isr if one != self.broker],
+    )  # fmt: skip
+
+
+def leave_notifications(monkeypatch: pytest.MonkeyPatch) -> None:
+    from impl.znodes.client import ZnodeClient
+
+    monkeypatch.setattr(ZnodeClient, "delete_notifications", lambda self, *rest: None)
+
+
+MUTANTS: tuple[Callable[[pytest.MonkeyPatch], None], ...] = (
+    obey_anybody, take_the_same_epoch_twice, keep_the_dead_in_the_isr, elect_the_dead,
+    empty_the_isr, tell_the_dead, forget_the_announcement, join_at_once, drop_who_keeps_up,
+    leave_notifications,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mutate", MUTANTS, ids=lambda one: one.__name__)
+def test_a_mutant_of_the_implementation_is_noticed(
+    mutate: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutate(monkeypatch)
+
+    assert first_mismatch()
+
+
+# Effects
+
+
+def a_controller() -> tuple[Lockstep, EffectsOfCluster]:
+    effects = EffectsOfCluster()
+    pair = Lockstep(TWO, about=cluster.MAP, watcher=effects)
+    for name in IN_OFFICE:
+        pair.take(Step(name, (1,)))
+    return pair, effects
+
+
+def test_to_take_office_is_two_writes_and_to_announce_a_request_to_each_broker() -> None:
+    pair, effects = a_controller()
+    before = effects.requests
+
+    pair.take(Step("controller_announces_brokers", (1,)))
+
+    assert (effects.writes, before, effects.requests) == (2, 0, 2)
+
+
+def test_what_is_written_on_the_side_is_a_mismatch(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = EventThread.go_on
+
+    def twice(self: EventThread) -> None:
+        before(self)
+        self.port.create(f"{paths.CONFIG}/left-behind")
+
+    pair, _ = a_controller()
+    monkeypatch.setattr(EventThread, "go_on", twice)
+
+    with pytest.raises(Mismatch, match="NodeCreated /config/left-behind, which shows nowhere"):
+        pair.take(Step("controller_announces_brokers", (1,)))
+
+
+def test_a_request_that_is_put_in_front_of_others_is_a_mismatch() -> None:
+    pair, effects = a_controller()
+    pair.take(Step("controller_announces_brokers", (1,)))
+    world: StagedCluster = pair.world
+
+    def jumps() -> None:
+        world.do(Step("controller_restores_replicas", (1,)))
+        world.queues[1, 2].reverse()
+
+    wrong = effects(world, cluster.MAP, jumps)
+
+    assert wrong == ["the requests of controller 1 to broker 2 are not queued as sent"]
+
+
+# The world
+
+
+def test_a_step_that_is_not_possible_says_so() -> None:
+    world = StagedCluster()
+
+    with pytest.raises(StepNotPossible, match="did you mean broker_stands"):
+        world.do(Step("broker_stand", (1,)))
+    with pytest.raises(StepNotPossible, match=r"\(broker\) is among those with which"):
+        world.do(Step("broker_hears", (1,)))
+
+
+def test_a_cluster_of_an_older_release_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"staged as since 2\.3, not as in 2\.2"):
+        StagedCluster(version="2.2")
+
+
+def test_a_win_that_is_heard_without_a_session_makes_a_zombie() -> None:
+    """Kafka asks nothing of ZooKeeper between its election and its failover."""
+    pair = Lockstep(TWO, about=cluster.MAP)
+    for name in ("broker_stands", "session_expires", "broker_hears"):
+        pair.take(Step(name, (1,)))
+
+    assert pair.last == ("broker_learns_it_won", (1,))
+    assert pair.world.servers[1].thread.controller.active
+
+
+# The command
+
+
+def test_the_command_walks_clusters_and_counts_what_fired() -> None:
+    found = CliRunner().invoke(lockstep, [
+        "--system", "cluster", "--seeds", "1..1", "--steps", "80", "--faults", "crashes",
+    ])  # fmt: skip
+
+    assert found.exit_code == 0, found.output
+    assert "of 82 transitions fired" in found.output
+
+
+def test_the_map_lists_what_the_world_leaves_out() -> None:
+    found = CliRunner().invoke(lockstep, ["--system", "cluster", "--map", "--json", "-"])
+
+    told = json.loads(found.output)
+    assert set(told["left_out"]) == set(cluster.LEFT_OUT)
+    assert all(told["left_out"].values())
+    assert told["rows"]["broker_hears"]["transitions"] == [
+        "broker_learns_it_won", "broker_finds_it_moved",
+    ]  # fmt: skip
+
+
+def test_a_profile_that_there_is_not_is_answered_with_those_that_there_are() -> None:
+    found = CliRunner().invoke(lockstep, ["--system", "cluster", "--faults", "gremlins"])
+
+    assert found.exit_code == 64
+    assert "there are none, crashes, sessions, lossy, slow" in found.output
