@@ -94,19 +94,18 @@ def serve(
         emit_json(json_target, {"url": url, **opened})
         if opens:
             webbrowser.open(url)
-        threading.Thread(target=_warm, args=(opened,), daemon=True).start()
-        settings = uvicorn.Config(application(number, opened, comparison), log_level="warning")
+        get_ready = threading.Thread(target=_warm, args=(opened,), daemon=True)
+        page = application(number, opened, comparison, get_ready.start)
+        settings = uvicorn.Config(page, log_level="warning")
         uvicorn.Server(settings).run(sockets=[place])
 
 
 def _warm(opened: dict[str, object]) -> None:
-    """The explorer takes seconds to load and compile; the first goal should not wait for it."""
-    from conformance.web.answers import goals, way
+    """The explorer takes a while to load and compile; the first goal should not wait for it."""
+    from conformance.web.answers import warm
 
     with contextlib.suppress(Exception):  # whatever is wrong is told when a goal is asked for
-        heading = str(opened["heading"])
-        way({"heading": "system classic log 1 records 1", "claim": "the_isr_has_shrunk"})
-        way({"heading": heading, "claim": goals({"heading": heading})[0]["claim"]})
+        warm(str(opened["heading"]))
 
 
 def _full(heading: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from conformance.web.address import address, opened
 from conformance.web.board import Board, board
 from conformance.web.compare import NoComparisonError, compared, packed, under
-from conformance.web.goals import READY, possible, reads, shortest
+from conformance.web.goals import READY, possible, prepare, reads, shortest
 from conformance.web.retold import Retold, line_of_step
 from model.language import ProtocolError
 from model.systems import SYSTEMS
@@ -127,6 +127,17 @@ def way(asked: dict[str, Any]) -> dict[str, Any]:
     after = [line_of_step(step.step, step.args) for step in run.steps]
     return {"lines": [*lines, *after] if from_here else after, "more": len(after), "why": None,
             "distinct": found.distinct, "bounds": within}  # fmt: skip
+
+
+def warm(heading: str) -> None:
+    """Gets ready, in the background, for the goals that a game offers first."""
+    recorded = board(heading).heading.recorded
+    known = [name for name in READY.get(recorded.system.name, {}).values()
+             if name in recorded.claims]  # fmt: skip
+    for number, name in enumerate(known):
+        prepare(recorded, recorded.system.limits(board(heading).heading.given), name)
+        if number == 0:
+            way({"heading": "system classic brokers 2 log 1 records 1", "claim": "strong_isr"})
 
 
 def story(asked: dict[str, Any]) -> dict[str, str]:

@@ -18,8 +18,9 @@ from conformance.web.known import Known, Node
 from conformance.web.lamps import Lamp, Lamps, greatest_in
 from conformance.web.messages import Taken, aged, arrows
 from conformance.web.picture import Picture
+from conformance.web.quick import QuickEvaluator
 from model.language import ImpossibleValue, ProtocolError
-from model.language.evaluate import Evaluator, SparseState
+from model.language.evaluate import SparseState
 from model.language.recording import Recorded, Requirement
 from model.language.schema import SetOf
 from model.language.sorts import Enumeration, Sort
@@ -84,7 +85,7 @@ class Board:
         _refuse_crowds(self.heading)
         self._sizes = self.heading.step_bounds  # the heading works them out each time it is asked
         self._steps = {step.transition.name: step for step in recorded.steps}
-        self.twin = Evaluator(recorded, self._sizes)
+        self.twin = QuickEvaluator(recorded, self._sizes)
         judged = [term for claim, term in recorded.claims.values() if claim.kind != "eventually"]
         self.leaves = Leaves(self.twin, recorded.fields_needed(judged, self.heading.given))
         self.picture = Picture(self.twin)
@@ -109,7 +110,7 @@ class Board:
                 f"{self.twin.explain(refused, state, arguments)}"
             )
         try:
-            after = self.twin.successor(step, state, arguments)
+            after = self.twin.after(step, state, arguments)
         except ImpossibleValue as error:
             raise ProtocolError(f"step {number}: {line}: {error}") from error
         # What a step leaves alone stays the same object: it is drawn and judged only once.
@@ -233,7 +234,7 @@ class Board:
 
     def _card(self, step: Recorded, state: SparseState, arguments: Arguments) -> Card | None:
         try:
-            after = self.twin.successor(step, state, arguments)
+            after = self.twin.after(step, state, arguments)
         except ProtocolError:
             return None  # beyond a bound that the heading names
         return Card(

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conformance.web.board import Board, Frame, board
 from conformance.web.frozen import Packer, one_file
 from conformance.web.known import Node
 from conformance.web.retold import Retold
-from conformance.web.traced import Observed
 from model.language import ProtocolError
 from specs.story.heading import heading_line, read_heading
+
+if TYPE_CHECKING:
+    from conformance.web.traced import Observed
 
 MOST_ROWS = 2000
 AROUND = 3

@@ -12,7 +12,7 @@ import copy
 import operator
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from model.language import (
     ProtocolError,
@@ -33,10 +33,12 @@ from model.language.properties import Claim
 from model.language.recording import Recorded, Write, record_condition
 from model.language.scalars import Scalar, Value
 from model.language.sorts import BOOL, Bounded, Enumeration, Numbers, Sort
-from specs.explorer import Exploration, find
-from specs.runs import Run
 from specs.story.commands import Arguments
 from specs.tla.rewriting import nodes, substitute
+
+if TYPE_CHECKING:
+    from specs.exploration import Exploration
+    from specs.runs import Run
 
 GOAL = "the_goal"
 MOST_LETTERS = 600
@@ -271,6 +273,8 @@ def shortest(
     From `state`, or from the beginning if that is None. Raises ProtocolError, ImpossibleValue
     where the state lies beyond the bounds.
     """
+    from specs.explorer import find  # it takes a moment to load, and the page should not wait
+
     limits = dict(bounds)
     if state is not None or goal is not None:
         limits = room(recorded, state or {}, goal, limits)
@@ -288,3 +292,14 @@ def shortest(
             for index, value in sorted(cells.items())
         ]  # fmt: skip
     return find(other, limits, name, max_states=most_states)
+
+
+def prepare(recorded: RecordedSystem, bounds: Mapping[str, int], claim: str) -> None:
+    """Loads the explorer and compiles its machine code for a claim, so that a goal comes sooner.
+
+    The code is kept on disk, so that only the first time of all takes long.
+    """
+    from specs.exploration import grounded_for
+    from specs.native.kernel import kernel_of
+
+    kernel_of(grounded_for(recorded, bounds, [claim]))

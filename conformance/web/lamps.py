@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.web.known import Node
+from conformance.web.quick import QuickEvaluator
 from model.language.evaluate import Evaluator, SparseState
 from model.language.recording import fields_read
 from model.language.terms import AFTER
@@ -37,7 +38,7 @@ class Lamps:
             for name, found in self._reads.items()
         }
         self._told: dict[tuple[object, ...], tuple[list[Any], bool]] = {}
-        self._judge = Evaluator(heading.recorded, heading.claim_bounds(ROOM - 1))
+        self._judge: Evaluator = QuickEvaluator(heading.recorded, heading.claim_bounds(ROOM - 1))
 
     def of(self, before: Node | None, here: Node) -> tuple[Lamp, ...]:
         """Every claim, in the system's order."""
@@ -76,7 +77,7 @@ class Lamps:
         greatest = greatest_in(state)
         if greatest < ROOM:
             return self._judge
-        return Evaluator(self._heading.recorded, self._heading.claim_bounds(greatest))
+        return QuickEvaluator(self._heading.recorded, self._heading.claim_bounds(greatest))
 
     def _is_as_it_was(self, name: str, before: Node, here: Node) -> bool:
         """Is all that the claim reads unchanged?"""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -45,10 +46,13 @@ MOST_BYTES = 1_000_000
 
 
 def application(
-    port: int, opened: dict[str, Any], comparison: dict[str, Any] | None = None
-) -> Starlette:
+    port: int, opened: dict[str, Any], comparison: dict[str, Any] | None = None,
+    once_shown: Callable[[], object] | None = None,
+) -> Starlette:  # fmt: skip
     """The server of the page; `opened` is the game that it begins with, and `comparison` what
-    /compare shows, if something is compared."""
+    /compare shows, if something is compared. `once_shown` is called when the first answer was
+    given: what would only slow that down."""
+    waiting = [once_shown] if once_shown is not None else []
     hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
     origins = {f"http://{host}" for host in hosts}
 
@@ -100,7 +104,8 @@ def application(
                 found = await run_in_threadpool(answer, asked)
             except ProtocolError as error:
                 return JSONResponse({"error": str(error)}, 422, HEADERS)
-            return JSONResponse(_data(found), headers=HEADERS)
+            later = BackgroundTask(waiting.pop()) if waiting and answer is ANSWERS["at"] else None
+            return JSONResponse(_data(found), headers=HEADERS, background=later)
 
         return respond
 
