@@ -223,7 +223,8 @@ def _show(told: dict[str, Any]) -> None:
     for one in told["walks"]:
         print(f"{one['system']:<13} a step of {one['steps']}: "
               f"median {one['median'] * 1000:.0f} ms, worst {one['worst'] * 1000:.0f} ms, "
-              f"{one['within']:.0%} within 100 ms, {one['bytes'] / 1000:.0f} kB at most")  # fmt: skip
+              f"{one['within']:.0%} within 100 ms, at most "
+              f"{one['bytes'] / 1000:.0f} kB")  # fmt: skip
     for one in told["paints"]:
         print(f"{one['width']} × {one['height']}: cards after {one['ready']:.2f} s, first paint "
               f"{one['paint']:.2f} s after the address, moved {one['shifted']:.3f}")  # fmt: skip
