@@ -29,7 +29,7 @@ _EXAMPLE = """
 \b
 Example:
   insync check /var/log/kafka
-  insync check /var/log/kafka --engine local --report kafka.html
+  insync check /var/log/kafka --engine local --report kafka.html --report kafka.parquet
   insync check run-17.ndjson --json -
 """
 
@@ -45,7 +45,14 @@ Example:
     type=click.IntRange(min=0),
     help="Steps that may be missing before a line of a partial trace; its header says, or 8.",
 )
-@click.option("--report", metavar="FILE.html", help="Also write one page that shows it all.")
+@click.option(
+    "--report",
+    "reports",
+    metavar="FILE",
+    multiple=True,
+    help="Also write FILE.html, one page that shows it all; FILE.json; or NAME.parquet, a folder "
+    "of Parquet tables. May be given several times.",
+)
 @open_option
 @json_option
 def check(
@@ -54,7 +61,7 @@ def check(
     engine: str,
     master: str | None,
     hidden: int | None,
-    report: str | None,
+    reports: tuple[str, ...],
     opens: bool,
     json_target: str | None,
 ) -> None:
@@ -72,10 +79,11 @@ def check(
     """
     from conformance.pipeline.tables import show_check
 
-    _refuse_report(report)
-    result = checked(paths, release, engine, master, report, hidden)
+    for report in reports:
+        _refuse_report(report)
+    result = checked(paths, release, engine, master, reports, hidden)
     show_check(result, lambda text: say(text, json_target))
-    if report is not None:
+    for report in reports:
         say(f"the report is in {report}", json_target)
     emit_json(json_target, result)
     if opens:
@@ -83,14 +91,25 @@ def check(
     finish(Verdict(result["verdict"]))
 
 
-def _refuse_report(report: str | None) -> None:
+def _refuse_report(report: str) -> None:
     """Before the work starts: a report that cannot be written should not cost an hour."""
-    if report is None:
-        return
-    if Path(report).suffix != ".html":
-        raise WrongUse(f"--report {report}: the report is a page; name a FILE.html")
+    from conformance.pipeline import export
+
+    suffix = Path(report).suffix
+    if suffix not in (".html", ".json", ".parquet"):
+        raise WrongUse(
+            f"--report {report}: a report is a page, JSON or tables; name a FILE.html, a FILE.json "
+            "or a NAME.parquet"
+        )
     if not Path(report).resolve().parent.is_dir():
         raise WrongUse(f"--report {report}: there is no such folder; create it first")
+    if suffix != ".parquet" and Path(report).is_dir():
+        raise WrongUse(f"--report {report} is a folder; name a file")
+    if suffix == ".parquet":
+        try:
+            export.refuse(report)
+        except export.NotOursError as error:
+            raise WrongUse(f"--report {error}") from error
 
 
 def checked(
@@ -98,7 +117,7 @@ def checked(
     release: str | None = None,
     engine: str = "spark",
     master: str | None = None,
-    report: str | None = None,
+    reports: Sequence[str] = (),
     hidden: int | None = None,
 ) -> dict[str, Any]:
     """What `insync check` says, as plain data. Raises WrongUse for paths that make no sense."""
@@ -119,11 +138,11 @@ def checked(
             if found.logs:
                 corpora.append(runner.ingest(found, release))
             judged = _judge(runner, corpora)
-            drawn = _timelines(corpora) if report is not None else []
+            drawn = _timelines(corpora) if reports else []
     if not found.logs:
         corpora.append(without_logs(found))
     result = check_result(corpora, judged, traces)
-    if report is not None:
+    for report in reports:
         _write_report(report, result, drawn, corpora)
     return result
 
@@ -137,11 +156,17 @@ def _timelines(corpora: list[Corpus]) -> list[Timeline]:
 def _write_report(
     report: str, result: dict[str, Any], drawn: list[Timeline], corpora: list[Corpus]
 ) -> None:
+    from conformance.pipeline import export
     from conformance.pipeline.page import page
 
     paths = {log["name"]: log["path"] for corpus in corpora for log in corpus.logs}
     try:
-        write_atomically(Path(report), page(result, drawn, paths))
+        if report.endswith(".parquet"):
+            export.write(report, result, drawn)
+        elif report.endswith(".json"):
+            write_atomically(Path(report), export.as_json(result, drawn))
+        else:
+            write_atomically(Path(report), page(result, drawn, paths))
     except OSError as error:
         raise WrongUse(f"--report {report}: {error.strerror}; name a file you may write") from error
 

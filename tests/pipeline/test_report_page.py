@@ -65,7 +65,12 @@ def test_logs_without_any_state_have_a_report_too(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "name, why", [("r.pdf", "name a FILE.html"), ("no/such/r.html", "there is no such folder")]
+    "name, why",
+    [
+        ("r.pdf", "name a FILE.html, a FILE.json or a NAME.parquet"),
+        ("no/such/r.html", "there is no such folder"),
+        (".", "a report is a page, JSON or tables"),
+    ],
 )
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(
     name: str, why: str, tmp_path: Path
