@@ -30,11 +30,14 @@ REPLAYED = "replication"
 
 MOST_BROKERS = 32
 
-NATIVE_FROM = 20_000
-"""Lines of a run that is followed natively: the compiled loops take a second or two to load."""
+NATIVE_FROM = 50_000
+"""Lines judged in this process from which on runs are followed natively: the compiled loops take a
+second or two to load, and by then they would have earned it."""
 
 BATCH = 10_000
 """Lines that are followed together."""
+
+_judged = {"lines": 0}
 
 Heard = Callable[[int, Move, tuple[int, ...]], None]
 
@@ -141,6 +144,11 @@ def _unknown(header: Header) -> tuple[str, str] | None:
     return None
 
 
+def moves_of(header: Header) -> Moves:
+    """The steps of a run's system and version, compiled."""
+    return _moves(header.system, header.version, header.brokers)
+
+
 @cache
 def _moves(name: str, version: str, brokers: int) -> Moves:
     """The compiled steps: once a process, for all traces of one kind."""
@@ -156,12 +164,13 @@ class Replay:
 
     def __init__(self, header: Header, name: str, heard: Heard | None, events: int) -> None:
         self.header, self.name, self.heard = header, name, heard
-        self.moves = _moves(header.system, header.version, header.brokers)
+        self.moves = moves_of(header)
         self.twin, self.ledger = self.moves.twin, self.moves.ledger
         self.ledger.load(self.twin.initial())
         self.report = TraceReport(name, Verdict.HOLDS, events=events)
         self._native = None
-        if heard is None and events >= NATIVE_FROM:
+        _judged["lines"] += events
+        if heard is None and _judged["lines"] >= NATIVE_FROM:
             self._native = follower_of(self.moves)
 
     def begins(self) -> bool:

@@ -41,6 +41,7 @@ COMMANDS: dict[str, Entry] = {
     "versions": Entry("conformance.cli.versions", "versions", "List versions and switches."),
     "export": Entry("conformance.cli.export", "export", "Write a system for TLC to check."),
     "simulate": Entry("conformance.cli.simulate", "simulate", "Run and record the implementation."),
+    "convert": Entry("conformance.cli.convert", "convert", "Write recorded runs as columns."),
     "ingest": Entry("conformance.cli.ingest", "ingest", "Turn broker logs into events."),
     "watch": Entry("conformance.cli.watch", "watch", "Judge broker logs while they grow."),
     "edges": Entry("conformance.cli.edges", "edges", "Walk every edge on the implementation."),

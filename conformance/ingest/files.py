@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
+from conformance.columns.magic import is_columns
 from conformance.ingest import heads
 from conformance.ingest.reader import UnreadableError, head_of, why_closed
 
@@ -118,7 +119,9 @@ def discover(paths: Sequence[str]) -> Found:
 
 
 def is_trace(path: str) -> bool:
-    """Whether a file's first line says that it is a recorded trace of ours."""
+    """Whether a file's first line says that it is a recorded trace of ours, or it is columns."""
+    if is_columns(path):
+        return True
     try:
         return TRACE_MARK in head_of(path, 512).split("\n", 1)[0]
     except UnreadableError:

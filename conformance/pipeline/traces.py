@@ -1,9 +1,16 @@
-"""Recorded traces (`insync.trace/1`) beside logs: each is replayed on the model."""
+"""Recorded traces (lines or columns) beside logs: each is replayed on the model."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from conformance.columns.magic import is_columns
 from conformance.pipeline.findings import Finding
 from conformance.pipeline.report import TraceResult
+
+if TYPE_CHECKING:
+    from conformance.partial import PartialReport
+    from conformance.replay import TraceReport
 
 
 def replayed(path: str, hidden: int | None = None) -> TraceResult:
@@ -12,10 +19,7 @@ def replayed(path: str, hidden: int | None = None) -> TraceResult:
     A trace whose header says that parts are missing is searched for a run that fits; `hidden` then
     overrides how many steps may be missing before a line.
     """
-    from conformance.partial import check_partial, is_partial
-    from conformance.replay import check_trace
-
-    report = check_partial(path, hidden) if is_partial(path) else check_trace(path)
+    report = _report(path, hidden)
     return TraceResult(
         file=path,
         verdict=report.verdict,
@@ -40,3 +44,14 @@ def replayed(path: str, hidden: int | None = None) -> TraceResult:
             "fired": dict(sorted(report.fired.items())),
         },
     )
+
+
+def _report(path: str, hidden: int | None) -> TraceReport | PartialReport:
+    from conformance.partial import check_partial, is_partial
+    from conformance.replay import check_trace
+
+    if is_columns(path):
+        from conformance.columns.judge import check_columns
+
+        return check_columns(path)
+    return check_partial(path, hidden) if is_partial(path) else check_trace(path)
