@@ -13,6 +13,7 @@ from conformance.cli.common import WrongUse, say, write_atomically
 from specs.runs import Run
 
 if TYPE_CHECKING:
+    from conformance.web.compare import Comparison
     from conformance.web.retold import Retold
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -80,6 +81,15 @@ def show(told: Retold) -> None:
     from conformance.cli.play import serve
 
     serve({"heading": told.heading, "lines": list(told.lines)}, 0, opens=True)
+
+
+def show_comparison(result: Comparison, heading: str, lines: Sequence[str] = ()) -> None:
+    """Two sides in the explorer, until Ctrl-C; the game beside them is that of a heading."""
+    from conformance.cli.play import serve
+    from conformance.web.compare import packed
+
+    game: dict[str, object] = {"heading": heading, "lines": list(lines)}
+    serve(game, 0, opens=True, comparison=packed(result))
 
 
 def show_file(path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.kept import open_option, show
 from conformance.cli.simulate import seed_range
 from conformance.cli.tables import show_table
 from impl import PROFILES
@@ -35,6 +36,7 @@ class Campaign:
     seconds: float = 0.0
     fired: Counter[str] = field(default_factory=Counter)
     mismatch: str | None = None
+    story: str | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -89,6 +91,7 @@ class Campaign:
 @click.option(
     "--map", "shows_map", is_flag=True, help="Show which step is which, and walk nothing."
 )
+@open_option
 @json_option
 def lockstep(
     system: str,
@@ -98,13 +101,15 @@ def lockstep(
     every: int,
     without_effects: bool,
     shows_map: bool,
+    opens: bool,
     json_target: str | None,
 ) -> None:
     """Hold the implementation to the model, step by step, under every profile of faults.
 
     After each step the two states are compared leaf by leaf, and what the step wrote into ZooKeeper
-    and sent is compared with what it changed. A mismatch is told with its diagnosis. The same seeds
-    give the same walks anywhere. Seconds are of processor time. Exit code: 0 holds, 1 broken.
+    and sent is compared with what it changed. A mismatch is told with its diagnosis, and --open
+    shows the run to it. The same seeds give the same walks anywhere. Seconds are of processor time.
+    Exit code: 0 holds, 1 broken.
 
     Walks of the cluster are judged in this one direction; --map shows what they leave out, and why.
 
@@ -150,7 +155,20 @@ def lockstep(
     emit_json(json_target, {
         "verdict": verdict.value, "profiles": [one.as_json() for one in told],
     })  # fmt: skip
+    if opens:
+        _show_in_the_browser(told, json_target)
     finish(verdict)
+
+
+def _show_in_the_browser(told: list[Campaign], json_target: str | None) -> None:
+    """The shortest run to the first mismatch, up to where both sides still agree."""
+    for one in told:
+        if one.story is not None:
+            from conformance.web.findings import of_story_text
+
+            show(of_story_text(one.story))
+            return
+    say("there is no run to show", json_target)
 
 
 def _campaign(faults: str, seeds: range, steps: int, every: int, with_effects: bool) -> Campaign:
@@ -169,6 +187,7 @@ def _campaign(faults: str, seeds: range, steps: int, every: int, with_effects: b
             diagnosis = explained(mismatch)
             text = str(mismatch) if diagnosis is None else diagnosis.as_text()
             told.mismatch = f"seed {seed}: {text}"
+            told.story = None if diagnosis is None else diagnosis.story
             break
         told.runs += 1
         told.steps += progress.steps

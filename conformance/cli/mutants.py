@@ -18,6 +18,8 @@ from conformance.cli.common import (
     say,
     unknown,
 )
+from conformance.cli.kept import open_option
+from conformance.cli.kept import show as show_run
 from conformance.cli.tables import show_table
 from specs.verdict import Verdict
 
@@ -43,10 +45,11 @@ ASKED = 0.85
 )  # fmt: skip
 @click.option("--show", metavar="ID", help="Plant one old bug and explain the first mismatch.")
 @click.option("--seed", metavar="N", type=int, default=1, show_default=True, help="Of the sample.")
+@open_option
 @json_option
 def mutants(
     everything: bool, deep: bool, resume: Path | None, size: int | None, show: str | None,
-    seed: int, json_target: str | None,
+    seed: int, opens: bool, json_target: str | None,
 ) -> None:  # fmt: skip
     """Plant Kafka's old bugs, and systematic mutants, in the implementation; count who is caught.
 
@@ -54,9 +57,9 @@ def mutants(
     sides, edges of the model's graph, and walks in lock-step. Systematic mutants change one
     comparison, connective, constant, result or statement of the broker, the controller, the log or
     the epoch cache; they are drawn from every file and kind in proportion. A survivor is explained
-    by a table, or said to be unexplained. Exits 0 when every old bug and enough of the others are
-    caught, 1 when not,
-    and 3 when the implementation as it is fails already.
+    by a table, or said to be unexplained. --show ID --open shows the run to a mismatch. Exits 0
+    when every old bug and enough of the others are caught, 1 when not, and 3 when the
+    implementation as it is fails already.
 
     \b
     Example:
@@ -67,7 +70,9 @@ def mutants(
     from conformance import mutants as all_of
 
     if show is not None:
-        finish(_show(show, json_target))
+        finish(_show(show, opens, json_target))
+    if opens:
+        raise WrongUse("--open shows one old bug; write --show ID --open")
     if everything and size is not None:
         raise WrongUse("--all is every mutant; write --all or --sample N")
     kept = _kept(resume)
@@ -150,7 +155,7 @@ def _kept(resume: Path | None) -> KeptTrials | None:
         raise WrongUse(f"{resume} cannot be used: {error.strerror}") from error
 
 
-def _show(name: str, json_target: str | None) -> Verdict:
+def _show(name: str, opens: bool, json_target: str | None) -> Verdict:
     """What a person sees of one old bug: broken, with the diagnosis."""
     from conformance.diagnosis import explained
     from conformance.mutants import PLANTED, first_mismatch
@@ -167,6 +172,10 @@ def _show(name: str, json_target: str | None) -> Verdict:
         return Verdict.HOLDS
     say(diagnosis.as_text(), json_target)
     emit_json(json_target, {"verdict": Verdict.BROKEN, "planted": name, **asdict(diagnosis)})
+    if opens:
+        from conformance.web.findings import of_story_text
+
+        show_run(of_story_text(diagnosis.story))
     return Verdict.BROKEN
 
 

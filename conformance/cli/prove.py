@@ -29,6 +29,7 @@ from conformance.cli.common import (
     say,
     unknown,
 )
+from conformance.cli.kept import open_option, show_comparison
 from conformance.cli.options import variant_options
 from conformance.cli.tables import show_table
 from conformance.cli.theorems import NAMES, show_theorems, theorems_among, try_theorems
@@ -106,6 +107,7 @@ class Attempt:
     help="Instead: follow every step of the executable replication in the proof's form.",
 )
 @click.option("--deep", is_flag=True, help="With --chain: in larger state spaces, too.")
+@open_option
 @json_option
 def prove(
     claims: tuple[str, ...],
@@ -117,12 +119,14 @@ def prove(
     smt2_target: str | None,
     chain: bool,
     deep: bool,
+    opens: bool,
     json_target: str | None,
 ) -> None:
     """Prove claims by induction: true initially, kept by every step, without bounds.
 
     A proof that does not go through is unknown (exit code 2), never broken: the state that its
-    counterexample starts from need not be reachable. `insync find` looks for a run.
+    counterexample starts from need not be reachable. `insync find` looks for a run. --open shows
+    that state, and the step after which an invariant does not hold.
 
     \b
     Example:
@@ -165,7 +169,21 @@ def prove(
             + [obligation for one in tried for obligation in one.obligations_as_json()],
         },
     )
+    if opens:
+        _show_in_the_browser(attempts, json_target)
     finish(verdict)
+
+
+def _show_in_the_browser(attempts: list[Attempt], json_target: str | None) -> None:
+    """The first counterexample to induction, as a state and the step after it."""
+    for one in attempts:
+        if one.counterexample is not None:
+            from conformance.web.findings import of_induction
+
+            result = of_induction(one.counterexample, one.result.recorded)
+            show_comparison(result, f"system {one.result.proof.system}")
+            return
+    say("there is no counterexample to show", json_target)
 
 
 def _refuse_beside_chain(

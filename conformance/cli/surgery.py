@@ -9,10 +9,13 @@ import click
 
 from conformance.cli.choice import Size, Variant, described, listed, refusals, system_named
 from conformance.cli.common import Progress, emit_json, finish, json_option, say
+from conformance.cli.kept import open_option, show_comparison
 from conformance.cli.options import size_options, system_argument, variant_options
 from conformance.cli.tables import show_table
+from model.language import RecordedSystem
 from specs.story import Story, read_story
-from specs.surgery import Finding, Surgery, guards_of
+from specs.story.heading import heading_line
+from specs.surgery import CLAIM, Finding, Surgery, guards_of, without
 from specs.verdict import Verdict, combine
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
@@ -33,6 +36,7 @@ ENOUGH = 3_000_000
     show_default=True,
     help="Look at no more than N states for each guard.",
 )
+@open_option
 @json_option
 def surgery(
     system: str,
@@ -41,6 +45,7 @@ def surgery(
     guard: str | None,
     symmetry: bool,
     max_states: int,
+    opens: bool,
     json_target: str | None,
 ) -> None:
     """Take each guard (`require`) of SYSTEM out in turn, and say who notices.
@@ -48,7 +53,8 @@ def surgery(
     A claim may break, a step may leave a field's domain, a story may go otherwise. A guard that
     nobody notices is either marked `# redundant because …` in the code, or a claim is missing.
     Exit code: 0 each is noticed or marked, 1 one is neither, 2 the bounds are too small to say, or
-    --max-states came first.
+    --max-states came first. --open lays the run that breaks a claim without the first guard that a
+    claim needs beside the whole system, which refuses it.
 
     \b
     Example:
@@ -78,7 +84,29 @@ def surgery(
         "version": recorded.version, "without": recorded.without, "bounds": limits,
         "symmetry": symmetry, "guards": [one.as_json() for one in findings],
     })  # fmt: skip
+    if opens:
+        _show_in_the_browser(findings, recorded, limits, json_target)
     finish(verdict)
+
+
+def _show_in_the_browser(
+    findings: Sequence[Finding], recorded: RecordedSystem, limits: dict[str, int],
+    json_target: str | None,
+) -> None:  # fmt: skip
+    """The first guard that a claim needs: the run without it, beside the system that has it."""
+    from conformance.web.findings import without_guard
+    from specs.explorer import find
+
+    for one in findings:
+        cut = without(recorded, one.guard)
+        if one.by != CLAIM or one.who is None or cut is None:
+            continue
+        _, run = find(cut, {**limits, **one.within}, one.who)
+        if run is not None:
+            shown = without_guard(recorded, cut, one.guard, run.steps, limits, one.who)
+            show_comparison(shown, heading_line(recorded, {"brokers": limits["brokers"]}))
+            return
+    say("there is no run to show: no claim breaks without any of these guards", json_target)
 
 
 def _stories() -> list[Story]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
+from conformance.cli.kept import open_option, show_comparison
 
 if TYPE_CHECKING:
     from conformance.vectors.cases import Case
@@ -37,13 +38,15 @@ DISAGREE = "disagree"
     show_default=True,
     help="Who answers.",
 )
+@open_option
 @json_option
-def vectors(files: tuple[str, ...], side: str, json_target: str | None) -> None:
+def vectors(files: tuple[str, ...], side: str, opens: bool, json_target: str | None) -> None:
     """Put each case of FILES to the model, the implementation, or both.
 
     A case is asked under the newest supported release among its `versions`. Exits 1 when an answer
     is wrong, 2 when nobody answers an operation, 3 when nothing was checked. What a side is known
-    not to answer is listed beforehand, with the reason.
+    not to answer is listed beforehand, with the reason. --open lays what is expected beside what
+    was answered, for every answer that is wrong.
     """
     from conformance.vectors.judge import (
         SIDES,
@@ -66,7 +69,24 @@ def vectors(files: tuple[str, ...], side: str, json_target: str | None) -> None:
         say(line, json_target)
     verdict = overall(rows)
     emit_json(json_target, _payload(rows, differ, DISAGREE if differ else verdict.value))
+    if opens:
+        _show_in_the_browser(rows, json_target)
     finish(verdict)
+
+
+def _show_in_the_browser(rows: list[Row], json_target: str | None) -> None:
+    from conformance.vectors.judge import Outcome
+    from conformance.web.findings import of_answers
+
+    wrong = [
+        (f"{row.file}, case {one.case.number} on {row.on}: {one.case.name}",
+         _short(one.case.expected), _short(one.got))
+        for row in rows for one in row.judged if one.outcome is Outcome.FAILED
+    ]  # fmt: skip
+    if not wrong:
+        say("there is no wrong answer to show", json_target)
+        return
+    show_comparison(of_answers(wrong), "system replication")
 
 
 def _asks(side: str, one: str) -> bool:

@@ -13,6 +13,7 @@ import click
 
 from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
 from conformance.cli.ingest import check_release, started
+from conformance.cli.kept import open_option, show_checked
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ Example:
 @click.option("--once", is_flag=True, help="Read what is there now, say what it means, and end.")
 @click.option("--version", "release", metavar="V", help="The release that writes the lines.")
 @click.option("--master", metavar="URL", help="The Spark master; local[2] when none is given.")
+@open_option
 @json_option
 def watch(
     folder: str,
@@ -52,6 +54,7 @@ def watch(
     once: bool,
     release: str | None,
     master: str | None,
+    opens: bool,
     json_target: str | None,
 ) -> None:
     """Read the broker logs in DIR as they grow, and tell each finding when it has stood twice.
@@ -59,7 +62,8 @@ def watch(
     Files may be rolled and compressed meanwhile. A finding that a later line explains is taken
     back. With --checkpoint, a watch that was ended, or killed, goes on where it was: nothing is
     lost, and nothing told twice. Ends at Ctrl-C (or SIGTERM, or --once) with the verdict of
-    `insync check` on all that was read: 0 holds, 1 broken, 2 unknown, 3 not checked.
+    `insync check` on all that was read: 0 holds, 1 broken, 2 unknown, 3 not checked; --open then
+    lays the logs beside what is allowed.
     """
     if not os.path.isdir(folder):
         what = "is no folder; insync check reads files" if os.path.exists(folder) else (
@@ -75,6 +79,8 @@ def watch(
         if checkpoint is None:
             shutil.rmtree(kept, ignore_errors=True)
     emit_json(json_target, result)
+    if opens:
+        show_checked([folder], result)
     finish(Verdict(result["verdict"]))
 
 

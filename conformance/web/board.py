@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from conformance.web.lamps import Lamp, Lamps, greatest_in
 from conformance.web.messages import Taken, aged, arrows
 from conformance.web.picture import Picture
 from conformance.web.quick import QuickEvaluator
-from model.language import ImpossibleValue, ProtocolError
+from model.language import ImpossibleValue, ProtocolError, RecordedSystem
 from model.language.evaluate import SparseState
 from model.language.recording import Recorded, Requirement
 from model.language.schema import SetOf
@@ -74,18 +74,24 @@ class Frame:
 
 @dataclass
 class Board:
-    """A heading's system. Raises ProtocolError for a heading that makes no sense."""
+    """A heading's system. Raises ProtocolError for a heading that makes no sense.
+
+    `other` is played in its place where it is given: the same system with a guard taken out.
+    """
 
     heading_text: str
+    other: RecordedSystem | None = None
     heading: Heading = field(init=False)
 
     def __post_init__(self) -> None:
         self.heading = read_heading(self.heading_text)
+        if self.other is not None:
+            self.heading = replace(self.heading, recorded=self.other)
         recorded = self.heading.recorded
         _refuse_crowds(self.heading)
-        self._sizes = self.heading.step_bounds  # the heading works them out each time it is asked
+        self.sizes = self.heading.step_bounds  # the heading works them out each time it is asked
         self._steps = {step.transition.name: step for step in recorded.steps}
-        self.twin = QuickEvaluator(recorded, self._sizes)
+        self.twin = QuickEvaluator(recorded, self.sizes)
         judged = [term for claim, term in recorded.claims.values() if claim.kind != "eventually"]
         self.leaves = Leaves(self.twin, recorded.fields_needed(judged, self.heading.given))
         self.picture = Picture(self.twin)
@@ -249,7 +255,7 @@ class Board:
         """Every choice of parameters among the numbers that are in use, and the next ones."""
         bounds = dict.fromkeys(self.heading.recorded.system.bounds, greatest + 1)
         # What has a size of its own (brokers, what the heading names) has that size.
-        bounds |= {n: size for n, size in self._sizes.items() if size != ROOM}
+        bounds |= {n: size for n, size in self.sizes.items() if size != ROOM}
         domains: list[list[int | frozenset[int]]] = []
         for sort in step.parameters.values():
             if isinstance(sort, SetOf):

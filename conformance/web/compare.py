@@ -93,7 +93,12 @@ def under(told: Retold, words: str) -> Retold:
 
 def compared(left: Retold, right: Retold) -> Comparison:
     """Two runs in lock-step. Raises NoComparisonError for runs of two systems."""
-    one, other = board(left.heading), board(right.heading)
+    return compared_on((board(left.heading), left), (board(right.heading), right))
+
+
+def compared_on(a: tuple[Board, Retold], b: tuple[Board, Retold]) -> Comparison:
+    """The same, each run on a board of its own, such as one without a guard."""
+    (one, left), (other, right) = a, b
     names = one.heading.recorded.system.name, other.heading.recorded.system.name
     if names[0] != names[1]:
         raise NoComparisonError(

@@ -9,8 +9,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.cli.main import main
+from conformance.web.findings import of_story_text
 from impl import simulate, write_trace
 from specs.grading import exercises
+
+WRONG = """[{"source": "nobody", "case": "the dead lead", "versions": "1.1+", "kind": "derived",
+"input": {"strategy": "Offline", "assignment": [1, 2], "isr": [1], "live": [1],
+"uncleanEnabled": false}, "expected": {"leader": 2}}]"""
 
 
 def insync(*words: str) -> Result:
@@ -158,3 +163,63 @@ def test_logs_that_were_checked_are_opened_at_the_line_that_broke_a_rule(
     assert result.exit_code == 1
     assert beside["rows"][beside["first"]][1][0].endswith("server.log:32)")
     assert "no_older_leader_epoch_is_applied" in beside["diagnosis"]
+
+
+def test_a_counterexample_to_induction_is_opened_as_a_state_and_a_step(
+    served: list[dict[str, Any]],
+):
+    result = insync("prove", "single_controller", "--without", "zk_writes_fenced", "--open")
+
+    beside = served[0]["comparison"]
+    (row,) = beside["rows"]
+    assert result.exit_code == 2
+    assert row[1][0] == "write_is_applied broker=1"
+    assert "stale_write: false → true" in row[2]
+    assert "nothing_stale_got_through does not hold after it" in row[3]
+
+
+def test_a_proof_that_goes_through_has_nothing_to_open(served: list[dict[str, Any]]):
+    result = insync("prove", "single_controller", "--open")
+
+    assert result.exit_code == 0
+    assert "there is no counterexample to show" in result.output
+    assert served == []
+
+
+def test_what_a_guard_is_for_is_opened_beside_the_system_that_has_it(
+    served: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("conformance.cli.surgery._stories", list)  # a claim is enough here
+
+    insync("surgery", "election", "--guard", "/controller_epoch is as it was won", "--open")
+
+    beside = served[0]["comparison"]
+    left, right, _, words = beside["rows"][beside["first"]]
+    assert left[1] is not None
+    assert "/controller_epoch is as it was won — false" in left[1]
+    assert right[1] is None
+    assert words.startswith("refused on the left")
+    assert "single_controller breaks" in beside["diagnosis"]
+
+
+def test_a_wrong_answer_is_opened_beside_what_is_expected(
+    served: list[dict[str, Any]], tmp_path: Path
+):
+    path = tmp_path / "election.json"
+    path.write_text(WRONG)
+
+    result = insync("vectors", str(path), "--open")
+
+    beside = served[0]["comparison"]
+    assert result.exit_code == 1
+    assert beside["rows"][0][0][0].startswith("expected: ")
+    assert beside["rows"][0][1][0].startswith("got: ")
+
+
+def test_a_story_that_a_diagnosis_tells_is_a_run():
+    text = (Path(__file__).resolve().parents[2] / "specs/stories/m2_is_lost.story").read_text()
+
+    told = of_story_text(text)
+
+    assert told.heading == "system replication version 0.10 brokers 2"
+    assert len(told.lines) == 36
