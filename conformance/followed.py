@@ -28,13 +28,17 @@ if TYPE_CHECKING:
 LEADER = "replica.leader"
 """The field that says whom a broker takes for the leader."""
 
-_INT64 = range(-(2**63), 2**63)
-
 STEPS = {name: number for number, name in enumerate(sorted(ROWS))}
 """Step of the implementation -> its number in arrays."""
 
 ARGUMENTS = tuple(sorted({name for row in ROWS.values() for name in row.parameters}))
 """The arguments that any step has: the columns of arrays of arguments."""
+
+_SHAPES = {
+    name: (number, tuple((one, ARGUMENTS.index(one)) for one in ROWS[name].parameters))
+    for name, number in STEPS.items()
+}
+"""Step -> its number, and its arguments with their columns."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,12 @@ class EventBatch:
         return arrays.lines()
 
 
+@cache
+def _places(_: Moves) -> dict[Place, tuple[tuple[int, ...], int]]:
+    """By place: its words but the code, and the code of its blank; kept for all runs of a kind."""
+    return {}
+
+
 class Arrays:
     """Lines added one by one."""
 
@@ -142,40 +152,41 @@ class Arrays:
         self.moves = moves
         self.steps, self.args, self._words = array("q"), array("q"), array("q")
         self._counts = array("q", [0])
-        self._known: dict[Place, tuple[tuple[int, ...], int]] = {}
+        self._known = _places(moves)
 
     def add(self, step: str, args: Mapping[str, int], changed: Mapping[Place, int | None]) -> None:
         """One more line."""
-        number = STEPS.get(step, -1)
-        given = [args.get(name, 0) for name in ARGUMENTS]
-        if (
-            number < 0
-            or not all(type(value) is int and value in _INT64 for value in given)
-            or not all(name in args for name in ROWS[step].parameters)
-        ):
-            self.stop()
-            return
-        known, words = self._known, list[int]()
+        known, words, given = self._known, list[int](), [0] * len(ARGUMENTS)
         for place, code in changed.items():
             found = known.get(place)
             if found is None:
                 found = known[place] = self._place(place)
             words += found[0]
             words.append(found[1] if code is None else int(code))
+        number, wanted = _SHAPES.get(step, (-1, ()))
+        for name, column in wanted:
+            value = args.get(name)
+            if type(value) is not int:
+                number = -1
+            else:
+                given[column] = value
         try:
+            self.args.extend(given)
             self._words.extend(words)
         except OverflowError:
-            del self._words[self._counts[-1] * CHANGE :]
+            number = -1
+        if number < 0:
             self.stop()
             return
         self.steps.append(number)
-        self.args.extend(given)
         self._counts.append(len(self._words) // CHANGE)
 
     def stop(self) -> None:
         """A line that no array can say."""
         self.steps.append(-1)
+        del self.args[(len(self.steps) - 1) * len(ARGUMENTS) :]
         self.args.extend([0] * len(ARGUMENTS))
+        del self._words[self._counts[-1] * CHANGE :]
         self._counts.append(self._counts[-1])
 
     def _place(self, place: Place) -> tuple[tuple[int, ...], int]:

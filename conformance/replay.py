@@ -112,6 +112,11 @@ def judge(trace: Trace, name: str = "", heard: Heard | None = None) -> TraceRepo
     return replay.report
 
 
+def expect(lines: int) -> None:
+    """So many lines will be judged in this process: if they are many, natively from the first."""
+    _judged["lines"] += lines
+
+
 def not_replayed(header: Header, events: int, name: str) -> TraceReport | None:
     """Why a run cannot be compared with the model at all, None if it can."""
     unknown = _unknown(header)
@@ -169,7 +174,7 @@ class Replay:
         self.ledger.load(self.twin.initial())
         self.report = TraceReport(name, Verdict.HOLDS, events=events)
         self._native = None
-        _judged["lines"] += events
+        expect(events)
         if heard is None and _judged["lines"] >= NATIVE_FROM:
             self._native = follower_of(self.moves)
 

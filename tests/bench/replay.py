@@ -4,31 +4,38 @@
     python -m tests.bench.replay --lines 100000  # a long partial trace too
     python -m tests.bench.replay --json replay.json
 
-Run it in the repository's folder. Whole traces are read from NDJSON and replayed, and replayed from
-memory; partial ones show leader, ISR and epochs, with and without the names of steps. The median of
-the rounds counts, in wall seconds and in processor seconds; steps are compiled before.
+Run it in the repository's folder. Whole traces are read from NDJSON and replayed, replayed from
+memory, and read as columns (Arrow, Parquet); partial ones show leader, ISR and epochs, with and
+without the names of steps. The median of the rounds counts, in wall seconds and in processor
+seconds; steps are compiled before, and the native loops loaded, as they are in any process that
+has judged some 50,000 lines.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from conformance.columns.judge import check_columns
+from conformance.columns.magic import FORMS
+from conformance.columns.writing import write_columns
 from conformance.partial import judge_partial, thinned
 from conformance.partial.thinning import LEADER_ISR_EPOCHS
-from conformance.replay import check_trace, judge
+from conformance.replay import NATIVE_FROM, check_trace, expect, judge
 from impl import Trace, simulate, write_trace
 from specs.verdict import Verdict
 
 ROUNDS = 3
 RUNS, STEPS = 20, 500
+LONG_RUNS, LONG_STEPS = 8, 5_000
 PARTIAL = 3_000
 
 Row = dict[str, Any]
@@ -49,24 +56,46 @@ def timed(name: str, lines: int, work: Callable[[], bool], rounds: int = ROUNDS)
     }  # fmt: skip
 
 
-def _whole(folder: Path) -> list[Row]:
-    runs = [simulate(seed, STEPS, "everything", 3) for seed in range(RUNS)]
-    paths = [folder / f"{seed}.ndjson" for seed in range(RUNS)]
-    for path, trace in zip(paths, runs, strict=True):
+def whole(folder: Path, runs: int = RUNS, steps: int = STEPS) -> list[Row]:
+    """Runs as a simulation records them, from NDJSON and from memory."""
+    traces = [simulate(seed, steps, "everything", 3) for seed in range(runs)]
+    paths = [folder / f"{seed}.ndjson" for seed in range(runs)]
+    for path, trace in zip(paths, traces, strict=True):
         write_trace(path, trace)
-    judge(runs[0])  # the steps are compiled
-    lines = RUNS * STEPS
-
-    def fits(verdicts: list[Verdict]) -> bool:
-        return set(verdicts) == {Verdict.HOLDS}
-
+    judge(traces[0])  # the steps are compiled
+    lines = runs * steps
     return [
-        timed("whole, from NDJSON", lines, lambda: fits([check_trace(p).verdict for p in paths])),
-        timed("whole, from memory", lines, lambda: fits([judge(run).verdict for run in runs])),
+        timed("whole, from NDJSON", lines, lambda: _fit(check_trace(p).verdict for p in paths)),
+        timed("whole, from memory", lines, lambda: _fit(judge(one).verdict for one in traces)),
     ]
 
 
-def _partial(trace: Trace, rounds: int) -> list[Row]:
+def columns(folder: Path, runs: int = LONG_RUNS, steps: int = LONG_STEPS) -> list[Row]:
+    """Longer runs as columns, in either form."""
+    for seed in range(runs):
+        trace = simulate(seed, steps, "everything", 3)
+        for form in FORMS:
+            write_columns(folder / f"{seed}.{form}", trace)
+    rows, lines = [], runs * steps
+    expect(NATIVE_FROM)
+    for form in FORMS:
+        paths = [folder / f"{seed}.{form}" for seed in range(runs)]
+        check_columns(paths[0])
+        name = f"whole, from {form.capitalize()}"
+        rows.append(timed(name, lines, functools.partial(_all_fit, paths)))
+    return rows
+
+
+def _all_fit(paths: Sequence[Path]) -> bool:
+    return _fit(check_columns(path).verdict for path in paths)
+
+
+def _fit(verdicts: Iterable[Verdict]) -> bool:
+    return set(verdicts) == {Verdict.HOLDS}
+
+
+def partial(trace: Trace, rounds: int) -> list[Row]:
+    """One run of which little is seen."""
     named = thinned(trace, LEADER_ISR_EPOCHS)
     lines = len(trace.events)
 
@@ -98,9 +127,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     before = os.getloadavg()
     trace = simulate(5, PARTIAL, "everything", 3)
     with tempfile.TemporaryDirectory() as folder:
-        rows = [*_whole(Path(folder)), *_partial(trace, ROUNDS), *_nameless(trace)]
+        rows = [
+            *whole(Path(folder)),
+            *columns(Path(folder)),
+            *partial(trace, ROUNDS),
+            *_nameless(trace),
+        ]
     if chosen.lines:
-        rows += _partial(simulate(5, chosen.lines, "everything", 3), 1)
+        rows += partial(simulate(5, chosen.lines, "everything", 3), 1)
     print(f"{'':28}{'lines':>9}{'wall s':>9}{'cpu s':>9}{'lines/s':>10}{'per cpu s':>11}")
     for row in rows:
         print(

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from conformance.mapping import MAPPED
 from tests.bench.lockstep import main
 
 
@@ -15,7 +16,6 @@ def test_a_quick_run_tells_every_figure(capsys: pytest.CaptureFixture[str]) -> N
     told = json.loads(capsys.readouterr().out)
     assert (code, told["missed"]) == (0, [])
     assert [one["what"] for one in told["figures"]] == [
-        "seeded", "watched", "hypothesis", "edges of election", "edges of replication",
-        "edges of topics",
+        "seeded", "watched", "hypothesis", *(f"edges of {name}" for name in MAPPED),
     ]  # fmt: skip
     assert all(one["counted"] > 0 and one["per_cpu_s"] > 0 for one in told["figures"])

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections import Counter
 
 import pytest
 
 from conformance import replay
 from conformance.replay import TraceReport, judge
-from impl import PROFILES, Trace, simulate
+from impl import PROFILES, Step, Trace, World, simulate
+from impl.world.observation import Changes
+from impl.world.trace import Event
+from specs.native import unbounded
 from specs.verdict import Verdict
 from tests.conformance.faults import FAULTS, harmed
 
@@ -54,16 +58,34 @@ def test_a_planted_fault_is_found_at_the_same_line_in_the_same_words(
     assert Verdict.BROKEN in [report.verdict for report in reports]
 
 
-def test_a_line_that_only_the_compiled_python_can_take_does_not_end_the_run(
+def test_a_run_goes_on_in_python_where_the_native_state_has_no_room_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    trace = simulate(4, 120, "everything", 3)
-    beyond = {"offset": 2**70}  # of no meaning to most steps, and of no array
-    events = [
-        dataclasses.replace(event, args={**beyond, **event.args}) if at % 60 == 59 else event
-        for at, event in enumerate(trace.events)
-    ]
+    monkeypatch.setattr(unbounded, "FURTHEST", 1)
+    trace = grown(90)
 
-    report = both(dataclasses.replace(trace, events=tuple(events)), monkeypatch)
+    report = both(trace, monkeypatch)
 
-    assert (report.verdict, report.accepted) == (Verdict.HOLDS, 120)
+    assert (report.verdict, report.accepted) == (Verdict.HOLDS, len(trace.events))
+
+
+def grown(records: int) -> Trace:
+    """A run whose leader's log has more records than a native state has room for at first."""
+    world = World(3)
+    trace = simulate(1, 60, "none", 3)
+    for event in trace.events:
+        world.do(Step(event.step, tuple(event.args.values())))
+    changes, events, seqs = Changes(world), list(trace.events), Counter[object]()
+    seqs.update(event.node for event in events)
+    leader = next(
+        n for n, one in world.brokers.items() if one.replicas.partition.role.value == "leader"
+    )
+    for _ in range(records):
+        world.do(Step("leader_appends", (leader,)))
+        seqs[leader] += 1
+        event = Event(
+            trace.header.run, len(events) + 1, leader, seqs[leader], "leader_appends",
+            {"broker": leader}, changes.look(),
+        )  # fmt: skip
+        events.append(event)
+    return dataclasses.replace(trace, events=tuple(events))
