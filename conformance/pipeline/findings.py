@@ -115,6 +115,19 @@ COMMITTED_IS_KEPT = Rule(
     "KIP-101, KIP-279; AbstractFetcherThread.truncateToHighWatermark, Log.truncateTo",
     "an offset that is not below its high watermark",
 )
+CUT_AS_TOLD = Rule(
+    "a_follower_cuts_where_its_leader_began",
+    "a follower cuts its log to where the leader's answer ends the follower's last epoch, which is "
+    "not above the leader's log end at the start of its own",
+    "KIP-101, KIP-279; LeaderEpochFileCache.endOffsetFor, ReplicaFetcherThread.truncate",
+    "an offset up to the log end with which the leader began its epoch",
+)
+WATERMARK_IN_LOG = Rule(
+    "no_high_watermark_above_the_log",
+    "a replica's high watermark is not above its log end, whatever was cut from the log before",
+    "Partition.makeLeader, makeFollower; Log.truncateTo lowers the high watermark with the log",
+    "a high watermark up to the log end",
+)
 UNREAD = Rule(
     "protocol_lines_are_understood",
     "a judgement rests on lines that were understood",
@@ -136,6 +149,8 @@ RULES: tuple[Rule, ...] = (
     WRITE_FITS,
     OFFICE_FITS,
     COMMITTED_IS_KEPT,
+    CUT_AS_TOLD,
+    WATERMARK_IN_LOG,
     UNREAD,
 )
 

@@ -15,16 +15,25 @@ from collections.abc import Iterable, Mapping
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.bench import Bench
-from conformance.pipeline.findings import COMMITTED_IS_KEPT, Kind
+from conformance.pipeline.findings import (
+    COMMITTED_IS_KEPT,
+    CUT_AS_TOLD,
+    WATERMARK_IN_LOG,
+    Kind,
+)
 
 _TELLS = frozenset(("leader_started", "follower_started", "high_watermark_loaded"))
 _CUTS = frozenset(("log_truncated", "truncation_chosen"))
 _OWN_WORDS = "truncation_below_high_watermark"
+_FOLLOWS = frozenset(("leader_and_isr_received", "follower_started"))
 _SKEW = 1000  # milliseconds by which a leader's clock may be ahead of its follower's
+_AT_ONCE = 2000  # milliseconds between what a fetcher chooses and the cut that comes of it
 
 
 def check(bench: Bench) -> None:
-    """Each replica by itself, and the line in which a broker says it of itself."""
+    """Each replica by itself, with its leader, and the line in which a broker says it of itself."""
+    _within_the_log(bench)
+    _where_the_leader_began(bench)
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     leaders: dict[tuple[str, int], list[Event]] = defaultdict(list)
     said: list[Event] = []
@@ -42,6 +51,81 @@ def check(bench: Bench) -> None:
         _blame(bench, event, event, leaders)
     for _, events in sorted(replicas.items()):
         _keeps(bench, sorted(events, key=lambda each: (each.at, bench.history.key(each))), leaders)
+
+
+def _within_the_log(bench: Bench) -> None:
+    """Log end and high watermark in one line."""
+    for event in bench.history.events:
+        mark, end = event.high_watermark, event.offset
+        if event.kind not in _TELLS or mark is None or end is None:
+            continue
+        bench.looked(WATERMARK_IN_LOG)
+        if mark > end:
+            bench.report(
+                Kind.VIOLATION,
+                WATERMARK_IN_LOG,
+                event,
+                f"{event.topic}-{event.partition}: broker {event.broker} starts in leader epoch "
+                f"{event.leader_epoch} with high watermark {mark}, and its log ends at {end}",
+                f"a high watermark of at most {end}",
+            )
+
+
+def _where_the_leader_began(bench: Bench) -> None:
+    """A follower's cut, beside its leader's line of the same leader epoch.
+
+    The leader's answer is where its next epoch after the follower's last one begins, and its own
+    epoch is the last of them. A leader that began twice in an epoch may have lost more meanwhile,
+    and who cuts to its own high watermark was told nothing: neither is judged.
+    """
+    began: dict[tuple[int, str, int, int], list[Event]] = defaultdict(list)
+    lines: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
+    for event in bench.innocent(bench.history.events):
+        if event.tp is None or event.broker is None:
+            continue
+        if event.kind == "leader_started" and event.leader_epoch is not None:
+            began[event.broker, *event.tp, event.leader_epoch].append(event)
+        if event.kind in _FOLLOWS | _CUTS:
+            lines[event.broker, *event.tp].append(event)
+    for (broker, topic, partition), events in sorted(lines.items()):
+        told: Event | None = None
+        chosen: Event | None = None
+        for event in sorted(events, key=lambda each: (each.at, bench.history.key(each))):
+            if event.kind in _FOLLOWS:
+                told = event
+            elif event.kind == "truncation_chosen":
+                chosen = event
+            elif told is not None and told.leader not in (None, broker):
+                if chosen is not None and event.at - chosen.at < _AT_ONCE:
+                    continue
+                epoch = told.leader_epoch or 0
+                starts = began.get((told.leader or 0, topic, partition, epoch), [])
+                _cut_as_told(bench, event, told, starts)
+
+
+def _cut_as_told(bench: Bench, cut: Event, told: Event, starts: list[Event]) -> None:
+    if len(starts) != 1 or starts[0].offset is None or cut.offset is None:
+        return
+    (start,) = starts
+    if _began_anew(bench, told, cut) or bench.history.topic_began(start, cut):
+        return
+    bench.looked(CUT_AS_TOLD)
+    if cut.offset <= (start.offset or 0):
+        return
+    file = bench.history.places[start.file]
+    later = file.until is not None and file.until > cut.at and not file.jumps and not file.damaged
+    sure = bench.history.complete(start) or later  # else it may have begun again, and tells nowhere
+    sure = sure and bench.history.same_process(told, cut)
+    more = "" if sure else "; a later start of either process may be missing"
+    bench.report(
+        Kind.VIOLATION if sure else Kind.INCOMPLETE,
+        CUT_AS_TOLD,
+        cut,
+        f"{cut.topic}-{cut.partition}: broker {cut.broker} cuts its log to {cut.offset}, and its "
+        f"leader, broker {start.broker}, began leader epoch {start.leader_epoch} with a log that "
+        f"ended at {start.offset}, at {start.where}{more}",
+        f"an offset of at most {start.offset}",
+    )
 
 
 def _keeps(

@@ -287,6 +287,16 @@ def test_every_write_of_a_state_is_a_step_of_the_model(name: str, writes: int):
     assert sum(coverage["steps"].values()) == writes
 
 
+def test_a_cut_to_more_than_the_leader_had_is_found_at_its_line(tmp_path: Path):
+    file, pattern = "kafka_2.11-1.0.0/server2.log.gz", r"(Truncating log \S+-12 to offset )38"
+    change: Callable[[re.Match[str]], str] = lambda found: f"{found[1]}39"  # noqa: E731
+    copy, number = planted(cluster("kafka-1.0.0-a"), tmp_path, file, pattern, change)
+
+    found = [(row["rule"], row["line"]) for row in checked(copy)["findings"]]
+
+    assert found == [("a_follower_cuts_where_its_leader_began", number)]
+
+
 def test_what_a_leader_lost_with_its_disk_is_told_and_no_broker_is_blamed():
     losses = [
         finding

@@ -70,3 +70,72 @@ def test_a_new_process_may_know_less_than_the_one_before(tmp_path: Path):
     follower = [loaded(1, 5, 16), *starting(5, 5), loaded(6, 5, 10), cuts(9, 10)]
 
     assert found(tmp_path, follower, [began(5, 4, 20)]) == []
+
+
+CUT, MARK = "a_follower_cuts_where_its_leader_began", "no_high_watermark_above_the_log"
+
+
+def follows(second: int, leader: int, epoch: int = 3) -> str:
+    return line(
+        second,
+        "[Broker id=5] Received LeaderAndIsr request LeaderAndIsrPartitionState("
+        f"topicName='orders', partitionIndex=0, controllerEpoch=4, leader={leader}, "
+        f"leaderEpoch={epoch}, isr=[4, 5], zkVersion=6, replicas=[4, 5], addingReplicas=[], "
+        "removingReplicas=[], isNew=false) correlation id 3 from controller 1 epoch 4",
+    )
+
+
+def cut_to(second: int, offset: int) -> str:
+    text = f"[Log partition=orders-0, dir=/data] Truncating to offset {offset}"
+    return line(second, text, "kafka.log.Log")
+
+
+def starts(second: int, end: int, mark: int, broker: int = 4) -> str:
+    return line(
+        second,
+        f"[Broker id={broker}] Leader orders-0 starts at leader epoch 3 from offset {end} with "
+        f"high watermark {mark} ISR [4,5] addingReplicas [] removingReplicas []. Previous leader "
+        "epoch was 2.",
+    )
+
+
+def cutting(
+    tmp_path: Path, follower: list[str], leader: list[str], more: tuple[str, ...] = ()
+) -> list[tuple[str, str, int]]:
+    files = {
+        "b5/server.log": [*starting(0, 5), *follower, cut_to(900, 0), *more],
+        "b5/state-change.log": [follows(3, 4)],
+        "b4/state-change.log": leader,
+    }
+    return [
+        (row["kind"], row["rule"], row["line"])
+        for row in checked(write(tmp_path, files))["findings"]
+        if row["rule"] in (CUT, MARK)
+    ]
+
+
+def test_a_follower_cuts_to_what_its_leader_says_and_to_no_more(tmp_path: Path):
+    leader = [starts(5, 20, 16)]
+
+    assert cutting(tmp_path / "at", [cut_to(9, 20)], leader) == []
+    assert cutting(tmp_path / "below", [cut_to(9, 17)], leader) == []
+    assert cutting(tmp_path / "above", [cut_to(9, 21)], leader) == [("violation", CUT, 3)]
+
+
+def test_a_follower_that_cuts_to_its_own_high_watermark_was_told_nothing(tmp_path: Path):
+    assert cutting(tmp_path, [cuts(8, 21), cut_to(9, 21)], [starts(5, 20, 16)]) == []
+
+
+def test_a_leader_that_began_twice_in_an_epoch_may_have_answered_either(tmp_path: Path):
+    leader = [starts(5, 10, 10), starts(8, 20, 16)]
+
+    assert cutting(tmp_path, [cut_to(9, 21)], leader) == []
+
+
+def test_what_another_leader_said_is_not_compared(tmp_path: Path):
+    assert cutting(tmp_path, [cut_to(9, 21)], [starts(5, 20, 16, broker=6)]) == []
+
+
+def test_a_high_watermark_above_the_log_is_found_at_its_line(tmp_path: Path):
+    assert cutting(tmp_path / "at", [], [starts(5, 20, 20)]) == []
+    assert cutting(tmp_path / "above", [], [starts(5, 20, 21)]) == [("violation", MARK, 1)]
