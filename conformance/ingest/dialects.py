@@ -23,6 +23,8 @@ from conformance.ingest import (
 from conformance.ingest.notation import Template
 
 NOTE = "note"
+_START = 16  # characters by which most templates are told apart
+_STARTS = 20_000  # of them are remembered; names of topics are among them
 _NUMBER = re.compile(r"-?\d+")
 _NAMED_PARTITION = re.compile(r"[\w.-]+-\d+\b")
 _WORDS_IN_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
@@ -44,10 +46,27 @@ class Dialect:
             table.setdefault(template.logger, []).append(template)
         return {logger: tuple(found) for logger, found in table.items()}
 
+    def _candidates(self, logger: str, start: str) -> tuple[Template, ...]:
+        """The templates of a logger that a text may fit which starts so, in the table's order."""
+        known = self._by_start.get((logger, start))
+        if known is None:
+            known = tuple(
+                template
+                for template in self.by_logger.get(logger, ())
+                if start.startswith(template.prefix[:_START])
+            )
+            if len(self._by_start) < _STARTS:
+                self._by_start[logger, start] = known
+        return known
+
+    @cached_property
+    def _by_start(self) -> dict[tuple[str, str], tuple[Template, ...]]:
+        return {}
+
     def read(self, logger: str, message: str) -> tuple[str, str, dict[str, Any]] | None:
         """Kind, template and columns of a message; None when a protocol line is not known."""
         said, text = heads.split(message)
-        for template in self.by_logger.get(logger, ()):
+        for template in self._candidates(logger, text[:_START]):
             columns = template.read(text)
             if columns is not None:
                 return template.kind, template.name, said | columns if said else columns

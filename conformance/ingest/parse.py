@@ -209,7 +209,11 @@ def what_is_wrong(tally: Tally) -> str | None:
 
 
 def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
+    filled = set().union(*rows)  # most columns are empty in most batches
     columns = [
-        pa.array([row.get(column.name) for row in rows], type=column.type) for column in LINES
+        pa.array([row.get(column.name) for row in rows], type=column.type)
+        if column.name in filled
+        else pa.nulls(len(rows), column.type)
+        for column in LINES
     ]
     return pa.RecordBatch.from_arrays(columns, schema=LINES)

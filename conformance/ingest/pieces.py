@@ -31,11 +31,14 @@ class Piece:
     kinds: dict[str, int] = field(default_factory=dict)
     unknown: list[tuple[str, str, int, int]] = field(default_factory=list)
     """Reason, shape, count and first line of what was rejected."""
+    looked: dict[str, dict[str, int]] = field(default_factory=dict)
+    """How often the rules looked at lines that did not come along, by what was counted."""
 
     def packed(self) -> tuple[str, bytes, str]:
         """Cluster, events as an Arrow stream, and the rest as JSON."""
         book = {
             "log": self.log, "file": self.file, "kinds": self.kinds, "unknown": self.unknown,
+            "looked": self.looked,
         }  # fmt: skip
         return self.cluster, pack(self.events), json.dumps(book)
 

@@ -55,7 +55,7 @@ def heavy(events: DataFrame) -> DataFrame:
 
     shares = [n / _CUTS for n in range(1, _CUTS)]
     return (
-        events.where(events.topic.isNotNull() & events.partition.isNotNull())
+        events.where(events.partition.isNotNull())
         .groupBy("cluster", "topic", "partition")
         .agg(f.count("*").alias("size"), f.percentile_approx("at", shares).alias("cuts"))
         .where(f.col("size") > PART)
@@ -69,7 +69,7 @@ def in_parts(cuts: DataFrame, buckets: int) -> Step:
         from pyspark.sql import functions as f
 
         keys = ["cluster", "topic", "partition"]
-        lines = events.where(events.topic.isNotNull() & events.partition.isNotNull())
+        lines = events.where(events.partition.isNotNull())
         joined = lines.join(f.broadcast(cuts), keys, "left")
         every = f.ceil(f.lit(_CUTS) * PART / f.col("size"))
         cut = f.floor(f.size(f.filter("cuts", lambda time: time <= joined.at)) / every)
@@ -130,7 +130,7 @@ def of_clusters(events: DataFrame) -> DataFrame:
     def needed(table: pa.Table) -> pa.Table:
         return kept_of_file(table.select(MERGED.names))
 
-    loose = events.topic.isNull() & ~events.kind.isin(*UNUSED, *SIGHTED)
+    loose = events.partition.isNull() & ~events.kind.isin(*UNUSED, *SIGHTED)
     rest = events.kind.isin(*SIGHTED, *ANCHORS, *UNUSED) & ~loose
     block = f.floor(events.line / BLOCK)
     kept = (

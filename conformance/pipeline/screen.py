@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from conformance.ingest.schema import Event
@@ -79,6 +80,10 @@ class Doubting(History):
         """No line is missing."""
         return True
 
+    def log_covers(self, event: Event, until: int) -> bool:
+        """No line is missing."""
+        return True
+
     def restarted(self, a: Event, b: Event) -> Event | None:
         """No process began anew."""
         return None
@@ -113,11 +118,13 @@ def screen(
     places: Mapping[str, Place],
     releases: Iterable[str | None],
     ends: bool = False,
+    suspects: AbstractSet[tuple[str, int]] = frozenset(),
 ) -> Screened:
     """Every rule on lines of one partition, with all doubt against them.
 
     `releases`: what the cluster may run; with several, a write has to fit each. With `ends`, these
     are a part of the partition's lines only, and what joins it to the other parts is handed on too.
+    `suspects` are files and lines that are handed on in any case.
     """
     bench = Bench(Doubting(events, places))
     rules_controllers.check(bench)
@@ -128,7 +135,7 @@ def screen(
     for number, release in enumerate(releases):
         rules_model.check(bench, release)
         sequences = bench.sequences if number == 0 else sequences
-    suspects = {(finding.file, finding.line) for finding in bench.findings}
+    suspects = {*suspects, *((finding.file, finding.line) for finding in bench.findings)}
     suspects |= _overtaken(bench.history)
     checked = Counter({n: c for n, c in bench.checked.items() if n not in OF_CLUSTERS})
     found = _evidence(bench.history.events, suspects, ends)

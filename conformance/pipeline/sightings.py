@@ -39,7 +39,7 @@ _WITH_STATE = frozenset(("leader_and_isr_sent", "leader_and_isr_received"))
 _HOUR = 3_600_000
 _COLUMNS = (
     "kind", "line", "at", "broker", "controller", "controller_epoch", "known_epoch", "correlation",
-    "version", "topic",
+    "version", "partition",
 )  # fmt: skip
 
 
@@ -56,14 +56,14 @@ def kept_of_file(events: pa.Table) -> pa.Table:
     seen: dict[int | None, dict[str, list[int]]] = {}
     anchored: set[tuple[object, ...]] = set()
     for number, row in enumerate(rows):
-        kind, _, at, broker, controller, epoch, known, correlation, version, topic = row
+        kind, _, at, broker, controller, epoch, known, correlation, version, partition = row
         if kind in ANCHORS:
             if (kind, broker) not in anchored:
                 anchored.add((kind, broker))
                 kept.add(number)
             continue
         if kind not in SIGHTED:
-            if topic is None and (kind not in UNUSED or _sampled(correlation)):
+            if partition is None and (kind not in UNUSED or _sampled(correlation)):
                 kept.add(number)
             continue
         if _sampled(correlation) or (kind in _WITH_STATE and _sampled(version)):

@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from conformance.ingest.parse import Tally, jumps_back, what_is_wrong
 from conformance.ingest.pieces import Piece, pack, unpack
-from conformance.ingest.schema import EVENTS
-from conformance.pipeline.clocks import Clock
+from conformance.ingest.schema import EVENTS, events_of
+from conformance.pipeline.clocks import Clock, clocks
 from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
 from conformance.pipeline.findings import Finding
 from conformance.pipeline.history import PROCESS
@@ -27,6 +27,7 @@ from conformance.pipeline.kernels import judge_cluster, judged_of
 from conformance.pipeline.places import owners_of, places_of
 from conformance.pipeline.repeats import merge_repeats
 from conformance.pipeline.report import unread
+from conformance.pipeline.sightings import for_clocks
 
 MOST_KEPT = 40_000  # events; above it, old ones go that cannot be compared with any to come
 _NEWEST = MOST_KEPT // 2  # are all kept
@@ -35,6 +36,7 @@ _KEPT = PROCESS | frozenset(  # all: who is elected twice has left its office in
     ("controller_elected", "controller_resigned", "session_expired", "broker_registered")
 )
 _MOST_SHAPES = 1000
+_PLACE = ("file", "line")
 
 FINDING, WITHDRAWN = "finding", "withdrawn"
 
@@ -73,6 +75,9 @@ class Standing:
     clocks: list[dict[str, Any]] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
     told: dict[str, dict[str, Any]] = field(default_factory=dict)
+    found: dict[str, dict[str, Any]] = field(default_factory=dict)  # by the last judgement
+    settled: list[str] = field(default_factory=list)  # of these nothing more can be known
+    looked: dict[str, dict[str, int]] = field(default_factory=dict)  # where partitions are kept
 
     # -- between triggers -----------------------------------------------------------------------
 
@@ -98,18 +103,47 @@ class Standing:
 
     def advance(self, pieces: Iterable[Piece]) -> list[Said]:
         """Take in what is new, judge, and say what has stood twice or stands no more."""
+        pieces = list(pieces)
         new = sorted(
             (piece for piece in pieces if piece.file),
             key=lambda piece: (piece.log["stream"], piece.log["roll"]),
         )
         for piece in new:
             self._take(piece)
-        if not new and not self.pending:
+        more = [piece for piece in pieces if not piece.file and piece.looked]
+        for piece in more:
+            for what, counts in piece.looked.items():
+                self.looked[what] = dict(Counter(self.looked.get(what, {})) + Counter(counts))
+        if not new and not self.pending and not any(piece.events.num_rows for piece in more):
             return []
-        self.events = pa.concat_tables([self.events, *(piece.events for piece in new)])
+        self._add([piece.events for piece in (*new, *more)])
+        said = self._compare(self._judged())
         if self.events.num_rows > MOST_KEPT:
-            self.events = thinned(self.events, _NEWEST)
-        return self._compare(self._judged())
+            said += self._thin()
+        return said
+
+    def _add(self, tables: list[pa.Table]) -> None:
+        """Put lines to those that are kept; one may come twice, by itself and with neighbours."""
+        places = set(zip(*(self.events[name].to_pylist() for name in _PLACE), strict=True))
+        for table in tables:
+            fresh = []
+            for place in zip(*(table[name].to_pylist() for name in _PLACE), strict=True):
+                fresh.append(place not in places)
+                places.add(place)
+            kept = table.filter(pa.array(fresh, pa.bool_()))
+            self.events = pa.concat_tables([self.events, kept])
+
+    def _thin(self) -> list[Said]:
+        """Let old lines go. What can no longer be judged anew stays as it was found."""
+        self.events = thinned(self.events, _NEWEST)
+        waiting = {key: row for key, row in self.found.items() if key not in self.told}
+        again = {_key(finding) for finding in self._judged()}
+        lost = [key for key in waiting if key not in again and key not in self.settled]
+        self.told |= {key: waiting[key] for key in lost}
+        self.settled = sorted({*self.settled, *(set(self.found) ^ again)})
+        said = {f"{waiting[key]['kind']} {key}" for key in lost}
+        self.pending = [each for each in self.pending if each not in said]
+        return [Said(FINDING, _finding(waiting[key])) for key in lost]
 
     def corpus(self) -> Corpus:
         """The figures, as `insync check` reports them."""
@@ -120,13 +154,17 @@ class Standing:
         return Corpus(list(self.logs.values()), files, None, None, figures)
 
     def judged(self) -> Judged:
-        """What was told and stands, and how often the rules looked, at the last judgement."""
+        """What was told and stands, and how often the rules looked.
+
+        That is at the last judgement of the cluster, and at all of its partitions.
+        """
         findings = [_finding(each) for each in self.told.values()]
         clocks = [(self.cluster, Clock(**row)) for row in self.clocks]
+        looked = {name: Counter(self.looked.get(name, {})) for name in ("checked", "fired")}
         return Judged(
             findings,
-            Counter(self.checked),
-            Counter(self.fired),
+            looked["checked"] + Counter(self.checked),
+            looked["fired"] + Counter(self.fired),
             Counter(self.office),
             self.sequences,
             clocks,
@@ -159,11 +197,14 @@ class Standing:
         self.checked, self.fired = dict(judged.checked), dict(judged.fired)
         self.office = dict(judged.office)
         self.sequences = judged.sequences
-        self.clocks = [asdict(clock) for _, clock in judged.clocks]
+        self.clocks = [asdict(clock) for clock in clocks(events_of(for_clocks(merged)))]
         return [*judged.findings, *unread([self.corpus()])]
 
     def _compare(self, findings: list[Finding]) -> list[Said]:
         stand = {_key(finding): finding for finding in findings}
+        self.found = {key: asdict(finding) for key, finding in stand.items()}
+        for key in self.settled:
+            stand.pop(key, None)
         said = []
         for key, finding in stand.items():
             known = self.told.get(key)
@@ -172,7 +213,7 @@ class Standing:
             elif f"{finding.kind} {key}" in self.pending:
                 self.told[key] = asdict(finding)
                 said.append(Said(FINDING, finding))
-        for key in [key for key in self.told if key not in stand]:
+        for key in [key for key in self.told if key not in stand and key not in self.settled]:
             said.append(Said(WITHDRAWN, _finding(self.told.pop(key))))
         told = {f"{each['kind']} {key}" for key, each in self.told.items()}
         pending = {f"{finding.kind} {key}" for key, finding in stand.items()}

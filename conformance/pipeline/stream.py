@@ -1,8 +1,15 @@
 """The same judgement over logs as they grow: a query of Structured Streaming.
 
-    growing logs -> pieces -> the state of each cluster in the state store -> what is said
+    growing logs -> lines by partition -> the state of each partition -> what it hands on
+                 -> what the cluster needs ----------------------------> the state of each cluster
+                                                                         -> what is said
 
-Spark's checkpoint holds how far every file was read and every cluster's state, both of the same
+Most rules speak of one partition, and are applied where its last lines are kept, by cluster, topic
+and partition. Which controller is whose, what a restart or a new ZooKeeper excuses, and what
+brokers tell of each other is judged in the state of the cluster: it has the lines of no partition,
+the ends of each controller's runs, and what a partition hands on because it does not go together.
+
+Spark's checkpoint holds how far every file was read and both kinds of state, all of the same
 trigger. What a trigger said is kept in a file named after it, so that a trigger which is done
 again after a crash says nothing twice.
 """
@@ -11,10 +18,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from conformance.ingest.pieces import Piece
+from conformance.pipeline.partitions import Partition
 from conformance.pipeline.session import spark_session
 from conformance.pipeline.standing import Standing
 from conformance.pipeline.told import Tell, Told, said_of
@@ -26,7 +34,10 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.state import GroupState
 
 STATE = "events binary, book binary"
+PARTITION_STATE = "kept string"
+PIECES = "cluster string, events binary, book string"
 _PARTS = "spark.sql.shuffle.partitions"
+_CHECK = "spark.sql.streaming.unsupportedOperationCheck"
 SAID = "cluster string, said string, book string"
 
 
@@ -49,8 +60,10 @@ def watch(
     session = spark_session(master)
     # As many parts of the state as tasks can run: each costs a commit at every trigger.
     slots = session.sparkContext.defaultParallelism
-    before = session.conf.get(_PARTS)
+    before = {name: session.conf.get(name) for name in (_PARTS, _CHECK)}
     session.conf.set(_PARTS, str(slots))  # a query takes a copy when it starts
+    # Spark refuses two states in a row because of time-outs and late rows, which neither has.
+    session.conf.set(_CHECK, "false")
     session.dataSource.register(GrowingLogs)
     rows = (
         session.readStream.format(NAME)
@@ -70,14 +83,48 @@ def watch(
 
     try:
         return (
-            rows.transform(judged)
+            rows.transform(screened(release))
+            .transform(judged)
             .writeStream.foreachBatch(sink)
             .option("checkpointLocation", told.checkpoint)
             .trigger(processingTime=f"{seconds} seconds")
             .start()
         )
     finally:
-        session.conf.set(_PARTS, before or "4")
+        for name, value in before.items():
+            session.conf.set(name, value or "")
+
+
+def screened(release: str | None) -> Callable[[DataFrame], DataFrame]:
+    """Lines by partition to pieces for clusters; a partition's lines go on where they must."""
+
+    def advance(
+        key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: GroupState
+    ) -> Iterator[pd.DataFrame]:
+        import pandas as pd
+
+        cluster, topic, _ = key
+        if not topic:
+            for frame in frames:
+                yield frame[["cluster", "events", "book"]]
+            return
+        partition = Partition.unpacked(*state.get) if state.exists else Partition()
+        rows = [(row.events, row.book) for frame in frames for row in frame.itertuples()]
+        handed = partition.advance(cluster, rows, release).packed()
+        state.update((partition.packed(),))
+        yield pd.DataFrame([handed], columns=["cluster", "events", "book"])
+
+    def step(rows: DataFrame) -> DataFrame:
+        from pyspark.sql import functions
+
+        pieces = rows.groupBy("cluster", "topic", "partition").applyInPandasWithState(
+            advance, PIECES, PARTITION_STATE, outputMode="append", timeoutConf="NoTimeout"
+        )
+        # Rows of a state's making are no rows to be shuffled; a projection makes them such.
+        cluster = functions.coalesce("cluster", functions.lit("")).alias("cluster")
+        return pieces.select(cluster, "events", "book")
+
+    return step
 
 
 def judged(pieces: DataFrame) -> DataFrame:

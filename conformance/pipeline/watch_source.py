@@ -14,13 +14,14 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from conformance.ingest.growing import Chunk, Offset, chunks, next_offset
 from conformance.ingest.pieces import Piece, piece_of
+from conformance.pipeline.partitions import rows_of
 
 NAME = "insync_logs"
-SCHEMA = "cluster string, events binary, book string"
+SCHEMA = "cluster string, topic string, partition int, events binary, book string"
 
 
 class GrowingLogs(DataSource):
-    """`spark.readStream.format(NAME).option("folder", DIR)`; rows as `Piece.packed` gives them.
+    """`spark.readStream.format(NAME).option("folder", DIR)`; rows as `rows_of` gives them.
 
     Options: `folder`, `final` ("true": what is there is all that will be), `release`.
     """
@@ -67,13 +68,13 @@ class _Reader(DataSourceStreamReader):
         new = sorted(chunks(self._folder, first, last), key=_largest_first)
         return [_Part(None, clusters), *(_Part(chunk) for chunk in new)]
 
-    def read(self, partition: InputPartition) -> Iterator[tuple[str, bytes, str]]:
+    def read(self, partition: InputPartition) -> Iterator[tuple[str, str, int, bytes, str]]:
         assert isinstance(partition, _Part)
         if partition.chunk is None:
             for cluster in partition.clusters:
-                yield Piece(cluster).packed()
+                yield from rows_of(Piece(cluster))
         else:
-            yield piece_of(partition.chunk, self._release).packed()
+            yield from rows_of(piece_of(partition.chunk, self._release))
 
 
 def _largest_first(chunk: Chunk) -> int:
