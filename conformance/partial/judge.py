@@ -17,8 +17,8 @@ from model.language.explain import place_and_value
 from model.systems import system
 from specs.partial.guided import Choice
 from specs.partial.moves import Move, Moves
-from specs.partial.search import MOST_TRIED, Found, Search, find_run
-from specs.partial.ways import Line
+from specs.partial.search import MOST_TRIED, Search, find_run
+from specs.partial.ways import Found, Line
 from specs.verdict import Verdict
 
 

@@ -2,7 +2,7 @@
 
 from specs.partial.ledger import Ledger
 from specs.partial.moves import Move, Moves
-from specs.partial.search import Found, Search
-from specs.partial.ways import Line
+from specs.partial.search import Search
+from specs.partial.ways import Found, Line
 
 __all__ = ["Found", "Ledger", "Line", "Move", "Moves", "Search"]

@@ -64,7 +64,7 @@ class Guide:
                 if move not in found:
                     found.append(move)
         self._reads = {
-            (move.name, number): _cells_read(requirement.condition)
+            (move.name, number): cells_read(requirement.condition)
             for move in moves.by_name.values()
             for number, requirement in enumerate(move.recorded.requires)
         }
@@ -232,7 +232,7 @@ class Guide:
         for write in move.writes:
             if write.field == field:
                 given = dict(zip(write.variables, place[1][len(write.keys) :], strict=True))
-                for name, terms in _cells_read(write.value):
+                for name, terms in cells_read(write.value):
                     there = tuple(
                         const(given[term], term.sort) if term in given else term for term in terms
                     )
@@ -353,7 +353,7 @@ class Guide:
         return sum(not holds(*arguments) for holds in move.requires)
 
 
-def _cells_read(term: Term) -> list[tuple[str, tuple[Term, ...]]]:
+def cells_read(term: Term) -> list[tuple[str, tuple[Term, ...]]]:
     """The cells that a term looks at, each once, in the order of the text."""
     found: dict[tuple[str, tuple[Term, ...]], None] = {}
 

@@ -63,7 +63,7 @@ class Moves:
                 logs.setdefault(self.numbers[f"{leaf.log}.end"], []).append(self.numbers[leaf.name])
         self.ledger = Ledger([(leaf.name, blank_code(leaf.sort)) for leaf in self.fields], logs)
         self.ledger.load(self.twin.initial())
-        self._writer = Writer(self.twin, self.numbers)
+        self.writer = Writer(self.twin, self.numbers)
         self._space: dict[str, Any] = {
             f"F{number}": cells for number, cells in enumerate(self.ledger.cells)
         }
@@ -83,7 +83,7 @@ class Moves:
         space = dict(self._space)
         singles, lines = [], []
         for number, requirement in enumerate(step.requires):
-            holds = self._writer.expression(requirement.condition, names, {})
+            holds = self.writer.expression(requirement.condition, names, {})
             singles.append(self._function(f"require{number}", given, [f"return {holds}"], space))
             lines.append(f"if not ({holds}): return {number}")
         refusal = self._function("refusal", given, [*lines, "return -1"], space)
@@ -104,7 +104,7 @@ class Moves:
         kept: dict[Term, str] = {}
         lines = ["out = []"]
         for term in repeated([write.value for write in writes]):
-            source = self._writer.expression(term, names, kept)
+            source = self.writer.expression(term, names, kept)
             kept[term] = f"k{term.order}"
             lines.append(f"{kept[term]} = {source}")
         for number, write in enumerate(writes):
@@ -116,7 +116,7 @@ class Moves:
         space: dict[str, Any],
     ) -> list[str]:  # fmt: skip
         field = self.numbers[write.field]
-        endless = [one for one in write.variables if self._writer.limited(one.sort) is None]
+        endless = [one for one in write.variables if self.writer.limited(one.sort) is None]
         if endless:
             if blank_where_blank(write, self.ledger.blanks[field]):
                 return self._over_entries(field, write, names, kept)
@@ -125,31 +125,31 @@ class Moves:
         pad, lines = "", []
         for one in write.variables:
             names[one.args[0]] = inner = f"w{number}_{one.order}"
-            values = self._writer.limited(one.sort)
+            values = self.writer.limited(one.sort)
             if values is not None:
                 lines.append(f"{pad}for {inner} in {values!r}:")
                 pad += "    "
         for one in endless:
             point = only_point(write, one)
             assert point is not None
-            source = self._writer.expression(point, names, kept)
+            source = self.writer.expression(point, names, kept)
             lines.append(f"{pad}{names[one.args[0]]} = {source}")
         at = "".join(
-            f"{self._writer.expression(term, names, kept)}, "
+            f"{self.writer.expression(term, names, kept)}, "
             for term in (*write.keys, *write.variables)
         )
-        value = self._writer.expression(write.value, names, kept)
+        value = self.writer.expression(write.value, names, kept)
         return [*lines, f"{pad}out.append(({field}, ({at}), {value}))"]
 
     def _over_entries(
         self, field: int, write: Write, names: dict[str, str], kept: dict[Term, str]
     ) -> list[str]:
         """Only cells that are not blank can change: the few in flight, of endlessly many."""
-        keys = [self._writer.expression(key, names, kept) for key in write.keys]
+        keys = [self.writer.expression(key, names, kept) for key in write.keys]
         for place, one in enumerate(write.variables, len(keys)):
             names[one.args[0]] = f"at[{place}]"
         inside = " and ".join(f"at[{place}] == {key}" for place, key in enumerate(keys))
-        value = self._writer.expression(write.value, names, kept)
+        value = self.writer.expression(write.value, names, kept)
         return [
             f"for at in F{field}:",
             *([f"    if not ({inside}): continue"] if inside else []),
@@ -171,6 +171,11 @@ class Moves:
         space[f"twin{number}"] = evaluated
         given = ", ".join(f"{name!r}: {local}" for name, local in names.items())
         return [f"out += twin{number}({{{given}}})"]
+
+    def compiled(self, name: str, given: str, lines: list[str]) -> Callable[..., Any]:
+        """A function over the ledger's cells, whose source names field number n `Fn`."""
+        found: Callable[..., Any] = self._function(name, given, lines, dict(self._space))
+        return found
 
     # -- taking steps ---------------------------------------------------------------------------
 

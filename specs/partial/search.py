@@ -8,14 +8,14 @@ run, `broken` where everything was tried, and `unknown` where a limit ended it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
 from model.language.sparse import SparseState
+from specs.partial.backjump import Backjumping
 from specs.partial.guided import Changes, Fuel, OutOfBudget, Step
 from specs.partial.moves import Moves
-from specs.partial.ways import MOST_HIDDEN, Line, Ways
+from specs.partial.ways import MOST_HIDDEN, Found, Line, Ways
 from specs.verdict import Verdict
 
 MOST_TRIED = 50_000
@@ -29,19 +29,6 @@ FIRST_TRIES, TRIES_A_LINE = 400, 8
 
 FAR_BACK = 120
 """Lines that are looked back over for that."""
-
-
-@dataclass
-class Found:
-    """The answer, and the run that fits, or how far one came."""
-
-    verdict: Verdict
-    reached: int
-    """Lines that some run fits, counted from the first."""
-    steps: list[tuple[int, Step, bool]] = field(default_factory=list)
-    """(number of the line before which or at which it was, step, was it hidden)."""
-    tried: int = 0
-    why: str = ""
 
 
 class Open(NamedTuple):
@@ -242,10 +229,11 @@ class Search(Ways):
 def find_run(
     moves: Moves, lines: list[Line], hidden: int, tried: int, changes: Changes
 ) -> tuple[Search, Found]:
-    """The answer, and the search that gave it.
+    """The answer, and a search that has the furthest state.
 
     Where steps are not named, mostly each line is one of them all the same: that is tried first,
-    as long as it gets on, because it leaves far less to guess than steps that may be hidden.
+    as long as it gets on, because it leaves far less to guess than steps that may be hidden. If no
+    line names a step, it is then planned from change to change.
     """
     before = 0
     if hidden and any(not line.steps for line in lines):
@@ -255,10 +243,22 @@ def find_run(
             return first, found
         before = found.tried
         moves.ledger.load(moves.twin.initial())
+    planned: Backjumping | None = None
+    if hidden and not any(line.steps for line in lines):
+        planned = Backjumping(moves, hidden, tried, changes)
+        found = planned.find(lines)
+        found.tried += before
+        if found.verdict is Verdict.HOLDS:
+            return Search(moves, hidden, tried, changes), found
+        before = found.tried
+        moves.ledger.load(moves.twin.initial())
     search = Search(moves, hidden, tried, changes)
-    found = search.find(lines)
-    found.tried += before
-    return search, found
+    other = search.find(lines)
+    other.tried += before
+    if other.verdict is Verdict.UNKNOWN and planned is not None and found.reached > other.reached:
+        search.furthest, found.tried = planned.furthest, other.tried
+        return search, found
+    return search, other
 
 
 def _slacks(lines: list[Line], hidden: int) -> list[int]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from model.language.sparse import Index
 from specs.partial.guided import Changes, Choice, Fuel, Guide, Step, Targets
+from specs.partial.ledger import Ledger
 from specs.partial.moves import Move, Moves
+from specs.verdict import Verdict
 
 MOST_HIDDEN = 8
 """Steps that may be missing before a line, unless told otherwise."""
@@ -46,6 +48,47 @@ class Line:
     leading: tuple[tuple[Cell, tuple[Cell, ...]], ...] = ()
 
 
+@dataclass
+class Found:
+    """The answer, and the run that fits, or how far one came."""
+
+    verdict: Verdict
+    reached: int
+    """Lines that some run fits, counted from the first."""
+    steps: list[tuple[int, Step, bool]] = field(default_factory=list)
+    """(number of the line before which or at which it was, step, was it hidden)."""
+    tried: int = 0
+    why: str = ""
+
+
+def mismatches(ledger: Ledger, line: Line) -> list[Cell]:
+    """What a line shows and is not so in the state as it is."""
+    read = ledger.read
+    found = [cell for cell in line.cells if read(cell[0], cell[1]) != cell[2]]
+    for (number, index, code), cells in line.leading:
+        if read(number, index) == code:
+            found += [cell for cell in cells if read(cell[0], cell[1]) != cell[2]]
+    for number, cells_there in line.whole:
+        expected, here = dict(cells_there), ledger.cells[number]
+        if expected != here:
+            blank = ledger.blanks[number]
+            found += [
+                (number, index, expected.get(index, blank))
+                for index in sorted(set(expected) | set(here))
+                if expected.get(index, blank) != here.get(index, blank)
+            ]
+    return found
+
+
+def fits(ledger: Ledger, line: Line) -> bool:
+    """Is everything that a line shows so?"""
+    read = ledger.read
+    for number, index, code in line.cells:
+        if read(number, index) != code:
+            return False
+    return not (line.leading or line.whole) or not mismatches(ledger, line)
+
+
 class Ways:
     """What may happen at a line, in the state that the ledger is in.
 
@@ -64,29 +107,11 @@ class Ways:
 
     def mismatches(self, line: Line) -> list[Cell]:
         """What is seen and is not so in the state as it is."""
-        read = self.ledger.read
-        found = [cell for cell in line.cells if read(cell[0], cell[1]) != cell[2]]
-        for (number, index, code), cells in line.leading:
-            if read(number, index) == code:
-                found += [cell for cell in cells if read(cell[0], cell[1]) != cell[2]]
-        for number, cells_there in line.whole:
-            expected, here = dict(cells_there), self.ledger.cells[number]
-            if expected != here:
-                blank = self.ledger.blanks[number]
-                found += [
-                    (number, index, expected.get(index, blank))
-                    for index in sorted(set(expected) | set(here))
-                    if expected.get(index, blank) != here.get(index, blank)
-                ]
-        return found
+        return mismatches(self.ledger, line)
 
     def fits(self, line: Line) -> bool:
         """Is everything that the line shows so?"""
-        read = self.ledger.read
-        for number, index, code in line.cells:
-            if read(number, index) != code:
-                return False
-        return not (line.leading or line.whole) or not self.mismatches(line)
+        return fits(self.ledger, line)
 
     def _ways(self, at: int) -> Iterator[int]:
         """Ways over a line, those without hidden steps first; each yields how many were hidden."""

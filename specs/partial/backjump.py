@@ -1,0 +1,346 @@
+"""A run that fits lines which name no step: planned from change to change, with back-jumps.
+
+Lines that fit as it is ask for nothing: the steps between them are put off until a line shows
+something new. What is new is brought about by a plan that worked before, or by one that is made.
+Where there is none, some earlier choice was wrong: the search jumps back to where the numbers that
+never fall were last raised (an office or an era began there, and who it was is what later lines
+contradict), then to the nearest lines, takes another plan there, and goes on as before as far as
+that is possible. Or too little was done in time: then what the line needs is put in before an
+earlier one. What is not found is unknown, never broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from model.language.sparse import SparseState
+from specs.partial.guided import Changes, Fuel, OutOfBudget, Step
+from specs.partial.habits import Habits
+from specs.partial.moves import Moves
+from specs.partial.plans import Planner
+from specs.partial.ways import Found, Line, fits
+from specs.partial.writers import Place
+from specs.verdict import Verdict
+
+MOST_PLANNED = 12
+"""Steps of one plan at most, however many lines it may be spread over."""
+
+FUEL = 1_500
+"""Turns that looking for one plan may cost."""
+
+FAR, NEAR = 400, 12
+"""Changes that are looked back over: for where a number rose, and for anything else."""
+
+ERAS = 4
+"""So many times that each number rose."""
+
+MOST_OTHERS = 10
+"""Other plans that are tried at one line."""
+
+MOST_PREPARED = 4
+"""Plans that are tried to do in time what a later line needs."""
+
+TRIES_A_CHANGE = 400
+"""Steps that every change adds to what the whole trace may cost."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A line that does not fit as it is, and the number of the line at which steps were last taken;
+    so many steps may have been taken since."""
+
+    at: int
+    since: int
+    room: int
+
+
+@dataclass
+class Choice:
+    """A plan that was taken to come to a change."""
+
+    change: Change
+    mark: int
+    """Where the journal stood before it."""
+    plan: list[Step]
+    raised: frozenset[int]
+    """Fields that never fall, and rose by it."""
+
+    @property
+    def left(self) -> int:
+        """Steps that could have been taken besides."""
+        return self.change.room - len(self.plan)
+
+
+class Backjumping:
+    """Looks for a run; one search for one trace, whose lines name no step."""
+
+    def __init__(self, moves: Moves, hidden: int, tried: int, changes: Changes) -> None:
+        self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
+        self.planner = Planner(moves, changes)
+        self.rising = self.planner.writers.rising
+        self.habits = Habits(moves, self.rising)
+        self.budget = tried
+        self.choices: list[Choice] = []
+        self.furthest: tuple[int, SparseState] | None = None
+        self._dead: set[tuple[int, int]] = set()
+        self._lines: Sequence[Line] = ()
+        self._next: list[int] = []
+
+    @property
+    def tried(self) -> int:
+        """Steps that were looked at so far."""
+        return self.planner.tried
+
+    def find(self, lines: Sequence[Line]) -> Found:
+        """A run over all lines. The ledger is left where the furthest run stands."""
+        self._lines, self._next = lines, _next_others(lines)
+        why = ""
+        try:
+            while (change := self._next_change(len(lines))) is not None:
+                self.budget += TRIES_A_CHANGE
+                if self._come_to(change):
+                    continue
+                self._keep_furthest(change)
+                if not self._jump_back(change):
+                    why = "no other choice at an earlier line was found to lead on"
+                    break
+        except OutOfBudget:
+            why = f"{self.tried:,} steps were tried"
+        if why:
+            assert self.furthest is not None
+            return Found(Verdict.UNKNOWN, self.furthest[0], [], self.tried, why)
+        self.furthest = len(lines), {}
+        return Found(Verdict.HOLDS, len(lines), list(self._steps()), self.tried)
+
+    def _steps(self) -> Iterator[tuple[int, Step, bool]]:
+        """The run: (number of the line at or before which it is, step, is it hidden)."""
+        for choice in self.choices:
+            number = self._lines[choice.change.at].number
+            for place, step in enumerate(choice.plan, 1):
+                yield number, step, place < len(choice.plan)
+
+    def _keep_furthest(self, change: Change) -> None:
+        if self.furthest is None or change.at > self.furthest[0]:
+            self.furthest = change.at, self.ledger.state()
+
+    # -- forward ----------------------------------------------------------------------------------
+
+    def _next_change(self, end: int) -> Change | None:
+        """The first line since the last choice, and before `end`, that does not fit as it is."""
+        since = self.choices[-1].change.at if self.choices else -1
+        at = since + 1
+        while at < end:
+            if not fits(self.ledger, self._lines[at]):
+                return Change(at, since, (at - since) * (self.hidden + 1))
+            at = self._next[at]
+        return None
+
+    def _come_to(self, change: Change) -> bool:
+        """Take the first plan that comes to a change; no way is remembered."""
+        key, mark = (change.at, self.ledger.key), self.ledger.mark()
+        if key in self._dead:
+            return False
+        for plan in self._ways(change):
+            self._take(change, mark, plan)
+            return True
+        self._dead.add(key)
+        return False
+
+    def _take(self, change: Change, mark: int, plan: list[Step]) -> None:
+        """The ledger is at the end of a plan, which is now the choice."""
+        raised = frozenset(n for n, _, _ in self.ledger.journal[mark:] if n in self.rising)
+        self.choices.append(Choice(change, mark, plan, raised))
+
+    def _goal(self, at: int) -> dict[Place, int]:
+        line = self._lines[at]
+        goal = {(number, index): code for number, index, code in line.cells}
+        for number, cells in line.whole:
+            goal.update({(number, index): code for index, code in cells})
+        return goal
+
+    def _ways(self, change: Change, is_brief: bool = False) -> Iterator[list[Step]]:
+        """Plans to a change; the ledger shows each until the next is asked for."""
+        goal, mark = self._goal(change.at), self.ledger.mark()
+        most = min(change.room, MOST_PLANNED)
+        kind, zeros = self.habits.kind(goal), self.habits.zeros()
+
+        def is_there() -> bool:
+            return fits(self.ledger, self._lines[change.at])
+
+        for plan in self.habits.ways(kind, most, is_there):
+            if self._has_time(change, plan, mark):
+                yield plan
+        path = self.planner.path
+        path.clear()
+        for _ in self.planner.ways(goal, most, Fuel(FUEL), is_brief=is_brief):
+            self._spend()
+            plan = list(path)
+            if is_there() and self._has_time(change, plan, mark):
+                self.habits.keep(kind, plan, zeros)
+                yield plan
+                path[:] = plan
+
+    def _has_time(self, change: Change, plan: list[Step], mark: int) -> bool:
+        """Steps that no single gap can hide: do the lines that were passed over still fit?"""
+        early = len(plan) - self.hidden - 1
+        if early <= 0:
+            return True
+        between, at = list[Line](), max(0, change.since)
+        while at < change.at:
+            between.append(self._lines[at])
+            at = self._next[at]
+        self.ledger.undo(mark)
+        fine = True
+        for taken, step in enumerate(plan, 1):
+            self.moves.take(*step)
+            if taken <= early and not all(fits(self.ledger, line) for line in between):
+                fine = False
+        return fine
+
+    def _spend(self) -> None:
+        if self.tried > self.budget:
+            raise OutOfBudget
+
+    # -- back -------------------------------------------------------------------------------------
+
+    def _jump_back(self, change: Change) -> bool:
+        """Take another plan at an earlier change, so that one comes past this one."""
+        old = list(self.choices)
+        for at in self._suspects(change):
+            self._back_to(old, at)
+            plans = self._others(old[at])
+            for plan in plans:
+                if self._instead(old, at, plan, change):
+                    return True
+        for at in range(len(old) - 1, max(-1, len(old) - NEAR), -1):
+            self._back_to(old, at)
+            for plan in self._prepared(old, at, change):
+                if self._instead(old, at, plan, change):
+                    return True
+        self._back_to(old, len(old))
+        return False
+
+    def _instead(self, old: list[Choice], at: int, plan: list[Step], change: Change) -> bool:
+        """Does another plan at a choice lead past a change? Then the run is another one since."""
+        there = old[at].change
+        mark = self.ledger.mark()
+        if self._retake(plan) and fits(self.ledger, self._lines[there.at]):
+            self._take(there, mark, plan)
+            if self._follow(old[at + 1 :], change):
+                return True
+            self._back_to(old, at)
+        else:
+            self.ledger.undo(mark)
+        return False
+
+    def _suspects(self, change: Change) -> Iterable[int]:
+        """Choices that may be wrong: where a number that is shown rose last, then the nearest."""
+        last = len(self.choices)
+        shown = {number for number, _ in self._goal(change.at)}
+        eras: dict[int, int] = {}
+        found: dict[int, None] = {}
+        for at in range(last - 1, max(-1, last - FAR), -1):
+            for number in self.choices[at].raised & shown:
+                eras[number] = eras.get(number, 0) + 1
+                if eras[number] <= ERAS:
+                    found[at] = None
+        found.update(dict.fromkeys(range(last - 1, max(-1, last - NEAR), -1)))
+        return found
+
+    def _back_to(self, old: list[Choice], at: int) -> None:
+        """The state before a choice, or at the end of all; what lies before it is as it was."""
+        same = 0
+        while same < min(len(self.choices), at) and self.choices[same] is old[same]:
+            same += 1
+        if same < len(self.choices):
+            self.ledger.undo(self.choices[same].mark)
+            del self.choices[same:]
+        for choice in old[same:at]:
+            self._retake(choice.plan)
+            self.choices.append(choice)
+
+    def _retake(self, plan: list[Step]) -> bool:
+        mark = self.ledger.mark()
+        for move, given in plan:
+            self.planner.tried += 1
+            if move.refusal(*given) >= 0:
+                self.ledger.undo(mark)
+                return False
+            self.moves.take(move, given)
+        return True
+
+    def _others(self, choice: Choice) -> list[list[Step]]:
+        """Other plans for a choice that end in other states."""
+        mark, seen, found = self.ledger.mark(), set[int](), list[list[Step]]()
+        self._retake(choice.plan)
+        seen.add(self.ledger.key)
+        self.ledger.undo(mark)
+        for plan in self._ways(choice.change, is_brief=True):
+            if self.ledger.key not in seen:
+                seen.add(self.ledger.key)
+                found.append(plan)
+                if len(found) >= MOST_OTHERS:
+                    break
+        self.ledger.undo(mark)
+        return found
+
+    def _prepared(self, old: list[Choice], at: int, change: Change) -> list[list[Step]]:
+        """The choice's plan after steps that a later line needs, as far as there is time for them.
+
+        They are those of a plan to what changes there, but for its last one, which is for later.
+        """
+        choice, mark, found = old[at], self.ledger.mark(), list[list[Step]]()
+        before = self._goal(old[-1].change.at)
+        goal = dict(self._goal(old[at - 1].change.at)) if at else {}
+        for place, code in self._goal(change.at).items():
+            if before.get(place) != code:
+                rise = code - before.get(place, code) if place[0] in self.rising else 0
+                goal[place] = self.ledger.read(*place) + rise if rise else code
+        path = self.planner.path
+        path.clear()
+        most = min(choice.left + 1, MOST_PLANNED)
+        for _ in self.planner.ways(goal, most, Fuel(FUEL), is_brief=True):
+            self._spend()
+            early = path[:-1]
+            kept = list(path)
+            if early and early not in found:
+                found.append([*early])
+            path[:] = kept
+            if len(found) >= MOST_PREPARED:
+                break
+        self.ledger.undo(mark)
+        path.clear()
+        return [early + choice.plan for early in found]
+
+    def _follow(self, old: list[Choice], change: Change) -> bool:
+        """Go on as before where that is possible, and otherwise anew, past the line in question."""
+        plans = {choice.change.at: choice.plan for choice in old}
+        while (next_change := self._next_change(change.at + 1)) is not None:
+            self._spend()
+            mark = self.ledger.mark()
+            if (next_change.at, self.ledger.key) in self._dead:
+                return False
+            plan = plans.get(next_change.at)
+            if plan is not None and len(plan) <= next_change.room and self._retake(plan):
+                if fits(self.ledger, self._lines[next_change.at]) and self._has_time(
+                    next_change, plan, mark
+                ):
+                    self._take(next_change, mark, plan)
+                    continue
+                self.ledger.undo(mark)
+            if not self._come_to(next_change):
+                return False
+        return True
+
+
+def _next_others(lines: Sequence[Line]) -> list[int]:
+    """For every line the number of the first one after it that shows anything else."""
+    found = [len(lines)] * len(lines)
+    for at in range(len(lines) - 2, -1, -1):
+        found[at] = found[at + 1] if _same(lines[at], lines[at + 1]) else at + 1
+    return found
+
+
+def _same(one: Line, other: Line) -> bool:
+    return one.cells == other.cells and one.whole == other.whole and one.leading == other.leading

@@ -1,0 +1,121 @@
+"""Plans that worked, tried again where the same kind of thing is seen: by other brokers, later.
+
+What happens between two lines repeats itself. A plan is kept with its numbers as distances from
+what is registered, and tried under every exchange of the brokers; each of its steps must be
+possible, and the end is looked at, as in any other run.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+from model.language.sorts import Numbers, Sort
+from specs.partial.guided import Step
+from specs.partial.moves import Move, Moves
+from specs.partial.plans import Goal
+
+MOST_KEPT = 16
+"""Plans of one kind; the one that worked last is tried first."""
+
+MOST_EXCHANGED = 4
+"""With more members than this, plans are tried for the very same members only."""
+
+Habit = tuple[tuple[Move, tuple[int, ...]], ...]
+"""Steps, with numbers as distances."""
+
+Kind = tuple[tuple[int, int | None], ...]
+
+
+class Habits:
+    """Plans by the kind of change that they bring about."""
+
+    def __init__(self, moves: Moves, rising: frozenset[int]) -> None:
+        self.moves, self.ledger, self.rising = moves, moves.ledger, rising
+        self._kept: dict[Kind, list[Habit]] = {}
+        self._measures: dict[Sort, tuple[int, ...]] = {}
+        members: set[int] = set()
+        for move in moves.by_name.values():
+            for sort in move.sorts:
+                if isinstance(sort, Numbers):
+                    self._measures[sort] = self._measured_by(sort)
+                else:
+                    members.update(sort.domain(moves.twin.bounds))
+        ordered = sorted(members)
+        few = len(ordered) <= MOST_EXCHANGED
+        self._exchanges = [
+            dict(zip(ordered, other, strict=True))
+            for other in (itertools.permutations(ordered) if few else [ordered])
+        ]
+
+    def _measured_by(self, sort: Numbers) -> tuple[int, ...]:
+        """The single number of the state that numbers of a kind are told from, if there is one."""
+        bound = getattr(sort.high, "bound", None)
+        return tuple(
+            number
+            for number, leaf in enumerate(self.moves.fields)
+            if isinstance(leaf.sort, Numbers)
+            and not leaf.dims
+            and getattr(leaf.sort.high, "bound", None) == bound
+        )[:1]
+
+    def kind(self, goal: Goal) -> Kind:
+        """What is wrong, whoever it is about."""
+        read = self.ledger.read
+        found: list[tuple[int, int | None]] = []
+        for (number, index), code in goal.items():
+            here = read(number, index)
+            if here != code:
+                found.append((number, code - here if number in self.rising else None))
+        return tuple(sorted(found, key=str))
+
+    def keep(self, kind: Kind, plan: list[Step], zeros: dict[Sort, int]) -> None:
+        """A plan that worked; `zeros` is what numbers were told from when it began."""
+        habit = tuple(
+            (move, tuple(
+                value - zeros.get(sort, 0) for sort, value in zip(move.sorts, given, strict=True)
+            ))
+            for move, given in plan
+        )  # fmt: skip
+        kept = self._kept.setdefault(kind, [])
+        if habit in kept:
+            kept.remove(habit)
+        kept.insert(0, habit)
+        del kept[MOST_KEPT:]
+
+    def zeros(self) -> dict[Sort, int]:
+        """What the numbers of each kind are told from, now."""
+        return {
+            sort: self.ledger.read(number, ())
+            for sort, numbers in self._measures.items()
+            for number in numbers
+        }
+
+    def ways(self, kind: Kind, most: int, fits: Callable[[], bool]) -> Iterator[list[Step]]:
+        """Plans that work here; the ledger shows each until the next is asked for."""
+        zeros, mark = self.zeros(), self.ledger.mark()
+        for habit in list(self._kept.get(kind, ())):
+            if len(habit) > most:
+                continue
+            for exchange in self._exchanges:
+                plan = self._retaken(habit, exchange, zeros)
+                if plan is not None and fits():
+                    yield plan
+                self.ledger.undo(mark)
+
+    def _retaken(
+        self, habit: Habit, exchange: dict[int, int], zeros: dict[Sort, int]
+    ) -> list[Step] | None:
+        plan: list[Step] = []
+        for move, numbers in habit:
+            given = tuple(
+                number + zeros.get(sort, 0)
+                if isinstance(sort, Numbers)
+                else exchange.get(number, number)
+                for sort, number in zip(move.sorts, numbers, strict=True)
+            )
+            if move.refusal(*given) >= 0:
+                return None
+            self.moves.take(move, given)
+            plan.append((move, given))
+        return plan

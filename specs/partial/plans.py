@@ -1,0 +1,338 @@
+"""Hidden steps planned back from what is seen: what a step lacks others bring about first.
+
+A step that writes a cell is tried as if it were possible. If what is wanted would hold then, the
+step is brought about in earnest, and what it lacks in turn. If not, the cells that its value is
+made of have to change first. Nothing is taken that is not possible; a plan that is not found proves
+nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import NamedTuple, TypeVar
+
+from specs.partial.guided import Changes, Fuel, Step
+from specs.partial.ledger import Change
+from specs.partial.moves import Moves
+from specs.partial.writers import Place, Writers
+
+Goal = Mapping[Place, int]
+"""What cells shall be."""
+
+Holds = Callable[[], bool]
+
+Answer = TypeVar("Answer")
+
+DEPTHS = (3, 9, 12)
+"""So many steps a plan may have: shorter ones are looked for first."""
+
+DEPTHS_OF_A_PART = (1, 2, 4, 12)
+"""The same for each thing that a plan has to bring about."""
+
+MOST_OPTIONS = 8
+"""Steps that are tried to bring one thing about, the readiest first."""
+
+MOST_LAST = 16
+"""Steps that are tried as the one that makes a line so."""
+
+FUEL_OF_ONE = 150
+"""Turns that one of them may cost."""
+
+FEEDS = 2
+"""So many steps in a row may only change what the next one writes."""
+
+
+class Option(NamedTuple):
+    """A step that may help, ranked by what it breaks and lacks, and by how much it changes."""
+
+    lacks: int
+    size: int
+    name: str
+    arguments: tuple[int, ...]
+    step: Step
+    places: tuple[Place, ...]
+    """What it writes of what is looked at."""
+
+
+class Options(NamedTuple):
+    """Steps that would make a condition hold at once, that could if other cells were different,
+    and that would and break something else that is asked for."""
+
+    helpful: list[Option]
+    fed: list[Option]
+    harmful: list[Option]
+
+
+class Planner:
+    """Plans over the state that the ledger is in.
+
+    A way is a generator's answer: the ledger and `path` show it until the next is asked for.
+    """
+
+    def __init__(self, moves: Moves, changes: Changes) -> None:
+        self.moves, self.ledger = moves, moves.ledger
+        self.writers = Writers(moves, changes)
+        self.path: list[Step] = []
+        self.tried = 0
+        """Steps that were looked at so far."""
+        self._goal: dict[Place, int] = {}
+        self._wanted: set[Step] = set()
+        self._in_vain: dict[tuple[Step, int], int] = {}
+        self._options: dict[Hashable, Options] = {}
+
+    def ways(
+        self, goal: Goal, most: int, fuel: Fuel, last: frozenset[Step] | None = None,
+        is_brief: bool = False,
+    ) -> Iterator[None]:  # fmt: skip
+        """Ways to a goal in at most so many steps, short ones first; some come more than once.
+
+        `last` says which steps may be the last one; None: any. At first each of them has one way,
+        so that who did it is varied before how; `is_brief` leaves it at that.
+        """
+        self._goal = dict(goal)
+        self._wanted.clear()
+        self._in_vain.clear()
+        self._options.clear()
+        if not most or (last is None and not self.distance()):
+            if not self.distance():
+                yield
+            return
+        for ways in (1,) if is_brief else (1, None):
+            for depth in sorted({min(depth, most) for depth in DEPTHS}):
+                yield from self._to_goal(depth, fuel, last, ways)
+
+    def distance(self) -> int:
+        """How much of the goal is not so."""
+        read, rising = self.ledger.read, self.writers.rising
+        far = 0
+        for (number, index), code in self._goal.items():
+            here = read(number, index)
+            if here != code:
+                far += 10 * abs(code - here) if number in rising else 1
+        return far
+
+    def _to_goal(
+        self, most: int, fuel: Fuel, last: frozenset[Step] | None, ways: int | None
+    ) -> Iterator[None]:
+        far = self.distance()
+        if not far and last is None:
+            yield
+            return
+        if most < 1:
+            return
+        before, mark, wanted = len(self.path), self.ledger.mark(), set(self._wanted)
+        for option in self._last_options(last):
+            share = Fuel(FUEL_OF_ONE, fuel)
+            found = self.achieve(option.step, most, share, is_last=True)
+            for _ in itertools.islice(found, ways):
+                if last is not None:
+                    if not self.distance():
+                        yield
+                elif self.distance() < far:
+                    left = most - (len(self.path) - before)
+                    yield from self._to_goal(left, fuel, None, ways)
+            # Ways that are not asked for do not take themselves back.
+            self.ledger.undo(mark)
+            del self.path[before:]
+            self._wanted = set(wanted)
+
+    def _last_options(self, last: frozenset[Step] | None) -> list[Option]:
+        """The steps that come closest to the goal; `lacks` is how far from it they end."""
+        steps = dict.fromkeys(last or ())
+        if last is None:
+            for place, code in self._goal.items():
+                if self.ledger.read(*place) != code:
+                    steps.update(dict.fromkeys(self.writers.of(place)))
+        ranked = []
+        for step in steps:
+            changes = step[0].changes(*step[1])
+            if not self._overshoots(changes):
+                ends = self._as_if(changes, self.distance)
+                ranked.append(Option(ends, self.lacks(step), step[0].name, step[1], step, ()))
+        return sorted(ranked, key=lambda option: option[:4])[:MOST_LAST]
+
+    # -- one step ---------------------------------------------------------------------------------
+
+    def achieve(self, step: Step, most: int, fuel: Fuel, is_last: bool = False) -> Iterator[None]:
+        """Ways to take a step, after those that it lacks, in at most so many steps together.
+
+        The last step of a plan shall write what the goal wants, if that can be brought about.
+        """
+        if most < 1 or not fuel.burn():
+            return
+        self.tried += 1
+        move, arguments = step
+        lacking = move.refusal(*arguments)
+        if lacking < 0:
+            if is_last and step not in self._wanted:
+                yield from self._better(step, most, fuel)
+            mark = self.ledger.mark()
+            self.moves.take(move, arguments)
+            if self.ledger.mark() != mark:  # a step that changes nothing brings nothing about
+                self.path.append(step)
+                yield
+                self.path.pop()
+            self.ledger.undo(mark)
+            return
+        key = step, self.ledger.key
+        if most < 2 or step in self._wanted or self._in_vain.get(key, 0) >= most:
+            return
+        required, before, any_way = move.requires[lacking], len(self.path), False
+        places = self.writers.read_by(move, lacking, arguments)
+
+        def holds() -> bool:
+            return required(*arguments)
+
+        self._wanted.add(step)
+        for _ in self._bring_about(holds, places, most - 1, fuel, FEEDS, (step, lacking), step):
+            self._wanted.discard(step)
+            for _ in self.achieve(step, most - (len(self.path) - before), fuel, is_last):
+                any_way = True
+                yield
+            self._wanted.add(step)
+        self._wanted.discard(step)
+        if not any_way and fuel.units > 0:
+            self._in_vain[key] = most
+
+    def _better(self, step: Step, most: int, fuel: Fuel) -> Iterator[None]:
+        """Ways to a step that is possible, by which it writes more of what is wanted."""
+        changes, before = step[0].changes(*step[1]), len(self.path)
+        ends = self._as_if(changes, self.distance)
+        made: dict[Place, None] = {}
+        for number, index, code in changes if ends and most > 1 else ():
+            if self._goal.get((number, index), code) != code:
+                made.update(dict.fromkeys(self.writers.made_of(*step, (number, index))))
+        if not made:
+            return
+
+        def would() -> bool:
+            return self._as_if(step[0].changes(*step[1]), self.distance) < ends
+
+        self._wanted.add(step)
+        for _ in self._bring_about(
+            would, list(made), most - 1, fuel, FEEDS, (step, "better"), step
+        ):
+            self._wanted.discard(step)
+            yield from self.achieve(step, most - (len(self.path) - before), fuel, is_last=True)
+            self._wanted.add(step)
+        self._wanted.discard(step)
+
+    def _bring_about(
+        self, holds: Holds, places: list[Place], most: int, fuel: Fuel, feeds: int, label: Hashable,
+        target: Step,
+    ) -> Iterator[None]:  # fmt: skip
+        """Ways to make a condition hold that looks at these places; `label` names it.
+
+        `target` is the step that is to come then.
+        """
+        if most < 1 or not fuel.burn():
+            return
+        key = label, self.ledger.key
+        if key not in self._options:
+            self._options[key] = self._ranked(holds, places, target)
+        options = self._options[key]
+        seen: set[int] = set()
+        # What a few steps bring about is looked for before what seems ready and takes many.
+        for depth in sorted({min(depth, most) for depth in DEPTHS_OF_A_PART}):
+            for ways in self._by_options(options, holds, depth, fuel, feeds, label):
+                for _ in ways:
+                    if holds() and self.ledger.key not in seen:
+                        seen.add(self.ledger.key)
+                        yield
+
+    def _by_options(
+        self, options: Options, holds: Holds, most: int, fuel: Fuel, feeds: int, label: Hashable
+    ) -> Iterator[Iterator[None]]:
+        for option in options.helpful[:MOST_OPTIONS]:
+            if option.step not in self._wanted:
+                yield self.achieve(option.step, most, fuel)
+        if feeds and most > 1:
+            for option in options.fed[:MOST_OPTIONS]:
+                if option.step not in self._wanted:
+                    yield self._fed(option, holds, most, fuel, feeds, label)
+        for option in options.harmful[:MOST_OPTIONS]:
+            if option.step not in self._wanted:
+                yield self.achieve(option.step, most, fuel)
+
+    def _fed(
+        self, option: Option, holds: Holds, most: int, fuel: Fuel, feeds: int, label: Hashable
+    ) -> Iterator[None]:
+        """Ways by a step that writes the place, once what it makes the value of has changed."""
+        step, before = option.step, len(self.path)
+        made: dict[Place, None] = {}
+        for place in option.places:
+            made.update(dict.fromkeys(self.writers.made_of(*step, place)))
+
+        def would() -> bool:
+            return self._as_if(step[0].changes(*step[1]), holds)
+
+        if not made:
+            return
+        self._wanted.add(step)
+        inner = label, step, option.places
+        for _ in self._bring_about(would, list(made), most - 1, fuel, feeds - 1, inner, step):
+            self._wanted.discard(step)
+            for _ in self.achieve(step, most - (len(self.path) - before), fuel):
+                if holds():
+                    yield
+            self._wanted.add(step)
+        self._wanted.discard(step)
+
+    def _ranked(self, holds: Holds, places: list[Place], target: Step) -> Options:
+        """Steps by what they would do for a condition, which a step to come asks for."""
+        options, ledger, steps = Options([], [], []), self.ledger, dict[Step, list[Place]]()
+        keyed, lacking = ledger.is_keyed, self.lacks(target)
+        for place in places:
+            for step in self.writers.of(place):
+                steps.setdefault(step, []).append(place)
+        for step, there in steps.items():
+            self.tried += 1
+            changes = step[0].changes(*step[1])
+            if self._overshoots(changes):
+                continue
+            mark = ledger.mark()
+            ledger.is_keyed = False
+            ledger.apply(changes)
+            size = ledger.mark() - mark
+            helps = size > 0 and holds()
+            spoilt = self._spoilt() if helps else 0
+            harms = helps and self.lacks(target) > max(0, lacking - 1)
+            ledger.undo(mark)
+            ledger.is_keyed = keyed
+            lacks = spoilt + self.lacks(step)
+            found = Option(lacks, size, step[0].name, step[1], step, tuple(there))
+            if harms:
+                options.harmful.append(found)
+            else:
+                (options.helpful if helps else options.fed).append(found)
+        for some in options:
+            some.sort(key=lambda option: option[:4])
+        return options
+
+    def _as_if(self, changes: list[Change], ask: Callable[[], Answer]) -> Answer:
+        """What would be said after changes that nobody asks the right to."""
+        mark, keyed = self.ledger.mark(), self.ledger.is_keyed
+        self.ledger.is_keyed = False  # the key is the same again when all is taken back
+        self.ledger.apply(changes)
+        answer = ask()
+        self.ledger.undo(mark)
+        self.ledger.is_keyed = keyed
+        return answer
+
+    def _overshoots(self, changes: list[Change]) -> bool:
+        """Would a number that never falls be greater than what is seen?"""
+        goal, rising = self._goal, self.writers.rising
+        return any(
+            number in rising and code > goal.get((number, index), code)
+            for number, index, code in changes
+        )
+
+    def _spoilt(self) -> int:
+        read = self.ledger.read
+        return sum(read(*place) != code for place, code in self._goal.items())
+
+    @staticmethod
+    def lacks(step: Step) -> int:
+        """How many requirements of a step do not hold."""
+        return sum(not holds(*step[1]) for holds in step[0].requires)
