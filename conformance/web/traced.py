@@ -1,6 +1,7 @@
 """The run that a recorded trace is, as the model takes it, up to the last line that fits.
 
-A trace with parts missing is searched for a run that fits, and that run is told. What does not fit
+A trace with parts missing is searched for a run that fits, and that run is told. Traces of other
+systems than `replication` are played step by step. What does not fit
 is no error here: the run ends before it, and the diagnosis says why.
 """
 
@@ -17,7 +18,8 @@ from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, abstract, model_a
 from conformance.partial import is_partial
 from conformance.partial.judge import judge_partial
 from conformance.partial.reading import read_partial
-from conformance.replay import Misfit, judge
+from conformance.replay import REPLAYED, Misfit, judge
+from conformance.web.stepped import stepped, system_of
 from conformance.web.telling import NoRunError, Retold
 from impl import TraceError, read_trace
 from model.language import RecordedSystem
@@ -56,6 +58,8 @@ def traced(path: Path) -> tuple[Retold, Observed | None]:
 
     Raises NoRunError for a file that is no whole trace, OSError.
     """
+    if system_of(path) != REPLAYED:
+        return stepped(path), None
     try:
         return _partial(path) if is_partial(path) else _whole(path)
     except TraceError as error:
@@ -125,7 +129,7 @@ def _partial(path: Path) -> tuple[Retold, Observed | None]:
             break
         trace = replace(trace, events=kept)
         report = judge_partial(trace, str(path))
-    recorded = system("replication").recorded(trace.version, AS_RELEASED)
+    recorded = system(REPLAYED).recorded(trace.version, AS_RELEASED)
     steps = {step.transition.name: step for step in recorded.steps}
     lines, places = [], []
     for line, step, hidden in report.run:
