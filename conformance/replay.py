@@ -8,14 +8,16 @@ what follows it starts from a state that the model cannot have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from conformance.followed import LEADER, Batch, EventBatch, follower_of
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, model_arguments
+from conformance.misfits import Misfit, TraceReport, unreadable
 from conformance.observed import Observed, Place, UnknownLeaf
 from impl import Trace, TraceError, read_trace
 from impl.world.trace import Header
@@ -24,6 +26,11 @@ from model.language.sparse import Index, SparseState
 from model.systems import system
 from specs.partial.moves import Move, Moves
 from specs.verdict import Verdict
+
+__all__ = [
+    "Misfit", "Replay", "TraceReport", "check_trace", "expect", "judge", "moves_of", "not_replayed",
+    "unreadable",
+]  # fmt: skip
 
 REPLAYED = "replication"
 """The system that recorded runs are replayed on."""
@@ -42,60 +49,27 @@ _judged = {"lines": 0}
 Heard = Callable[[int, Move, tuple[int, ...]], None]
 
 
-@dataclass(frozen=True)
-class Misfit:
-    """A line that does not fit, and what would have."""
-
-    kind: str
-    file: str
-    line: int
-    rule: str
-    why: str
-    allowed: str
-
-    def as_json(self) -> dict[str, Any]:
-        """The contract of `insync check --json`."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-
-@dataclass
-class TraceReport:
-    """What replaying one trace found."""
-
-    path: str
-    verdict: Verdict
-    events: int = 0
-    accepted: int = 0
-    silent: int = 0
-    hidden: int = 0  # steps that no line shows: in partial traces only
-    fired: dict[str, int] = field(default_factory=dict)
-    findings: list[Misfit] = field(default_factory=list)
-
-    @property
-    def lines(self) -> dict[str, int]:
-        """Lines of the trace: all of them are events, header and end apart."""
-        return {"read": self.events, "events": self.events, "continuation": 0, "rejected": 0}
-
-
 def check_trace(path: str | Path) -> TraceReport:
     """Replays one `insync.trace/1` file. An unreadable or empty trace is not checked."""
     where = Path(path)
     try:
-        trace = read_trace(where)
+        with _uncollected():
+            return judge(read_trace(where), str(where))
     except (TraceError, OSError) as error:
         return TraceReport(str(where), Verdict.NOT_CHECKED, findings=[unreadable(where, error)])
-    return judge(trace, str(where))
 
 
-def unreadable(where: Path, error: TraceError | OSError) -> Misfit:
-    """A file that cannot be vouched for, whole or partial: what is wrong, and where."""
-    line = getattr(error, "line", 1)
-    why = str(error).removeprefix(f"{where}:{line}: ")
-    return Misfit(
-        "unreadable", str(where), line, "a trace is whole and of one run", why,
-        "lines without a gap in any node's sequence, and an end line; to record one: insync "
-        "simulate --out DIR",
-    )  # fmt: skip
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for cycles: a trace is millions of lists without one, and long ones took twice as
+    long while they were looked through again and again."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def judge(trace: Trace, name: str = "", heard: Heard | None = None) -> TraceReport:

@@ -18,6 +18,7 @@ from conformance.cli.common import (
 )
 from conformance.cli.ingest import check_release, find, start, started
 from conformance.cli.kept import open_option, show_checked
+from conformance.columns.magic import is_columns
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ Example:
   insync check /var/log/kafka
   insync check /var/log/kafka --engine local --report kafka.html --report kafka.parquet
   insync check run-17.ndjson --json -
+  insync check columns
 """
 
 
@@ -73,7 +75,10 @@ def check(
     holds, 1 when broken, 2 when only incomplete findings stand in the way, and 3 when nothing was
     compared or a file could not be read. --open shows the first finding in the explorer.
 
-    A recorded trace may be partial: its header says "partial": true, its lines may lack the step's
+    A recorded trace is lines (insync.trace/1) or columns (`insync convert`), which are checked many
+    times as fast: with the same verdict, and the line that the run has as lines.
+
+    A trace of lines may be partial: its header says "partial": true, its lines may lack the step's
     name, arguments and any leaves, and whole steps may be missing. It holds if some run of the
     model fits what was seen; where a limit ended the search the answer is unknown.
     """
@@ -81,6 +86,8 @@ def check(
 
     for report in reports:
         _refuse_report(report)
+    if opens:
+        _refuse_columns(paths)
     result = checked(paths, release, engine, master, reports, hidden)
     show_check(result, lambda text: say(text, json_target))
     for report in reports:
@@ -89,6 +96,13 @@ def check(
     if opens:
         show_checked(paths, result)
     finish(Verdict(result["verdict"]))
+
+
+def _refuse_columns(paths: Sequence[str]) -> None:
+    """The explorer shows whole observations, and columns have only what the model knows of them."""
+    for path in paths:
+        if is_columns(path):
+            raise WrongUse(f"--open {path}: columns; name the trace that they were made of")
 
 
 def _refuse_report(report: str) -> None:

@@ -24,6 +24,7 @@ from conformance.columns.schema import (
     told_of,
 )
 from conformance.observed import Observed, UnknownLeaf
+from conformance.partial import is_partial
 from conformance.replay import moves_of, not_replayed
 from impl import Trace, TraceError, read_trace
 from impl.world.trace import Event
@@ -40,6 +41,9 @@ def convert(source: Path, target: Path) -> int:
     Raises TraceError for a file that is no whole trace, or that shows what has no column; KeyError
     for an ending that is none of FORMS; OSError.
     """
+    if is_partial(source):
+        why = "a trace with parts missing; only whole ones have columns"
+        raise TraceError(source, 1, f"{why}: leave it as it is, insync check reads it")
     trace = read_trace(source)
     write_columns(target, trace, source)
     return len(trace.events)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from conformance.partial import thinned
+from conformance.partial.thinning import lines_of_partial
 from impl import simulate, write_trace
 from tests.conformance.faults import harmed
 
@@ -34,7 +36,9 @@ def test_a_folder_of_runs_is_converted_and_checked_with_logs_nowhere(answer, run
 
 
 def test_a_broken_run_is_broken_at_the_same_line_in_columns(answer, runs, tmp_path):
-    trace, _ = harmed(simulate(3, 80, "everything", 3), "shows more than happened", random.Random(4))
+    trace, _ = harmed(
+        simulate(3, 80, "everything", 3), "shows more than happened", random.Random(4)
+    )
     write_trace(runs / "seed-3.ndjson", trace)
     answer(f"convert {runs / 'seed-3.ndjson'} --out {tmp_path}")
 
@@ -79,8 +83,21 @@ def test_wrong_use_says_what_to_write(insync, runs, tmp_path):
     nothing = insync(f"convert {tmp_path / 'nothing'} --out {tmp_path}")
     twice = insync(f"convert {runs} {other} --out {tmp_path / 'columns'}")
     a_file = insync(f"convert {runs} --out {runs / 'seed-1.ndjson'}")
+    insync(f"convert {runs} --out {tmp_path}")
+    opened = insync(f"check {tmp_path / 'seed-1.arrow'} --open")
 
-    assert [one.exit_code for one in (nothing, twice, a_file)] == [64, 64, 64]
+    assert [one.exit_code for one in (nothing, twice, a_file, opened)] == [64] * 4
+    assert "name the trace that they were made of" in opened.stderr
     assert "does not exist" in nothing.stderr
     assert "would be one file" in twice.stderr
     assert "name a folder you may write" in a_file.stderr
+
+
+def test_a_trace_with_parts_missing_has_no_columns(answer, tmp_path):
+    lines = lines_of_partial(thinned(simulate(1, 20, "none", 3)))
+    (tmp_path / "seen.ndjson").write_text("\n".join([*lines, ""]))
+
+    code, made = answer(f"convert {tmp_path} --out {tmp_path}")
+
+    assert (code, made["files"]) == (3, [])
+    assert made["findings"][0]["why"].startswith("a trace with parts missing")
