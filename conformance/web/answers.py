@@ -5,13 +5,18 @@ Raises ProtocolError, whose message is shown as it is, for what makes no sense.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from conformance.web.address import address, opened
-from conformance.web.board import Board, board
+from conformance.web.board import Board, Frame, board
 from conformance.web.compare import NoComparisonError, compared, packed, under
+from conformance.web.explain import frames_of, markdown, page
+from conformance.web.exported import mermaid, pytest_of
 from conformance.web.goals import READY, possible, prepare, reads, shortest
+from conformance.web.paper import svg
 from conformance.web.retold import Retold, line_of_step
 from model.language import ProtocolError
 from model.systems import SYSTEMS
@@ -148,6 +153,29 @@ def story(asked: dict[str, Any]) -> dict[str, str]:
     return {"text": rerecorded(play(parse(written, "run.story")))}
 
 
+def kept(asked: dict[str, Any]) -> dict[str, str]:
+    """The game in a `form` to keep: a story, a picture, a diagram, a page, a test, or data."""
+    form = str(asked.get("form", "story"))
+    if form == "story":
+        return {"text": story(asked)["text"], "name": "run.story"}
+    here, lines = _game(asked)
+    told = Retold(str(asked.get("title") or "A run"), here.heading_text, tuple(lines))
+    frames = frames_of(here, lines)
+    if form == "json":
+        data = {"title": told.title, "heading": told.heading, "lines": lines,
+                "frames": [asdict(one) for one in frames]}  # fmt: skip
+        return {"text": json.dumps(data, indent=1, ensure_ascii=False) + "\n", "name": "run.json"}
+    if form not in FORMS:
+        raise ProtocolError(f"{form!r} is no form; there are story, json, {', '.join(FORMS)}")
+    return {"text": FORMS[form](told, frames), "name": f"test_run.{form}" if form == "py"
+            else f"run.{form}"}  # fmt: skip
+
+
+FORMS: dict[str, Callable[[Retold, Sequence[Frame]], str]] = {
+    "svg": svg, "mmd": mermaid, "py": pytest_of, "md": markdown, "html": page,
+}  # fmt: skip
+
+
 def compare(asked: dict[str, Any]) -> dict[str, Any]:
     """Two runs in lock-step: `left` and `right`, or `left` and the same steps `under` a version."""
     left = _told(asked.get("left"), "left")
@@ -178,5 +206,5 @@ def _game(asked: dict[str, Any]) -> tuple[Board, list[str]]:
 
 ANSWERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "systems": systems, "at": at, "saved": saved, "goals": goals, "way": way,
-    "story": story, "compare": compare, "opened": opening, "check": check,
+    "story": story, "kept": kept, "compare": compare, "opened": opening, "check": check,
 }  # fmt: skip

@@ -58,7 +58,7 @@ class Packer:
         badges = {broker: self.put(badge) for broker, badge in picture["badges"].items()}
         lamps = [
             self.put({"claim": one.claim, "kind": one.kind, "sentence": one.sentence,
-                      "lit": one.lit})
+                      "lit": one.lit, "witness": one.witness})
             for one in frame.lamps
         ]  # fmt: skip
         return [

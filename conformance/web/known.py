@@ -18,7 +18,7 @@ class Node:
     """A state, and what follows it by which line.
 
     Once known: `lit`, the claims that hold here; `flight`, what is on its way, and `ages`, since
-    how many steps.
+    how many steps; `witness`, by claim the places that settle it.
     """
 
     state: SparseState
@@ -26,6 +26,7 @@ class Node:
     lit: dict[str, bool] | None = None
     flight: tuple[Message, ...] | None = None
     ages: Aged | None = None
+    witness: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Known:

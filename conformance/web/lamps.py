@@ -8,8 +8,9 @@ from typing import Any
 from conformance.web.known import Node
 from conformance.web.quick import QuickEvaluator
 from model.language.evaluate import Evaluator, SparseState
-from model.language.recording import fields_read
-from model.language.terms import AFTER
+from model.language.explain import why_not
+from model.language.recording import Requirement, fields_read
+from model.language.terms import AFTER, not_
 from specs.story.heading import ROOM, Heading
 
 MOST_TOLD = 5_000
@@ -18,12 +19,16 @@ MOST_TOLD = 5_000
 
 @dataclass(frozen=True)
 class Lamp:
-    """A claim, here: whether it holds of this state (or of the step that led to it)."""
+    """A claim, here: whether it holds of this state (or of the step that led to it).
+
+    `witness`: the places with their values that break an `always`, or make a `sometimes` so.
+    """
 
     claim: str
     kind: str
     sentence: str
     lit: bool
+    witness: tuple[str, ...] = ()
 
 
 class Lamps:
@@ -55,9 +60,23 @@ class Lamps:
         return tuple(
             Lamp(name, claim.kind, claim.sentence,
                  here.lit[name] if name in here.lit
-                 else before is None or self._of_step(judge, name, before.state, here.state))
+                 else before is None or self._of_step(judge, name, before.state, here.state),
+                 self._witness(judge, name, here))
             for name, (claim, _) in self._claims.items()
         )  # fmt: skip
+
+    def _witness(self, judge: Evaluator, name: str, here: Node) -> tuple[str, ...]:
+        """The places that settle a claim against (or, of a `sometimes`, for) itself."""
+        claim, term = self._claims[name]
+        settles = claim.kind == "sometimes"
+        if here.lit is None or here.lit.get(name) is not settles:
+            return ()
+        if name not in here.witness:
+            asked = Requirement(not_(term) if settles else term, "")
+            why = why_not(judge, asked, here.state, {})
+            places = why.partition(" — false (")[2].removesuffix(")")
+            here.witness[name] = tuple(places.split(", ")) if places else ()
+        return here.witness[name]
 
     def _of_step(
         self, judge: Evaluator, name: str, before: SparseState, after: SparseState

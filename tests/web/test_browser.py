@@ -47,25 +47,44 @@ def _leaves(url: str) -> bool:
     return not re.match(r"http://127\.0\.0\.1:\d+/|file://|data:|about:", url)
 
 
+def tab_to(shown: Any, wanted: str) -> None:
+    """Presses Tab until what has the focus is what is wanted; round the page once at most."""
+    for _ in range(400):
+        shown.keyboard.press("Tab")
+        if shown.evaluate(f"(one => Boolean({wanted}))(document.activeElement)"):
+            return
+    raise AssertionError(f"the keyboard does not come to {wanted}")
+
+
 def at(port: int, told: Retold | None = None, path: str = "/") -> str:
     tail = f"#{address(told.heading, told.lines)}" if told is not None else ""
     return f"http://127.0.0.1:{port}{path}{tail}"
 
 
 @pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.name)
-def test_the_path_of_a_lesson_can_be_walked(seen: Any, port: int, lesson: Lesson):
+def test_the_path_of_a_lesson_can_be_walked_by_keyboard_alone(seen: Any, port: int, lesson: Lesson):
     seen.goto(at(port, path="/lessons"))
-    seen.click(f"text={lesson.title}")
+    tab_to(seen, f"one.tagName === 'A' && one.textContent === {lesson.title!r}")
+    seen.keyboard.press("Enter")
+    seen.locator("article.lesson").wait_for()
 
     for number, question in enumerate(lesson.questions):
         asked = seen.locator(".predict").nth(number)
-        asked.locator("button").nth(1 - min(question.right, 1)).click()
-        wrong = asked.locator("[role=status]").inner_text()
-        asked.locator("button").nth(question.right).click()
-        right = asked.locator("[role=status]").inner_text()
-        assert (wrong[0], right[0]) == ("✗", "✓")
+        said = []
+        for place in (1 - min(question.right, 1), question.right):
+            asked.evaluate("one => one.setAttribute('data-asked', '')")
+            tab_to(
+                seen,
+                "one.closest('[data-asked]') && "
+                f"[...one.closest('ul').querySelectorAll('button')][{place}] === one",
+            )
+            seen.keyboard.press("Enter")
+            said.append(asked.locator("[role=status]").inner_text()[0])
+        asked.evaluate("one => one.removeAttribute('data-asked')")
+        assert said == ["✗", "✓"]
     steps = sum(one.is_step for one in lesson.stories[0].commands)
-    seen.locator("a.play").first.click()
+    tab_to(seen, "one.matches('a.play')")
+    seen.keyboard.press("Enter")
 
     seen.locator("#steps li").nth(steps).wait_for()
     assert seen.locator("#said").inner_text().startswith(f"state {steps}: ")
@@ -138,13 +157,74 @@ def test_nothing_is_told_by_colour_alone(seen: Any, port: int):
         )
     )
     records = seen.locator(".log li:not(.empty) small").all_inner_texts()
-    changed = seen.locator(".lane li.changed .unseen").count()
+    changed = seen.locator(".lane li.changed .unseen", has_text="changed").count()
 
     assert {one.split()[1][:-1] for one in bulbs} == {"holds", "broken", "reached", "dark"}
     assert len({one[-1] for one in bulbs}) == 4
     assert records
     assert all(re.fullmatch(r"e\d+", one) for one in records)
     assert changed == seen.locator(".lane li.changed").count() > 0
+
+
+def test_a_run_is_kept_in_any_form(seen: Any, port: int):
+    told = retold(STORIES / "m2_is_lost.story")
+    seen.goto(at(port, Retold("", told.heading, told.lines[:9])))
+    seen.locator("#steps li").nth(9).wait_for()
+
+    names = []
+    for form, first in (
+        ("story", "# A run"),
+        ("svg", "<svg"),
+        ("mmd", "sequenceDiagram"),
+        ("py", '"""'),
+        ("json", "{"),
+        ("md", "# A run"),
+        ("html", "<!doctype"),
+    ):
+        seen.select_option("#form", form)
+        seen.click("#keep")
+        seen.locator("#extra pre", has_text=first).wait_for()
+        with seen.expect_download() as saved:
+            seen.click("#download")
+        names.append(saved.value.suggested_filename)
+
+    assert names == ["run.story", "run.svg", "run.mmd", "test_run.py", "run.json", "run.md",
+                     "run.html"]  # fmt: skip
+
+
+def test_runs_that_were_left_form_a_tree(seen: Any, port: int):
+    seen.goto(at(port, Retold("", "system classic version kip_320 brokers 3", ())))
+    seen.locator(".card").first.wait_for()
+
+    def to(number: int) -> None:
+        seen.locator("#said", has_text=f"state {number}:").wait_for()
+
+    for keys in (("1", "1"), ("ArrowLeft", "2"), ("ArrowLeft", "ArrowLeft", "2")):
+        for key in keys:
+            before = int(re.findall(r"state (\d+)", seen.locator("#said").inner_text())[0])
+            seen.keyboard.press(key)
+            to(before - 1 if key == "ArrowLeft" else before + 1)
+
+    assert seen.locator("#branches > li").count() == 1
+    assert seen.locator("#branches .tree li").count() == 1
+    assert "after state 0" in seen.locator("#branches > li > button").first.inner_text()
+    assert "after state 1" in seen.locator("#branches .tree button").first.inner_text()
+
+
+def test_the_witness_of_a_broken_claim_glows_and_is_named(seen: Any, port: int):
+    told = retold(STORIES / "m2_is_lost.story")
+    seen.goto(at(port, told))
+    seen.locator("#steps li").nth(len(told.lines)).wait_for()
+
+    glowing = seen.locator(".lane li.witness").evaluate_all("all => all.map(one => one.title)")
+    marked = seen.locator(".lane li.witness").first.evaluate(
+        "one => getComputedStyle(one.querySelector('.name'), '::before').content"
+    )
+    seen.locator(".lamp.broken summary").first.click()
+
+    assert {"zk.leader", "zk.isr", "committed.end"} <= set(glowing)
+    assert "✗" in marked
+    assert "log[2].end 1" in seen.locator(".lamp.broken p.witness").first.inner_text()
 
 
 @pytest.mark.parametrize("width, height", SIZES)

@@ -31,6 +31,7 @@ function drawLamps(lamps) {
         make("summary", {}, make("span", { class: "bulb", "aria-hidden": "true" }, mark),
           `${lamp.claim}: ${word}`),
         make("p", {}, lamp.sentence),
+        lamp.witness.length ? make("p", { class: "witness" }, `${WORDS.witness}: ${lamp.witness.join(", ")}`) : null,
         FROZEN ? null : make("button", { type: "button", onclick: () => way({ claim: lamp.claim }, lamp.claim) }, WORDS.way)));
   }));
 }
@@ -56,10 +57,26 @@ function drawSteps() {
   if (current.offsetTop < list.scrollTop || current.offsetTop + current.offsetHeight > list.scrollTop + list.clientHeight) {
     list.scrollTop = current.offsetTop - list.clientHeight / 2;
   }
-  $("branches").replaceChildren(...branches.map(lines => make("li", {},
-    make("button", { type: "button", onclick: () => { leave(); game.lines = lines; go(lines.length); } },
-      `${WORDS.branch}: ${lines.length}: ${lines[lines.length - 1]}`),
-    make("button", { type: "button", onclick: () => compareWith({ right: [game.heading, ...lines] }) }, WORDS.lay))));
+  $("branches").replaceChildren(...grown());
+}
+
+// Runs that were left, as a tree: each hangs where it parts from the run that it shares most with.
+function grown() {
+  const runs = [game.lines, ...branches], below = runs.map(() => []);
+  const shared = (a, b) => { let n = 0; while (n < a.length && a[n] === b[n]) n += 1; return n; };
+  for (let one = 1; one < runs.length; one += 1) {
+    let parent = 0;
+    for (let other = 1; other < one; other += 1) {
+      if (shared(runs[one], runs[other]) > shared(runs[one], runs[parent])) parent = other;
+    }
+    below[parent].push([one, shared(runs[one], runs[parent])]);
+  }
+  const branch = ([one, fork]) => make("li", {},
+    make("button", { type: "button", onclick: () => { leave(); game.lines = runs[one]; go(runs[one].length); } },
+      `⑂ ${WORDS.after} ${fork}: ${runs[one].length - fork} ${WORDS.steps}: ${runs[one].at(-1)}`),
+    make("button", { type: "button", onclick: () => compareWith({ right: [game.heading, ...runs[one]] }) }, WORDS.lay),
+    below[one].length ? make("ul", { class: "tree" }, ...below[one].map(branch)) : null);
+  return below[0].sort((a, b) => a[1] - b[1]).map(branch);
 }
 
 function drawCards(possible, refused) {
@@ -86,7 +103,7 @@ async function go(count) {
   shown = Math.max(0, Math.min(count, game.lines.length));
   if (FROZEN) {
     const frame = unpacked(FROZEN.frames[shown], FROZEN.table);
-    $("board").replaceChildren(...alarm(frame.lamps), ...drawing(frame.picture)); drawLamps(frame.lamps); drawSteps(); tell(frame);
+    $("board").replaceChildren(...alarm(frame.lamps), ...drawing(frame.picture, frame.lamps)); drawLamps(frame.lamps); drawSteps(); tell(frame);
     return;
   }
   try {
@@ -96,7 +113,7 @@ async function go(count) {
     if (shown > 0) { game.lines = game.lines.slice(0, shown - 1); return go(shown - 1); }
     return;
   }
-  $("board").replaceChildren(...alarm(here.frame.lamps), ...drawing(here.frame.picture)); drawLamps(here.frame.lamps); drawCards(here.possible, here.refused);
+  $("board").replaceChildren(...alarm(here.frame.lamps), ...drawing(here.frame.picture, here.frame.lamps)); drawLamps(here.frame.lamps); drawCards(here.possible, here.refused);
   drawSteps(); tell(here.frame); $("extra").replaceChildren();
   offerGoals().catch(error => say(error.message));
   history.replaceState(null, "", "#" + here.address);
@@ -104,7 +121,7 @@ async function go(count) {
 
 function leave() {
   if (game.lines.length > shown) {
-    branches = [game.lines, ...branches.filter(lines => lines.join() !== game.lines.join())].slice(0, 8);
+    branches = [game.lines, ...branches.filter(lines => lines.join() !== game.lines.join())].slice(0, 20);
   }
 }
 
@@ -158,8 +175,12 @@ async function saves() {
 }
 
 async function keep() {
-  const kept = await ask("story", { heading: game.heading, lines: game.lines.slice(0, shown), title: "A run kept from the explorer" });
-  $("extra").replaceChildren(make("pre", { tabindex: "0" }, kept.text));
+  try {
+    const kept = await ask("kept", { heading: game.heading, lines: game.lines.slice(0, shown), title: WORDS.kept, form: $("form").value });
+    const file = URL.createObjectURL(new Blob([kept.text], { type: "text/plain" }));
+    $("extra").replaceChildren(make("p", {}, make("a", { href: file, download: kept.name, id: "download" }, `${WORDS.download} ${kept.name}`)),
+      make("pre", { tabindex: "0" }, kept.text.length > 20000 ? kept.text.slice(0, 20000) + "…" : kept.text));
+  } catch (error) { say(error.message); }
 }
 
 function compareWith(other) {

@@ -16,13 +16,25 @@ function make(tag, attributes = {}, ...children) {
 
 function epochColour(epoch) { return "epoch" + (((Number(epoch) || 0) % 8 + 8) % 8); }
 
+// The places that break a claim here: they glow, and are marked.
+let glowing = new Set();
+
+function shine(lamps) {
+  const broken = lamps.filter(lamp => lamp.kind.startsWith("always") && !lamp.lit);
+  glowing = new Set(broken.flatMap(lamp => lamp.witness.map(one => one.slice(0, one.lastIndexOf(" ")))));
+}
+
+function shines(path) { return glowing.has(path); }
+
 // A long name may break where its parts meet, and nowhere else.
 function breakable(name) { return name.split(/(?<=[._])/).flatMap((part, n) => n ? [make("wbr"), part] : [part]); }
 
 function row(item) {
-  return make("li", { class: (item.changed ? "changed " : "") + (item.ghost ? "ghost" : ""), title: item.path },
+  const shown = shines(item.path) ? "witness " : "";
+  return make("li", { class: shown + (item.changed ? "changed " : "") + (item.ghost ? "ghost" : ""), title: item.path },
     make("span", { class: "name" }, ...breakable(item.part === "zk" || item.name === item.part ? item.name : item.part + "." + item.name)),
     make("span", { class: "value" }, item.text),
+    shown ? make("span", { class: "unseen" }, " " + WORDS.witness) : null,
     item.changed ? make("span", { class: "unseen" }, " " + WORDS.changed) : null);
 }
 
@@ -42,11 +54,12 @@ function badge(number, badge) {
     make("span", { class: "words" }, words.join(", ")));
 }
 
-function strip(log, committed) {
+function strip(log, committed, broker) {
   const list = make("ol", { class: "log", "aria-label": WORDS.log });
   log.records.forEach((record, offset) => {
     const about = Object.entries(record).map(([k, v]) => `${k} ${v}`).join(", ");
-    list.append(make("li", { class: epochColour(record.epoch) + (offset < committed ? " committed" : "") + (log.hw === offset ? " hw" : "") + (log.hw === offset + 1 && log.hw === log.records.length ? " hwend" : ""), title: about },
+    const glows = Object.keys(record).some(part => shines(`log[${broker}][${offset}].${part}`)) ? " witness" : "";
+    list.append(make("li", { class: epochColour(record.epoch) + glows + (offset < committed ? " committed" : "") + (log.hw === offset ? " hw" : "") + (log.hw === offset + 1 && log.hw === log.records.length ? " hwend" : ""), title: about },
       make("b", {}, String(record.id ?? record.value ?? "•")),
       make("small", {}, "e" + (record.epoch ?? "?"))));
   });
@@ -54,7 +67,7 @@ function strip(log, committed) {
   return make("div", { class: "strip" }, list,
     make("span", { class: "ends" },
       log.hw === null || log.hw === undefined ? null : make("span", { class: "mark" }, `${WORDS.hw} ${log.hw}`),
-      make("span", {}, `${WORDS.end} ${log.records.length}`)));
+      make("span", { class: shines(`log[${broker}].end`) ? "mark" : "" }, `${shines(`log[${broker}].end`) ? "✗ " : ""}${WORDS.end} ${log.records.length}`)));
 }
 
 function flight(item) {
@@ -119,7 +132,8 @@ function inOffice(picture) {
     parts.length ? null : make("p", { class: "none" }, WORDS.nobody));
 }
 
-function drawing(picture) {
+function drawing(picture, lamps = []) {
+  shine(lamps);
   const lanes = make("div", { class: "lanes" + (picture.lanes.length > 6 ? " many" : "") });
   lanes.style.setProperty("--lanes", picture.lanes.length);
   lanes.append(make("article", { class: "lane zk" }, make("h3", {}, WORDS.zookeeper),
@@ -129,7 +143,7 @@ function drawing(picture) {
     lanes.append(make("article", { class: "lane" },
       make("h3", { class: "unseen" }, `${WORDS.broker} ${number}`),
       badge(number, picture.badges[number]),
-      log ? strip(log, picture.committed) : null,
+      log ? strip(log, picture.committed, number) : null,
       make("ul", {}, ...rows.map(row))));
   }
   lanes.append(make("article", { class: "lane" }, make("h3", {}, WORDS.clients),
