@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
-from conformance.mapping import ROWS, STEPS_OF, abstract, implementation_arguments
+from conformance.mapping import MAP, SystemMap, implementation_arguments
 from conformance.partner import Key, Partner
-from impl import Step, World
+from impl import Step
 from model.language.evaluate import Evaluator, SparseState
 from model.language.scalars import blank_term
+from model.language.sorts import Sort
 from specs.story.heading import heading_line
 from specs.story.play import play
 from specs.story.read import RULE, parse
@@ -72,26 +73,62 @@ class _Failure:
         return self.steps[-1].name, "refused" if offers else "differs"
 
 
-def diagnose(steps: Sequence[Step], bounds: Mapping[str, int] | None = None) -> Diagnosis | None:
+@dataclass(frozen=True)
+class Pairing:
+    """What is held in step: a system by its map, within bounds, in a release (None: default)."""
+
+    about: SystemMap = MAP
+    bounds: Mapping[str, int] = field(default_factory=lambda: dict(BOUNDS))
+    version: str | None = None
+
+    def begun(self) -> Lockstep:
+        """Both sides at the start."""
+        return Lockstep(self.bounds, about=self.about, version=self.version)
+
+    def shown(self, step: Step) -> str:
+        """A step of the implementation with its arguments by name."""
+        pairs = zip(self.about.rows[step.name].parameters, step.args, strict=True)
+        return f"{step.name}({', '.join(f'{name}={value}' for name, value in pairs)})"
+
+    @property
+    def partner(self) -> Partner:
+        """The model's side."""
+        return Partner.of(dict(self.bounds), self.about, self.version)
+
+
+def paired(bounds: Mapping[str, int] | None) -> Pairing:
+    """`replication` within bounds, in the default release."""
+    return Pairing() if bounds is None else Pairing(bounds=dict(bounds))
+
+
+def diagnose(
+    steps: Sequence[Step],
+    bounds: Mapping[str, int] | None = None,
+    pairing: Pairing | None = None,
+) -> Diagnosis | None:
     """The diagnosis of the first mismatch on a run, shrunk; None where the run stays in step.
 
-    Steps that are not possible are passed over. Deterministic.
+    Steps that are not possible are passed over. `pairing` says of which system; else it is
+    `replication` within the bounds. Deterministic.
     """
-    limits = dict(bounds or BOUNDS)
-    failure = _fails(steps, limits)
+    what = pairing or paired(bounds)
+    failure = _fails(steps, what)
     if failure is None:
         return None
-    return _told(_shrunk(failure, limits), limits)
+    return _told(_shrunk(failure, what), what)
 
 
 def diagnose_missing(
-    steps: Sequence[Step], key: Key, bounds: Mapping[str, int] | None = None
+    steps: Sequence[Step],
+    key: Key,
+    bounds: Mapping[str, int] | None = None,
+    pairing: Pairing | None = None,
 ) -> Diagnosis | None:
     """The other way round: the model may take a step and the implementation cannot be driven to it.
 
     The run is shrunk as long as that stays so; None where the two agree about it after the steps.
     """
-    limits = dict(bounds or BOUNDS)
+    limits = pairing or paired(bounds)
     found = _misses(steps, key, limits)
     if found is None:
         return None
@@ -106,33 +143,35 @@ def diagnose_missing(
             at += 1
     partner = found.partner
     refusals = []
-    for row in STEPS_OF[key[0]]:
+    for row in limits.about.steps_of[key[0]]:
         named = dict(zip(partner.parameters[key[0]], key[1], strict=True))
         step = Step(row.step, implementation_arguments(row, named))
         why = found.world.why_not(step) or "possible, and it is another step of the model"
-        refusals.append(f"{_step(step)}: the implementation says: not possible: {why} — false")
+        said = f"the implementation says: not possible: {why} — false"
+        refusals.append(f"{limits.shown(step)}: {said}")
     near = sorted(str(step) for step in found.world.enabled())
     lines = [f"quietly {_words(partner, one)}" for one in found.keys]
+    about = _shown(partner, key)
     return Diagnosis(
-        what=f"the model allows {_shown(partner, key)} and the implementation refuses it",
-        last_accepted=_step(least[-1]) if least else "the initial state",
+        what=f"the model allows {about} and the implementation refuses it",
+        last_accepted=limits.shown(least[-1]) if least else "the initial state",
         candidates=tuple(refusals),
         nearest=", ".join(near[:3]) or "the implementation can do nothing here",
-        steps=tuple(_step(step) for step in least),
-        story=_as_story(partner, limits, _shown(partner, key), [*lines, _words(partner, key)]),
+        steps=tuple(limits.shown(step) for step in least),
+        story=_as_story(partner, limits.bounds, about, [*lines, _words(partner, key)]),
     )
 
 
 @dataclass
 class _Missing:
     partner: Partner
-    world: World
+    world: Any
     keys: list[Key]
     taken: list[Step]
 
 
-def _misses(steps: Sequence[Step], key: Key, bounds: Mapping[str, int]) -> _Missing | None:
-    pair = Lockstep(bounds)
+def _misses(steps: Sequence[Step], key: Key, pairing: Pairing) -> _Missing | None:
+    pair = pairing.begun()
     keys: list[Key] = []
     taken: list[Step] = []
     try:
@@ -150,15 +189,19 @@ def _misses(steps: Sequence[Step], key: Key, bounds: Mapping[str, int]) -> _Miss
     return None
 
 
-def explained(mismatch: Mismatch, bounds: Mapping[str, int] | None = None) -> Diagnosis | None:
+def explained(
+    mismatch: Mismatch,
+    bounds: Mapping[str, int] | None = None,
+    pairing: Pairing | None = None,
+) -> Diagnosis | None:
     """The diagnosis of a mismatch that was raised; None if it does not show again."""
     if mismatch.key is not None:
-        return diagnose_missing(mismatch.steps, mismatch.key, bounds)
-    return diagnose(mismatch.steps, bounds)
+        return diagnose_missing(mismatch.steps, mismatch.key, bounds, pairing)
+    return diagnose(mismatch.steps, bounds, pairing)
 
 
-def _fails(steps: Sequence[Step], bounds: Mapping[str, int]) -> _Failure | None:
-    pair = Lockstep(bounds)
+def _fails(steps: Sequence[Step], pairing: Pairing) -> _Failure | None:
+    pair = pairing.begun()
     keys: list[Key] = []
     taken: list[Step] = []
     for step in steps:
@@ -170,14 +213,14 @@ def _fails(steps: Sequence[Step], bounds: Mapping[str, int]) -> _Failure | None:
             pair.take(step)
         except Mismatch as mismatch:
             message = str(mismatch).splitlines()[0]
-            facts = None if "can take" in message else abstract(pair.world.observe())
+            facts = None if "can take" in message else pair.facts()
             return _Failure(taken, message, keys, before, facts, candidates)
         if pair.last is not None:
             keys.append(pair.last)
     return None
 
 
-def _shrunk(failure: _Failure, bounds: Mapping[str, int]) -> _Failure:
+def _shrunk(failure: _Failure, pairing: Pairing) -> _Failure:
     """Steps are left out, many at once and then one by one, as long as the same fault shows."""
     tries, size = 0, max(1, len(failure.steps) // 2)
     while size:
@@ -185,7 +228,7 @@ def _shrunk(failure: _Failure, bounds: Mapping[str, int]) -> _Failure:
         while at < len(failure.steps) - 1 and tries < MOST_TRIES:
             shorter = failure.steps[:at] + failure.steps[min(at + size, len(failure.steps) - 1) :]
             tries += 1
-            other = _fails(shorter, bounds)
+            other = _fails(shorter, pairing)
             if other is not None and other.kind == failure.kind:
                 failure = other
             else:
@@ -197,8 +240,8 @@ def _shrunk(failure: _Failure, bounds: Mapping[str, int]) -> _Failure:
     return failure
 
 
-def _told(failure: _Failure, bounds: Mapping[str, int]) -> Diagnosis:
-    partner = Partner.of(bounds)
+def _told(failure: _Failure, pairing: Pairing) -> Diagnosis:
+    partner = pairing.partner
     lines = []
     for key in failure.candidates:
         lines.append(f"{_shown(partner, key)}: {_verdict_on(partner, key, failure)}")
@@ -206,11 +249,11 @@ def _told(failure: _Failure, bounds: Mapping[str, int]) -> Diagnosis:
     accepted = failure.steps[:-1]
     return Diagnosis(
         what=failure.message,
-        last_accepted=_step(accepted[-1]) if accepted else "the initial state",
+        last_accepted=pairing.shown(accepted[-1]) if accepted else "the initial state",
         candidates=tuple(lines),
         nearest=_nearest(partner, failure),
-        steps=tuple(_step(step) for step in (*accepted, failing)),
-        story=_story(partner, failure, bounds),
+        steps=tuple(pairing.shown(step) for step in (*accepted, failing)),
+        story=_story(partner, failure, pairing),
     )
 
 
@@ -253,7 +296,7 @@ def _nearest(partner: Partner, failure: _Failure) -> str:
     return f"{_shown(partner, key)}, which differs in {count} {word}"
 
 
-def _story(partner: Partner, failure: _Failure, bounds: Mapping[str, int]) -> str:
+def _story(partner: Partner, failure: _Failure, pairing: Pairing) -> str:
     """The accepted steps as the model takes them, and what it says of the failing one."""
     lines = [f"quietly {_words(partner, key)}" for key in failure.keys]
     enabled = partner.enabled(failure.state)
@@ -263,17 +306,24 @@ def _story(partner: Partner, failure: _Failure, bounds: Mapping[str, int]) -> st
             break
         if key in partner.instances:
             lines.append(f"refused {_words(partner, key)}")
-    return _as_story(partner, bounds, _step(failure.steps[-1]), lines)
+    return _as_story(partner, pairing.bounds, pairing.shown(failure.steps[-1]), lines)
 
 
 def _as_story(partner: Partner, bounds: Mapping[str, int], about: str, lines: list[str]) -> str:
     title = f"# {about}: what the model does where the implementation differs."
     heading = heading_line(partner.recorded, dict(bounds))
-    text = "\n".join([title, heading, "", *lines, "check leader_unique", RULE]) + "\n"
+    text = "\n".join([title, heading, "", *lines, f"check {_claim(partner)}", RULE]) + "\n"
     outcome = play(parse(text, "mismatch.story"), partner.recorded)
     if outcome.failed is not None:
         raise AssertionError(f"a mismatch cannot be told as a story: {outcome.failed[1]}")
     return rerecorded(outcome)
+
+
+def _claim(partner: Partner) -> str:
+    """A claim about states that the release makes, for the story to end with."""
+    claims = partner.recorded.claims
+    names = [name for name, (claim, _) in claims.items() if claim.kind == "always"]
+    return "leader_unique" if "leader_unique" in names else names[0]
 
 
 def _sparse(partner: Partner, state: Any) -> SparseState:
@@ -285,15 +335,19 @@ def _sparse(partner: Partner, state: Any) -> SparseState:
 
 
 def _shown(partner: Partner, key: Key) -> str:
-    pairs = zip(partner.parameters[key[0]], key[1], strict=True)
-    return f"{key[0]}({', '.join(f'{name}={value}' for name, value in pairs)})"
+    return f"{key[0]}({', '.join(_given(partner, key))})"
 
 
 def _words(partner: Partner, key: Key) -> str:
-    pairs = zip(partner.parameters[key[0]], key[1], strict=True)
-    return " ".join([key[0], *(f"{name}={value}" for name, value in pairs)])
+    return " ".join([key[0], *_given(partner, key)])
 
 
-def _step(step: Step) -> str:
-    pairs = zip(ROWS[step.name].parameters, step.args, strict=True)
-    return f"{step.name}({', '.join(f'{name}={value}' for name, value in pairs)})"
+def _given(partner: Partner, key: Key) -> list[str]:
+    """The arguments as stories write them."""
+    parameters = next(
+        step.parameters for step in partner.recorded.steps if step.transition.name == key[0]
+    )
+    return [
+        f"{name}={sort.show(value) if isinstance(sort, Sort) else value}"
+        for (name, sort), value in zip(parameters.items(), key[1], strict=True)
+    ]

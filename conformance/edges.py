@@ -17,10 +17,20 @@ from conformance.lockstep import Lockstep, Mismatch
 from conformance.mapping import MAP, SystemMap
 from conformance.mapping.rows import Family
 from conformance.partner import Key
+from impl import Step
 from specs.verdict import Verdict
 
 MOST_MISMATCHES = 5
 """After so many the walk ends: one fault of the implementation breaks thousands of edges."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A mismatch, and the model's way to the state where it is: after `begins`, these steps."""
+
+    mismatch: Mismatch
+    begins: tuple[Step, ...]
+    way: tuple[Key, ...]
 
 
 @dataclass
@@ -39,6 +49,8 @@ class EdgeReport:
     complete: bool = True
     fired: Counter[str] = field(default_factory=Counter)
     mismatches: list[str] = field(default_factory=list)
+    first: Found | None = None
+    """The first of them, to be diagnosed."""
     not_walked: Counter[str] = field(default_factory=Counter)
     steps: Counter[str] = field(default_factory=Counter)
 
@@ -95,7 +107,7 @@ class _Walk:
         progress: Callable[[str], None],
         family: Family,
     ) -> None:
-        self.pair, self.without = pair, family.without
+        self.pair, self.without, self.begins = pair, family.without, family.begins
         for step in family.begins:
             pair.take(step)
         self.max_states, self.progress = max_states, progress
@@ -127,7 +139,7 @@ class _Walk:
             pair.choices_are_allowed(enabled)
             pair.silent_steps_are_silent(enabled)
         except Mismatch as mismatch:
-            self._mismatch(state, str(mismatch))
+            self._mismatch(state, mismatch)
         for key in sorted(enabled):
             if key[0] in self.without:
                 self.report.not_walked[key[0]] += 1
@@ -137,7 +149,7 @@ class _Walk:
             try:
                 pair.drive(key)
             except Mismatch as mismatch:
-                self._mismatch(state, str(mismatch))
+                self._mismatch(state, mismatch)
                 if len(self.report.mismatches) >= MOST_MISMATCHES:
                     return
                 continue
@@ -148,12 +160,16 @@ class _Walk:
                 self.came[pair.state] = state, key
                 self.waiting.append((pair.state, pair.world.snapshot()))
 
-    def _mismatch(self, state: Any, text: str) -> None:
-        way: list[str] = []
+    def _mismatch(self, state: Any, mismatch: Mismatch) -> None:
+        way: list[Key] = []
         came = self.came[state]
         while came is not None:
-            before, (name, arguments) = came
-            way.append(f"    {name}({', '.join(map(str, arguments))})")
+            before, key = came
+            way.append(key)
             came = self.came[before]
-        steps = "\n".join(reversed(way)) or "    (none)"
-        self.report.mismatches.append(f"{text}\nthe model's steps to this state:\n{steps}")
+        way.reverse()
+        if self.report.first is None:
+            self.report.first = Found(mismatch, self.begins, tuple(way))
+        steps = "\n".join(f"    {name}({', '.join(map(str, given))})" for name, given in way)
+        shown = f"{mismatch}\nthe model's steps to this state:\n{steps or '    (none)'}"
+        self.report.mismatches.append(shown)

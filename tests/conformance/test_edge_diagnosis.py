@@ -1,0 +1,77 @@
+"""What a walk over edges finds is explained like the mismatch of a run, for systems of any map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.diagnosis import Diagnosis, Pairing
+from conformance.edge_diagnosis import diagnose_edge
+from conformance.edges import walk_edges
+from conformance.mapping import map_of
+from impl.controller.replica_machine import ReplicaMachine
+from impl.world.candidates import STEPS
+from impl.znodes.office import OfficeZnodes
+from specs.story import play, read_story
+from specs.verdict import Verdict
+
+
+def diagnosed(system: str, max_states: int) -> Diagnosis:
+    about = map_of(system)
+    report = walk_edges(about.small, max_states=max_states, about=about)
+    assert report.first is not None
+    told = diagnose_edge(report.first, Pairing(about, about.small))
+    assert told is not None
+    return told
+
+
+def plays(text: str, folder: Path) -> Verdict:
+    path = folder / "mismatch.story"
+    path.write_text(text, encoding="utf-8")
+    return play(read_story(path)).verdict
+
+
+def test_a_wrong_end_in_election_is_told_from_the_start_by_a_short_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def deletes(self: OfficeZnodes, version: int) -> None:
+        if self.port.exists("/controller") is not None:
+            self.port.delete("/controller")
+
+    monkeypatch.setattr(OfficeZnodes, "delete_controller", deletes)
+
+    told = diagnosed("election", 1_000)
+
+    assert "zk.controller: the model says 2, the implementation none" in told.as_text()
+    assert len(told.steps) <= 14
+    assert told.steps[-1].startswith("controller_resigns(")
+    assert told.story.startswith("# controller_resigns(")
+    assert "system election" in told.story
+    assert plays(told.story, tmp_path) is Verdict.HOLDS
+
+
+def test_a_step_of_election_that_cannot_be_driven_is_told_the_other_way_round(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _, action = STEPS["broker_stands"]
+    monkeypatch.setitem(STEPS, "broker_stands", (lambda *_: "it rains", action))
+
+    told = diagnosed("election", 50)
+
+    assert told.what.startswith("the model allows ")
+    assert "the implementation says: not possible: it rains" in told.candidates[0]
+    assert plays(told.story, tmp_path) is Verdict.HOLDS
+
+
+def test_a_batch_that_is_left_out_in_topics_is_told_with_its_story(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(ReplicaMachine, "_become_new", lambda self, broker, partitions: None)
+
+    told = diagnosed("topics", 600)
+
+    assert "the model says NewReplica, the implementation NonExistentReplica" in told.as_text()
+    assert any(step.startswith("admin_creates_topic(") for step in told.steps)
+    assert "system topics" in told.story
+    assert plays(told.story, tmp_path) is Verdict.HOLDS
