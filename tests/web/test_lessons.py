@@ -47,6 +47,16 @@ def test_a_lesson_asks_before_it_tells(lesson: Lesson):
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_lesson_predicts_steps_breaks_repairs_and_claims(lesson: Lesson):
+    parts = {"Step", "Break", "Repair", "Claim"}
+
+    told = {line.removeprefix("## ") for line in lesson.text.splitlines() if line.startswith("## ")}
+
+    assert lesson.questions
+    assert parts <= told
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_a_lesson_is_a_page_whose_stories_can_be_played(lesson: Lesson):
     page = lesson_page(lesson)
 
