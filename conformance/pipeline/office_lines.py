@@ -27,7 +27,7 @@ class What(StrEnum):
 
     WINS = "wins"  # is elected, with an epoch
     ACTS = "acts"  # does what only a controller does, with an epoch
-    LEAVES = "leaves"  # resigns, or hears that its session is gone, or has a new one
+    LEAVES = "leaves"  # resigns, or has a new session
     SEES = "sees"  # finds another in office
     READS = "reads"  # reads the epoch in ZooKeeper
     IS_FENCED = "is fenced"  # a write of it is refused: there is a newer controller
@@ -40,7 +40,7 @@ ELECTION = frozenset((What.WINS, What.LEAVES, What.SEES, What.READS))
 
 _MERGED = frozenset((What.ACTS, What.OBEYS))
 _WRITES_STATE = frozenset(("partition_changed", "isr_removed"))
-_LEAVES = frozenset(("controller_resigned", "session_expired", "broker_registered"))
+_LEAVES = frozenset(("controller_resigned", "broker_registered"))
 _OBEYED = frozenset(
     (
         "obeyed",
@@ -112,6 +112,10 @@ def _order(one: tuple[int, str, Sight]) -> tuple[int, str]:
     return one[:2]
 
 
+def _base(stream: str) -> str:
+    return stream.rpartition("/")[2]
+
+
 def told(event: Event) -> Sight | None:
     """What one line tells of controllers; None if nothing."""
     kind, broker, epoch = event.kind, event.broker, event.controller_epoch
@@ -145,7 +149,8 @@ class Lines:
     """All that is told of the controllers of one ZooKeeper.
 
     `owners`: whose each epoch is, as most lines say. `elections`: by broker, the lines in which
-    one sees when it runs for office and when it leaves it, in the order of each log.
+    one sees when it runs for office and when it leaves it, in the order of each log; only logs
+    count in which some broker, in its log of this name, tells of an election.
     """
 
     threads: dict[tuple[int, str], Thread] = field(default_factory=dict)
@@ -177,6 +182,15 @@ class Lines:
 
     def finish(self) -> None:
         """All lines were added."""
+        telling = {
+            _base(name)
+            for thread in self.threads.values()
+            for name, log in thread.logs.items()
+            if any(sight.what is What.WINS for sight in log)
+        }
+        for logs in self.elections.values():
+            for name in [name for name in logs if _base(name) not in telling]:
+                del logs[name]
         for epoch, owners in self._votes.items():
             self.owners[epoch] = min(owners, key=lambda each: (-owners[each], each))
         found = {broker for broker, _ in self.threads}

@@ -78,7 +78,15 @@ class Taking:
             return head.epoch <= self.model.epoch
         if head.what is What.IS_FENCED:
             return self._is_fenced(head)
-        return False
+        return self._told_again(head)
+
+    def _told_again(self, head: Sight) -> bool:
+        """An election that another log of its winner has told of, under another stamp."""
+        first = self.lines_of_epoch.get(head.epoch)
+        if first is None or self.won.get(head.epoch) != head.broker:
+            return False
+        places = self.history.places
+        return places[first.file].stream != places[head.event.file].stream
 
     def _acts(self, head: Sight) -> bool:
         number, model = self._number[head.broker], self.model
@@ -255,13 +263,14 @@ class Taking:
         """
         if (broker, epoch) in self._excused:
             return True
+        logs = self.lines.elections.get(broker)
         held = [event for (other, _), event in self._held.items() if other == broker]
-        if not held or broker not in self.lines.elections:
+        if not held or not logs:
             return True
         since, last = max(held, key=_at), self._last[broker]
         heads = self.lines.threads[broker, ""].heads()
         following = min((head.event for head in heads), key=_at, default=None)
-        for events in self.lines.elections[broker].values():
+        for events in logs.values():
             before = [event for event in events if event.at <= since.at]
             after = [event for event in events if event.at > last.at]
             if not before:

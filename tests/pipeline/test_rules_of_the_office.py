@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from conformance.pipeline.office_model import OfficeModel, steps_and_reasons, thrown_back
+from conformance.pipeline.standing import FINDING, Standing
+from tests.pipeline.test_growing import Reader
 from tests.pipeline.written import (
     CONTROLLER,
     changed,
@@ -184,7 +186,41 @@ def test_acts_after_the_office_was_left_are_impossible(tmp_path: Path):
         "b1__state": [changed(15, (1, 7), 1, 6, "1,2"), changed(30, (1, 7), 1, 7, "1")],
     }
 
-    assert found(tmp_path, **lines) == [("impossible", "b1", 2)]
+    assert found(tmp_path / "now", **lines) == [("impossible", "b1", 2)]
+    assert found(tmp_path / "then", version="0.10.0.1", **lines) == [("explained", "b1", 2)]
+
+
+def test_an_election_that_two_logs_tell_of_under_other_stamps_is_one(tmp_path: Path):
+    lines: dict[str, Any] = {
+        "b1__controller": [elected(10, 1, 7), resigned(20, 1), elected(30, 1, 8)],
+        "b1__kafkaServer": [elected(3610, 1, 7), elected(3630, 1, 8)],
+    }
+
+    assert found(tmp_path, **lines) == []
+
+
+def test_what_follows_an_election_of_perhaps_another_zookeeper_is_not_judged(tmp_path: Path):
+    days = 3 * 24 * 3600 // 60
+    lines: dict[str, Any] = {
+        "b1__controller": [elected(10, 1, 7), resigned(20, 1)],
+        "b2__controller": [elected(days, 2, 3), resigned(days + 1, 2), elected(days + 2, 2, 4)],
+        "b3__state": [obeys(13, 3, 1, 7), obeys(days, 3, 2, 3), obeys(days + 3, 3, 2, 4)],
+    }
+    logs = {f"{name.replace('__', '/')}.log": text for name, text in lines.items()}
+
+    rows = checked(write(tmp_path, logs))["findings"]
+
+    assert {row["kind"] for row in rows} == {"incomplete"}
+    assert len([row for row in rows if row["rule"] == RULE]) <= 1
+
+
+def test_logs_that_tell_of_no_election_hide_them(tmp_path: Path):
+    lines: dict[str, Any] = {
+        "b1__controller": [resigned(10, 1), finds(11, 1, 2), resigned(50, 1), finds(90, 1, 2)],
+        "b1__state": [changed(20, (1, 7), 1, 6, "1,2"), changed(60, (1, 9), 1, 7, "1")],
+    }
+
+    assert found(tmp_path, **lines) == []
 
 
 def test_an_older_controller_that_is_obeyed_is_a_known_bug(tmp_path: Path):
@@ -285,3 +321,18 @@ def test_epochs_of_a_run_are_as_large_as_they_come():
     assert all(model.take(step, 1) for step in (*steps, "broker_learns_it_won"))
     assert model.belief(1) == model.epoch == 10**9 + 1
     assert model.refusal("broker_wins_election", 2) == "the broker has a session"
+
+
+def test_a_watched_cluster_is_told_of_an_election_without_the_loss_of_the_office(tmp_path: Path):
+    logs = [elected(10, 1, 7), ready(11, 1, 7)]
+    write(tmp_path, {"b1/controller.log": logs})
+    standing, reader = Standing("logs"), Reader(tmp_path)
+    said = [each for _ in range(3) for each in standing.advance(reader.trigger())]
+    write(tmp_path, {"b1/controller.log": [*logs, elected(30, 1, 8), ready(31, 1, 8)]})
+
+    said += [each for _ in range(3) for each in standing.advance(reader.trigger())]
+
+    assert [(each.what, each.finding.rule, each.finding.line) for each in said] == [
+        (FINDING, RULE, 3)
+    ]
+    assert standing.judged().office["broker_wins_election"] == 2
