@@ -62,7 +62,8 @@ function drawSteps() {
 
 // Runs that were left, as a tree: each hangs where it parts from the run that it shares most with.
 function grown() {
-  const runs = [game.lines, ...branches], below = runs.map(() => []);
+  const left = branches.filter(lines => lines.some((line, n) => line !== game.lines[n]));
+  const runs = [game.lines, ...left], below = runs.map(() => []);
   const shared = (a, b) => { let n = 0; while (n < a.length && a[n] === b[n]) n += 1; return n; };
   for (let one = 1; one < runs.length; one += 1) {
     let parent = 0;
@@ -73,7 +74,7 @@ function grown() {
   }
   const branch = ([one, fork]) => make("li", {},
     make("button", { type: "button", onclick: () => { leave(); game.lines = runs[one]; go(runs[one].length); } },
-      `⑂ ${WORDS.after} ${fork}: ${runs[one].length - fork} ${WORDS.steps}: ${runs[one].at(-1)}`),
+      `└ ${WORDS.after} ${fork}: ${runs[one].length - fork} ${WORDS.steps}: ${runs[one].at(-1)}`),
     make("button", { type: "button", onclick: () => compareWith({ right: [game.heading, ...runs[one]] }) }, WORDS.lay),
     below[one].length ? make("ul", { class: "tree" }, ...below[one].map(branch)) : null);
   return below[0].sort((a, b) => a[1] - b[1]).map(branch);
@@ -140,6 +141,7 @@ async function way(asked, name) {
     if (!found.lines) { say(`${name}: ${found.why} (${found.distinct} ${WORDS.states}; ${within})`); return; }
     leave(); game.lines = found.lines; await go(found.lines.length);
     say(`${name}: ${found.more} ${WORDS.steps}; ${$("said").textContent}`);
+    $("about").scrollIntoView();                 // what was found stands at the top
   } catch (error) { say(error.message); }
 }
 

@@ -129,7 +129,7 @@ function inOffice(picture) {
   return make("article", { class: "lane" }, make("h3", {}, WORDS.controllers),
     ...parts.flatMap(([number, rows]) => [
       make("h4", {}, `${WORDS.broker} ${number}`), make("ul", {}, ...rows.map(row))]),
-    parts.length ? null : make("p", { class: "none" }, WORDS.nobody));
+    parts.length ? null : make("p", { class: "none" }, Object.values(picture.badges).some(one => one.believes !== null) ? WORDS.nobody : WORDS.untold));
 }
 
 function drawing(picture, lamps = []) {

@@ -22,7 +22,7 @@ const WORDS = {
   differ: "the states differ", alike: "alike", play: "Play", compare: "Compare", under: "The same steps under",
   lay: "beside this run", noComparison: "Nothing was given to compare; write: insync compare A B --open",
   zk: "ZooKeeper", headZk: "Zoo\u00adKeeper", headControllers: "con\u00adtrollers", controllers: "controllers", clients: "clients", messages: "Messages from lane to lane",
-  witness: "witness", quiet: "Nothing is on its way.", nobody: "Nobody is in office.",
+  witness: "witness", quiet: "Nothing is on its way.", nobody: "Nobody is in office.", untold: "Their memory is not part of this system.",
   fates: { sent: "sent now", flying: "in flight", late: "late", copy: "may come again", lost: "lost", refused: "refused", arrived: "arrived" },
   played: "state", changed: "changed", ready: "Ready.",
 };
