@@ -102,10 +102,6 @@ class History:
         streams = self._server_logs.get(b.broker, set())
         return any(cover(self._rolls[stream], low, high) for stream in sorted(streams))
 
-    def log_covers(self, event: Event, until: int) -> bool:
-        """Whether the log of this line is here, whole, from it to a time in milliseconds."""
-        return cover(self._rolls[self.places[event.file].stream], event.at, until)
-
     @cached_property
     def _server_logs(self) -> dict[int | None, set[str]]:
         found: dict[int | None, set[str]] = defaultdict(set)

@@ -112,10 +112,6 @@ def _order(one: tuple[int, str, Sight]) -> tuple[int, str]:
     return one[:2]
 
 
-def _base(stream: str) -> str:
-    return stream.rpartition("/")[2]
-
-
 def told(event: Event) -> Sight | None:
     """What one line tells of controllers; None if nothing."""
     kind, broker, epoch = event.kind, event.broker, event.controller_epoch
@@ -150,7 +146,7 @@ class Lines:
 
     `owners`: whose each epoch is, as most lines say. `elections`: by broker, the lines in which
     one sees when it runs for office and when it leaves it, in the order of each log; only logs
-    count in which some broker, in its log of this name, tells of an election.
+    count in which it tells of an election of its own.
     """
 
     threads: dict[tuple[int, str], Thread] = field(default_factory=dict)
@@ -182,15 +178,11 @@ class Lines:
 
     def finish(self) -> None:
         """All lines were added."""
-        telling = {
-            _base(name)
-            for thread in self.threads.values()
-            for name, log in thread.logs.items()
-            if any(sight.what is What.WINS for sight in log)
-        }
-        for logs in self.elections.values():
-            for name in [name for name in logs if _base(name) not in telling]:
-                del logs[name]
+        for (broker, _), thread in self.threads.items():
+            logs = self.elections.get(broker, {})
+            for name, log in thread.logs.items():
+                if not any(sight.what is What.WINS for sight in log):
+                    logs.pop(name, None)
         for epoch, owners in self._votes.items():
             self.owners[epoch] = min(owners, key=lambda each: (-owners[each], each))
         found = {broker for broker, _ in self.threads}

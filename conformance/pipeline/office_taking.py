@@ -75,10 +75,16 @@ class Taking:
         if head.what is What.SEES:
             return head.other in self.won.values() or self._unseen(head.other)
         if head.what is What.READS:
-            return head.epoch <= self.model.epoch
+            following = self._next_epoch()  # of epochs up to it no line may tell
+            return head.epoch <= self.model.epoch or (following or head.epoch + 1) > head.epoch
         if head.what is What.IS_FENCED:
             return self._is_fenced(head)
         return self._told_again(head)
+
+    def _ends_after(self, line: Event, other: Event) -> bool:
+        """Whether the file of a line goes on until another line, in one piece."""
+        place = self.history.places[line.file]
+        return (place.until or 0) >= other.at and not place.jumps and not place.damaged
 
     def _told_again(self, head: Sight) -> bool:
         """An election that another log of its winner has told of, under another stamp."""
@@ -275,11 +281,12 @@ class Taking:
             after = [event for event in events if event.at > last.at]
             if not before:
                 continue
-            if after and self.history.contiguous(before[-1], after[0]):
-                return False
-            if after or following is None:
-                continue
-            if self.history.log_covers(before[-1], following.at):
+            # An election that is told nowhere is much to say: nothing is taken for granted of
+            # files that were rolled in between.
+            if after and before[-1].file == after[0].file:
+                if self.history.contiguous(before[-1], after[0]):
+                    return False
+            elif not after and following is not None and self._ends_after(before[-1], following):
                 return False
         return True
 

@@ -307,6 +307,17 @@ def test_where_logs_begin_late_or_have_a_hole_nothing_is_called_impossible(tmp_p
     assert found(tmp_path, **lines) == []
 
 
+def test_an_epoch_that_is_read_may_be_one_of_which_no_other_line_tells(tmp_path: Path):
+    reads = "[Controller id=1] Initialized controller epoch to 8 and zk version 7"
+    lines: dict[str, Any] = {
+        "b1__controller": [line(30, reads, CONTROLLER), elected(31, 1, 9)],
+        "b1__state": [changed(32, (1, 9), 1, 6, "1,2")],
+        "b3__state": [obeys(13, 3, 2, 5), obeys(33, 3, 1, 9)],
+    }
+
+    assert found(tmp_path, **lines) == []
+
+
 def test_every_step_of_election_is_known_and_every_switch_can_be_thrown_back():
     assert len(steps_and_reasons()) == 12
     assert thrown_back("2.3") == ("broker_epoch", "requests_fenced", "zk_writes_fenced")
