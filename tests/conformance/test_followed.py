@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from conformance import replay
-from conformance.replay import TraceReport, judge
+from conformance.replay import Replay, TraceReport, judge
 from impl import PROFILES, Step, Trace, World, simulate
 from impl.world.observation import Changes
 from impl.world.trace import Event
@@ -44,6 +44,31 @@ def test_runs_of_more_brokers_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = [both(simulate(2, 150, "everything", n), monkeypatch).verdict for n in (2, 5)]
 
     assert verdicts == [Verdict.HOLDS, Verdict.HOLDS]
+
+
+def logs_are_cut(run: Trace) -> bool:
+    lengths: dict[str, int] = {}
+    for event in run.events:
+        for path in [path for path in event.observed if path.endswith(".log")]:
+            before, lengths[path] = lengths.get(path, 0), len(event.observed[path])
+            if lengths[path] < before:
+                return True
+    return False
+
+
+@pytest.mark.parametrize("brokers", [2, 3, 4])
+def test_no_line_of_a_run_that_fits_is_left_to_the_compiled_python(
+    brokers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [simulate(seed, 250, "everything", brokers) for seed in range(4)]
+    left: list[int] = []
+    monkeypatch.setattr(Replay, "_line", lambda _, batch, number: left.append(batch.line(number)))
+    monkeypatch.setattr(replay, "NATIVE_FROM", 1)
+
+    accepted = [judge(run).accepted for run in runs]
+
+    assert (left, accepted) == ([], [250] * 4)
+    assert any(logs_are_cut(run) for run in runs)
 
 
 @pytest.mark.parametrize("fault", sorted(FAULTS))

@@ -8,9 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from model.language import terms
 from model.language.sparse import SparseState
 from model.systems import system
 from specs.native.unbounded import Lines, NotNative, Unbounded, Way, Ways
+from specs.native.unbounded_layout import Layout
+from specs.native.unbounded_terms import Function
 from specs.partial.moves import Move, Moves
 
 SYSTEMS = [
@@ -123,6 +126,24 @@ def test_what_the_compiled_python_refuses_is_refused(name: str, version: str) ->
         moves.take(move, given)
 
     assert asked > 40
+
+
+def test_what_was_computed_of_one_value_of_a_variable_is_not_taken_for_another() -> None:
+    moves = moves_of("replication", "2.3")
+    made = Function(Layout(moves.fields, moves.ledger.blanks, moves.twin), moves.twin)
+    (broker,) = moves.recorded.fields["replica.hw"].dims
+    term = terms.get("replica.hw", (terms.var("x", broker),), broker)
+
+    with made.where("x", "1"):
+        first = made.value(term)
+        with made.where("x", "2"):
+            other = made.value(term)
+        with made.where("y", "2"):
+            kept = made.value(term)
+        again = made.value(term)
+
+    assert first == kept == again != other
+    assert not made.variables
 
 
 def test_a_system_without_such_code_says_what_stands_in_the_way() -> None:
