@@ -9,7 +9,7 @@ from __future__ import annotations
 from conformance.ingest.schema import Event
 from conformance.pipeline.history import History
 from conformance.pipeline.office_lines import Lines, Sight, What
-from conformance.pipeline.office_model import OfficeModel, thrown_back
+from conformance.pipeline.office_model import MOST_HIDDEN, OfficeModel, thrown_back
 
 NEWER = "the broker knows no newer controller"
 _FENCE = "/controller_epoch is as it was won"
@@ -229,6 +229,7 @@ class Taking:
     def _elect(self, broker: int, epoch: int, line: Sight | None) -> str | None:
         """Have a broker win an epoch; or the requirement that keeps it from that."""
         number, model = self._number[broker], self.model
+        before = model.hidden.total()
         if model.belief(number):
             how = self._lost_office(broker, line)
             if how is None:
@@ -244,6 +245,7 @@ class Taking:
         assert won, "nobody is in office, and the epoch was just read"
         model.take("broker_learns_it_won", number, hidden=True)
         model.take("controller_sends_request", number, hidden=True)
+        assert model.hidden.total() - before <= MOST_HIDDEN
         self.won[epoch] = broker
         if line is not None:
             self.lines_of_epoch[epoch] = self.in_office[broker] = line.event
