@@ -39,6 +39,14 @@ NAV = (
 )
 
 
+def menu(pages_of: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What the site's menu lists: NAV, and under its own heading any text that NAV does not know."""
+    known = {path for _, path in NAV}
+    further = [(text.partition("\n")[0].lstrip("# "), path) for path, text in pages_of.items()
+               if "/" not in path and path not in known]  # fmt: skip
+    return [*NAV, *sorted(further)]
+
+
 def sources(commands: Mapping[str, click.Command]) -> dict[str, str]:
     """Every page of the site as Markdown, by its path."""
     found = {
@@ -59,17 +67,18 @@ def write(folder: Path, commands: Mapping[str, click.Command]) -> list[Path]:
     """Writes the pages and pictures into a folder, and what mkdocs needs beside them."""
     pages_of = folder / "docs"
     written = []
-    for name, text in sources(commands).items():
+    texts = sources(commands)
+    for name, text in texts.items():
         path = pages_of / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         written.append(path)
     shutil.copytree(DOCS / "pictures", pages_of / "pictures", dirs_exist_ok=True)
-    (folder / "mkdocs.yml").write_text(settings(), encoding="utf-8")
+    (folder / "mkdocs.yml").write_text(settings(texts), encoding="utf-8")
     return written
 
 
-def settings() -> str:
+def settings(texts: Mapping[str, str]) -> str:
     """`mkdocs.yml`: the built-in theme, and nothing from any other host."""
     lines = [
         "site_name: insync", "docs_dir: docs", "use_directory_urls: false",
@@ -77,7 +86,7 @@ def settings() -> str:
         "plugins:", "  - search",
         "markdown_extensions:", "  - tables", "  - fenced_code", "  - sane_lists",
         "validation:", "  links:", "    not_found: warn", "    anchors: warn",
-        "nav:", *(f"  - {title}: {path}" for title, path in NAV),
+        "nav:", *(f"  - {title}: {path}" for title, path in menu(texts)),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
