@@ -40,7 +40,7 @@ NAV = (
 
 
 def menu(pages_of: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What the site's menu lists: NAV, and under its own heading any text that NAV does not know."""
+    """What the menu lists: NAV, and under its own heading any text that NAV does not know."""
     known = {path for _, path in NAV}
     further = [(text.partition("\n")[0].lstrip("# "), path) for path, text in pages_of.items()
                if "/" not in path and path not in known]  # fmt: skip
