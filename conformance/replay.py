@@ -173,7 +173,6 @@ class Replay:
         first, stop = 0, len(batch)
         if self._native is not None:
             kernel = self._native.kernel
-            kernel.fired[:] = 0
             first = kernel.follow(batch.lines(), self._native.ways)
             self.report.accepted += first
             self.report.silent += kernel.silent

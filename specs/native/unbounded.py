@@ -44,9 +44,8 @@ class Unbounded:
         self.fired: Words = np.zeros(len(self.text.names) + 1, np.int64)
 
     def load(self, state: SparseState) -> None:
-        """Become a state; nothing has fired."""
+        """Become a state."""
         self.state.load(state)
-        self.fired[:] = 0
 
     def ways(self, steps: Sequence[Sequence[Way]], silent: Sequence[bool], leader: str) -> Ways:
         """What the steps may be, by their numbers; `leader` is the field that says who leads."""
@@ -77,6 +76,7 @@ class Unbounded:
             lines.changed.ravel(),
         )  # fmt: skip
         given = np.zeros(MOST_ARGUMENTS, np.int64)
+        self.fired[:] = 0
         address = self.machine.addresses["attempt"]
         while True:
             state = (self.state.cells, self.state.meta.ravel())
@@ -101,13 +101,13 @@ class Unbounded:
         return True
 
     def counted(self) -> Mapping[str, int]:
-        """Moves that were taken since `load`, with how often."""
+        """Moves that the last `follow` took, with how often."""
         names = zip(self.text.names, self.fired[:-1], strict=True)
         return {name: int(times) for name, times in names if times}
 
     @property
     def silent(self) -> int:
-        """Lines that changed nothing."""
+        """Lines of the last `follow` that changed nothing."""
         return int(self.fired[-1])
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from model.language import terms
+from model.language.schema import Field
 from model.language.sparse import SparseState
 from model.systems import system
 from specs.native.unbounded import Lines, NotNative, Unbounded, Way, Ways
@@ -19,7 +20,7 @@ from specs.partial.moves import Move, Moves
 SYSTEMS = [
     ("election", "2.3"), ("replication", "0.10"), ("replication", "2.3"), ("replication", "2.7"),
 ]  # fmt: skip
-SIZES = {"brokers": 3, "replicas": 2, "partitions": 2}
+SIZES = {"brokers": 3}
 """Only what an enumeration needs: epochs, offsets and versions have no end."""
 
 COLUMNS = 4
@@ -147,8 +148,12 @@ def test_what_was_computed_of_one_value_of_a_variable_is_not_taken_for_another()
 
 
 def test_a_system_without_such_code_says_what_stands_in_the_way() -> None:
-    with pytest.raises(NotNative, match=r"request\.outdated is defined for endlessly many indices"):
-        Unbounded(moves_of("topics", "2.3"), set())
+    moves = moves_of("replication", "2.3")
+    (broker,) = moves.recorded.fields["replica.hw"].dims
+    deep = Field("deep", (broker,) * 5, broker)
+
+    with pytest.raises(NotNative, match="deep has more than 4 indices"):
+        Layout([deep], [0], moves.twin)
 
 
 @pytest.mark.parametrize("harm", ["other code", "left out", "more than happened"])
