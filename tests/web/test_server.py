@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="the page's server is not installed")
 
 from conformance.web.server import FILES
+from model.systems import SYSTEMS
 
 OPENED = {"heading": "system replication version 2.3 brokers 3", "lines": []}
 
@@ -142,16 +143,19 @@ def test_a_heap_of_bytes_is_refused(port: int):
     assert ask(port, "/api/at", {"heading": "x" * 2_000_000})[0] == 400
 
 
-def test_a_step_takes_less_than_a_tenth_of_a_second(port: int):
+@pytest.mark.parametrize("system", sorted(set(SYSTEMS) - {"replication_history"}))
+def test_a_step_takes_less_than_a_tenth_of_a_second_of_the_processor(port: int, system: str):
+    heading = f"system {system} brokers 3"
+    ask(port, "/api/at", {"heading": heading, "lines": []})
     lines: list[str] = []
     taken = []
-    for _ in range(8):
-        began = time.perf_counter()
-        _, answer = ask(port, "/api/at", {**OPENED, "lines": lines})
-        taken.append(time.perf_counter() - began)
+    for _ in range(5):
+        began = time.process_time()
+        _, answer = ask(port, "/api/at", {"heading": heading, "lines": lines})
+        taken.append(time.process_time() - began)
         lines = [*lines, answer["possible"][0]["line"]]
 
-    assert sorted(taken)[len(taken) // 2] < 0.3  # the machine may be busy; quiet it is a third
+    assert sorted(taken)[len(taken) // 2] < 0.1
 
 
 def test_the_page_draws_itself_in_a_browser(port: int):
@@ -168,3 +172,12 @@ def test_the_page_draws_itself_in_a_browser(port: int):
     assert drawn.count('class="ring') == 3
     assert "broker_becomes_controller(broker=1)" in drawn
     assert "no_message_loss: holds" in drawn
+
+
+def test_a_form_that_there_is_not_is_refused_with_those_that_there_are(port: int):
+    asked = {"heading": "system classic", "lines": [], "form": "exe"}
+
+    status, answer = ask(port, "/api/kept", asked)
+
+    assert status == 422
+    assert "'exe' is no form; there are story, json, svg" in answer["error"]
