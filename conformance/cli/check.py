@@ -17,7 +17,7 @@ from conformance.cli.common import (
     write_atomically,
 )
 from conformance.cli.ingest import check_release, find, start, started
-from conformance.cli.kept import open_option, show_checked
+from conformance.cli.kept import keep_checked, open_option, show_checked, story_option
 from conformance.columns.magic import is_columns
 from specs.verdict import Verdict
 
@@ -55,6 +55,7 @@ Example:
     help="Also write FILE.html, one page that shows it all; FILE.json; or NAME.parquet, a folder "
     "of Parquet tables. May be given several times.",
 )
+@story_option
 @open_option
 @json_option
 def check(
@@ -64,6 +65,7 @@ def check(
     master: str | None,
     hidden: int | None,
     reports: tuple[str, ...],
+    save_story: str | None,
     opens: bool,
     json_target: str | None,
 ) -> None:
@@ -73,7 +75,8 @@ def check(
     the model fits), a known bug (one fits with a switch of the zoo thrown back), incomplete (a
     value went back, and lines that could say why may be missing) or explained. Exits 0 when all
     holds, 1 when broken, 2 when only incomplete findings stand in the way, and 3 when nothing was
-    compared or a file could not be read. --open shows the first finding in the explorer.
+    compared or a file could not be read. --open shows the first finding in the explorer;
+    --save-story keeps the run of its trace as a story, with what the model does at that line.
 
     A recorded trace is lines (insync.trace/1) or columns (`insync convert`), which are checked many
     times as fast: with the same verdict, and the line that the run has as lines.
@@ -93,6 +96,8 @@ def check(
     for report in reports:
         say(f"the report is in {report}", json_target)
     emit_json(json_target, result)
+    if save_story is not None:
+        keep_checked(save_story, paths, result, json_target)
     if opens:
         show_checked(paths, result)
     finish(Verdict(result["verdict"]))

@@ -57,10 +57,69 @@ def keep_options(command: Command) -> Command:
 def _write(name: str, run: Run) -> None:
     from specs.story.compose import story_from_run
 
+    _write_text(name, story_from_run(run))
+
+
+def _write_text(name: str, text: str) -> None:
     try:
-        write_atomically(Path(name), story_from_run(run))
+        write_atomically(Path(name), text)
     except OSError as error:
         raise WrongUse(f"--save-story {name}: {error.strerror}; name another file") from error
+
+
+def story_option(command: Command) -> Command:
+    """Add `--save-story FILE` alone; it arrives as `save_story: str | None`."""
+
+    def checked(_: click.Context, __: click.Parameter, name: str | None) -> str | None:
+        if name is not None and not Path(name).resolve().parent.is_dir():
+            raise WrongUse(f"--save-story {name}: there is no such folder; create it first")
+        return name
+
+    return click.option(
+        "--save-story", metavar="FILE", callback=checked,
+        help="Write the run to the first finding as a story to FILE.",
+    )(command)  # fmt: skip
+
+
+def keep_text(name: str, text: str | None, json_target: str | None) -> None:
+    """Writes a story that is told already; None: there is no run to keep, and that is said."""
+    if text is None:
+        say("there is no run to keep", json_target)
+        return
+    _write_text(name, text)
+    say(f"the story is in {name}; play it: insync story {name}", json_target)
+
+
+def keep_trace(name: str, path: Path, json_target: str | None) -> None:
+    """Writes the run of a trace up to the line that does not fit, and what the model does there.
+
+    Raises WrongUse for a trace that holds no run.
+    """
+    from conformance.kept_story import NoStory, as_story
+    from conformance.web.retold import NoRunError
+    from conformance.web.traced import traced
+
+    try:
+        told, seen = traced(path)
+        shows = " ".join((told.diagnosis or "all of it fits").split())
+        then = () if seen is None else seen.candidates
+        keep_text(name, as_story(told.title, shows, told.heading, told.lines, then), json_target)
+    except (NoRunError, NoStory) as error:
+        raise WrongUse(f"--save-story {name}: {error}") from error
+
+
+def keep_checked(
+    name: str, paths: Sequence[str], result: Mapping[str, Any], json_target: str | None
+) -> None:
+    """The story of the first trace with a finding, else of the first trace; logs have none."""
+    from conformance.web.traced import is_trace
+
+    found = [Path(str(one["file"])) for one in result["findings"]]
+    traces = [path for path in [*found, *map(Path, paths)] if path.is_file() and is_trace(path)]
+    if traces:
+        keep_trace(name, traces[0], json_target)
+    else:
+        keep_text(name, None, json_target)
 
 
 def open_option(command: Command) -> Command:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
-from conformance.cli.kept import open_option, show
+from conformance.cli.kept import keep_text, open_option, show, story_option
 from conformance.cli.simulate import seed_range
 from conformance.cli.tables import show_table
 from impl import PROFILES
@@ -91,6 +91,7 @@ class Campaign:
 @click.option(
     "--map", "shows_map", is_flag=True, help="Show which step is which, and walk nothing."
 )
+@story_option
 @open_option
 @json_option
 def lockstep(
@@ -101,14 +102,16 @@ def lockstep(
     every: int,
     without_effects: bool,
     shows_map: bool,
+    save_story: str | None,
     opens: bool,
     json_target: str | None,
 ) -> None:
     """Hold the implementation to the model, step by step, under every profile of faults.
 
     After each step the two states are compared leaf by leaf, and what the step wrote into ZooKeeper
-    and sent is compared with what it changed. A mismatch is told with its diagnosis, and --open
-    shows the run to it. The same seeds give the same walks anywhere. Seconds are of processor time.
+    and sent is compared with what it changed. A mismatch is told with its diagnosis, --open shows
+    the run to it, and --save-story keeps it. The same seeds give the same walks anywhere. Seconds
+    are of processor time.
     Exit code: 0 holds, 1 broken.
 
     Walks of the cluster are judged in this one direction; --map shows what they leave out, and why.
@@ -155,6 +158,9 @@ def lockstep(
     emit_json(json_target, {
         "verdict": verdict.value, "profiles": [one.as_json() for one in told],
     })  # fmt: skip
+    if save_story is not None:
+        stories = (one.story for one in told if one.story is not None)
+        keep_text(save_story, next(stories, None), json_target)
     if opens:
         _show_in_the_browser(told, json_target)
     finish(verdict)

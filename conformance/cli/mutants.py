@@ -18,7 +18,7 @@ from conformance.cli.common import (
     say,
     unknown,
 )
-from conformance.cli.kept import open_option
+from conformance.cli.kept import keep_text, open_option, story_option
 from conformance.cli.kept import show as show_run
 from conformance.cli.tables import show_table
 from specs.verdict import Verdict
@@ -45,11 +45,12 @@ ASKED = 0.85
 )  # fmt: skip
 @click.option("--show", metavar="ID", help="Plant one old bug and explain the first mismatch.")
 @click.option("--seed", metavar="N", type=int, default=1, show_default=True, help="Of the sample.")
+@story_option
 @open_option
 @json_option
 def mutants(
     everything: bool, deep: bool, resume: Path | None, size: int | None, show: str | None,
-    seed: int, opens: bool, json_target: str | None,
+    seed: int, save_story: str | None, opens: bool, json_target: str | None,
 ) -> None:  # fmt: skip
     """Plant Kafka's old bugs, and systematic mutants, in the implementation; count who is caught.
 
@@ -57,9 +58,9 @@ def mutants(
     sides, edges of the model's graph, and walks in lock-step. Systematic mutants change one
     comparison, connective, constant, result or statement of the broker, the controller, the log or
     the epoch cache; they are drawn from every file and kind in proportion. A survivor is explained
-    by a table, or said to be unexplained. --show ID --open shows the run to a mismatch. Exits 0
-    when every old bug and enough of the others are caught, 1 when not, and 3 when the
-    implementation as it is fails already.
+    by a table, or said to be unexplained. --show ID --open shows the run to a mismatch, and
+    --show ID --save-story FILE keeps it. Exits 0 when every old bug and enough of the others are
+    caught, 1 when not, and 3 when the implementation as it is fails already.
 
     \b
     Example:
@@ -70,9 +71,10 @@ def mutants(
     from conformance import mutants as all_of
 
     if show is not None:
-        finish(_show(show, opens, json_target))
-    if opens:
-        raise WrongUse("--open shows one old bug; write --show ID --open")
+        finish(_show(show, save_story, opens, json_target))
+    if opens or save_story is not None:
+        asked = "--open" if opens else f"--save-story {save_story}"
+        raise WrongUse(f"{asked} is of one old bug; write --show ID {asked}")
     if everything and size is not None:
         raise WrongUse("--all is every mutant; write --all or --sample N")
     kept = _kept(resume)
@@ -155,7 +157,7 @@ def _kept(resume: Path | None) -> KeptTrials | None:
         raise WrongUse(f"{resume} cannot be used: {error.strerror}") from error
 
 
-def _show(name: str, opens: bool, json_target: str | None) -> Verdict:
+def _show(name: str, save_story: str | None, opens: bool, json_target: str | None) -> Verdict:
     """What a person sees of one old bug: broken, with the diagnosis."""
     from conformance.diagnosis import explained
     from conformance.mutants import PLANTED, first_mismatch
@@ -172,6 +174,8 @@ def _show(name: str, opens: bool, json_target: str | None) -> Verdict:
         return Verdict.HOLDS
     say(diagnosis.as_text(), json_target)
     emit_json(json_target, {"verdict": Verdict.BROKEN, "planted": name, **asdict(diagnosis)})
+    if save_story is not None:
+        keep_text(save_story, diagnosis.story, json_target)
     if opens:
         from conformance.web.findings import of_story_text
 

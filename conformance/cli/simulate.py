@@ -24,7 +24,7 @@ from conformance.cli.common import (
     say,
     unknown,
 )
-from conformance.cli.kept import open_option, show_file
+from conformance.cli.kept import keep_trace, open_option, show_file, story_option
 from conformance.cli.simulate_cluster import simulate_cluster
 from conformance.cli.tables import show_table
 from impl import KINDS, PROFILES, Trace, write_trace
@@ -108,6 +108,7 @@ LEFT_BY_US = re.compile(r"seed-[0-9]+((-small)?\.ndjson|-logs)")
     multiple=True,
     help="Campaign: also runs with this bug of the zoo planted; 'all' for every one.",
 )
+@story_option
 @open_option
 @json_option
 def simulate(
@@ -124,6 +125,7 @@ def simulate(
     engine: str | None,
     master: str | None,
     planted: tuple[str, ...],
+    save_story: str | None,
     opens: bool,
     json_target: str | None,
 ) -> None:
@@ -137,7 +139,8 @@ def simulate(
     bugs of the zoo back, and --out keeps traces and verdicts as Parquet. The same command goes on
     where it was interrupted; the table is the same on any number of executors.
 
-    --open shows the first run that is broken, or the first of all, beside the model.
+    --open shows the first run that is broken, or the first of all, beside the model; --save-story
+    keeps it as a story.
 
     \b
     Example:
@@ -148,8 +151,9 @@ def simulate(
       insync simulate --cluster --seeds 1..10 --steps 2000
       insync simulate --seeds 1..500 --faults all --planted KIP-101 --engine spark --out night
     """
-    if opens and (engine is not None or cluster):
-        raise WrongUse("--open is of single runs of one partition; leave --engine, --cluster out")
+    if (opens or save_story is not None) and (engine is not None or cluster):
+        asked = "--open" if opens else "--save-story"
+        raise WrongUse(f"{asked} is of single runs of one partition; leave --engine, --cluster out")
     if engine is not None and cluster:
         raise WrongUse("--engine runs campaigns of one partition; leave it or --cluster out")
     if engine is not None:
@@ -201,6 +205,8 @@ def simulate(
         }
         _show(result, again, json_target)
         emit_json(json_target, result)
+        if save_story is not None:
+            keep_trace(save_story, _worth_seeing(rows, folder), json_target)
         if opens:
             show_file(_worth_seeing(rows, folder))
     finish(combine(row["verdict"] for row in rows))

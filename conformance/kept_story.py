@@ -1,0 +1,67 @@
+"""A run that something found, as the text of a story, recorded, up to the step that is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from model.language import RecordedSystem
+from specs.story import Story
+from specs.story.play import play
+from specs.story.read import RULE, parse
+from specs.story.rerecord import rerecorded
+
+NAME = "found.story"
+
+
+class NoStory(Exception):
+    """What was found cannot be told as a story; the message says why."""
+
+
+def as_story(
+    title: str, shows: str, heading: str, lines: Sequence[str], then: Sequence[str] = ()
+) -> str:
+    """The text of a story that takes steps quietly, and then tries others, which it tells.
+
+    What the model refuses becomes a `refused` line, with the reason; among the first it is the
+    last. It ends with a claim about states. Raises NoStory.
+    """
+    head = [f"# {title}", f"# Shows: {shows}", heading, ""]
+    taken = [f"quietly {line}" for line in lines]
+    failed = _first_refused(head, taken)
+    if failed is not None:
+        return _recorded(head, [*taken[:failed], f"refused {lines[failed]}"])
+    told = list(taken)
+    for line in then:
+        trial = [*told, line]
+        told = trial if _first_refused(head, trial) is None else [*told, f"refused {line}"]
+        if told is trial:
+            break  # one of them is possible: it is what the model does here
+    return _recorded(head, told)
+
+
+def claim_of(recorded: RecordedSystem) -> str:
+    """A claim about states that the system makes, for a story to end with."""
+    names = [name for name, (claim, _) in recorded.claims.items() if claim.kind == "always"]
+    return "leader_unique" if "leader_unique" in names else names[0]
+
+
+def _first_refused(head: Sequence[str], lines: Sequence[str]) -> int | None:
+    """The place of the first line that cannot be played."""
+    story = parse("\n".join([*head, *lines, RULE]) + "\n", NAME)
+    failed = play(story, _system_of(story)).failed
+    return None if failed is None else failed[0] - len(head) - 1
+
+
+def _recorded(head: Sequence[str], lines: Sequence[str]) -> str:
+    recorded = _system_of(parse("\n".join([*head, *lines, RULE]) + "\n", NAME))
+    text = "\n".join([*head, *lines, f"check {claim_of(recorded)}", RULE]) + "\n"
+    outcome = play(parse(text, NAME), recorded)
+    if outcome.failed is not None:
+        raise NoStory(f"line {outcome.failed[0]}: {outcome.failed[1]}")
+    return rerecorded(outcome)
+
+
+def _system_of(story: Story) -> RecordedSystem:
+    if story.heading is None:
+        raise NoStory("it names no system")
+    return story.heading.recorded
