@@ -126,6 +126,14 @@ def _changes(before: Facts, after: Facts) -> Iterator[str]:
     counted = after.get(("zk.epoch", ()), 0) - before.get(("zk.epoch", ()), 0)
     yield from [f"{EventType.DATA_CHANGED.value} {paths.CONTROLLER_EPOCH}"] * counted
     yield from _registrations(before, after)
+    for broker in sorted(index[0] for index in _members(after, "zk.endpoints")):
+        key = ("zk.endpoints", (broker,))
+        more = after[key] - before.get(key, 0)
+        yield from [f"{EventType.DATA_CHANGED.value} {paths.broker(broker)}"] * more
+    wanted = [bool(_members(one, "partition.wanted")) for one in (before, after)]
+    if wanted[0] != wanted[1]:
+        kind = EventType.DELETED if wanted[0] else EventType.CREATED
+        yield f"{kind.value} {paths.PREFERRED_ELECTION}"
     for field, parent in (
         ("partition.noted", paths.ISR_CHANGES), ("zk.log_dir_events", paths.LOG_DIR_EVENTS)
     ):  # fmt: skip

@@ -22,7 +22,7 @@ from impl.world.wide_steps import KINDS
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import decode_broker
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
-from model.cluster.state import EVENTS, REQUESTS, STAGES
+from model.cluster.state import EVENTS, LEAVING, REQUESTS, STAGES
 
 NO_VERSION = -1
 
@@ -55,9 +55,17 @@ ROWS: dict[str, Row] = {
             "controller_sees_new_brokers", "controller_sees_bounced_brokers",
             "controller_sees_dead_brokers", "controller_finds_brokers_unchanged",
             "controller_reads_isr_changes", "controller_finds_no_isr_change",
+            "controller_reads_endpoints", "controller_finds_endpoints_unchanged",
+            "controller_begins_preferred_election", "controller_finds_no_request",
+            "controller_begins_rebalance", "controller_finds_balance",
+            "controller_begins_shutdown", "controller_refuses_shutdown",
             "controller_is_fenced",
             why="a controller that resigns as /controller is gone would stand at once: that is a "
-                "step of its own"),
+                "step of its own. Of a rebalance Kafka sends a batch for each preferred broker, "
+                "the model one for all, and it leaves out partitions without a leader: where "
+                "several are due, or such a one, this world waits. And where a "
+                "broker has registered twice since it asked to go and the controller knows the "
+                "registration in between, which the model does not tell from the last"),
         row("controller_reads_context", "broker",
             "controller_reads_context", "controller_is_fenced",
             why="a deposed controller that finds no notification to delete meets no fence, and "
@@ -66,11 +74,14 @@ ROWS: dict[str, Row] = {
         row("controller_restores_replicas", "broker", "controller_restores_replicas"),
         row("controller_reads_state", "broker partition", "controller_reads_state"),
         row("controller_elects", "broker leader partition",
-            "controller_elects_leader", "controller_write_conflicts", "controller_is_fenced",
-            why=_FENCED),
-        row("controller_finds_nobody", "broker partition", "controller_finds_no_leader"),
+            "controller_elects_leader", "controller_elects_preferred", "controller_moves_leader",
+            "controller_write_conflicts", "controller_is_fenced", why=_FENCED),
+        row("controller_finds_nobody", "broker partition", "controller_finds_no_leader",
+            "controller_cannot_elect_preferred", "controller_finds_no_successor"),
         row("controller_finds_a_newer_controller", "broker partition",
-            "controller_finds_a_newer_controller"),
+            "controller_finds_a_newer_controller",
+            why="not while it lets a broker go: Kafka sends StopReplica for that partition as for "
+                "the others, the model does not"),
         row("controller_removes_replica", "broker replica partition",
             "controller_removes_replica", "controller_write_conflicts", "controller_is_fenced",
             why=_FENCED),
@@ -78,6 +89,7 @@ ROWS: dict[str, Row] = {
             "controller_finds_it_removed"),
         row("controller_sends_batch", "broker",
             "controller_tells_elections", "controller_tells_removals",
+            "controller_tells_preferred", "controller_tells_moves",
             why="nothing is sent to a registration that has ended: it would be refused by the next "
                 "one; the process whose session it was would obey it, which the model leaves out"),
         row("controller_notifies_brokers", "broker", "controller_notifies_brokers"),
@@ -85,12 +97,30 @@ ROWS: dict[str, Row] = {
         row("controller_instates_replicas", "broker", "controller_instates_replicas"),
         row("controller_compares_brokers", "broker",
             "controller_sees_bounced_brokers", "controller_sees_dead_brokers"),
+        row("controller_cleans_request", "broker",
+            "controller_deletes_preferred_request", "controller_is_fenced", why=_FENCED),
+        row("controller_stops_follower", "broker", "controller_stops_follower"),
+        row("controller_answers_shutdown", "broker", "controller_answers_shutdown"),
+        row("broker_asks_to_go", "broker", "broker_asks_to_go",
+            why="once more only when nothing of its last request is under way"),
+        row("shutdown_request_arrives", "broker subject", "shutdown_request_arrives"),
+        row("broker_stops", "broker", "broker_stops"),
+        row("broker_changes_endpoints", "broker", "broker_changes_endpoints",
+            why="not while a controller that read its new registration has others to welcome "
+                "first: Kafka hears of the change by then, the model only later"),
+        row("admin_asks_for_preferred_leaders", "", "admin_asks_for_preferred_leaders",
+            why="a request that a new controller finds is worked on at the end of its failover; "
+                "here it is an event, queued before all that comes"),
+        row("rebalance_timer_fires", "broker", "rebalance_timer_fires"),
+        row("stop_replica_is_sent_again", "broker sender", "stop_replica_is_sent_again"),
+        row("late_stop_replica_arrives", "broker", "late_stop_replica_arrives"),
         row("leader_and_isr_arrives", "broker sender partition",
             "broker_becomes_leader", "broker_becomes_follower", "broker_knows_no_such_leader",
             "older_epoch_is_refused", "older_controller_is_refused", why=_OLD),
         row("update_metadata_arrives", "broker sender",
             "broker_updates_metadata", "older_controller_is_refused", why=_OLD),
-        row("stop_replica_arrives", "broker sender", "older_controller_is_refused", why=_OLD),
+        row("stop_replica_arrives", "broker sender",
+            "broker_stops_fetching", "older_controller_is_refused", why=_OLD),
         row("leader_commits", "leader partition", "leader_commits",
             why="the append, the fetches of the ISR and the answer to the producer; `replication` "
                 "has them one by one"),
@@ -110,38 +140,20 @@ ROWS: dict[str, Row] = {
 }  # fmt: skip
 
 UNOBSERVED: dict[str, str] = {
+    "former": "whose request is of an earlier registration shows when it is answered",
+} | {
     f"spent.{name}": "a budget of the explorer"
     for name in ("crashes", "expiries", "losses", "shutdowns", "requests", "lingering",
                  "directories")
 }  # fmt: skip
 
-_MOVES = "leaders are not moved in this world yet: no shutdown, no preferred leader"
 _DIRECTORIES = "log directories do not fail in this world yet"
-_LISTENERS = "listeners do not change in this world yet"
-_STOPS = "nobody is sent a StopReplica, for that follows a shutdown or a failed directory"
 
-LEFT_OUT: dict[str, str] = {
-    **dict.fromkeys((
-        "admin_asks_for_preferred_leaders", "controller_begins_preferred_election",
-        "controller_finds_no_request", "rebalance_timer_fires", "controller_begins_rebalance",
-        "controller_finds_balance", "controller_elects_preferred",
-        "controller_cannot_elect_preferred", "controller_tells_preferred",
-        "controller_deletes_preferred_request", "broker_asks_to_go", "shutdown_request_arrives",
-        "controller_begins_shutdown", "controller_refuses_shutdown", "controller_moves_leader",
-        "controller_finds_no_successor", "controller_tells_moves", "controller_stops_follower",
-        "controller_answers_shutdown", "broker_stops"), _MOVES),
-    **dict.fromkeys((
-        "broker_cannot_reach_its_log", "broker_reports_log_dir_failure",
-        "controller_asks_for_log_dirs", "controller_finds_no_log_dir_event",
-        "controller_hears_no_news", "controller_marks_replicas_offline", "log_directory_fails",
-        "log_directory_is_repaired"), _DIRECTORIES),
-    **dict.fromkeys((
-        "broker_changes_endpoints", "controller_reads_endpoints",
-        "controller_finds_endpoints_unchanged"), _LISTENERS),
-    **dict.fromkeys((
-        "broker_stops_fetching", "stop_replica_is_sent_again", "late_stop_replica_arrives"),
-        _STOPS),
-}  # fmt: skip
+LEFT_OUT: dict[str, str] = dict.fromkeys((
+    "broker_cannot_reach_its_log", "broker_reports_log_dir_failure",
+    "controller_asks_for_log_dirs", "controller_finds_no_log_dir_event",
+    "controller_hears_no_news", "controller_marks_replicas_offline", "log_directory_fails",
+    "log_directory_is_repaired"), _DIRECTORIES)  # fmt: skip
 
 
 def facts(world: StagedCluster) -> Facts:
@@ -173,6 +185,14 @@ def _zookeeper(table: FactTable, world: StagedCluster) -> None:
 def _broker(table: FactTable, world: StagedCluster, broker: int, server: Server) -> None:
     thread = server.thread
     table.put("up", (broker,), server.up)
+    table.put("asked", (broker,), broker in world.asked)
+    late = world.late.get(broker)
+    if late is not None:
+        table.put("late.held", (broker,), True)
+        table.put("late.controller", (broker,), late.request.controller_epoch)
+        for partition in about(late):
+            table.put("late.about", (broker, partition.partition), True)
+    table.put("leaving", (broker,), LEAVING.code(server.departure))
     if not server.up:
         return
     if thread.label == CAMPAIGN:
@@ -280,6 +300,9 @@ STAGE_OF = {
     "welcomes": "welcoming",
     "instates": "instating",
     "compares": "comparing",
+    "cleans": "cleaning",
+    "stops": "stopping",
+    "answers": "answering",
 }
 
 
@@ -289,6 +312,11 @@ def stage(label: str, stack: Stack) -> str:
         return STAGE_OF[label]
     machine = stack.machine
     assert machine is not None, f"a state machine {label}"
+    for within in ("preferring", "rebalancing"):
+        if stack.is_within(within):
+            return within
+    if stack.is_within("leaving"):
+        return "moving" if machine.elects else "retiring"
     if stack.is_within("offline"):
         if machine.elects:
             return "electing" if stack.leaderless else "retrying"
@@ -315,6 +343,8 @@ def _partition(table: FactTable, world: StagedCluster, partition: TopicPartition
         table.put("partition.place", (number, broker), place)
     noted = {one for group in world.admin.isr_changes().values() for one in group}
     table.put("partition.noted", (number,), partition in noted)
+    wanted = world.admin.preferred_election() or ()
+    table.put("partition.wanted", (number,), partition in wanted)
     for broker, server in world.servers.items():
         _replica(table, server, partition, (number, broker))
     complete = [one for one in replicas if has_all(world, one, partition)]

@@ -15,6 +15,10 @@ class BrokerNotAvailable(Exception):
     """``BrokerNotAvailableException``: the broker that wants to go is not registered."""
 
 
+class StaleBrokerEpoch(Exception):
+    """``StaleBrokerEpochException``: an earlier registration of the broker wanted to go (2.2)."""
+
+
 class BrokerEvents:
     """``BrokerChange`` and ``ControlledShutdown``; ``resume`` goes on with reassignments."""
 
@@ -44,7 +48,7 @@ class BrokerEvents:
         self.last_change = {"new": new, "dead": dead, "bounced": bounced}
         if new or dead or bounced:
             self.core.context.journal.brokers(new, dead, bounced, sorted(now))
-        self.core.context.broker_infos |= infos
+        self.core.context.broker_infos |= {one: infos[one] for one in (*new, *bounced)}
         if new:
             self.register(now, new)
             self.started(new)
@@ -57,22 +61,19 @@ class BrokerEvents:
             self._unregister(dead)
             self.failed(dead)
 
-    def modified(self) -> None:
+    def modified(self, broker: int) -> None:
         """``BrokerModifications`` (1.1): a registered broker says something else of itself.
 
         Other endpoints are told to everybody; who came or went is another event's matter.
         """
         context = self.core.context
-        registered = self.core.client.brokers(watch=True)
-        moved = {
-            broker: info
-            for broker, (info, epoch) in registered.items()
-            if context.broker_epochs.get(broker) == epoch
-            and context.broker_infos[broker].endpoints != info.endpoints
-        }
-        if moved:
-            context.broker_infos |= moved
-            context.journal.told(f"Updated broker endpoints cache for brokers {_ids(moved)}")
+        there = self.core.client.broker(broker, watch=True)
+        if there is None or broker not in context.broker_epochs:
+            return
+        info, _ = there
+        if context.broker_infos[broker].endpoints != info.endpoints:
+            context.broker_infos[broker] = info
+            context.journal.told(f"Updated broker endpoints cache for broker {broker}")
             self.core.update_metadata(context.live_or_shutting_down, [])
 
     def register(self, now: dict[int, int], brokers: list[int]) -> None:
@@ -135,12 +136,16 @@ class BrokerEvents:
         if not leaderless:
             core.update_metadata(context.live_or_shutting_down, [])
 
-    def shut_down(self, broker: int) -> list[TopicPartition]:
+    def shut_down(self, broker: int, epoch: int = -1) -> list[TopicPartition]:
         """A broker wants to go: move its leaders away, take it out of ISRs.
 
         Returns the partitions that it still leads; partitions of one replica do not count.
+        ``epoch`` is that of the registration which asks (2.2), -1 if it names none.
+        StaleBrokerEpoch, BrokerNotAvailable.
         """
         core, context = self.core, self.core.context
+        if core.release.since("2.2") and -1 < epoch < context.broker_epochs.get(broker, -1):
+            raise StaleBrokerEpoch(f"Broker {broker} has registered anew since epoch {epoch}.")
         if broker not in context.live_or_shutting_down:
             raise BrokerNotAvailable(f"Broker id {broker} does not exist.")
         context.journal.told(f"Shutting down broker {broker}")

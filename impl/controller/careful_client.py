@@ -70,15 +70,20 @@ class CarefulClient(ZnodeClient):
         """
         found = {}
         each = watch and self.release.since("1.1")
-        for name in sorted(self.names(paths.BROKER_IDS, watch), key=int):
-            path, number = paths.broker(int(name)), int(name)
-            node = self.read(path, each)
-            if node is None:
-                continue
-            info = self._or(path, partial(decode_broker, number, node.data), None)
-            if info is not None:
-                found[number] = (info, node.czxid)
+        for number in sorted(map(int, self.names(paths.BROKER_IDS, watch))):
+            there = self.broker(number, each)
+            if there is not None:
+                found[number] = there
         return found
+
+    def broker(self, number: int, watch: bool = False) -> tuple[BrokerInfo, int] | None:
+        """What one broker says of itself, and its epoch; None if that is not there to be read."""
+        path = paths.broker(number)
+        node = self.read(path, watch)
+        if node is None:
+            return None
+        info = self._or(path, partial(decode_broker, number, node.data), None)
+        return None if info is None else (info, node.czxid)
 
     def isr_changes(self, watch: bool = False) -> dict[str, list[TopicPartition]]:
         """The notifications there are; one that cannot be read names no partition."""

@@ -14,7 +14,6 @@ from impl.controller.replica_machine import ReplicaMachine
 from impl.controller.request_batch import RequestBatch, Send
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
-from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import Port
 
 
@@ -60,7 +59,7 @@ class ControllerCore:
         self.leaders_ask = protocol is not None and protocol.since("2.7")  # AlterIsr is spoken
         self.config = config or ControllerConfig()
         self.context = ClusterContext(journal)
-        self.client: ZnodeClient = CarefulClient(port, release, self._malformed)
+        self.client = CarefulClient(port, release, self._malformed)
         self.batch = RequestBatch(broker, self.context, release, send, protocol)
         self.partitions = PartitionMachine(
             self.context, self.batch, self.client, release, self._unclean_allowed

@@ -200,7 +200,8 @@ class EventController:
             self.guarded(self.brokers.changed)
         elif path.startswith(f"{paths.BROKER_IDS}/"):
             if event.type is EventType.DATA_CHANGED:
-                self.guarded(self.brokers.modified)
+                broker = int(path.rpartition("/")[2])
+                self.guarded(lambda: self.brokers.modified(broker))
         elif path == paths.TOPICS:
             self.guarded(self.topics_changed)
         elif path == paths.DELETE_TOPICS:

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from impl.controller.api import NONE, UNCLEAN_TYPE, AlteredIsrs, ControllerApi
-from impl.controller.broker_events import BrokerNotAvailable
+from impl.controller.broker_events import BrokerNotAvailable, StaleBrokerEpoch
 from impl.controller.event_controller import EventController
 from impl.releases import Release
 from impl.server.metadata_cache import MetadataCache
@@ -84,14 +84,12 @@ class ControllerRequests:
         if not controller.active:
             answer({"error": "NOT_CONTROLLER"})
             return
-        known = controller.core.context.broker_epochs.get(broker, -1)
-        if self.release.since("2.2") and -1 < epoch < known:
-            answer({"error": "STALE_BROKER_EPOCH"})
-            return
         kept: list[TopicPartition] = []
         try:
-            controller.guarded(lambda: kept.extend(controller.brokers.shut_down(broker)))
+            controller.guarded(lambda: kept.extend(controller.brokers.shut_down(broker, epoch)))
             answer({"error": NONE, "remaining": [list(one) for one in kept]})
+        except StaleBrokerEpoch:
+            answer({"error": "STALE_BROKER_EPOCH"})
         except BrokerNotAvailable:
             answer({"error": "BROKER_NOT_AVAILABLE"})
 

@@ -35,21 +35,32 @@ STAGED_PROFILES: dict[str, Weights] = {
     "lossy": {
         "reply_is_lost": USUAL, "session_expires": 2, "controller_node_is_deleted": 6,
     },
+    "operators": {
+        "broker_asks_to_go": 10, "shutdown_request_arrives": USUAL,
+        "broker_changes_endpoints": 10, "admin_asks_for_preferred_leaders": 10,
+        "rebalance_timer_fires": 10, "stop_replica_is_sent_again": USUAL, "broker_crashes": 2,
+    },
     "slow": {
         **dict.fromkeys(ARRIVALS, SELDOM), "controller_handles_event": SELDOM,
         "broker_crashes": 2, "session_expires": 2, "leader_looks_for_laggard": USUAL,
     },
     "everything": {
         "broker_crashes": 4, "session_expires": 4, "session_ends_before_its_nodes": 2,
-        "controller_node_is_deleted": 4, "reply_is_lost": SELDOM,
+        "controller_node_is_deleted": 4, "reply_is_lost": SELDOM, "broker_asks_to_go": 4,
+        "broker_changes_endpoints": 4, "admin_asks_for_preferred_leaders": 8,
+        "rebalance_timer_fires": 8, "stop_replica_is_sent_again": SELDOM,
     },
 }  # fmt: skip
 """By name, the weights that differ from a calm run's; `slow` has requests and events wait."""
 
 FAULTS = (
     "broker_crashes", "session_expires", "session_ends_before_its_nodes",
-    "controller_node_is_deleted", "reply_is_lost",
+    "controller_node_is_deleted", "reply_is_lost", "broker_asks_to_go",
+    "broker_changes_endpoints", "admin_asks_for_preferred_leaders", "rebalance_timer_fires",
+    "stop_replica_is_sent_again",
 )  # fmt: skip
+"""What happens in no calm run: faults, and what operators do and timers."""
+
 SWARM = "swarm"
 
 

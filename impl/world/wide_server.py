@@ -118,6 +118,7 @@ class Server:
         self.now_ms = now_ms
         self.send = send
         self.up = self.lingers = False
+        self.departure = "stays"
         self.port = FIRST_PORT
         self.epoch = -1
         self.disk = MemoryDisk(now_ms, power_loss=False)
@@ -193,7 +194,7 @@ class Server:
 
     def crash(self) -> None:
         """The process ends; its session and what it wrote stay."""
-        self.up = False
+        self.up, self.departure = False, "stays"
         self.resign()
         self.connections.clear()
         self.disk.crash(False)

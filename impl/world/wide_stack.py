@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from impl.controller.cluster_context import Replica
 from impl.controller.states import PartitionState, ReplicaState
@@ -45,8 +47,23 @@ class Stack:
     leaderless: bool = False
     welcomed: bool = False
     epochs: dict[int, int] = field(default_factory=dict)  # of brokers, as the event read them
-    subject: int = 0
+    subject: int = 0  # who shuts down
 
     def is_within(self, name: str) -> bool:
         """It is at work inside of a procedure."""
         return name in self.within
+
+
+class PutDown(BaseException):
+    """The event is put down here; no handler may stop it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An event in the middle: what it is, how it began, what it was told, how far it came."""
+
+    event: Callable[[], object]
+    began: Any
+    answers: tuple[Any, ...]
+    sent: int
+    passed: int

@@ -85,6 +85,9 @@ class StagedCluster:
         self.admin.make_path(paths.CONTROLLER_EPOCH, "0")
         self.queues: dict[tuple[int, int], list[Sent]] = {}
         self.hears: Callable[[int, int, Sent], None] = lambda controller, to, sent: None
+        self.asked: dict[int, int] = {}  # who wants to go -> the registration that asks
+        self.leaving: dict[int, int] = {}  # the same, of requests that wait in an event queue
+        self.late: dict[int, Sent] = {}
         self.next_record = 0
         self.committed: dict[TopicPartition, dict[int, int]] = {}
         self.history: dict[TopicPartition, list[LeaderIsrAndControllerEpoch]] = {}
@@ -161,6 +164,9 @@ class StagedCluster:
                 for sent in queue:
                     server.replicas.hear(sent, sent.request, server.epoch)
                 queue.clear()
+        copy = self.late.pop(broker, None)
+        if copy is not None:
+            server.replicas.hear(copy, copy.request, server.epoch)
 
     def drop_requests(self, controller: int, brokers: Iterable[int] | None = None) -> None:
         """A controller's channels to some brokers are closed, by default to all."""
@@ -200,6 +206,13 @@ class StagedCluster:
         self._after()
 
     def _after(self) -> None:
+        queued = {
+            subject
+            for server in self.servers.values()
+            for kind, subject in server.events
+            if kind == "controlled_shutdown"
+        }
+        self.leaving = {one: epoch for one, epoch in self.leaving.items() if one in queued}
         for partition, states in self.history.items():
             node = self.zookeeper.nodes[paths.state(*partition)]
             if node.version >= len(states):
@@ -220,6 +233,10 @@ class StagedCluster:
                     server.session.exists(paths.CONTROLLER, watch=True)
                 elif thread.controller.active or thread.label == "campaign":
                     add_event(server, "controller_change", 0)
+                continue
+            if event.path == paths.PREFERRED_ELECTION and event.type is EventType.DELETED:
+                # Only who deleted it looks once more, as a part of that; the others wait on.
+                server.session.exists(event.path, watch=True)
                 continue
             if event.path.startswith(f"{paths.BROKER_IDS}/"):
                 if event.type is not EventType.DATA_CHANGED:

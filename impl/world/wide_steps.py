@@ -1,73 +1,30 @@
-"""Steps of a staged cluster: processes and sessions, controllers, requests, leaders."""
+"""Steps of a staged cluster: the way into office, the event thread, and requests."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from impl.controller.broker_events import BrokerNotAvailable, StaleBrokerEpoch
+from impl.controller.imbalance import candidates
 from impl.controller.requests import LeaderAndIsr, StopReplica, UpdateMetadata
-from impl.world import wide_leaders
+from impl.world import wide_leaders, wide_lifecycle, wide_operators
 from impl.world.wide_leaders import at
+from impl.world.wide_lifecycle import brokers_that
 from impl.world.wide_server import Server
 from impl.world.wide_session import CAMPAIGN
-from impl.world.wide_staged import STAGED_KINDS, StagedCluster, StagedKind, staged_kind
-from impl.znodes import paths
-from impl.znodes.cluster import decode_controller
+from impl.world.wide_staged import (
+    STAGED_KINDS,
+    StagedCluster,
+    StagedKind,
+    add_event,
+    staged_kind,
+)
+from impl.znodes import TopicPartition, paths
 
 One = Iterable[tuple[int, ...]]
 BROKER = ("broker",)
-
-
-def brokers_that(rule: Callable[[StagedCluster, Server], bool]) -> Callable[[StagedCluster], One]:
-    """Steps of one broker, where a rule holds of it."""
-    return lambda world: [(one,) for one, server in world.servers.items() if rule(world, server)]
-
-
-# Processes and sessions
-
-
-def broker_crashes(world: StagedCluster, broker: int) -> None:
-    """The process is killed; what it wrote and its session stay."""
-    for partition in world.assignment:
-        world.servers[broker].look(partition)
-    world.servers[broker].crash()
-    world.drop_requests(broker)
-
-
-def broker_starts(world: StagedCluster, broker: int) -> None:
-    """A new process on the same disk, once the last registration is gone."""
-    world.servers[broker].start()
-    world.refuse_old_requests(broker)
-
-
-def session_expires(world: StagedCluster, broker: int) -> None:
-    """ZooKeeper ends the session, of a live process or a dead one: its nodes go."""
-    server = world.servers[broker]
-    server.lingers = False
-    server.session.close()
-
-
-def broker_reconnects(world: StagedCluster, broker: int) -> None:
-    """A live process notices that its session is over, leaves office and registers anew."""
-    world.drop_requests(broker)
-    world.servers[broker].reconnect()
-    world.refuse_old_requests(broker)
-
-
-def session_ends_before_its_nodes(world: StagedCluster, broker: int) -> None:
-    """The server has given the session up, and has not removed its nodes yet."""
-    world.servers[broker].lingers = True
-
-
-def controller_node_is_deleted(world: StagedCluster) -> None:
-    """An operator deletes /controller."""
-    world.zookeeper.delete(paths.CONTROLLER)
-
-
-def _in_office(world: StagedCluster) -> One:
-    node = world.zookeeper.nodes.get(paths.CONTROLLER)
-    owner = None if node is None else world.servers[decode_controller(node.data)]
-    return [()] if owner is not None and owner.up else []
 
 
 # The way into office
@@ -110,7 +67,7 @@ def _may_hear(world: StagedCluster, server: Server) -> bool:
 
 # The event thread
 
-NEED_SESSION = ("reads_context", "reads_state", "elects", "removes", "compares")
+NEED_SESSION = ("reads_context", "reads_state", "elects", "removes", "compares", "cleans")
 """What the thread asks ZooKeeper; who compares brokers would hear first that its session is over.
 """
 
@@ -126,6 +83,8 @@ def acts(label: str, needs: str = "") -> Callable[[StagedCluster], One]:
                 continue
             if label == "reads_context" and _reads_though_deposed(world, server):
                 continue
+            if label == "finds_newer" and thread.stack.subject:
+                continue  # it would stop the replica all the same
             args: tuple[int, ...] = (broker,)
             if "member" in needs:
                 args += (thread.stack.member,)
@@ -138,10 +97,9 @@ def acts(label: str, needs: str = "") -> Callable[[StagedCluster], One]:
 
 
 def _asks_zookeeper(server: Server) -> bool:
-    """Its next stage needs the session; the last one of a failover looks for requests."""
-    stack, machine = server.thread.stack, server.thread.stack.machine
-    last = stack.is_within("failover") and machine is not None and machine.elects
-    return stack.label in NEED_SESSION or (stack.label == "tells" and last)
+    """Its next stage needs the session."""
+    stack = server.thread.stack
+    return stack.label in NEED_SESSION
 
 
 def _reads_though_deposed(world: StagedCluster, server: Server) -> bool:
@@ -160,8 +118,12 @@ def controller_goes_on(world: StagedCluster, broker: int, *_: int) -> None:
     server = world.servers[broker]
     began = server.thread.label
     server.thread.go_on()
-    if began == "reads_context":
+    if began == "cleans" and server.thread.controller.active:
+        add_event(server, "preferred_election", 0)
+    if began == "reads_context" and server.thread.controller.active:
         _forget_echoes(server)
+        if server.session.exists(paths.PREFERRED_ELECTION, watch=True):
+            add_event(server, "preferred_election", 0)
     _after_stage(world, server)
 
 
@@ -190,7 +152,29 @@ def _next_event(world: StagedCluster) -> One:
         for broker, server in world.servers.items()
         if server.events and server.alive
         and server.thread.controller.active and not server.thread.label
+        and not _rebalances_otherwise(server) and not _asks_from_long_ago(world, server)
     ]  # fmt: skip
+
+
+def _asks_from_long_ago(world: StagedCluster, server: Server) -> bool:
+    """Of three registrations a ControlledShutdown names the first, and the controller knows the
+    second: what comes of that is left out."""
+    kind, subject = server.events[0]
+    known = server.thread.core.context.broker_epochs.get(subject)
+    if kind != "controlled_shutdown" or known is None:
+        return False
+    return world.leaving[subject] < known != world.servers[subject].registered
+
+
+def _rebalances_otherwise(server: Server) -> bool:
+    """Partitions of several preferred brokers are due, which have a batch each, or one without a
+    leader is."""
+    if server.events[0][0] != "rebalance":
+        return False
+    context = server.thread.core.context
+    due = candidates(context, server.thread.core.config.imbalance_percentage, ())
+    leaderless = any(context.leadership[one].leader < 0 for group in due.values() for one in group)
+    return len(due) > 1 or leaderless
 
 
 def controller_handles_event(world: StagedCluster, broker: int, subject: int) -> None:
@@ -207,7 +191,31 @@ def controller_handles_event(world: StagedCluster, broker: int, subject: int) ->
             world.drop_requests(broker, [*change["bounced"], *change["dead"]])
         case "isr_change":
             thread.begin(lambda: controller.guarded(controller.isrs_changed))
+        case "broker_modification":
+            thread.begin(lambda: controller.guarded(lambda: controller.brokers.modified(subject)))
+        case "preferred_election":
+            thread.begin(lambda: controller.guarded(controller.preferred_election))
+        case "rebalance":
+            thread.begin(lambda: controller.guarded(controller.rebalance))
+        case "controlled_shutdown":
+            epoch = world.leaving.pop(subject)
+            thread.begin(lambda: shut_down(world, server, subject, epoch))
     _after_stage(world, server)
+
+
+def shut_down(world: StagedCluster, server: Server, subject: int, epoch: int) -> None:
+    """``ControlledShutdown``; the broker goes if it was told that it leads nothing any more."""
+    controller = server.thread.controller
+    left: list[TopicPartition] | None = None
+
+    def leave() -> None:
+        nonlocal left
+        left = controller.brokers.shut_down(subject, epoch)
+
+    with contextlib.suppress(BrokerNotAvailable, StaleBrokerEpoch):
+        controller.guarded(leave)
+    if left == [] and world.servers[subject].departure == "asks":
+        world.servers[subject].departure = "may_go"
 
 
 # Requests
@@ -261,21 +269,6 @@ def _stage(name: str, label: str, parameters: str = "broker") -> StagedKind:
 
 
 KINDS = (
-    staged_kind("broker_crashes", "broker", brokers_that(lambda _, one: one.up), broker_crashes),
-    staged_kind("broker_starts", "broker",
-          brokers_that(lambda _, one: not one.up and not one.registered), broker_starts),
-    staged_kind("session_expires", "broker",
-          brokers_that(lambda _, one: one.alive and not one.lingers), session_expires),
-    staged_kind("broker_reconnects", "broker",
-          brokers_that(lambda _, one: one.up and not one.alive), broker_reconnects),
-    staged_kind("session_ends_before_its_nodes", "broker",
-          brokers_that(lambda _, one: one.up and one.alive and not one.lingers),
-          session_ends_before_its_nodes),
-    staged_kind("node_of_an_ended_session_goes", "broker",
-          brokers_that(lambda _, one: one.lingers), session_expires),
-    staged_kind("broker_replaces_its_old_node", "broker",
-          brokers_that(lambda _, one: one.lingers and one.up), broker_reconnects),
-    staged_kind("controller_node_is_deleted", "", _in_office, controller_node_is_deleted),
     staged_kind("broker_stands", "broker", brokers_that(_may_stand), broker_stands),
     staged_kind("broker_hears", "broker", brokers_that(_may_hear), broker_hears),
     staged_kind("reply_is_lost", "broker", brokers_that(_waits_for_its_reply), reply_is_lost),
@@ -295,6 +288,9 @@ KINDS = (
     _stage("controller_welcomes_brokers", "welcomes"),
     _stage("controller_instates_replicas", "instates"),
     _stage("controller_compares_brokers", "compares"),
+    _stage("controller_cleans_request", "cleans"),
+    _stage("controller_stops_follower", "stops"),
+    _stage("controller_answers_shutdown", "answers"),
     staged_kind("leader_and_isr_arrives", "broker sender partition", _arriving(LeaderAndIsr),
           leader_and_isr_arrives),
     staged_kind("update_metadata_arrives", "broker sender", _arriving(UpdateMetadata),
@@ -302,5 +298,7 @@ KINDS = (
     staged_kind("stop_replica_arrives", "broker sender", _arriving(StopReplica), request_arrives),
 )  # fmt: skip
 
-for _one in sorted((*KINDS, *wide_leaders.KINDS), key=lambda kind: kind.name):
+ALL = (*KINDS, *wide_lifecycle.KINDS, *wide_operators.KINDS, *wide_leaders.KINDS)
+
+for _one in sorted(ALL, key=lambda kind: kind.name):
     STAGED_KINDS[_one.name] = _one

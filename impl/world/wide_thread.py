@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from impl.controller.cluster_context import Replica
@@ -20,27 +19,12 @@ from impl.controller.requests import Request
 from impl.controller.states import PartitionState, ReplicaState
 from impl.releases import Release
 from impl.world.wide_session import RetellingSession
-from impl.world.wide_stack import Machine, Stack
+from impl.world.wide_stack import Machine, PutDown, Stack, Unfinished
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper import ConnectionLoss, ZooKeeper
 from impl.zookeeper.port import OpOutcome
 
 T = TypeVar("T")
-
-
-class PutDown(BaseException):
-    """The event is put down here; no handler may stop it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unfinished:
-    """An event in the middle: what it is, how it began, what it was told, how far it came."""
-
-    event: Callable[[], object]
-    began: Any
-    answers: tuple[Any, ...]
-    sent: int
-    passed: int
 
 
 class EventThread:
@@ -141,6 +125,12 @@ class EventThread:
         core.client.brokers = self._reading(core.client.brokers)  # type: ignore[method-assign]
         controller.fail_over = self._failover(controller.fail_over)  # type: ignore[method-assign]
         controller.elect = self._standing(controller.elect)  # type: ignore[method-assign,assignment]
+        controller.preferred_election = self._preferring(controller.preferred_election)  # type: ignore[method-assign]
+        controller.rebalance = self._rebalancing(controller.rebalance)  # type: ignore[method-assign]
+        core.client.delete_preferred_election = self._cleaning(  # type: ignore[method-assign,assignment]
+            core.client.delete_preferred_election
+        )
+        brokers.shut_down = self._leaving(brokers.shut_down)  # type: ignore[method-assign]
         brokers.started = self._starting(brokers.started)  # type: ignore[method-assign,assignment]
         brokers.failed = self._failing(brokers.failed)  # type: ignore[method-assign,assignment]
         brokers.replicas_offline = self._offline(brokers.replicas_offline)  # type: ignore[method-assign,assignment]
@@ -154,16 +144,21 @@ class EventThread:
             self.stack.machine = Machine(name, target, kind, todo, empty=not wanted)
             if target is PartitionState.OFFLINE:
                 self.stack.leaderless = True
-            if target is ReplicaState.OFFLINE and not self.stack.is_within("offline"):
+            if target is ReplicaState.OFFLINE and self.stack.is_within("failover"):
                 self.stack.going = wanted.copy()
             rest = () if strategy is None else (strategy,)
-            if not wanted and name == "replicas":
+            if not wanted and name == "replicas" and not self._goes_by_at_once():
                 self._before_sending()
             outcome = handle(wanted, target, *rest)
             self.stack.machine = None
             return outcome
 
         return staged
+
+    def _goes_by_at_once(self) -> bool:
+        """Nothing is to go offline, and no batch is sent by itself to say so."""
+        stack = self.stack
+        return stack.is_within("leaving") or (stack.is_within("offline") and stack.leaderless)
 
     def _removal(self, remove: Callable[..., Any]) -> Callable[..., Any]:
         def staged(broker: int, partitions: list[TopicPartition]) -> Any:
@@ -205,10 +200,13 @@ class EventThread:
                 return "" if welcomed else "welcomes"
             if stack.is_within("offline"):
                 return "notifies"
+            if stack.is_within("leaving"):
+                return "stops"
             return "announces" if stack.is_within("failover") else ""
         match machine.target:
             case PartitionState.ONLINE:
-                return "" if machine.empty and stack.is_within("offline") else "tells"
+                unasked = stack.is_within("offline") or stack.is_within("leaving")
+                return "" if machine.empty and unasked else "tells"
             case ReplicaState.ONLINE:
                 if stack.is_within("failover"):
                     return "restores"
@@ -236,6 +234,41 @@ class EventThread:
             if self.stack.is_within("change"):
                 return False  # to stand is a step of its own
             return elect(now_ms)
+
+        return staged
+
+    def _preferring(self, elect: Callable[[], None]) -> Callable[[], None]:
+        def staged() -> None:
+            if not self.stack.is_within("failover"):  # there it is an event, put before all others
+                self._within("preferring", elect)
+
+        return staged
+
+    def _rebalancing(self, rebalance: Callable[[], None]) -> Callable[[], None]:
+        return lambda: self._within("rebalancing", rebalance)
+
+    def _cleaning(self, delete: Callable[[int], None]) -> Callable[[int], None]:
+        def staged(epoch_version: int) -> None:
+            self.pause("cleans")
+            delete(epoch_version)
+
+        return staged
+
+    def _leaving(
+        self, shut_down: Callable[..., list[TopicPartition]]
+    ) -> Callable[..., list[TopicPartition]]:
+        def staged(broker: int, epoch: int = -1) -> list[TopicPartition]:
+            context = self.core.context
+            self.stack.subject = broker
+            self.stack.going = [
+                one
+                for one in context.replicas_on([broker])
+                if one.partition in context.leadership
+                and context.leadership[one.partition].leader != broker
+            ]
+            left = self._within("leaving", lambda: shut_down(broker, epoch))
+            self.pause("answers")
+            return left
 
         return staged
 

@@ -172,12 +172,14 @@ def controller_finds_no_leader(now, new, broker):
 def controller_tells_elections(now, new, broker):
     """The batch of the elections: LeaderAndIsr to the live replicas, UpdateMetadata to all.
 
-    After a broker's failure its replicas are next; else the event is done.
+    After a broker's failure its replicas are next, of which it may have none; else the event is
+    done.
     """
     cache = now.cache[broker]
     tell(now, new, broker, OFFLINE,
-         when(not_(some_is_gone(now, broker)), done(cache),
-         when(cache.stage == "retrying", at("removing_followers"), at("removing"))),
+         when(cache.stage == "retrying", at("removing_followers"),
+         when(some_is_gone(now, broker), at("removing"),
+         when(cache.started.is_empty(), done(cache), at("welcoming")))),
          is_told=lambda mine, target: all_of(
              not_(cache.shutting.has(target)), not_(mine.lost.has(target))))
 

@@ -38,7 +38,9 @@ def controller_reads_context(now, new, broker):
         events=when(is_wanted(now), cache.events.append(kind="preferred_election", subject=None),
                     cache.events),
         stage="announcing" if version.metadata_first else "restoring",
-        live=now.zk.registered, reached=now.zk.registered, endpoints=now.zk.endpoints)
+        live=now.zk.registered, reached=now.zk.registered,
+        endpoints=lam(BROKERS, lambda one: when(
+            now.zk.registered.has(one), now.zk.endpoints[one], 0)))
     new.zk.log_dir_events = []
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
         noted=False,

@@ -57,6 +57,7 @@ def broker_asks_to_go(now, new, broker):
     new.spent.shutdowns = now.spent.shutdowns + 1
     new.leaving[broker] = "asks"
     new.asked           = now.asked.including(broker)
+    new.former          = now.former.without(broker)    # it names the registration of now
 
 
 @transition(broker=BROKERS, subject=BROKERS)

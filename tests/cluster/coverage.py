@@ -202,7 +202,7 @@ ROWS = (
         deep=True,
     ),
     Row(
-        27_086,
+        26_580,
         {"expiries": 1, "endpoints": 1},
         ("controller_finds_endpoints_unchanged",),
         deep=True,

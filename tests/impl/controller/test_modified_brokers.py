@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from impl.controller.broker_events import StaleBrokerEpoch
 from impl.controller.event_controller import EventController
 from impl.controller.requests import UpdateMetadata
 from impl.releases import Release
@@ -71,3 +72,28 @@ def test_a_broker_that_comes_back_elsewhere_is_a_matter_of_its_registration() ->
 
     assert controller.core.context.broker_infos[2].endpoints == ("PLAINTEXT://elsewhere:9092",)
     assert controller.brokers.last_change["bounced"] == [2]
+
+
+def test_other_endpoints_are_told_though_brokers_came_and_went_meanwhile() -> None:
+    """What a BrokerChange reads of those who stayed is not taken for known (KIP-226)."""
+    stage, controller = a_cluster("2.3")
+
+    says(stage, 2, "elsewhere")
+    stage.stop_broker(3)
+    controller.guarded(controller.brokers.changed)
+    stage.take_sent()
+    stage.run(controller)
+
+    told = [broker for broker, request in stage.take_sent() if isinstance(request, UpdateMetadata)]
+    assert told == [1, 2]
+
+
+def test_a_registration_that_is_over_cannot_shut_its_broker_down() -> None:
+    _, controller = a_cluster("2.3")
+    known = controller.core.context.broker_epochs[2]
+
+    with pytest.raises(StaleBrokerEpoch, match="Broker 2 has registered anew"):
+        controller.brokers.shut_down(2, known - 1)
+    controller.brokers.shut_down(2, known)
+
+    assert controller.core.context.shutting_down == {2}
