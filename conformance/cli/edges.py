@@ -10,6 +10,7 @@ from conformance.cli.choice import Size, system_named
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say, unknown
 from conformance.cli.tables import show_table
 from conformance.mapping import MAPPED, SystemMap, map_of
+from conformance.mapping.rows import Family
 
 SMALL = map_of("replication").small
 """The bounds of `replication` unless told otherwise: a graph that is walked whole in a second."""
@@ -26,6 +27,7 @@ SMALL = map_of("replication").small
     type=click.IntRange(min=1),
     help="Walk the edges of the first N states only; the answer is then at best unknown.",
 )
+@click.option("--family", metavar="NAME", help="A part of the graph: one family of faults.")
 @click.option("--map", "only_map", is_flag=True, help="Print the map instead: which step is which.")
 @json_option
 def edges(
@@ -34,6 +36,7 @@ def edges(
     brokers: str | None,
     bounds: tuple[str, ...],
     max_states: int | None,
+    family: str | None,
     only_map: bool,
     json_target: str | None,
 ) -> None:
@@ -41,7 +44,8 @@ def edges(
 
     Each transition that the model allows in a state is driven in a world that is in that state, and
     must end alike; each step that the world offers must be one of the model's. Exits 0 when all of
-    a whole graph is covered, 1 at a mismatch, 2 when states were left out.
+    a whole graph is covered, 1 at a mismatch, 2 when states were left out. --map lists the families
+    of faults that a system's graph is parted into.
 
     \b
     Example:
@@ -49,6 +53,7 @@ def edges(
       insync edges election --max-states 2000
       insync edges election --map
       insync edges topics --brokers 1 --bound partitions=2
+      insync edges topics --family deposed
       insync edges --bound versions=2 --bound expiries=1 --max-states 5000 --json -
     """
     from conformance.edges import walk_edges
@@ -61,13 +66,15 @@ def edges(
         return
     given = [text.partition("=")[0] for text in bounds] + (["brokers"] if brokers else [])
     chosen = Size(brokers, bounds).limits(system_named(system))
-    limits = {name: chosen[name] if name in given else about.small[name] for name in chosen}
+    part = None if family is None else _family(about, family)
+    limits = {**about.small, **(part.bounds if part else {})}
+    limits |= {name: chosen[name] for name in given}
     if version is not None and version not in system_named(system).versions:
         raise unknown(f"version of {system}", version, system_named(system).versions)
     began = time.monotonic()
     try:
         with Progress() as progress:
-            report = walk_edges(limits, max_states, progress, about, version)
+            report = walk_edges(limits, max_states, progress, about, version, part)
     except ValueError as error:
         raise WrongUse(f"--version {version}: {error}") from error
     seconds = round(time.monotonic() - began, 3)
@@ -75,14 +82,22 @@ def edges(
         say(f"{mismatch}\n", json_target)
     show_table(("transition", "edges"), sorted(report.fired.items()), json_target, right=("edges",))
     shown = ", ".join(f"{name}={value}" for name, value in limits.items())
+    left = sum(report.not_walked.values())
     say(
         f"{report.verdict}: {report.covered:,} of {report.edges:,} edges covered, "
+        f"{f'{left:,} of transitions that {family} leaves out, ' if left else ''}"
         f"{report.states:,} states{'' if report.complete else ' (not all)'} ({shown}), "
         f"{seconds:.1f} s",
         json_target,
     )
     emit_json(json_target, report.as_json() | {"seconds": seconds})
     finish(report.verdict)
+
+
+def _family(about: SystemMap, name: str) -> Family:
+    if name not in about.families:
+        raise unknown(f"family of {about.system}", name, about.families)
+    return about.families[name]
 
 
 def _show_map(about: SystemMap, json_target: str | None) -> None:
@@ -97,6 +112,9 @@ def _show_map(about: SystemMap, json_target: str | None) -> None:
     left_out = sorted(about.left_out.items())
     if left_out:
         show_table(("transition", "why it is left out"), left_out, json_target, prose=heads[2:])
+    families = [(name, one.why) for name, one in about.families.items()]
+    if families:
+        show_table(("family", "what for"), families, json_target, prose=("what for",))
     unobserved = sorted(about.unobserved.items())
     show_table(("field", "why it is not compared"), unobserved, json_target, prose=heads[2:])
     emit_json(
@@ -111,6 +129,7 @@ def _show_map(about: SystemMap, json_target: str | None) -> None:
                 for one in about.rows.values()
             ],
             "left_out": dict(left_out),
+            "families": dict(families),
             "unobserved": dict(unobserved),
         },
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The map of `topics`: a topic's life without faults, batch by batch (`impl.world.topic_life`).
+"""The map of `topics`: a topic's life, batch by batch and fault by fault (`impl.world.topic_life`).
 
 What a controller is about to do is where it was put down; a step of the model is what it does until
 it is put down again, or is done.
@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
+from conformance.mapping.topics_families import FAMILIES, LARGE
 from impl.controller.cluster_context import Replica
-from impl.controller.requests import LeaderAndIsr, Request, StopReplica
+from impl.controller.requests import LeaderAndIsr, StopReplica
 from impl.controller.states import ReplicaState
 from impl.releases import DEFAULT
-from impl.world.topic_life import TOPIC, TopicLife
+from impl.world.put_down import Unfinished
+from impl.world.topic_life import TOPIC, Sent, TopicLife
 from impl.znodes import TopicPartition, paths
 from impl.znodes.cluster import decode_controller_epoch
 from model.topics.state import (
@@ -26,6 +28,7 @@ from model.topics.state import (
     TASKS,
 )
 
+_REFUSED = "a deposed controller's write is refused, and it resigns in the same event"
 _BATCH = "what the controller does until it may be put down again; what that is, the state says"
 
 ROWS: dict[str, Row] = {
@@ -36,41 +39,81 @@ ROWS: dict[str, Row] = {
         row("admin_deletes_topic", "", "admin_deletes_topic"),
         row("broker_stands", "broker", "broker_becomes_controller",
             why="the epoch is read and the registration executed in one; `election` has the two"),
+        row("controller_resigns", "broker", "controller_resigns",
+            why="it looks at /controller while it waits for events; or its session is over, and "
+                "with that what it was about to do"),
+        row("controller_breaks_off", "broker", "controller_resigns",
+            why="the model lets it resign in the middle of an event, which Kafka's thread would "
+                "end first: what is left of the event is not done"),
         row("controller_goes_on", "broker",
-            "broker_learns_it_won", "controller_reads_context", "replica_state_machine_starts",
-            "partition_state_machine_starts", "controller_makes_partitions",
-            "controller_makes_replicas", "controller_creates_states", "controller_enlists_replicas",
-            "deletion_starts", "controller_stops_replicas", "controller_deletes_replicas",
+            "broker_learns_it_won", "broker_finds_it_moved", "controller_reads_context",
+            "replica_state_machine_starts", "partition_state_machine_starts",
+            "controller_makes_partitions", "controller_makes_replicas",
+            "controller_creates_states", "controller_enlists_replicas",
+            "controller_elects_for_failed", "controller_takes_replicas_offline",
+            "controller_elects_for_started",
+            "controller_moves_leaders", "controller_stops_followers",
+            "deletion_is_retried", "deletion_starts",
+            "controller_stops_replicas", "controller_deletes_replicas",
             "deletion_waits", "deletion_is_complete", "topic_node_is_removed",
-            "request_is_removed",
-            why=f"{_BATCH}; of an ISR whose members all go offline the leader stays, because it "
-                "goes last: Kafka has a hash map's order"),
+            "request_is_removed", "controller_write_is_fenced",
+            why=f"{_BATCH}; a controller whose session is over stands still in both, though "
+                "Kafka's may end what it does in memory alone; of an ISR whose members all go "
+                "offline the leader stays, because it goes last: Kafka has a hash map's order"),
+        row("write_is_refused", "broker", "controller_write_conflicts"),
         row("partition_is_removed", "broker partition", "partition_node_is_removed",
             why="ZooKeeper lists children in no order, and they are removed in the order listed"),
         row("controller_hears_of_topics", "broker",
-            "controller_sees_topic", "controller_sees_no_other_topic",
+            "controller_sees_topic", "controller_sees_no_other_topic", "controller_sees_topic_gone",
             why="a session's notifications may be handled in any order here, in Kafka in theirs"),
         row("controller_hears_of_partitions", "broker",
             "controller_sees_partitions", "controller_undoes_addition",
-            "controller_sees_no_other_partition"),
+            "controller_sees_no_other_partition", "controller_resigns",
+            why=_REFUSED),
         row("controller_hears_of_deletions", "broker",
             "controller_queues_deletion", "controller_drops_request", "controller_sees_no_request",
-            why="a controller that drops a request is told of that by its own watch, and finds "
-                "nothing: the model leaves that echo out"),
+            "controller_resigns", why=_REFUSED),
         row("answer_arrives", "broker replica", "controller_hears_deletion"),
+        row("broker_is_missed", "broker failed", "controller_sees_failure",
+            why="one broker comes or goes at a time: Kafka's event takes all that changed"),
+        row("broker_is_found", "broker started",
+            "controller_sees_start", "controller_starts_returned"),
+        row("preferred_is_elected", "broker partition", "controller_elects_preferred",
+            "controller_resigns", why=_REFUSED),
+        row("broker_asks_to_go", "broker subject", "controller_begins_shutdown"),
         row("orders_arrive", "broker controller", "broker_obeys_leader_and_isr",
             why="the LeaderAndIsr requests that are next on a connection are obeyed in one step"),
         row("stops_arrive", "broker controller", "broker_stops_replicas",
             why="the StopReplica requests that are next on a connection are obeyed in one step"),
+        row("stops_fail", "broker controller", "broker_cannot_delete"),
+        row("requests_are_refused", "broker controller", "broker_refuses_older_controller",
+            why="all that is under way on a connection is refused in one step"),
+        row("leader_expands_isr", "leader replica partition", "leader_expands_isr",
+            why="its write is conditional on the version that is registered, not the one cached"),
+        row("leader_expands_isr_first", "leader replica partition broker",
+            "leader_expands_isr_first"),
+        row("broker_crashes", "broker", "broker_crashes"),
+        row("session_expires", "broker", "session_expires"),
+        row("broker_starts", "broker", "broker_starts"),
+        row("broker_reconnects", "broker", "broker_reconnects"),
+        row("reply_is_lost", "broker", "reply_is_lost"),
+        row("request_is_lost", "controller broker", "request_is_lost"),
+        row("controller_node_is_deleted", "", "controller_node_is_deleted"),
     )
 }  # fmt: skip
 
+STARTING = ("starts_replicas", "starts_partitions")
+"""The state machines have not started: what they will start with is derived."""
+
+ABOUT_A_BROKER = ("elects_for_failed", "takes_offline", "moves_leaders", "stops_followers")
+"""What is done because of one broker."""
+
 UNOBSERVED: dict[str, str] = {
+    "cache.followed": "within one event; what comes of it is seen",
     "deleted_once": "ghost",
     "risen": "ghost",
     "left_behind": "ghost",
     "disk_failed": "ghost",
-    "up": "every process runs in this world",
     **{
         f"spent.{name}": "a budget of the explorer"
         for name in ("crashes", "expiries", "losses", "moves", "failures", "conflicts",
@@ -78,22 +121,11 @@ UNOBSERVED: dict[str, str] = {
     },
 }  # fmt: skip
 
-
-_FAULT = "a fault, or what follows one: nobody crashes here, and no session ends"
-_MOVES = "leaders are not moved here"
-
 LEFT_OUT: dict[str, str] = {
-    **dict.fromkeys((
-        "broker_crashes", "session_expires", "broker_starts", "broker_reconnects", "reply_is_lost",
-        "broker_finds_it_moved", "controller_resigns", "controller_node_is_deleted",
-        "controller_write_is_fenced", "controller_sees_topic_gone", "controller_sees_failure",
-        "controller_elects_for_failed", "controller_takes_replicas_offline",
-        "controller_sees_start", "controller_elects_for_started", "deletion_is_retried",
-        "broker_refuses_older_controller", "broker_cannot_delete", "leader_expands_isr",
-        "leader_expands_isr_first", "controller_write_conflicts", "request_is_lost"), _FAULT),
-    **dict.fromkeys((
-        "controller_elects_preferred", "controller_begins_shutdown", "controller_moves_leaders",
-        "controller_stops_followers"), _MOVES),
+    "controller_skips_addition": "a switch that is off since 2.0, and the world begins with 2.3",
+    "winner_takes_itself_for_another": "a switch that no release has thrown: KAFKA-13407 is open",
+    "dead_replica_is_reassigned":
+        "a switch that no release has thrown; a move's own steps are those of `reassignment`",
 }  # fmt: skip
 
 
@@ -104,14 +136,16 @@ def facts(world: TopicLife) -> Facts:
     table.put("zk.controller", (), owner or 0)
     epoch = world.zookeeper.nodes[paths.CONTROLLER_EPOCH]
     table.put("zk.epoch", (), decode_controller_epoch(epoch.data))
-    table.members("zk.registered", (), world.admin.brokers())
+    table.members("zk.registered", (), world.registrations())
     _lists(table, "zk.assignment", (), world.registered_lists())
     table.put("zk.requested", (), bool(world.admin.deletions()))
+    table.members("up", (), world.up)
     for number in world.partitions:
-        state = world.admin.state(TopicPartition(TOPIC, number))
+        state = world.state(number)
         if state is not None:
             table.put("zk.state.exists", (number,), True)
             table.put("zk.state.leader", (number,), max(state.leader, 0))
+            table.put("zk.state.epoch", (number,), state.controller_epoch)
             table.members("zk.state.isr", (number,), state.isr)
     for broker in world.brokers:
         _controller(table, world, broker)
@@ -133,6 +167,7 @@ def _controller(table: FactTable, world: TopicLife, broker: int) -> None:
     one = world.controllers[broker]
     if label == "campaign":
         table.put("campaign", at, one.port.campaign)
+        table.put("reply_lost", at, bool(one.unfinished and one.unfinished.lost))
         return
     if label is None:
         return
@@ -144,12 +179,29 @@ def _controller(table: FactTable, world: TopicLife, broker: int) -> None:
     if label == "reads_zookeeper":
         return
     table.members("cache.live", at, context.live)
-    table.members("cache.reached", at, context.broker_epochs)
+    table.members("cache.shutting", at, context.shutting_down)
+    epochs = world.registrations() if world.fences_brokers else context.broker_epochs
+    reached = (one for one, epoch in context.broker_epochs.items() if epochs.get(one) == epoch)
+    table.members("cache.reached", at, reached)
     _lists(table, "cache.known", at, world.known(broker))
     table.put("cache.queued", at, TOPIC in context.queued_for_deletion)
     table.put("cache.started", at, TOPIC in context.deletion_started)
     table.put("cache.ineligible", at, TOPIC in context.ineligible_for_deletion)
     _states(table, world, broker, label)
+    if one.unfinished is not None:
+        _about(table, world, broker, one.unfinished)
+
+
+def _about(table: FactTable, world: TopicLife, broker: int, event: Unfinished) -> None:
+    """What an event is about, and what of it the controller has read."""
+    table.put("cache.outdated", (broker,), event.held)
+    if event.label in ABOUT_A_BROKER:
+        table.put("cache.gone", (broker,), event.about[0])
+    if event.half == "failed" and event.about[1]:
+        returned, epoch = event.about
+        table.put("cache.returns", (broker,), returned)
+        if world.registrations().get(returned) == epoch:
+            table.put("cache.reached", (broker, returned), True)
 
 
 def _states(table: FactTable, world: TopicLife, broker: int, label: str) -> None:
@@ -160,7 +212,7 @@ def _states(table: FactTable, world: TopicLife, broker: int, label: str) -> None
         if known is not None:
             table.put("cache.led", (broker, number), True)
             table.put("cache.leader", (broker, number), max(known.leader, 0))
-        if label.startswith("starts_"):  # it enters its states in the next batches
+        if label in STARTING:  # it enters its states in the next batches
             state = core.partitions.initial_state(partition)
         else:
             state = core.context.partition_state(partition)
@@ -179,28 +231,31 @@ def _broker(table: FactTable, world: TopicLife, broker: int) -> None:
     table.put("seen", (broker,), one.seen)
     for number, role in one.roles:
         table.put("replica.role", (broker, number), ROLES.code(role))
-    for number in one.directories:
-        table.put("replica.directory", (broker, number), DIRECTORIES.code("current"))
+    for number, directory in one.directories:
+        table.put("replica.directory", (broker, number), DIRECTORIES.code(directory))
 
 
 def _under_way(table: FactTable, world: TopicLife) -> None:
     for to, queue in world.connections.items():
-        for request in queue:
-            _request(table, to, request)
-    for to, numbers in world.answers.items():
-        for number in numbers:
-            table.put("request.stop", (*to, number), STOPS.code("deleted"))
+        for sent in queue:
+            _request(table, to, sent)
+    for to, answer in world.answers.items():
+        for number, deleted in answer:
+            code = STOPS.code("deleted" if deleted else "failed")
+            table.put("request.stop", (*to, number), code)
 
 
-def _request(table: FactTable, to: tuple[int, int], request: Request) -> None:
-    if isinstance(request, LeaderAndIsr):
-        for partition, order in request.partitions.items():
-            leader = order.state.leader
+def _request(table: FactTable, to: tuple[int, int], sent: Sent) -> None:
+    if isinstance(sent.request, LeaderAndIsr):
+        for partition, order in sent.request.partitions.items():
+            leader, at = order.state.leader, (*to, partition.partition)
             name = "lead" if leader == to[1] else "follow"
             code = ORDERS.code(name if leader >= 0 else "leaderless")
-            table.put("request.order", (*to, partition.partition), code)
-    elif isinstance(request, StopReplica):
-        for partition, stop in request.partitions.items():
+            table.put("request.order", at, code)
+            table.found.pop(("request.outdated", at), None)
+            table.put("request.outdated", at, sent.outdated)
+    elif isinstance(sent.request, StopReplica):
+        for partition, stop in sent.request.partitions.items():
             code = STOPS.code("delete" if stop.delete else "stop")
             table.put("request.stop", (*to, partition.partition), code)
 
@@ -216,6 +271,7 @@ MAP = SystemMap(
     facts=facts,
     unobserved=UNOBSERVED,
     left_out=LEFT_OUT,
+    families=FAMILIES | LARGE,
     small={
         "brokers": 2, "partitions": 1, "controllers": 1, "crashes": 0, "expiries": 0, "losses": 0,
         "moves": 0, "failures": 0, "conflicts": 0, "elections": 0, "shutdowns": 0,

@@ -8,23 +8,27 @@ on with it, it is done over from that memory, told again what it was told, and s
 
 from __future__ import annotations
 
-import re
+import sys
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 from impl.controller.event_controller import EventController
 from impl.controller.requests import Request
 from impl.controller.states import PartitionState, ReplicaState
 from impl.releases import Release
-from impl.world.retold import KnownSession
+from impl.world.put_down_session import CAMPAIGN, REFUSED, WRITE, PausingSession, PutDown
 from impl.znodes import paths
-from impl.zookeeper import Create, Delete, Op, SetData, ZooKeeper, ZooKeeperError
-from impl.zookeeper.port import OpOutcome
+from impl.zookeeper import ConnectionLoss, ZooKeeper
 
-T = TypeVar("T")
-STATE_NODE = re.compile(r"/brokers/topics/[^/]+/partitions/\d+/state")
+__all__ = ["CAMPAIGN", "REFUSED", "RETURNS", "WRITE", "SteppedController"]
+
+RETURNS = "starts_returned"
+"""Who failed in this event had registered anew, and is taken for started in the next."""
+
+MUTE = sys.maxsize
+"""So many requests were sent already: none goes out while a batch is in its middle."""
 
 BATCHES = {
     ("partitions", PartitionState.NEW): "makes_partitions",
@@ -36,89 +40,55 @@ BATCHES = {
 }
 """Machine and target of a batch -> what the controller is about to do when it is put down there."""
 
-EVENTS: dict[str, Callable[[EventController, str], object]] = {
-    "stands": lambda one, topic: one.elect(0),
-    "topics": lambda one, topic: one.guarded(one.topics_changed),
-    "partitions": lambda one, topic: one.guarded(lambda: one.partitions_changed(topic)),
-    "deletions": lambda one, topic: one.guarded(one.deletion_requested),
+EVENTS: dict[str, Callable[[EventController, Unfinished], object]] = {
+    "stands": lambda one, event: one.elect(0),
+    "topics": lambda one, event: one.guarded(one.topics_changed),
+    "partitions": lambda one, event: one.guarded(lambda: one.partitions_changed(event.topic)),
+    "deletions": lambda one, event: one.guarded(one.deletion_requested),
+    "brokers": lambda one, event: one.guarded(one.brokers.changed),
+    "preferred": lambda one, event: one.guarded(lambda: one.elect_preferred(event.about)),
+    "shutdown": lambda one, event: one.guarded(lambda: one.brokers.shut_down(*event.about)),
+    "answer": lambda one, event: one.guarded(lambda: _answered(one, *event.about)),
 }
-"""Events by name; what brokers answer is an event of its own."""
+"""Events by name; the last is what a broker answers to a StopReplica."""
 
 
-class PutDown(BaseException):
-    """The event is put down here; no handler may stop it."""
+def _answered(one: EventController, failed: Sequence[Any], deleted: Sequence[Any]) -> None:
+    if failed:
+        one.core.deletion.replicas_failed(failed)
+    if deleted:
+        one.core.deletion.replicas_deleted(deleted)
 
-    def __init__(self, label: str) -> None:
-        super().__init__(label)
-        self.label = label
+
+WHOLE = ("preferred",)
+"""Events that are one batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """An event in the middle: how it began, what it was told, how far it came."""
+    """An event in the middle: how it began, what it was told, how far it came.
+
+    ``about`` are its replicas, partitions or broker. ``begun``: the batch of the label has begun.
+    ``held``: it has read the state that it is about to write over. ``half``: of a change of
+    brokers, whether it is about who failed or who started.
+    """
 
     event: str
     topic: str
-    deleted: tuple[Any, ...]
+    about: tuple[Any, ...]
     began: Any
     answers: tuple[tuple[str, Any], ...]
     sent: int
     passed: int
     label: str
+    begun: bool = False
+    held: bool = False
+    half: str = ""
 
-
-class _Session(KnownSession):
-    """Gives the answers of before, then asks; tells the controller where it may be put down."""
-
-    def __init__(self, zookeeper: ZooKeeper, session: int) -> None:
-        super().__init__(zookeeper, session)
-        self.before: list[tuple[str, Any]] = []
-        self.answers: list[tuple[str, Any]] = []
-        self.listed = ""
-        self.removed: set[str] = set()
-        self.pause: Callable[[str], None] = lambda label: None
-        self.campaign = 0
-
-    def children(self, path: str, watch: bool = False) -> list[str]:
-        """The children's names; which ones were asked for is kept with the answer."""
-        self.listed = path
-        return super().children(path, watch)
-
-    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
-        """All of the operations or none, and a place to be put down before or after."""
-        for op in ops:
-            if isinstance(op, Delete):
-                self._before(op.path)
-        outcomes = super().multi(ops)
-        if any(isinstance(op, Create) and op.path == paths.CONTROLLER for op in ops):
-            self.campaign = next(int(op.data) for op in ops if isinstance(op, SetData))
-            self.pause("campaign")
-        return outcomes
-
-    def _before(self, path: str) -> None:
-        parent, _, name = path.rpartition("/")
-        bare = parent == paths.TOPICS and f"{path}/partitions" not in self.removed
-        if bare or name == "partitions" or STATE_NODE.fullmatch(path):
-            self.pause("unregisters")
-        elif path.startswith(f"{paths.CONFIG}/"):
-            self.pause("removes_request")
-        self.removed.add(path)
-
-    def _ask(self, operation: Callable[[], T]) -> T:
-        listed, self.listed = self.listed, ""
-        answer: Any
-        if self.before:
-            answer = self.before.pop(0)[1]
-        else:
-            try:
-                answer = super()._ask(operation)
-            except ZooKeeperError as error:
-                answer = error
-            self.answers.append((listed, answer))
-        if isinstance(answer, ZooKeeperError):
-            raise answer
-        found: T = answer
-        return found
+    @property
+    def lost(self) -> bool:
+        """The answer to its registration was lost on the way."""
+        return self.label == CAMPAIGN and isinstance(self.answers[-1][1], ConnectionLoss)
 
 
 class SteppedController:
@@ -135,14 +105,17 @@ class SteppedController:
         release: Release,
         send: Callable[[int, Request], None],
     ) -> None:
-        self.port = _Session(zookeeper, session)
+        self.port = PausingSession(zookeeper, session)
         self.port.pause = self._pause
         self.send = send
         self.controller = EventController(broker, self.port, release, self._send)
         self.core = self.controller.core
         self.unfinished: Unfinished | None = None
+        self.blank = self.memory()
         self._passed = self._reached = self._sent = self._already = 0
         self._inside = False
+        self._half = ""  # of a change of brokers
+        self._resuming = False
         self._wrap()
 
     # Where it may be put down
@@ -155,6 +128,15 @@ class SteppedController:
             machine.startup = self._whole(f"starts_{name}", machine.startup)
         controller.fail_over = self._before("reads_zookeeper", controller.fail_over)  # type: ignore[method-assign]
         core.deletion.resume = self._resume(core.deletion.resume)  # type: ignore[method-assign]
+        core.deletion.try_again = self._try_again(core.deletion.try_again)  # type: ignore[method-assign]
+        core.partitions.trigger_online = self._elects(core.partitions.trigger_online)  # type: ignore[method-assign]
+        brokers = controller.brokers
+        brokers.register = self._returns(brokers.register)  # type: ignore[method-assign]
+        for half in ("failed", "started"):
+            setattr(brokers, half, self._in_half(half, getattr(brokers, half)))
+        for act in ("move_leaders", "stop_followers"):
+            label = act.replace("_", "s_")
+            setattr(brokers, act, self._whole(label, getattr(brokers, act)))
 
     def _pause(self, label: str) -> None:
         self._reached += 1
@@ -168,21 +150,53 @@ class SteppedController:
 
         return paused
 
-    def _whole(self, label: str, act: Callable[[], None]) -> Callable[[], None]:
-        def paused() -> None:
+    def _whole(self, label: str, act: Callable[..., None]) -> Callable[..., None]:
+        def paused(*about: Any) -> None:
             self._pause(label)
             self._inside = True
-            act()
+            act(*about)
             self._inside = False
 
         return paused
 
     def _batch(self, machine: str, handle: Callable[..., Any]) -> Callable[..., Any]:
         def paused(elements: Any, target: Any, *rest: Any) -> Any:
-            label = BATCHES.get((machine, target))
+            label = self._label(machine, target)
             if label is not None and not self._inside:
                 self._pause(label)
             return handle(elements, target, *rest)
+
+        return paused
+
+    def _label(self, machine: str, target: Any) -> str | None:
+        if not self._half or self._resuming:
+            return BATCHES.get((machine, target))
+        offline = self._half == "failed" and target is ReplicaState.OFFLINE
+        return "takes_offline" if offline and self._stays() else None
+
+    def _stays(self) -> bool:
+        return bool(self.core.context.assignments) and not self.core.context.queued_for_deletion
+
+    def _elects(self, trigger: Callable[[], None]) -> Callable[[], None]:
+        def paused() -> None:
+            if self._half and self._stays():
+                self._pause(f"elects_for_{self._half}")
+            trigger()
+
+        return paused
+
+    def _in_half(self, half: str, act: Callable[..., None]) -> Callable[..., None]:
+        def told(brokers: Any) -> None:
+            self._half = half
+            act(brokers)
+
+        return told
+
+    def _returns(self, register: Callable[..., None]) -> Callable[..., None]:
+        def paused(*about: Any) -> None:
+            if self._half == "failed":  # in the same event: it is back already
+                self._pause(RETURNS)
+            register(*about)
 
         return paused
 
@@ -190,7 +204,18 @@ class SteppedController:
         def paused() -> None:
             if self.core.context.queued_for_deletion:
                 self._pause("resumes")
+            self._resuming = True
             resume()
+            self._resuming = False
+
+        return paused
+
+    def _try_again(self, act: Callable[..., None]) -> Callable[..., None]:
+        def paused(replicas: Any) -> None:
+            self._inside = True
+            act(replicas)
+            self._inside = False
+            self._pause("resumes")
 
         return paused
 
@@ -201,24 +226,43 @@ class SteppedController:
 
     # Events
 
-    def begin(self, event: str, topic: str = "", deleted: Sequence[Any] = ()) -> None:
+    def begin(self, event: str, topic: str = "", about: Sequence[Any] = ()) -> None:
         """Begin an event, and go on with it until it is put down or over."""
         began = self.memory()
-        self._run(Unfinished(event, topic, tuple(deleted), began, (), 0, 0, ""))
+        self._run(Unfinished(event, topic, tuple(about), began, (), 0, 0, ""))
 
-    def go_on(self, first: int | None = None) -> None:
+    def go_on(self, first: int | None = None, until: str = "") -> None:
         """Take it up again; `first` names the partition whose node is removed next.
 
         ZooKeeper lists children in any order, and it is in that order that they are removed.
+        `until`: WRITE puts it down again before it writes over a state that it has read, and
+        REFUSED after such a write was refused.
         """
-        held = self.unfinished
+        held, before = self.unfinished, self.memory()
         assert held is not None, "an event was put down"
         self.load_memory(held.began)
         answers = held.answers if first is None else self._in_order(held.answers, str(first))
-        self._run(Unfinished(
-            held.event, held.topic, held.deleted, held.began, answers, held.sent,
-            held.passed + 1, held.label,
-        ))  # fmt: skip
+        passed = held.passed if held.begun else held.passed + 1
+        self._run(replace(held, answers=answers, passed=passed), until)
+        if self.unfinished is not None and self.unfinished.begun:
+            self.load_memory(before)  # in the middle of a batch nobody looks
+
+    def lose_reply(self) -> None:
+        """The answer to its registration is lost: the connection breaks."""
+        held = self.unfinished
+        assert held is not None, "it stands for controller"
+        lost = ("", ConnectionLoss("the connection broke before the reply came"))
+        self.unfinished = replace(held, answers=(*held.answers[:-1], lost))
+
+    def break_off(self) -> None:
+        """It is out of office, whatever it was about to do."""
+        self.controller.resign()
+        self.unfinished = None
+
+    def renew(self, session: int) -> None:
+        """Under another session; what it was told and what it began is forgotten."""
+        self.load_memory(self.blank)
+        self.unfinished, self.port.session = None, session
 
     def _in_order(self, answers: tuple[Any, ...], first: str) -> tuple[Any, ...]:
         listing = paths.partitions(self.topic)
@@ -237,24 +281,25 @@ class SteppedController:
         """The topic whose deletion is under way."""
         return min(self.core.context.queued_for_deletion)
 
-    def _run(self, event: Unfinished) -> None:
+    def _run(self, event: Unfinished, until: str = "") -> None:
         port = self.port
         port.before, port.answers = list(event.answers), list(event.answers)
-        port.removed = set()
+        port.removed, port.stop, port.refused = set(), until, False
         self._passed, self._reached = event.passed, 0
-        self._already, self._sent, self._inside = event.sent, 0, False
+        self._already = MUTE if until else event.sent
+        self._sent, self._inside = 0, event.event in WHOLE
+        self._half, self._resuming = "", False
         try:
-            if event.deleted:
-                self.controller.guarded(lambda: self.core.deletion.replicas_deleted(event.deleted))
-            else:
-                EVENTS[event.event](self.controller, event.topic)
+            EVENTS[event.event](self.controller, event)
             self.unfinished = None
         except PutDown as down:
-            self.unfinished = Unfinished(
-                event.event, event.topic, event.deleted, event.began, tuple(port.answers),
-                max(self._sent, event.sent), event.passed, down.label,
+            self.unfinished = replace(
+                event, answers=tuple(port.answers), half=self._half,
+                begun=down.begun, held=down.begun and until == WRITE,
+                label=event.label if down.begun else down.label,
+                sent=event.sent if down.begun else max(self._sent, event.sent),
             )  # fmt: skip
-        port.before = []
+        port.before, port.stop = [], ""
 
     # Plain data
 
@@ -280,9 +325,9 @@ class SteppedController:
 
     def save(self) -> Any:
         """Everything, also in the middle of an event."""
-        return self.memory(), self.unfinished, self.port.campaign
+        return self.memory(), self.unfinished, self.port.campaign, self.port.session
 
     def load(self, saved: Any) -> None:
         """Become what was saved."""
-        memory, self.unfinished, self.port.campaign = saved
+        memory, self.unfinished, self.port.campaign, self.port.session = saved
         self.load_memory(memory)

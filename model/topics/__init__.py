@@ -32,6 +32,7 @@ from model.topics.changes import (
     controller_elects_for_started,
     controller_sees_failure,
     controller_sees_start,
+    controller_starts_returned,
     controller_takes_replicas_offline,
 )
 from model.topics.claims import CLAIMS
@@ -42,7 +43,11 @@ from model.topics.completion import (
     topic_node_is_removed,
 )
 from model.topics.conduct import CONDUCT
-from model.topics.conflicts import controller_write_conflicts, leader_expands_isr_first
+from model.topics.conflicts import (
+    controller_write_conflicts,
+    controller_write_is_fenced,
+    leader_expands_isr_first,
+)
 from model.topics.creation import (
     controller_creates_states,
     controller_enlists_replicas,
@@ -67,7 +72,6 @@ from model.topics.deletion import (
     deletion_starts,
     deletion_waits,
 )
-from model.topics.elections import controller_write_is_fenced
 from model.topics.failover import (
     controller_reads_context,
     partition_state_machine_starts,
@@ -125,7 +129,7 @@ SYSTEM = System(
         controller_makes_partitions, controller_makes_replicas, controller_creates_states,
         controller_enlists_replicas,
         controller_sees_failure, controller_elects_for_failed, controller_takes_replicas_offline,
-        controller_sees_start, controller_elects_for_started,
+        controller_sees_start, controller_starts_returned, controller_elects_for_started,
         controller_elects_preferred, controller_begins_shutdown, controller_moves_leaders,
         controller_stops_followers,
         controller_queues_deletion, controller_drops_request, controller_sees_no_request,

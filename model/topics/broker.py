@@ -78,7 +78,8 @@ def broker_refuses_older_controller(now, new, broker, controller):
 
     new.request[controller][broker] = request.but(
         order=lam(PARTITIONS, lambda p: "none"), outdated=lam(PARTITIONS, lambda p: False),
-        stop=lam(PARTITIONS, lambda p: "none"))
+        stop=lam(PARTITIONS, lambda p: when(any_of(
+            request.stop[p] == "stop", request.stop[p] == "delete"), "none", request.stop[p])))
 
 
 def require_stop(now, broker, controller):

@@ -20,7 +20,7 @@ from model.language import (
 )
 from model.protocol.office import require_task
 from model.protocol.state import BROKERS
-from model.topics.elections import elect, require_current, task
+from model.topics.elections import at_rest, elect, require_current, task, waits_for_leader
 from model.topics.replicas import (
     is_assigned,
     is_live_replica,
@@ -29,6 +29,7 @@ from model.topics.replicas import (
     moved_to,
     named,
     out_of_office,
+    removes,
     states_without,
 )
 from model.topics.requests import send_orders
@@ -48,8 +49,8 @@ def controller_sees_failure(now, new, broker, failed):
     offline. The replicas of a topic that is being deleted become ineligible instead, and with them
     the topic.
 
-    Why:   with KIP-380 a broker that is back before the controller looked is seen by its epoch; up
-           to 2.1 it looks as if nothing had happened.
+    Why:   with KIP-380 a broker that is back before the controller looked is seen by its epoch, and
+           starts in the same event; up to 2.1 it looks as if nothing had happened.
     """
     cache = now.cache[broker]
     require_task(now, broker, "waits",              "it is not in the middle of another event")
@@ -57,8 +58,9 @@ def controller_sees_failure(now, new, broker, failed):
                                                     "the broker lives, as far as it knows")
     registered = now.zk.registered.has(failed)
     if version.broker_epoch:
-        registered = cache.reached.has(failed)
-    require(not_(registered),                       "its registration is gone")
+        require(not_(cache.reached.has(failed)),    "its registration is gone")
+    else:
+        require(not_(registered),                   "its registration is gone")
 
     def leads(p):
         others = cache.live.without(failed)
@@ -68,8 +70,10 @@ def controller_sees_failure(now, new, broker, failed):
     new.cache[broker] = cache.but(
         task=when(hit, "resumes", task(
             cache, all_of(has_partition(cache.known, 0), not_(cache.queued)),
-            "elects_for_failed", "waits")),
-        live=cache.live.without(failed), reached=cache.reached.without(failed),
+            "elects_for_failed", task(cache, registered, "starts_returned", "waits"))),
+        live=cache.live.without(failed), returns=when(registered, failed, None),
+        reached=when(
+            registered, cache.reached.including(failed), cache.reached.without(failed)),
         shutting=cache.shutting.without(failed),
         gone=when(all_of(has_partition(cache.known, 0), not_(cache.queued)), failed, None),
         partition=lam(PARTITIONS, lambda p: moved(
@@ -85,7 +89,8 @@ def controller_sees_failure(now, new, broker, failed):
 def controller_elects_for_failed(now, new, broker):
     """Partitions whose leader failed get another, where a live member of the ISR is left."""
     require_task(now, broker, "elects_for_failed",  "a broker failed")
-    require_current(now, broker)
+    require_current(now, broker, writes=some(
+        PARTITIONS, lambda p: waits_for_leader(now, broker, p)))
 
     elect(now, new, broker, "takes_offline")
 
@@ -101,15 +106,16 @@ def controller_takes_replicas_offline(now, new, broker):
     whether that changed anything or not."""
     cache = now.cache[broker]
     require_task(now, broker, "takes_offline",      "its partitions were given to others")
-    require_current(now, broker)
+    require_current(now, broker, writes=removes(
+        now, broker, lambda p, b: is_of_failed(now, broker, p, b)))
 
     gone = out_of_office(now, broker, lambda p, b: is_of_failed(now, broker, p, b))
     new.zk.state      = states_without(now, broker, gone)
     new.cache[broker] = cache.but(
-        task="waits", gone=None,
+        task=at_rest(cache), gone=None,
         replica=moved_to(now, broker, "OfflineReplica", gone),
         leader=leaders_without(now, broker, gone))
-    send_orders(now, new, now.belief[broker],
+    send_orders(now, new, broker,
                 to=lambda p, b: all_of(
                     cache.led[p], some(BROKERS, lambda g: gone(p, g)), cache.gone != b,
                     is_live_replica(now, broker, p, b)),
@@ -129,6 +135,26 @@ def controller_sees_start(now, new, broker, started):
     require(not_(any_of(cache.live.has(started), cache.shutting.has(started))),
                                                     "it is dead, as far as the controller knows")
 
+    starts(now, new, broker, started, cache.reached.including(started))
+
+
+@transition(only=lambda v: v.broker_epoch, broker=BROKERS, started=BROKERS)
+def controller_starts_returned(now, new, broker, started):
+    """Who failed because it had registered anew is started, in the same event and by the
+    registration that was read at its beginning.
+
+    Kafka: BrokerChange, bouncedBrokers (2.2)
+    """
+    cache = now.cache[broker]
+    require_task(now, broker, "starts_returned",    "what it was missed for is done")
+    require(cache.returns == started,               "it is the broker that was missed")
+
+    starts(now, new, broker, started, cache.reached)
+
+
+def starts(now, new, broker, started, reached):
+    cache = now.cache[broker]
+
     def told(p, b):
         return all_of(b == started, is_assigned(now, broker, p, b),
                       may_go_online(now, broker, p, b))
@@ -138,12 +164,13 @@ def controller_sees_start(now, new, broker, started):
         task=when(hit, "resumes", task(
             cache, all_of(has_partition(cache.known, 0), not_(cache.queued)),
             "elects_for_started", "waits")),
-        live=cache.live.including(started), reached=cache.reached.including(started),
+        live=cache.live.including(started), reached=reached, returns=None,
         replica=moved_to(now, broker, "OnlineReplica", told),
         ineligible=all_of(cache.ineligible, not_(hit)))
-    send_orders(now, new, now.belief[broker],
-                to=lambda p, b: all_of(told(p, b), cache.led[p]),
-                leader=lambda p: cache.leader[p])
+    send_orders(now, new, broker,
+                to=lambda p, b: all_of(told(p, b), cache.led[p], any_of(
+                    not_(now.zk.registered.has(b)), reached.has(b))),
+                leader=lambda p: cache.leader[p], anew=True)
 
 
 @transition(broker=BROKERS)
@@ -152,6 +179,7 @@ def controller_elects_for_started(now, new, broker):
     # redundant "the version that it read is current", because since 2.3 a state whose partition
     # waits for a leader names none: no leader is in the way.
     require_task(now, broker, "elects_for_started", "a broker started")
-    require_current(now, broker)
+    require_current(now, broker, writes=some(
+        PARTITIONS, lambda p: waits_for_leader(now, broker, p)))
 
     elect(now, new, broker, "waits")

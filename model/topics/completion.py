@@ -8,6 +8,7 @@ from model.language import BLANK, any_of, lam, not_, require, some, transition, 
 from model.protocol.office import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.topics.deletion import all_deleted, partitions_gone, require_resumed
+from model.topics.elections import at_rest
 from model.topics.replicas import moved_to
 from model.topics.state import PARTITIONS
 from model.topics.zookeeper import fire, topic_exists
@@ -53,7 +54,7 @@ def topic_node_is_removed(now, new, broker):
 
     new.zk.assignment = lam(PARTITIONS, lambda p: BLANK)
     new.deleted_once = any_of(now.deleted_once, topic_exists(now))
-    fire(now, new, "topics", "partitions", writer=broker, task="removes_request")
+    fire(now, new, "topics", writer=broker, changed=topic_exists(now), task="removes_request")
 
 
 @transition(broker=BROKERS)
@@ -63,5 +64,5 @@ def request_is_removed(now, new, broker):
     require_fence(now, broker)
 
     new.zk.requested = False
-    fire(now, new, "deletions", writer=broker,
-         task="waits", queued=False, started=False, ineligible=False)
+    fire(now, new, "deletions", writer=broker, changed=now.zk.requested,
+         task=at_rest(now.cache[broker]), queued=False, started=False, ineligible=False)

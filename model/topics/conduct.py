@@ -64,8 +64,17 @@ def untouched(now, after):
             every(PLACES, lambda k: now.zk.assignment[p][k] == after.zk.assignment[p][k]))))
 
 
+def taken_away_by_the_newest(now, after):
+    """One state after the other is removed in one task; and who drops a request is told of that
+    once more."""
+    dropped = all_of(now.zk.requested, not_(after.zk.requested))
+    return all_of(removed_by_the_newest(now, after), implies(dropped, some(
+        BROKERS, lambda b: all_of(now.belief[b] == now.zk.epoch, any_of(
+            now.cache[b].task == "removes_request",
+            all_of(now.cache[b].task == "waits", now.cache[b].told.deletions))))))
+
+
 def removed_by_the_newest(now, after):
-    """One state after the other is removed in one task."""
     removed = some(PARTITIONS, lambda p: all_of(
         now.zk.state[p].exists, not_(after.zk.state[p].exists)))
     return implies(removed, some(BROKERS, lambda b: all_of(
@@ -80,5 +89,6 @@ def a_process_is_down(now):
 CONDUCT = (
     lists_are_sound, the_dead_do_nothing,
     who_has_a_task(NO_TASK, companion="a_controller_rests"), who_is_cut_off(goes_on),
-    who_is_deposed(goes_on, untouched, companion="a_zombie_deletes", beside=removed_by_the_newest),
+    who_is_deposed(
+        goes_on, untouched, companion="a_zombie_deletes", beside=taken_away_by_the_newest),
     a_process_is_down, cut_off(NO_TASK))

@@ -8,23 +8,21 @@ Source: ZkPartitionStateMachine.doElectLeaderForPartitions, ZkReplicaStateMachin
 .doRemoveReplicasFromIsr (2.4): BADVERSION, retried
 """
 
-from model.language import all_of, any_of, require, transition, version
-from model.protocol.office import require_fence, require_office
+from model.language import BLANK, all_of, any_of, not_, require, some, transition, version
+from model.protocol.office import fence_is_passed, is_fenced, require_fence, require_office
 from model.protocol.state import BROKERS
 from model.topics.broker import require_returner
 from model.topics.changes import is_of_failed
 from model.topics.deletion import is_retried, is_to_be_deleted
-from model.topics.elections import waits_for_leader
-from model.topics.failover import is_found_dead
-from model.topics.leaders import is_followed, is_led, successor
+from model.topics.elections import is_to_create, is_to_elect
+from model.topics.leaders import is_followed, is_to_move
 from model.topics.replicas import is_ineligible, is_touched, out_of_office
 from model.topics.state import PARTITIONS
 
 
-def is_to_elect(now, broker, partition):
-    return all_of(waits_for_leader(now, broker, partition), any_of(
-        *(now.cache[broker].task == task for task in (
-            "starts_partitions", "elects_for_failed", "elects_for_started"))))
+def is_electing(now, broker):
+    return any_of(*(now.cache[broker].task == task for task in (
+        "starts_partitions", "elects_for_failed", "elects_for_started")))
 
 
 def is_to_remove(now, broker, partition):
@@ -32,8 +30,8 @@ def is_to_remove(now, broker, partition):
     cache = now.cache[broker]
 
     def touches(chosen):
-        return is_touched(now, partition, out_of_office(
-            now, broker, lambda p, b: chosen(now, broker, p, b)))
+        return all_of(cache.led[partition], is_touched(now, partition, out_of_office(
+            now, broker, lambda p, b: chosen(now, broker, p, b))))
 
     removals = [
         all_of(cache.task == "takes_offline",   touches(is_of_failed)),
@@ -41,15 +39,23 @@ def is_to_remove(now, broker, partition):
         all_of(cache.task == "stops",           touches(is_to_be_deleted)),
         all_of(is_retried(now, broker),         touches(is_ineligible))]
     if version.dead_replicas_taken_offline:
-        removals.append(all_of(cache.task == "starts_replicas", touches(is_found_dead)))
+        removals.append(all_of(cache.task == "starts_replicas", touches(is_ineligible)))
     return any_of(*removals)
 
 
 def is_to_write(now, broker, partition):
     """The controller is about to write the partition's state over another."""
-    moves = all_of(now.cache[broker].task == "moves_leaders", is_led(now, broker, partition),
-                   successor(now, broker, partition).exists)
-    return any_of(is_to_elect(now, broker, partition), moves, is_to_remove(now, broker, partition))
+    cache = now.cache[broker]
+    elects = all_of(is_electing(now, broker), not_(cache.queued),
+                    is_to_elect(now, broker, partition))
+    moves = all_of(cache.task == "moves_leaders", is_to_move(now, broker, partition))
+    return any_of(elects, moves, is_to_remove(now, broker, partition))
+
+
+def is_to_create_state(now, broker, partition):
+    cache = now.cache[broker]
+    return all_of(is_to_create(now, broker, partition), any_of(
+        cache.task == "elects_new", all_of(is_electing(now, broker), not_(cache.queued))))
 
 
 @transition(leader=BROKERS, replica=BROKERS, partition=PARTITIONS, broker=BROKERS)
@@ -75,3 +81,23 @@ def controller_write_conflicts(now, new, broker):
     require_fence(now, broker)
 
     new.cache[broker].outdated = False
+
+
+@transition(only=is_fenced, broker=BROKERS)
+def controller_write_is_fenced(now, new, broker):
+    """Whatever a deposed controller is about to write fails at the check of /controller_epoch, and
+    it resigns in the middle of what it does.
+
+    Kafka: ControllerMovedException, KAFKA-6082
+    """
+    require_office(now, broker)
+    cache = now.cache[broker]
+    require(any_of(
+        cache.outdated, cache.task == "unregisters", cache.task == "removes_request",
+        some(PARTITIONS, lambda p: any_of(
+            is_to_write(now, broker, p), is_to_create_state(now, broker, p)))),
+                                                    "it is about to write")
+    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+
+    new.belief[broker] = 0
+    new.cache[broker]  = BLANK

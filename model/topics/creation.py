@@ -6,7 +6,7 @@ Source: KafkaController.TopicChange, PartitionModifications, onNewPartitionCreat
 from model.language import all_of, lam, not_, require, some, transition, when
 from model.protocol.office import require_fence, require_task
 from model.protocol.state import BROKERS
-from model.topics.elections import elect
+from model.topics.elections import elect, is_to_create, require_writer
 from model.topics.replicas import is_assigned, moved_to
 from model.topics.state import PARTITIONS, PLACES
 from model.topics.tables import PARTITION_TABLE, moved
@@ -62,7 +62,8 @@ def controller_sees_topic_gone(now, new, broker):
 
     new.cache[broker] = {
         "task": "waits", "live": cache.live, "reached": cache.reached, "shutting": cache.shutting,
-        "told": cache.told.but(topics=False, partitions=False)}
+        "told": cache.told.but(topics=False, partitions=False),
+        "queued": cache.queued, "started": cache.started, "ineligible": cache.ineligible}
 
 
 @transition(broker=BROKERS)
@@ -165,7 +166,8 @@ def controller_creates_states(now, new, broker):
     Kafka: initializeLeaderAndIsrForPartitions; NodeExists leaves the partition as it is
     """
     require_task(now, broker, "elects_new",         "the new replicas are in the state machine")
-    require_fence(now, broker)
+    require_writer(now, broker, writes=some(
+        PARTITIONS, lambda p: is_to_create(now, broker, p)))
 
     elect(now, new, broker, "enlists", only_new=True)
 

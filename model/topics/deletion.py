@@ -17,7 +17,7 @@ from model.language import (
 from model.protocol.office import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.topics.creation import require_told
-from model.topics.elections import require_current
+from model.topics.elections import at_rest, require_current
 from model.topics.replicas import (
     any_in,
     deletion_may_start,
@@ -27,14 +27,16 @@ from model.topics.replicas import (
     is_live_replica,
     leaders_without,
     may_be_ineligible,
+    may_go_offline,
     moved_to,
     out_of_office,
+    removes,
     states_without,
 )
 from model.topics.requests import is_answer, send_stops
 from model.topics.state import PARTITIONS
 from model.topics.tables import PARTITION_TABLE, moved
-from model.topics.zookeeper import all_replicas, has_partition, some_replica
+from model.topics.zookeeper import all_replicas, fire, has_partition, some_replica
 
 
 def all_deleted(cache):
@@ -60,6 +62,7 @@ def controller_drops_request(now, new, broker):
     """A request for a topic that the controller does not know, or any where deletion is disabled,
     is removed: its topic stays, and nobody is told but in the log.
 
+    Why:   that the node goes fires the controller's own watch once more.
     Kafka: TopicDeletion; delete.topic.enable (default false up to 0.11)
     """
     cache = now.cache[broker]
@@ -70,7 +73,7 @@ def controller_drops_request(now, new, broker):
     require_fence(now, broker)
 
     new.zk.requested = False
-    new.cache[broker].told.deletions = False
+    fire(now, new, "deletions")
 
 
 @transition(broker=BROKERS)
@@ -107,7 +110,8 @@ def deletion_is_retried(now, new, broker):
                                                     "no replica's deletion is under way")
     require(any_in(cache, "ReplicaDeletionIneligible"),
                                                     "a replica could not be deleted")
-    require_current(now, broker)
+    require_current(now, broker, writes=removes(
+        now, broker, lambda p, b: is_ineligible(now, broker, p, b)))
 
     stop_replicas(now, new, broker, "resumes",
                   lambda p, b: is_ineligible(now, broker, p, b))
@@ -124,14 +128,15 @@ def stop_replicas(now, new, broker, then, chosen):
         task=then,
         replica=moved_to(now, broker, "OfflineReplica", gone),
         leader=leaders_without(now, broker, gone))
-    send_stops(now, new, now.belief[broker],
-               to=lambda p, b: all_of(gone(p, b), cache.live.has(b)), kind="stop")
+    send_stops(now, new, broker, kind="stop", to=lambda p, b: all_of(
+        chosen(p, b), may_go_offline(now, broker, p, b),
+        any_of(cache.live.has(b), cache.shutting.has(b))))
 
 
 @transition(broker=BROKERS)
 def deletion_starts(now, new, broker):
     """The partitions leave their state machine, and everybody is told that the topic goes. The
-    replicas of dead brokers make the topic ineligible.
+    replicas of dead brokers are ineligible.
 
     Kafka: onTopicDeletion; UpdateMetadata with leader -2
     """
@@ -147,8 +152,7 @@ def deletion_starts(now, new, broker):
 
     new.cache[broker] = cache.but(
         task="stops", started=True,
-        replica=moved_to(now, broker, "ReplicaDeletionIneligible", dead),
-        ineligible=some_replica(cache.known, dead))
+        replica=moved_to(now, broker, "ReplicaDeletionIneligible", dead))
     if version.partitions_leave_first:              # KAFKA-6753
         new.cache[broker].partition = partitions_gone(cache)
 
@@ -175,7 +179,7 @@ def deletion_waits(now, new, broker):
         all_of(cache.ineligible, not_(any_in(cache, "ReplicaDeletionIneligible")))),
                                                     "it must wait for an answer or a broker")
 
-    new.cache[broker].task = "waits"
+    new.cache[broker].task = at_rest(now.cache[broker])
 
 
 def is_to_be_deleted(now, broker, partition, replica):
@@ -189,14 +193,17 @@ def is_to_be_deleted(now, broker, partition, replica):
 def controller_stops_replicas(now, new, broker):
     """The live replicas go offline: StopReplica, still without delete."""
     require_task(now, broker, "stops",              "the deletion has started")
-    require_current(now, broker)
+    require_current(now, broker, writes=removes(
+        now, broker, lambda p, b: is_to_be_deleted(now, broker, p, b)))
 
     stop_replicas(now, new, broker, "deletes", lambda p, b: is_to_be_deleted(now, broker, p, b))
 
 
 @transition(broker=BROKERS)
 def controller_deletes_replicas(now, new, broker):
-    """What went offline and lives is deleted: StopReplica with delete, to be answered."""
+    """What went offline and lives is deleted: StopReplica with delete, to be answered. Replicas of
+    dead brokers make the topic ineligible.
+    """
     cache = now.cache[broker]
     require_task(now, broker, "deletes",            "the live replicas were stopped")
 
@@ -204,8 +211,10 @@ def controller_deletes_replicas(now, new, broker):
         return all_of(is_to_be_deleted(now, broker, p, b), deletion_may_start(now, broker, p, b))
 
     new.cache[broker] = cache.but(
-        task="waits", replica=moved_to(now, broker, "ReplicaDeletionStarted", starts))
-    send_stops(now, new, now.belief[broker], to=starts, kind="delete")
+        task=at_rest(cache), replica=moved_to(now, broker, "ReplicaDeletionStarted", starts),
+        ineligible=any_of(cache.ineligible, some_replica(
+            cache.known, lambda p, b: is_dead_replica(now, broker, p, b))))
+    send_stops(now, new, broker, to=starts, kind="delete")
 
 
 @transition(broker=BROKERS, replica=BROKERS)

@@ -7,19 +7,18 @@ Source: kafka.controller.ZkPartitionStateMachine.doHandleStateChanges (2.4)
 """
 
 from model.language import (
-    BLANK,
     all_of,
     any_of,
+    is_none,
     lam,
     literal,
     not_,
     require,
     some,
-    transition,
     version,
     when,
 )
-from model.protocol.office import fence_is_passed, is_fenced, require_fence, require_office
+from model.protocol.office import fence_is_passed
 from model.protocol.state import BROKERS
 from model.protocol.strategies import offline_partition
 from model.topics.requests import send_orders
@@ -27,37 +26,42 @@ from model.topics.state import PARTITIONS, PLACES
 from model.topics.tables import PARTITION_TABLE, moved
 from model.topics.zookeeper import has_partition, in_list, in_order
 
-WRITING = ("starts_replicas", "starts_partitions", "elects_new", "elects_for_failed",
-           "takes_offline", "elects_for_started", "moves_leaders", "stops_followers",
-           "resumes", "stops", "unregisters", "removes_request")
-"""The tasks that write into ZooKeeper."""
-
 
 def task(cache, condition, yes, no):
     """One task if the condition holds, another if it does not."""
     return when(condition, yes, when(not_(condition), no, cache.task))
 
 
-def require_current(now, broker):
-    require_fence(now, broker)
+def at_rest(cache):
+    """The task after the last that is done for a broker that failed: who registered anew in the
+    meantime is taken for started in the same event."""
+    return task(cache, is_none(cache.returns), "waits", "starts_returned")
+
+
+def require_writer(now, broker, writes):
+    """Only a write meets the fence: a batch that has nothing to write passes it."""
+    if version.zk_writes_fenced:                    # KAFKA-6082
+        require(any_of(not_(writes), fence_is_passed(now, broker)),
+                                                    "the epoch that it won is the newest")
+
+
+def require_current(now, broker, writes):
+    require_writer(now, broker, writes)
     require(not_(now.cache[broker].outdated),       "the version that it read is current")
 
 
 def state_writer(now, broker):
     """How a controller writes a partition's state: may it, and what becomes of it.
 
-    Up to 2.0 nothing but the controller epoch in the state keeps an older controller off it.
+    A state that a newer controller wrote is left alone. Up to 2.0 nothing else keeps an older one
+    off it.
     """
-    fenced = version.zk_writes_fenced
-
     def may_write(p):
-        exists = has_partition(now.zk.assignment, 0)
-        return exists if fenced else all_of(
-            exists, not_(now.zk.state[p].epoch > now.belief[broker]))
+        return all_of(has_partition(now.zk.assignment, 0),
+                      not_(now.zk.state[p].epoch > now.belief[broker]))
 
     def written(p, **parts):
-        state = now.zk.state[p]
-        return state.but(**parts) if fenced else state.but(epoch=now.belief[broker], **parts)
+        return now.zk.state[p].but(epoch=now.belief[broker], **parts)
 
     return may_write, written
 
@@ -86,27 +90,34 @@ def leader_of(replicas, choice):
         leads(third), replicas[third], None)))
 
 
-def can_be_led(now, broker, partition):
-    """Somebody may lead it, and ZooKeeper has a state of it if, and only if, it is not new."""
+def is_to_create(now, broker, partition):
+    """It is new, and somebody may lead it: its first state is created, if there is none."""
+    return all_of(is_new(now, broker, partition), choice(now, broker, partition).exists)
+
+
+def is_to_elect(now, broker, partition):
+    """It is offline, and somebody may lead it: its state is written over."""
+    may_write, _ = state_writer(now, broker)
     return all_of(
-        not_(now.cache[broker].queued), choice(now, broker, partition).exists,
-        now.zk.state[partition].exists == not_(is_new(now, broker, partition)))
+        now.cache[broker].partition[partition] == "OfflinePartition",
+        choice(now, broker, partition).exists, now.zk.state[partition].exists,
+        may_write(partition))
 
 
 def waits_for_leader(now, broker, partition):
-    return all_of(
-        any_of(is_new(now, broker, partition),
-               now.cache[broker].partition[partition] == "OfflinePartition"),
-        can_be_led(now, broker, partition))
+    return all_of(not_(now.cache[broker].queued), any_of(
+        is_to_create(now, broker, partition), is_to_elect(now, broker, partition)))
 
 
 def elect(now, new, broker, then, only_new=False):
     """New and offline partitions get a leader, where somebody may lead; the others stay as they
     are. The ISR is who lives of it; of a new one, who lives."""
     def gets_leader(p):
+        created = all_of(is_to_create(now, broker, p), not_(now.zk.state[p].exists))
         if only_new:
-            return all_of(is_new(now, broker, p), can_be_led(now, broker, p))
-        return waits_for_leader(now, broker, p)
+            return created
+        return all_of(not_(now.cache[broker].queued), any_of(
+            created, is_to_elect(now, broker, p)))
 
     write_leaders(now, new, broker, then, gets_leader, lambda p: choice(now, broker, p),
                   told=now.cache[broker].live)
@@ -133,22 +144,6 @@ def write_leaders(now, new, broker, then, chosen, choice, told):
         leader=lam(PARTITIONS, lambda p: when(gets_leader(p), leader(p), cache.leader[p])),
         partition=lam(PARTITIONS, lambda p: moved(
             PARTITION_TABLE, cache.partition[p], "OnlinePartition", gets_leader(p))))
-    send_orders(now, new, now.belief[broker],
+    send_orders(now, new, broker,
                 to=lambda p, b: all_of(gets_leader(p), in_list(cache.known[p], b), told.has(b)),
                 leader=leader)
-
-
-@transition(only=is_fenced, broker=BROKERS)
-def controller_write_is_fenced(now, new, broker):
-    """Whatever a deposed controller is about to write fails at the check of /controller_epoch, and
-    it resigns in the middle of what it does.
-
-    Kafka: ControllerMovedException, KAFKA-6082
-    """
-    require_office(now, broker)
-    require(any_of(*(now.cache[broker].task == task for task in WRITING)),
-                                                    "it is about to write")
-    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
-
-    new.belief[broker] = 0
-    new.cache[broker]  = BLANK

@@ -3,16 +3,17 @@
 Source: KafkaController.onControllerFailover (2.4), ReplicaStateMachine.startup
 """
 
-from model.language import all_of, lam, not_, require, some, transition, version, when
+from model.language import all_of, any_of, lam, not_, require, some, transition, version, when
 from model.protocol.office import require_office, require_task
 from model.protocol.state import BROKERS
-from model.topics.elections import elect, require_current, task
+from model.topics.elections import elect, require_current, task, waits_for_leader
 from model.topics.replicas import (
     is_ineligible,
     leaders_without,
-    may_go_offline,
     moved_to,
     named,
+    out_of_office,
+    removes,
     states_without,
 )
 from model.topics.requests import send_orders
@@ -64,15 +65,18 @@ def deletion_found(zk):
 
 def is_found_dead(now, broker, partition, replica):
     """The replica was on no live broker when the context was read, and may go offline."""
-    return all_of(is_ineligible(now, broker, partition, replica),
-                  may_go_offline(now, broker, partition, replica))
+    return out_of_office(
+        now, broker, lambda p, b: is_ineligible(now, broker, p, b))(partition, replica)
 
 
 def leader_told(now, broker, partition):
-    """Of a topic to be deleted nobody is told what its ISR becomes."""
+    """What was read, or what became of it. Of a topic to be deleted nobody is told the latter."""
+    def dead(p, b):
+        return is_found_dead(now, broker, p, b)
+
     return when(
-        now.cache[broker].queued, now.cache[broker].leader[partition],
-        named(now, partition, lambda p, b: is_found_dead(now, broker, p, b)))
+        any_of(now.cache[broker].queued, not_(some(BROKERS, lambda b: dead(partition, b)))),
+        now.cache[broker].leader[partition], named(now, partition, dead))
 
 
 @transition(broker=BROKERS)
@@ -84,7 +88,9 @@ def replica_state_machine_starts(now, new, broker):
     """
     cache = now.cache[broker]
     require_task(now, broker, "starts_replicas",    "it has read ZooKeeper")
-    require_current(now, broker)
+    if version.dead_replicas_taken_offline:
+        require_current(now, broker, writes=removes(
+            now, broker, lambda p, b: is_ineligible(now, broker, p, b)))
 
     def leader(p):
         return cache.leader[p]
@@ -100,7 +106,7 @@ def replica_state_machine_starts(now, new, broker):
         new.cache[broker].replica = moved_to(now, broker, "OfflineReplica", gone)
         new.cache[broker].leader  = leaders_without(now, broker, gone)
     new.cache[broker].task = "starts_partitions"
-    send_orders(now, new, now.belief[broker],
+    send_orders(now, new, broker,
                 to=lambda p, b: all_of(cache.replica[p][b] == "OnlineReplica", cache.led[p]),
                 leader=leader)
 
@@ -115,7 +121,8 @@ def partition_state_machine_starts(now, new, broker):
     # redundant "the version that it read is current", because since 2.3 a state whose partition
     # waits for a leader names none: no leader is in the way.
     require_task(now, broker, "starts_partitions",  "its replica state machine has started")
-    require_current(now, broker)
+    require_current(now, broker, writes=some(
+        PARTITIONS, lambda p: waits_for_leader(now, broker, p)))
 
     then = "waits"
     if version.deletion_resumed:                    # KAFKA-1681

@@ -7,7 +7,7 @@ from model.language import all_of, is_none, lam, not_, require, some, transition
 from model.protocol.office import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.protocol.strategies import controlled_shutdown, preferred_replica
-from model.topics.elections import require_current, write_leaders
+from model.topics.elections import require_current, state_writer, write_leaders
 from model.topics.replicas import (
     is_assigned,
     is_live_replica,
@@ -15,6 +15,7 @@ from model.topics.replicas import (
     moved_to,
     named,
     out_of_office,
+    removes,
     states_without,
 )
 from model.topics.requests import send_orders, send_stops
@@ -88,6 +89,12 @@ def successor(now, broker, partition):
         cache.live.joined(cache.shutting), cache.shutting)
 
 
+def is_to_move(now, broker, partition):
+    may_write, _ = state_writer(now, broker)
+    return all_of(is_led(now, broker, partition), successor(now, broker, partition).exists,
+                  may_write(partition))
+
+
 @transition(broker=BROKERS)
 def controller_moves_leaders(now, new, broker):
     """What the broker leads goes to the first of the ISR that stays, and the broker out of it.
@@ -95,10 +102,11 @@ def controller_moves_leaders(now, new, broker):
     """
     cache = now.cache[broker]
     require_task(now, broker, "moves_leaders",      "a broker asked to go")
-    require_current(now, broker)
+    require_current(now, broker, writes=some(
+        PARTITIONS, lambda p: is_to_move(now, broker, p)))
 
     write_leaders(now, new, broker, "stops_followers",
-                  lambda p: all_of(is_led(now, broker, p), successor(now, broker, p).exists),
+                  lambda p: is_to_move(now, broker, p),
                   lambda p: successor(now, broker, p),
                   told=cache.live.joined(cache.shutting.such_that(lambda b: cache.gone == b)))
 
@@ -115,7 +123,8 @@ def controller_stops_followers(now, new, broker):
     """
     cache = now.cache[broker]
     require_task(now, broker, "stops_followers",    "what the broker led is moved")
-    require_current(now, broker)
+    require_current(now, broker, writes=removes(
+        now, broker, lambda p, b: is_followed(now, broker, p, b)))
 
     gone = out_of_office(now, broker, lambda p, b: is_followed(now, broker, p, b))
     new.zk.state      = states_without(now, broker, gone)
@@ -123,7 +132,7 @@ def controller_stops_followers(now, new, broker):
         task="waits", gone=None, followed=lam(PARTITIONS, lambda p: False),
         replica=moved_to(now, broker, "OfflineReplica", gone),
         leader=leaders_without(now, broker, gone))
-    send_orders(now, new, now.belief[broker],
+    send_orders(now, new, broker,
                 to=lambda p, b: all_of(cache.followed[p], is_live_replica(now, broker, p, b)),
                 leader=lambda p: named(now, p, gone))
-    send_stops(now, new, now.belief[broker], to=gone, kind="stop")
+    send_stops(now, new, broker, kind="stop", to=lambda p, b: is_followed(now, broker, p, b))

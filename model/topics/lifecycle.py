@@ -23,9 +23,17 @@ from model.topics.zookeeper import has_partition, in_list, in_order
 
 
 def drop_requests(now, new, broker):
-    """What was sent to an earlier registration is refused by the next (KIP-380): it is dropped."""
+    """What was sent to an earlier registration is refused by the next (KIP-380): it is dropped.
+    Answers go their way."""
+    def left(request):
+        return request.but(
+            order=lam(PARTITIONS, lambda p: "none"), outdated=lam(PARTITIONS, lambda p: False),
+            stop=lam(PARTITIONS, lambda p: when(any_of(
+                request.stop[p] == "deleted", request.stop[p] == "failed"),
+                request.stop[p], "none")))
+
     new.request = lam(CONTROLLERS, lambda c: lam(BROKERS, lambda b: when(
-        b == broker, BLANK, now.request[c][b])))
+        b == broker, left(now.request[c][b]), now.request[c][b])))
 
 
 @transition(broker=BROKERS)
@@ -38,8 +46,9 @@ def broker_crashes(now, new, broker):
     new.replica[broker] = lam(PARTITIONS, lambda p: now.replica[broker][p].but(role="none"))
     new.spent.crashes = now.spent.crashes + 1
     leave_office(new, broker)
-    if version.broker_epoch:
-        drop_requests(now, new, broker)
+    if version.broker_epoch:                        # its connections end, too
+        new.request = lam(CONTROLLERS, lambda c: lam(BROKERS, lambda b: when(
+            b == broker, BLANK, now.request[c][b])))
 
 
 @transition(broker=BROKERS)
@@ -50,6 +59,8 @@ def broker_starts(now, new, broker):
 
     new.up = now.up.including(broker)
     new.zk.registered = now.zk.registered.including(broker)
+    if version.broker_epoch:
+        drop_requests(now, new, broker)
 
 
 @transition(broker=BROKERS)

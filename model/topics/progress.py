@@ -19,8 +19,8 @@ CREATION_STEPS = (
     "controller_makes_replicas", "controller_creates_states", "controller_enlists_replicas")
 CHANGE_STEPS = (
     "controller_sees_failure", "controller_elects_for_failed", "controller_takes_replicas_offline",
-    "controller_sees_start", "controller_elects_for_started", "controller_moves_leaders",
-    "controller_stops_followers", "controller_write_conflicts")
+    "controller_sees_start", "controller_starts_returned", "controller_elects_for_started",
+    "controller_moves_leaders", "controller_stops_followers", "controller_write_conflicts")
 DELETION_STEPS = (
     "controller_queues_deletion", "controller_drops_request", "controller_sees_no_request",
     "deletion_is_retried", "deletion_starts", "deletion_waits", "controller_stops_replicas",

@@ -81,8 +81,20 @@ def moved_to(now, broker, target, chosen):
 
 
 def out_of_office(now, broker, chosen):
-    """Who of the chosen goes offline, and so out of the ISR."""
-    return lambda p, b: all_of(chosen(p, b), may_go_offline(now, broker, p, b))
+    """Who of the chosen goes offline, and so out of the ISR: not where there was a state which is
+    gone by now, or a newer controller's."""
+    may_write, _ = state_writer(now, broker)
+    led = now.cache[broker].led
+    return lambda p, b: all_of(
+        chosen(p, b), may_go_offline(now, broker, p, b),
+        any_of(not_(led[p]), all_of(now.zk.state[p].exists, may_write(p))))
+
+
+def removes(now, broker, chosen):
+    """A batch in which the chosen go offline writes a state."""
+    gone = out_of_office(now, broker, chosen)
+    return some(PARTITIONS, lambda p: all_of(
+        now.cache[broker].led[p], is_touched(now, p, gone)))
 
 
 def named(now, p, goes):
@@ -111,7 +123,7 @@ def states_without(now, broker, goes):
         isr = was.isr.such_that(lambda b: when(
             all_go, any_of(no_leader, was.leader == b), not_(goes(p, b))))
         return when(
-            all_of(is_touched(now, p, goes), may_write(p)),
+            all_of(now.cache[broker].led[p], is_touched(now, p, goes), may_write(p)),
             written(p, leader=named(now, p, goes), isr=isr), was)
 
     return lam(PARTITIONS, state)

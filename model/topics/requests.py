@@ -17,31 +17,44 @@ from model.language import (
     require,
     some,
     transition,
+    version,
     when,
 )
 from model.protocol.state import BROKERS
 from model.topics.state import CONTROLLERS, PARTITIONS
 
 
-def send_orders(now, new, sender, to, leader):
-    """LeaderAndIsr of a controller epoch about each partition p to each broker b of `to(p, b)`;
+def is_answered(now, broker, to, anew=False):
+    """What a controller sends to a broker is for the registration that it knows: who registered
+    since refuses it (KIP-380: STALE_BROKER_EPOCH). `anew` is it about to be known."""
+    if anew or not version.broker_epoch:
+        return to
+    return lambda p, b: all_of(to(p, b), any_of(
+        not_(now.zk.registered.has(b)), now.cache[broker].reached.has(b)))
+
+
+def send_orders(now, new, broker, to, leader, anew=False):
+    """LeaderAndIsr of a controller about each partition p to each broker b of `to(p, b)`;
     `leader(p)` is whom it names."""
+    sender, heard = now.belief[broker], is_answered(now, broker, to, anew)
+
     def order(b, p):
         was = now.request[sender][b].order[p]
-        return when(not_(to(p, b)), was, when(
+        return when(not_(heard(p, b)), was, when(
             is_none(leader(p)), "leaderless", when(
                 leader(p) == b, "lead", when(leader(p) != b, "follow", was))))
 
     new.request[sender] = lam(BROKERS, lambda b: now.request[sender][b].but(
         order=lam(PARTITIONS, lambda p: order(b, p)),
         outdated=lam(PARTITIONS, lambda p: all_of(
-            now.request[sender][b].outdated[p], not_(to(p, b))))))
+            now.request[sender][b].outdated[p], not_(heard(p, b))))))
 
 
-def send_stops(now, new, sender, to, kind):
-    """StopReplica of a controller epoch about each partition p to each broker b of `to(p, b)`."""
+def send_stops(now, new, broker, to, kind):
+    """StopReplica of a controller about each partition p to each broker b of `to(p, b)`."""
+    sender, heard = now.belief[broker], is_answered(now, broker, to)
     new.request[sender] = lam(BROKERS, lambda b: now.request[sender][b].but(
-        stop=lam(PARTITIONS, lambda p: when(to(p, b), kind, now.request[sender][b].stop[p]))))
+        stop=lam(PARTITIONS, lambda p: when(heard(p, b), kind, now.request[sender][b].stop[p]))))
 
 
 def is_order(request):

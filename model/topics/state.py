@@ -23,7 +23,8 @@ TASKS = Names("task", (
     "reads_zookeeper", "waits",
     "starts_replicas", "starts_partitions",                             # failover
     "makes_partitions", "makes_replicas", "elects_new", "enlists",      # creation
-    "elects_for_failed", "takes_offline", "elects_for_started",         # a broker fails, or starts
+    "elects_for_failed", "takes_offline",                               # a broker fails,
+    "starts_returned", "elects_for_started",                            # or starts
     "moves_leaders", "stops_followers",                                 # a broker asks to go
     "resumes", "stops", "deletes",                                      # deletion
     "unregisters", "removes_request"))
@@ -41,7 +42,7 @@ STATE = Record(
         assignment=REPLICA_LISTS,               # /brokers/topics/T: exists if partition 0 is in it
         state=per(PARTITIONS, Record(           # /brokers/topics/T/partitions/P/state
             exists=BOOL, leader=BROKERS.or_none, isr=SetOf(BROKERS),
-            epoch=CONTROLLER_EPOCHS)),          # only where no fence makes it redundant
+            epoch=CONTROLLER_EPOCHS)),          # of the controller that wrote it last
         requested=BOOL),                        # /admin/delete_topics/T
     up=SetOf(BROKERS),                          # processes that run
     **OFFICE,
@@ -53,6 +54,7 @@ STATE = Record(
         reached=SetOf(BROKERS),                 # and those of them that it has a connection to
         shutting=SetOf(BROKERS),                # those that asked to go: not counted as live
         gone=BROKERS.or_none,                   # the broker that failed, or asks to go, at present
+        returns=BROKERS.or_none,                # the broker that failed, and registered anew before
         followed=per(PARTITIONS, BOOL),         # by the broker that asks to go
         outdated=BOOL,                          # a state that it is to write changed since its read
         known=REPLICA_LISTS,                    # the replica lists that it has read

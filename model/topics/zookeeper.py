@@ -43,14 +43,18 @@ def watches(now, broker):
     return all_of(now.cache[broker].task != "reads_zookeeper", now.zk.registered.has(broker))
 
 
-def fire(now, new, *nodes, writer=None, **changes):
-    """The watches on these nodes fire: topics, partitions or deletions.
+def fire(now, new, *nodes, writer=None, changed=None, **changes):
+    """The watches on these nodes fire: topics, partitions or deletions; if `changed`, where given.
 
     A controller that is the writer also changes its own memory, by `changes`.
     """
+    def fires(broker, node):
+        told = tells(now, broker, node)
+        return told if changed is None else all_of(changed, told)
+
     def cache(broker):
         told = now.cache[broker].told.but(**{
-            node: any_of(getattr(now.cache[broker].told, node), tells(now, broker, node))
+            node: any_of(getattr(now.cache[broker].told, node), fires(broker, node))
             for node in nodes})
         after = now.cache[broker].but(told=told)
         return after if writer is None else when(broker == writer, after.but(**changes), after)

@@ -67,6 +67,7 @@ partition_state_machine_starts(broker=2)
     zk[0].state.exists: false → true
     zk[0].state.leader: none → 2
     zk[0].state.isr: {} → {2}
+    zk[0].state.epoch: 0 → 2
     cache[2].task: starts_partitions → waits
     cache[2][0].led: false → true
     cache[2][0].leader: none → 2

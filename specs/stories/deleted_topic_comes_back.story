@@ -60,6 +60,7 @@ controller_creates_states(broker=1)
     zk[0].state.exists: false → true
     zk[0].state.leader: none → 2
     zk[0].state.isr: {} → {1,2}
+    zk[0].state.epoch: 0 → 1
     cache[1].task: elects_new → enlists
     cache[1][0].led: false → true
     cache[1][0].leader: none → 2

@@ -76,7 +76,6 @@ deletion_starts(broker=1)
     cache[1][0].partition: OnlinePartition → NonExistentPartition
     cache[1][0][2].replica: OfflineReplica → ReplicaDeletionIneligible
     cache[1].started: false → true
-    cache[1].ineligible: false → true
 controller_stops_replicas(broker=1)
     zk[0].state.leader: 1 → none
     cache[1].task: stops → deletes
@@ -86,6 +85,7 @@ controller_stops_replicas(broker=1)
 controller_deletes_replicas(broker=1)
     cache[1].task: deletes → waits
     cache[1][0][1].replica: OfflineReplica → ReplicaDeletionStarted
+    cache[1].ineligible: false → true
     request[1][1][0].stop: stop → delete
 broker_stops_replicas(broker=1, controller=1)
     request[1][1][0].stop: delete → deleted
@@ -126,6 +126,7 @@ deletion_is_complete(broker=1)
 partition_node_is_removed(broker=1, partition=0)
     zk[0].state.exists: true → false
     zk[0].state.isr: {1} → {}
+    zk[0].state.epoch: 1 → 0
 topic_node_is_removed(broker=1)
     zk[0][0].assignment: 1 → none
     zk[0][1].assignment: 2 → none

@@ -4,7 +4,7 @@ system topics version 2.3 brokers 2 partitions 1
 
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly admin_creates_topic first=1 second=2 third=none count=1
+quietly admin_creates_topic first=2 second=1 third=none count=1
 quietly controller_reads_context broker=1
 quietly replica_state_machine_starts broker=1
 quietly partition_state_machine_starts broker=1
@@ -42,14 +42,14 @@ controller_hears_deletion(broker=1, replica=1)
     cache[1][0][1].replica: ReplicaDeletionStarted → ReplicaDeletionSuccessful
     request[1][1][0].stop: deleted → none
 refused deletion_is_retried(broker=1)
-    the epoch that it won is the newest — false (belief[1] 1, zk.epoch 2)
+    the epoch that it won is the newest — false (belief[1] 1, cache[1][0].led true, cache[1][0][2].replica ReplicaDeletionIneligible, zk.epoch 2, zk[0].state.epoch 1, zk[0].state.exists true, zk[0].state.isr {2}, zk[0][0].assignment 2)
 controller_write_is_fenced(broker=1)
     belief[1]: 1 → 0
     cache[1].task: resumes → reads_zookeeper
     cache[1].live: {1} → {}
     cache[1].reached: {1} → {}
-    cache[1][0][0].known: 1 → none
-    cache[1][0][1].known: 2 → none
+    cache[1][0][0].known: 2 → none
+    cache[1][0][1].known: 1 → none
     cache[1][0].led: true → false
     cache[1][0][1].replica: ReplicaDeletionSuccessful → NonExistentReplica
     cache[1][0][2].replica: ReplicaDeletionIneligible → NonExistentReplica

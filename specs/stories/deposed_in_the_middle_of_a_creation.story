@@ -52,6 +52,7 @@ controller_creates_states(broker=1)
     zk[0].state.exists: false → true
     zk[0].state.leader: none → 1
     zk[0].state.isr: {} → {1,2}
+    zk[0].state.epoch: 0 → 1
     cache[1].task: elects_new → enlists
     cache[1][0].led: false → true
     cache[1][0].leader: none → 1
@@ -80,7 +81,7 @@ deletion_starts(broker=1)
     cache[1][0].partition: OnlinePartition → NonExistentPartition
     cache[1].started: false → true
 refused controller_stops_replicas(broker=1)
-    the epoch that it won is the newest — false (belief[1] 1, zk.epoch 2)
+    the epoch that it won is the newest — false (belief[1] 1, cache[1].live {1,2}, cache[1][0].led true, cache[1][0][0].known 1, cache[1][0][1].replica OnlineReplica, zk.epoch 2, zk[0].state.epoch 1, zk[0].state.exists true, zk[0].state.isr {1,2}, zk[0][0].assignment 1)
 controller_write_is_fenced(broker=1)
     belief[1]: 1 → 0
     cache[1].task: stops → reads_zookeeper

@@ -68,8 +68,9 @@ controller_write_is_fenced(broker=3)
     belief[3]: 1 → 0
     cache[3].task: takes_offline → reads_zookeeper
     cache[3].live: {2,3} → {}
-    cache[3].reached: {2,3} → {}
+    cache[3].reached: {1,2,3} → {}
     cache[3].gone: 1 → none
+    cache[3].returns: 1 → none
     cache[3].outdated: true → false
     cache[3][0][0].known: 1 → none
     cache[3][0][1].known: 2 → none
@@ -88,6 +89,7 @@ controller_write_conflicts(broker=2)
 replica_state_machine_starts(broker=2)
     zk[0].state.leader: 1 → none
     zk[0].state.isr: {1,2} → {2}
+    zk[0].state.epoch: 2 → 3
     cache[2].task: starts_replicas → starts_partitions
     cache[2][0].leader: 1 → none
     cache[2][0][1].replica: ReplicaDeletionIneligible → OfflineReplica

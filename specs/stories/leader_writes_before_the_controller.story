@@ -51,11 +51,11 @@ controller_takes_replicas_offline(broker=3)
     cache[3][0][2].replica: OnlineReplica → OfflineReplica
     request[1][1][0].order: none → lead
 refused leader_expands_isr_first(leader=1, replica=2, partition=0, broker=3)
-    the controller has read the state to write it — false (cache[3].gone none, cache[3].task waits, cache[3][0].followed false, cache[3][0].leader 1, cache[3][0].partition OnlinePartition)
+    the controller has read the state to write it — false (belief[3] 1, cache[3].gone none, cache[3].task waits, cache[3][0].followed false, cache[3][0].leader 1, cache[3][0].led true, cache[3][0].partition OnlinePartition, zk[0].state.epoch 1, zk[0].state.exists true, zk[0][0].assignment 1)
 refused controller_write_conflicts(broker=3)
     the version that it read is out of date — false (cache[3].outdated false)
 refused leader_expands_isr_first(leader=1, replica=2, partition=0, broker=1)
-    the controller has read the state to write it — false (cache[1].gone none, cache[1].task reads_zookeeper, cache[1][0].followed false, cache[1][0].leader none, cache[1][0].led false, cache[1][0].partition NonExistentPartition, cache[1][0][1].known none)
+    the controller has read the state to write it — false (belief[1] 0, cache[1].gone none, cache[1].task reads_zookeeper, cache[1][0].followed false, cache[1][0].leader none, cache[1][0].led false, cache[1][0].partition NonExistentPartition, cache[1][0][1].known none, zk[0].state.epoch 1, zk[0].state.exists true, zk[0][0].assignment 1)
 leader_expands_isr_first(leader=1, replica=2, partition=0, broker=3)
     zk[0].state.isr: {1} → {1,2}
     cache[3].outdated: false → true

@@ -56,6 +56,7 @@ controller_creates_states(broker=3)
     zk[3].state.exists: false → true
     zk[3].state.leader: none → 2
     zk[3].state.isr: {} → {1,2,3}
+    zk[3].state.epoch: 0 → 1
     cache[3].task: elects_new → enlists
     cache[3][3].led: false → true
     cache[3][3].leader: none → 2

@@ -82,7 +82,6 @@ quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=1
 refused controller_elects_preferred broker=2 partition=0
 quietly controller_begins_shutdown broker=2 subject=2
-refused controller_moves_leaders broker=2
 refused leader_expands_isr_first leader=1 replica=2 partition=0 broker=2
 ----
 refused controller_begins_shutdown(broker=2, subject=1)
@@ -90,8 +89,6 @@ refused controller_begins_shutdown(broker=2, subject=1)
 refused controller_begins_shutdown(broker=2, subject=1)
     the broker is registered — false (zk.registered {2})
 refused controller_elects_preferred(broker=2, partition=0)
-    the epoch that it won is the newest — false (belief[2] 3, zk.epoch 4)
-refused controller_moves_leaders(broker=2)
     the epoch that it won is the newest — false (belief[2] 3, zk.epoch 4)
 refused leader_expands_isr_first(leader=1, replica=2, partition=0, broker=2)
     the replica follows — false (replica[2][0].role none)
@@ -118,7 +115,6 @@ quietly controller_begins_shutdown broker=2 subject=2
 quietly controller_moves_leaders broker=2
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=1
-refused controller_stops_followers broker=2
 quietly controller_resigns broker=2
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
@@ -138,8 +134,6 @@ refused leader_expands_isr_first(leader=2, replica=1, partition=0, broker=1)
     the broker believes it leads — false (replica[2][0].role none)
 refused leader_expands_isr_first(leader=1, replica=2, partition=0, broker=1)
     the state names it — false (zk[0].state.leader none)
-refused controller_stops_followers(broker=2)
-    the epoch that it won is the newest — false (belief[2] 5, zk.epoch 6)
 refused controller_elects_preferred(broker=1, partition=0)
     the topic is not queued for deletion — false (cache[1].queued true)
 who_goes_is_not_elected: holds of every step

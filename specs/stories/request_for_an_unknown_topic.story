@@ -25,7 +25,6 @@ refused controller_queues_deletion(broker=1)
     it knows the topic — false (cache[1][0][0].known none)
 controller_drops_request(broker=1)
     zk.requested: true → false
-    cache[1].told.deletions: true → false
 controller_sees_topic(broker=1)
     cache[1].task: waits → makes_partitions
     cache[1].told.topics: true → false

@@ -83,6 +83,9 @@ controller_creates_states(broker=3)
     zk[0].state.isr: {} → {1,2,3}
     zk[1].state.isr: {} → {1,2,3}
     zk[2].state.isr: {} → {1,2,3}
+    zk[0].state.epoch: 0 → 1
+    zk[1].state.epoch: 0 → 1
+    zk[2].state.epoch: 0 → 1
     cache[3].task: elects_new → enlists
     cache[3][0].led: false → true
     cache[3][1].led: false → true

@@ -38,10 +38,8 @@ topic_node_is_removed(broker=2)
     cache[2].task: unregisters → removes_request
     cache[1].told.topics: false → true
     cache[2].told.topics: false → true
-    cache[1].told.partitions: false → true
 controller_sees_topic_gone(broker=1)
     cache[1].told.topics: true → false
-    cache[1].told.partitions: true → false
     cache[1][0][0].known: 2 → none
     cache[1][0].led: true → false
     cache[1][0].leader: 2 → none

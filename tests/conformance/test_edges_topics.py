@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
-from conformance.edges import walk_edges
+from conformance.edges import EdgeReport, walk_edges
 from conformance.lockstep import Lockstep
 from conformance.mapping.topics import LEFT_OUT, MAP
+from conformance.mapping.topics_families import FAMILIES, LARGE
 from impl import Step, StepNotPossible
+from impl.controller.broker_events import BrokerEvents
 from impl.controller.deletion import DeletionManager
 from impl.controller.event_controller import EventController
 from impl.controller.replica_machine import ReplicaMachine
 from impl.world.topic_life import TopicLife
+from impl.znodes import TopicPartition, paths
+from impl.znodes.access import ZnodeAccess
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.znode import ANY_VERSION
 from model.systems import system
 from specs.verdict import Verdict
-
-GROWING = {**MAP.small, "brokers": 1, "partitions": 2}
-"""One broker, a topic that gets a partition more; the other bounds have two brokers."""
 
 IN_OFFICE = ("broker_stands", *["controller_goes_on"] * 4)
 
@@ -36,16 +40,65 @@ def with_a_topic() -> TopicLife:
     return world
 
 
-def test_every_edge_is_covered_and_every_transition_of_a_life_without_faults_is_among_them() -> (
-    None
-):
-    one, other = walk_edges(MAP.small, about=MAP), walk_edges(GROWING, about=MAP)
+def walked(name: str, version: str | None = None) -> EdgeReport:
+    family = {**FAMILIES, **LARGE}[name]
+    return walk_edges({**MAP.small, **family.bounds}, about=MAP, version=version, family=family)
 
-    assert (one.verdict, one.covered, one.edges, one.states) == (Verdict.HOLDS, 2_976, 2_976, 1_497)
-    assert (other.verdict, other.covered, other.edges) == (Verdict.HOLDS, 601, 601)
-    assert {*one.fired, *other.fired, *LEFT_OUT} == {
-        step.transition.name for step in system("topics").recorded().steps
-    }
+
+@pytest.fixture(scope="module")
+def reports() -> dict[str, EdgeReport]:
+    return {name: walked(name) for name in FAMILIES}
+
+
+def test_every_edge_of_each_family_of_faults_is_covered(reports: dict[str, EdgeReport]) -> None:
+    covered = {name: (one.verdict, one.covered, one.edges) for name, one in reports.items()}
+
+    assert covered == {
+        name: (Verdict.HOLDS, edges, edges)
+        for name, edges in {
+            "growing": 662, "disk": 116, "preferred": 171, "shutdown": 572, "returning": 4_632,
+            "lost reply": 1_050, "deposed": 2_391, "conflict": 237,
+        }.items()
+    }  # fmt: skip
+
+
+def test_every_transition_is_walked_in_some_family_or_listed_with_the_reason_why_not(
+    reports: dict[str, EdgeReport],
+) -> None:
+    fired = {name for one in reports.values() for name in one.fired}
+    known = {step.transition.name for step in system("topics").recorded().steps}
+
+    assert fired == known
+    assert {one.name for one in system("topics").transitions} - known == set(LEFT_OUT)
+
+
+def test_what_a_family_leaves_out_is_counted(reports: dict[str, EdgeReport]) -> None:
+    for name, one in reports.items():
+        assert set(one.not_walked) <= set(FAMILIES[name].without)
+    assert reports["deposed"].not_walked["session_expires"] == 34
+    assert reports["deposed"].steps["controller_breaks_off"] > 0
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.7"])
+def test_later_releases_are_walked_as_well(version: str) -> None:
+    report = walked("disk", version)
+
+    assert (report.verdict, report.covered) == (Verdict.HOLDS, 116)
+
+
+@pytest.mark.deep  # minutes: the graphs that the families are parts of
+@pytest.mark.parametrize(
+    ("name", "edges"),
+    [
+        ("none", 3_104), ("disks", 3_808), ("elections", 6_418), ("shutdowns", 17_640),
+        ("crashes", 8_610), ("restart", 4_948), ("failing", 8_729), ("expiry", 51_562),
+        ("failover", 42_514), ("two deleters", 28_475), ("from the beginning", 22_585),
+    ],
+)  # fmt: skip
+def test_every_edge_of_a_large_part_is_covered(name: str, edges: int) -> None:
+    report = walked(name)
+
+    assert (report.verdict, report.covered, report.edges) == (Verdict.HOLDS, edges, edges)
 
 
 def test_a_batch_of_a_creation_that_is_left_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +116,7 @@ def test_a_deletion_that_begins_over_an_answer_is_found(monkeypatch: pytest.Monk
     heard = DeletionManager.replicas_deleted
     monkeypatch.setattr(DeletionManager, "replicas_deleted", lambda self, replicas: heard(self, []))
 
-    report = walk_edges(MAP.small, about=MAP)
+    report = walked("disk")
 
     assert "controller_hears_deletion" in report.mismatches[0]
 
@@ -79,9 +132,82 @@ def test_an_added_partition_that_nobody_takes_back_is_found(
 
     monkeypatch.setattr(EventController, "partitions_changed", careless)
 
-    report = walk_edges(GROWING, about=MAP)
+    report = walked("growing")
 
     assert any("controller_undoes_addition" in one for one in report.mismatches)
+
+
+def test_a_fence_that_lets_a_deposed_controller_write_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fenced = ZnodeAccess.fenced
+    monkeypatch.setattr(
+        ZnodeAccess, "fenced",
+        lambda self, op, version: fenced(self, op, self.read(paths.CONTROLLER_EPOCH).version),
+    )  # fmt: skip
+
+    report = walked("deposed")
+
+    assert any("controller_write_is_fenced" in one for one in report.mismatches)
+
+
+def test_a_broker_that_is_back_at_once_and_not_missed_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    changed = BrokerEvents.changed
+
+    def by_id_alone(self: BrokerEvents) -> None:
+        known = self.core.context.broker_epochs
+        now = self.core.client.brokers()
+        self.core.context.broker_epochs = {
+            one: now[one][1] if one in now else epoch for one, epoch in known.items()
+        }
+        changed(self)
+
+    monkeypatch.setattr(BrokerEvents, "changed", by_id_alone)
+
+    report = walked("returning")
+
+    assert any("controller_sees_failure" in one for one in report.mismatches)
+
+
+def test_a_write_over_a_state_that_changed_since_it_was_read_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = ZnodeClient.state
+
+    def without_version(self: ZnodeClient, partition: TopicPartition) -> object:
+        state = read(self, partition)
+        return state and replace(state, zk_version=ANY_VERSION)
+
+    monkeypatch.setattr(ZnodeClient, "state", without_version)
+
+    report = walked("conflict")
+
+    assert any("write_is_refused" in one for one in report.mismatches)
+
+
+def test_a_controller_that_is_answered_over_a_session_that_is_over_is_in_nobodys_way() -> None:
+    world = TopicLife()
+    world.do(Step("broker_stands", (1,)))
+    world.do(Step("session_expires", (1,)))
+
+    world.do(Step("controller_goes_on", (1,)))
+    believed = world.acts(1)
+    world.do(Step("controller_resigns", (1,)))
+
+    assert (believed, world.acts(1)) == ("reads_zookeeper", None)
+    assert world.why_not(Step("broker_stands", (2,))) is None
+
+
+def test_what_was_sent_to_an_earlier_registration_reaches_nobody() -> None:
+    world = with_a_topic()
+    steps_of(world, *["controller_goes_on"] * 4)
+
+    world.do(Step("session_expires", (2,)))
+    world.do(Step("broker_reconnects", (2,)))
+
+    assert world.connections.keys() == {(1, 1)}
 
 
 def test_a_controller_sends_nothing_twice_when_it_is_taken_up_again() -> None:
@@ -109,7 +235,7 @@ def test_a_world_is_put_back_into_the_middle_of_an_event() -> None:
 
 
 def test_partitions_are_removed_in_whichever_order_they_are_listed() -> None:
-    pair = Lockstep(GROWING, about=MAP)
+    pair = Lockstep({**MAP.small, "brokers": 1, "partitions": 2}, about=MAP)
     life: Iterable[tuple[str, tuple[int, ...]]] = (
         *((name, (1,)) for name in IN_OFFICE),
         ("admin_creates_topic", (1, 0, 0, 2)),

@@ -20,9 +20,8 @@ STEPS = {
     "partition_node_is_removed": (ONE, 18),
     "topic_node_is_removed": (ONE, 16),
     "request_is_removed": (ONE, 17),
-    "replica_state_machine_starts": (TWO, 12),
     "controller_elects_for_failed": (TWO, 11),
-    "controller_takes_replicas_offline": (TWO, 13),
+    "controller_takes_replicas_offline": (TWO, 12),
     "controller_elects_for_started": (THREE, 12),
 }
 """Transition -> bounds, and steps of the shortest run on which a deposed controller writes."""
@@ -30,6 +29,7 @@ STEPS = {
 BY_A_STORY = {
     "controller_undoes_addition", "deletion_is_retried", "controller_write_conflicts",
     "controller_elects_preferred", "controller_moves_leaders", "controller_stops_followers",
+    "replica_state_machine_starts",
 }  # fmt: skip
 """Their fences are shown by stories of what is refused: `deposed_*`, and others."""
 

@@ -1,0 +1,106 @@
+"""The parts of `topics`' graph that are walked whole, one family of faults each.
+
+The graph of two controllers, a crash and an expired session has millions of edges. What no fault of
+a family can interfere with is left out here: who looks for deletions under failover does not need
+the topic to be created again and again.
+"""
+
+from __future__ import annotations
+
+from conformance.mapping.rows import Family
+from impl import Step
+
+
+def _steps(text: str) -> tuple[Step, ...]:
+    """Steps, each a name with its arguments; `;` parts them."""
+    words = [part.split() for part in text.split(";")]
+    return tuple(Step(name, tuple(map(int, arguments))) for name, *arguments in words)
+
+
+def _in_office(broker: int) -> str:
+    return f"broker_stands {broker}" + 4 * f"; controller_goes_on {broker}"
+
+
+def _led(broker: int, replicas: str = "1 2") -> str:
+    """A topic that is created under a controller, and that its brokers host."""
+    ids = replicas.split()
+    lists = " ".join((*ids, *["0"] * (3 - len(ids))))
+    created = f"admin_creates_topic {lists} 1; controller_hears_of_topics {broker}"
+    orders = "; ".join(f"orders_arrive {one} 1" for one in ids)
+    return f"{_in_office(broker)}; {created}{4 * f'; controller_goes_on {broker}'}; {orders}"
+
+
+_CREATED = ("admin_creates_topic",)
+_ONCE = _steps(_led(1))
+
+FAMILIES: dict[str, Family] = {
+    "growing": Family("a topic gets a partition more", {"brokers": 1, "partitions": 2}),
+    "disk": Family("a disk that cannot delete a directory", {"failures": 1}, _ONCE, _CREATED),
+    "preferred": Family("an election of a preferred replica", {"elections": 1}, _ONCE, _CREATED),
+    "shutdown": Family("a broker that asks to go", {"shutdowns": 1}, _ONCE, _CREATED),
+    "returning": Family(
+        "a process that crashes, a session that expires: who failed may be back at once",
+        {"crashes": 1, "expiries": 1},
+        _ONCE,
+        _CREATED,
+    ),
+    "lost reply": Family(
+        "a winner that must look for itself in ZooKeeper, and may find another",
+        {"losses": 1, "expiries": 1, "controllers": 2},
+        without=_CREATED,
+    ),
+    "deposed": Family(
+        "a controller that is deposed, and does not know it, while a topic of another is deleted",
+        {"expiries": 1, "controllers": 2},
+        _steps(_led(1, "2")),
+        (*_CREATED, "session_expires"),
+    ),
+    "conflict": Family(
+        "a leader writes the ISR before the controller does",
+        {"brokers": 3, "expiries": 2, "conflicts": 1},
+        _steps(
+            f"{_led(3)}; session_expires 2; broker_is_missed 3 2; controller_goes_on 3; "
+            "controller_goes_on 3; broker_reconnects 2; broker_is_found 3 2; controller_goes_on 3; "
+            "orders_arrive 1 1; orders_arrive 2 1"
+        ),
+        (*_CREATED, "admin_deletes_topic", "controller_node_is_deleted"),
+    ),
+}
+"""Together they have every transition that can be driven."""
+
+LARGE: dict[str, Family] = {
+    "none": Family("a topic's life where nothing fails", {}),
+    "disks": Family("a disk that fails, from a topic to its successor", {"failures": 1}),
+    "elections": Family("the same, and a preferred replica is elected", {"elections": 1}),
+    "shutdowns": Family("the same, and a broker asks to go", {"shutdowns": 1}),
+    "crashes": Family("the same, and a process crashes while its session lives", {"crashes": 1}),
+    "restart": Family(
+        "one broker, controller of its own topic, that crashes and starts",
+        {"brokers": 1, "crashes": 1, "expiries": 1, "controllers": 2},
+    ),
+    "failing": Family(
+        "a crash, an expired session and a disk that fails, while a topic is deleted",
+        {"crashes": 1, "expiries": 1, "failures": 1},
+        _ONCE,
+        _CREATED,
+    ),
+    "expiry": Family("a session that expires, from a topic to its successor", {"expiries": 1}),
+    "failover": Family(
+        "another controller while a topic is created, and a reply that is lost",
+        {"losses": 1, "expiries": 1, "controllers": 2},
+        without=("admin_deletes_topic",),
+    ),
+    "two deleters": Family(
+        "a topic of both brokers is deleted under two controllers, in any order of their steps",
+        {"expiries": 1, "controllers": 2},
+        _ONCE,
+        _CREATED,
+    ),
+    "from the beginning": Family(
+        "the same of a topic of one broker, before anybody is in office",
+        {"expiries": 1, "controllers": 2},
+        _steps("admin_creates_topic 2 0 0 1"),
+        _CREATED,
+    ),
+}
+"""The same without what keeps them small: seconds to minutes each."""

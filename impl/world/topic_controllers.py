@@ -1,0 +1,245 @@
+"""What controllers do in a topic's life: they stand, hear, go on with an event, and resign."""
+
+from __future__ import annotations
+
+from impl.controller.cluster_context import Replica
+from impl.controller.partition_machine import PREFERRED
+from impl.world.put_down import CAMPAIGN, REFUSED, RETURNS
+from impl.world.steps import Step
+from impl.world.topic_world import KINDS, TOPIC, Refusal, Steps, TopicWorld
+from impl.znodes import TopicPartition, paths
+
+
+class Controllers(TopicWorld):
+    """The steps of a broker's own controller."""
+
+    def offers(self) -> Steps:
+        """Those of the others, and those of controllers."""
+        yield from super().offers()
+        alone = (
+            "broker_stands", "controller_goes_on", "controller_resigns", "controller_breaks_off",
+            "write_is_refused", *(f"controller_hears_of_{kind}" for kind in KINDS.values()),
+        )  # fmt: skip
+        with_another = ("broker_is_missed", "broker_is_found", "broker_asks_to_go")
+        of_partition = ("partition_is_removed", "preferred_is_elected")
+        for broker in self.brokers:
+            yield from (Step(name, (broker,)) for name in alone)
+            for other in self.brokers:
+                yield from (Step(name, (broker, other)) for name in with_another)
+                yield Step("answer_arrives", (broker, other))
+            for number in self.partitions:
+                yield from (Step(name, (broker, number)) for name in of_partition)
+
+    def is_deposed(self, broker: int) -> bool:
+        """Another controller epoch was won since: its writes are refused."""
+        return self.controllers[broker].core.context.epoch < self.epoch()
+
+    # Office
+
+    def _broker_stands_refusal(self, broker: int) -> Refusal:
+        if self.admin.controller() is not None:
+            return "/controller does not exist"
+        if broker not in self.up:
+            return "its process runs"
+        if not self.has_session(broker):
+            return "it has a ZooKeeper session"
+        return None if self.acts(broker) is None else "it is not in office"
+
+    def broker_stands(self, broker: int) -> None:
+        """It registers; ZooKeeper has executed that, and the answer is on its way."""
+        self.controllers[broker].begin("stands")
+
+    def _resigns_refusal(self, broker: int) -> Refusal:
+        if not self.controllers[broker].controller.active:
+            return "it believes that it is in office"
+        return "/controller is another's" if self.admin.controller() == broker else None
+
+    def _controller_resigns_refusal(self, broker: int) -> Refusal:
+        if self.has_session(broker) and self.controllers[broker].unfinished is not None:
+            return "it waits for events, or its session is over"
+        return self._resigns_refusal(broker)
+
+    def controller_resigns(self, broker: int) -> None:
+        """It looks at `/controller`; or its session is over, which ends what it was about to do."""
+        one = self.controllers[broker]
+        if self.has_session(broker):
+            one.controller.maybe_resign()
+        else:
+            one.break_off()
+
+    def _controller_breaks_off_refusal(self, broker: int) -> Refusal:
+        if not self.has_session(broker) or self.controllers[broker].unfinished is None:
+            return "it is in the middle of an event"
+        return self._resigns_refusal(broker)
+
+    def controller_breaks_off(self, broker: int) -> None:
+        """It leaves office in the middle of an event, of which the rest is not done."""
+        self.controllers[broker].break_off()
+
+    # In the middle of an event
+
+    def _controller_goes_on_refusal(self, broker: int) -> Refusal:
+        one = self.controllers[broker]
+        if one.unfinished is None:
+            return "it is in the middle of an event"
+        if one.unfinished.label != CAMPAIGN and not self.has_session(broker):
+            return "it has a ZooKeeper session"
+        if one.unfinished.label == RETURNS:
+            return "its brokers are as they were"
+        if self.is_deposed(broker):
+            return None
+        if one.unfinished.held:
+            return "the state is as it read it"
+        states = any(self.zookeeper.exists(paths.state(TOPIC, one)) for one in self.partitions)
+        return (
+            "no partition's node is left" if self.acts(broker) == "unregisters" and states else None
+        )
+
+    def controller_goes_on(self, broker: int) -> None:
+        """The next batch of the event that it is in the middle of."""
+        self.controllers[broker].go_on()
+
+    def _write_is_refused_refusal(self, broker: int) -> Refusal:
+        held = self.controllers[broker].unfinished
+        if held is None or not held.held:
+            return "the state changed since it read it"
+        if not self.has_session(broker):
+            return "it has a ZooKeeper session"
+        return "it is the newest controller" if self.is_deposed(broker) else None
+
+    def write_is_refused(self, broker: int) -> None:
+        """BADVERSION; it is about to read once more."""
+        self.controllers[broker].go_on(until=REFUSED)
+
+    def _partition_is_removed_refusal(self, broker: int, number: int) -> Refusal:
+        if self.acts(broker) != "unregisters":
+            return "it removes the topic's nodes"
+        if not self.has_session(broker):
+            return "it has a ZooKeeper session"
+        if self.is_deposed(broker):
+            return "it is the newest controller"
+        there = self.zookeeper.exists(paths.state(TOPIC, number))
+        return None if there else "the partition has a state"
+
+    def partition_is_removed(self, broker: int, number: int) -> None:
+        """The node of one partition goes."""
+        self.controllers[broker].go_on(first=number)
+
+    # Events
+
+    def _hears_refusal(self, broker: int, kind: str) -> Refusal:
+        return self.must_wait(broker) or (None if kind in self.inbox[broker] else "its watch fired")
+
+    def _hears(self, broker: int, kind: str) -> None:
+        self.inbox[broker] -= {kind}
+        self.controllers[broker].begin(kind, TOPIC)
+
+    def _controller_hears_of_topics_refusal(self, broker: int) -> Refusal:
+        return self._hears_refusal(broker, "topics")
+
+    def controller_hears_of_topics(self, broker: int) -> None:
+        """A topic came or went."""
+        self._hears(broker, "topics")
+
+    def _controller_hears_of_partitions_refusal(self, broker: int) -> Refusal:
+        return self._hears_refusal(broker, "partitions")
+
+    def controller_hears_of_partitions(self, broker: int) -> None:
+        """The topic's node was written."""
+        self._hears(broker, "partitions")
+
+    def _controller_hears_of_deletions_refusal(self, broker: int) -> Refusal:
+        return self._hears_refusal(broker, "deletions")
+
+    def controller_hears_of_deletions(self, broker: int) -> None:
+        """A request for a deletion came or went."""
+        self._hears(broker, "deletions")
+
+    def _answer_arrives_refusal(self, broker: int, replica: int) -> Refusal:
+        epoch = self.controllers[broker].core.context.epoch
+        return self.must_wait(broker) or (
+            None if (epoch, replica) in self.answers else "the broker answered"
+        )
+
+    def answer_arrives(self, broker: int, replica: int) -> None:
+        """The controller hears what a broker has deleted, and what it could not."""
+        epoch = self.controllers[broker].core.context.epoch
+        gone: dict[bool, tuple[Replica, ...]] = {False: (), True: ()}
+        for number, deleted in self.answers.pop((epoch, replica)):
+            gone[deleted] += (Replica(TopicPartition(TOPIC, number), replica),)
+        self.controllers[broker].begin("answer", TOPIC, (gone[False], gone[True]))
+
+    # Brokers come and go, and their leaders are moved
+
+    def _changes(self, broker: int) -> dict[str, set[int]]:
+        known, now = self.controllers[broker].core.context.broker_epochs, self.registrations()
+        back = {one for one in known.keys() & now.keys() if known[one] != now[one]}
+        return {
+            "missed": (known.keys() - now.keys()) | (back if self.fences_brokers else set()),
+            "found": now.keys() - known.keys(),
+        }
+
+    def _change_refusal(self, broker: int, which: str, other: int) -> Refusal:
+        reason = self.must_wait(broker)
+        if reason is not None:
+            return reason
+        changes = self._changes(broker)
+        if other not in changes[which]:
+            return f"the broker is {which}"
+        others = len(changes["missed"]) + len(changes["found"]) > 1
+        return "nobody else comes or goes at the same time" if others else None
+
+    def _broker_is_missed_refusal(self, broker: int, failed: int) -> Refusal:
+        return self._change_refusal(broker, "missed", failed)
+
+    def broker_is_missed(self, broker: int, failed: int) -> None:
+        """A registration is gone, or another's: the channel to the broker is closed first."""
+        epoch = self.controllers[broker].core.context.epoch
+        self.connections.pop((epoch, failed), None)
+        self.answers.pop((epoch, failed), None)
+        returned = self.registrations().get(failed, 0)
+        self.controllers[broker].begin("brokers", TOPIC, (failed, returned))
+
+    def _broker_is_found_refusal(self, broker: int, started: int) -> Refusal:
+        event = self.controllers[broker].unfinished
+        if event is None or event.label != RETURNS:
+            return self._change_refusal(broker, "found", started)
+        if not self.has_session(broker):
+            return "it has a ZooKeeper session"
+        return None if event.about[0] == started else "the broker is found"
+
+    def broker_is_found(self, broker: int, started: int) -> None:
+        """A broker is registered that the controller took for dead; or it goes on with one who was
+        missed because it had registered anew."""
+        if self.acts(broker) == RETURNS:
+            self.controllers[broker].go_on()
+        else:
+            self.controllers[broker].begin("brokers", TOPIC, (started, 0))
+
+    def _preferred_is_elected_refusal(self, broker: int, number: int) -> Refusal:
+        reason = self.must_wait(broker)
+        if reason is not None:
+            return reason
+        core, partition = self.controllers[broker].core, TopicPartition(TOPIC, number)
+        if TOPIC in core.context.queued_for_deletion:
+            return "the topic is not queued for deletion"
+        state = self.state(number)
+        elected = state and core.partitions.choose(partition, state, PREFERRED)
+        return None if elected else "the head of the list lives, and is in the ISR"
+
+    def preferred_is_elected(self, broker: int, number: int) -> None:
+        """The head of a partition's list leads again."""
+        self.controllers[broker].begin("preferred", TOPIC, (TopicPartition(TOPIC, number),))
+
+    def _broker_asks_to_go_refusal(self, broker: int, subject: int) -> Refusal:
+        reason = self.must_wait(broker)
+        if reason is not None:
+            return reason
+        if subject not in self.controllers[broker].core.context.live:
+            return "the broker lives, as far as the controller knows"
+        asks = subject in self.up and self.has_session(subject)
+        return None if asks else "the broker runs, and is registered"
+
+    def broker_asks_to_go(self, broker: int, subject: int) -> None:
+        """A controlled shutdown begins."""
+        self.controllers[broker].begin("shutdown", TOPIC, (subject,))
