@@ -95,7 +95,11 @@ class Lockstep:
         row = self.about.rows[step.name]
         arguments = dict(zip(row.parameters, step.args, strict=True))
         renamed = model_arguments(row, arguments, self._leader_of)
-        keys = [self.partner.key(name, renamed) for name in row.transitions]
+        keys = [
+            self.partner.key(name, renamed)
+            for name in row.transitions
+            if name in self.partner.parameters  # else not in this release
+        ]
         if row.leader_of is None:
             self._candidates[step] = keys  # the arguments alone decide
         return keys
@@ -224,6 +228,8 @@ class Lockstep:
 
     def silent_steps_are_silent(self, enabled: dict[Key, Any]) -> None:
         """Every step on offer that is no transition here leaves what the model sees as it is."""
+        if all(row.silent is None for row in self.about.rows.values()):
+            return
         before = None
         for step in self.world.enabled():
             if self.about.rows[step.name].silent is None or any(

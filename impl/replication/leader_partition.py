@@ -237,14 +237,22 @@ class LeaderPartition:
             for member in self.isr
             if member != self.broker
             and out_of_sync(
-                self.remotes[member].end,
-                self.remotes[member].last_caught_up,
+                self.known(member).end,
+                self.known(member).last_caught_up,
                 self.log_end,
                 now_ms,
                 self.lag_ms,
                 self.release,
             )
         ]
+
+    def known(self, member: int) -> Remote:
+        """What is known of a follower: nothing of one in the ISR that is no replica.
+
+        A move shortens the list of replicas before the old ones leave the ISR. Up to 2.3 nothing
+        stood against dropping such a one, and since 3.0 neither (KAFKA-9672).
+        """
+        return self.remotes.get(member) or Remote()
 
     def maybe_shrink(self, now_ms: int) -> None:
         """The periodic look at who lags."""
@@ -285,7 +293,11 @@ class LeaderPartition:
         """Raise the high watermark as far as it may go."""
         if not self.leads:
             return
-        remotes = {one: (known.end, known.last_caught_up) for one, known in self.remotes.items()}
+        remotes = {
+            one: (known.end, known.last_caught_up)
+            for one, known in self.remotes.items()
+            if one in self.replicas
+        }
         self.log.high_watermark = high_watermark(
             self.log_end, self.maximal_isr, remotes, now_ms, self.lag_ms, self.hw
         )

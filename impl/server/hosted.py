@@ -128,7 +128,7 @@ class HostedPartition(LeaderPartition):
         text = f"Shrinking ISR{where} from {ids(self.isr)} to {ids(kept)}"
         if self.release.since("2.2"):
             late = " ".join(
-                f"(brokerId: {one}, endOffset: {self.remotes[one].end})" for one in replicas
+                f"(brokerId: {one}, endOffset: {self.known(one).end})" for one in replicas
             )
             text += (
                 f". Leader: (highWatermark: {self.hw}, endOffset: {self.log_end}). "

@@ -37,6 +37,7 @@ from model.reassignment.lists import (
 from model.reassignment.state import NOBODY
 from model.reassignment.writing import (
     is_at,
+    look,
     read_state,
     register,
     require_current,
@@ -70,8 +71,10 @@ def controller_assigns_both(now, new, broker):
             listed(union, b), not_(listed(cache.assignment, b))))
         new.zk.removing = those(lambda b: all_of(
             listed(union, b), not_(listed(cache.target, b))))
-    follows = after_update(cache.target, now.zk.isr) if is_kip_455(version) else "bumping"
-    new.cache[broker] = cache.but(task=follows, assignment=union)
+        new.cache[broker] = cache.but(
+            task=after_update(cache.target, now.zk.isr), assignment=union, **look(now))
+        return
+    new.cache[broker] = cache.but(task="bumping", assignment=union)
 
 
 @transition(broker=BROKERS)
@@ -123,18 +126,19 @@ def controller_sees_targets_in_sync(now, new, broker):
     require(not_(is_empty(cache.target)),           "the partition is to move")
     require(all_within(cache.target, now.zk.isr),   "every target is in the registered ISR")
 
-    new.cache[broker] = cache.but(task="adopting", **read_state(now))
+    new.cache[broker] = cache.but(task="adopting", **look(now))
 
 
 @transition(broker=BROKERS)
 def controller_adopts_target(now, new, broker):
-    """Steps 5 and 6: LeaderAndIsr to RAR; in memory, and there only, RAR is the assignment."""
+    """Steps 5 and 6: RAR goes online; in memory, and there only, RAR is the assignment.
+
+    Who is new is told nothing. Whoever was online before is told once more what he was told in this
+    leader epoch, and refuses it as one that he knows: it is not told apart here.
+    """
     cache = now.cache[broker]
     require_task(now, broker, "adopting",           "every target was in the ISR")
 
-    send(now, new, broker, cache.epoch, members(cache.target).within(cache.reached), {
-        "leader": cache.leader, "isr": cache.isr, "version": cache.version,
-        "replicas": members(cache.assignment)})
     old = those(lambda b: all_of(listed(cache.assignment, b), not_(listed(cache.target, b))))
     new.cache[broker] = cache.but(task="leading", assignment=cache.target, old=old, leaving=old)
     tell(now, new, broker, cache.epoch, cache.leader)
@@ -266,7 +270,13 @@ def controller_passes_over_old_replica(now, new, broker, replica):
     require_leaver(now, broker, replica)
     require(not_(now.zk.isr.has(replica)),          "it is not in the registered ISR")
 
-    # LeaderAndIsr to the others has an epoch that they know, and is refused; UpdateMetadata is not
+    # LeaderAndIsr to the others has an epoch that they know, and is refused; UpdateMetadata is not.
+    # Nobody knows it where the answer to the write that took the replica out was lost.
+    send(now, new, broker, now.zk.leader_epoch, those(lambda b: all_of(
+        cache.epoch < now.zk.leader_epoch, listed(cache.assignment, b), b != replica,
+        cache.reached.has(b))), {
+            "leader": now.zk.leader, "isr": now.zk.isr, "version": now.zk.version,
+            "replicas": members(cache.assignment)})
     stop(now, new, broker, only(replica), "stop", now.zk.leader_epoch)
     new.cache[broker] = cache.but(
         leaving=cache.leaving.without(replica), **read_state(now))

@@ -22,7 +22,7 @@ from model.language import (
 from model.protocol.state import BROKERS, LEADER_EPOCHS
 from model.reassignment.committed import committed_by
 from model.reassignment.kip_455 import is_kip_455
-from model.reassignment.lists import listed
+from model.reassignment.lists import listed, those
 from model.reassignment.state import CONTROLLERS
 
 
@@ -68,14 +68,17 @@ def consume(now, new, broker, epoch, controller):
 def broker_becomes_leader(now, new, broker, epoch, controller):
     """A broker leads: ISR, version and replicas are those of the request.
 
-    What it knows of its followers' logs it keeps if it led before, and forgets otherwise.
+    What it knows of its followers' logs it keeps if it led before, and forgets otherwise; whoever
+    is neither a replica any more nor in the ISR is forgotten too.
     """
     request, mine = now.request[epoch][controller], now.replica[broker]
     require_newer(now, broker, epoch, controller)
     require_assigned(now, broker, epoch, controller)
     require(request.leader == broker,          "the request names the broker the leader")
 
-    caught_up = when(mine.role == "leader", mine.caught_up, [])
+    known = those(lambda b: all_of(
+        mine.caught_up.has(b), any_of(request.replicas.has(b), request.isr.has(b))))
+    caught_up = when(mine.role == "leader", known, [])
     consume(now, new, broker, epoch, controller)
     new.replica[broker] = mine.but(
         role="leader", leader=broker, epoch=epoch, isr=request.isr, zk_version=request.version,

@@ -51,8 +51,14 @@ def follower_catches_up(now, new, leader, follower):
     require(any_of(not_(mine.caught_up.has(follower)), now.log[follower] != now.log[leader]),
                                                            "it lacks records, or credit for them")
 
-    caught_up = mine.caught_up.including(follower)
     new.log[follower] = now.log[leader]
+    note_fetch(now, new, leader, follower)
+
+
+def note_fetch(now, new, leader, follower):
+    """Where a follower fetches is noted before anything comes of it."""
+    mine = now.replica[leader]
+    caught_up = mine.caught_up.including(follower)
     new.replica[leader].caught_up = caught_up
     new.committed = committed_by(now, leader, mine.isr, caught_up, now.log[leader])
 
@@ -71,11 +77,13 @@ def register_isr(now, new, leader, isr):
     new.zk.version      = now.zk.version + 1
 
 
-def adopt(now, new, leader, isr, state_version):
+def adopt(now, new, leader, isr, state_version, caught_up=None):
     """What is written counts from here on, for the high watermark too."""
     mine = now.replica[leader]
-    new.replica[leader] = mine.but(isr=isr, zk_version=state_version, unheard=False)
-    new.committed = committed_by(now, leader, isr, mine.caught_up, now.log[leader])
+    caught_up = mine.caught_up if caught_up is None else caught_up
+    new.replica[leader] = mine.but(
+        isr=isr, zk_version=state_version, caught_up=caught_up, unheard=False)
+    new.committed = committed_by(now, leader, isr, caught_up, now.log[leader])
 
 
 def require_laggard(now, leader, replica):
@@ -173,7 +181,8 @@ def leader_expands_isr(now, new, leader, replica):
 
     isr = now.replica[leader].isr.including(replica)
     register_isr(now, new, leader, isr)
-    adopt(now, new, leader, isr, now.zk.version + 1)
+    adopt(now, new, leader, isr, now.zk.version + 1,
+          caught_up=now.replica[leader].caught_up.including(replica))
     new.dropped = now.dropped.without(replica)
 
 
@@ -184,6 +193,7 @@ def leader_expand_is_unheard(now, new, leader, replica):
     require_current(now, leader)
 
     register_isr(now, new, leader, now.replica[leader].isr.including(replica))
+    note_fetch(now, new, leader, replica)
     new.replica[leader].unheard = True
     new.spent.expiries = now.spent.expiries + 1
     new.dropped = now.dropped.without(replica)
@@ -191,10 +201,12 @@ def leader_expand_is_unheard(now, new, leader, replica):
 
 @transition(leader=BROKERS, replica=BROKERS)
 def leader_expand_is_refused(now, new, leader, replica):
-    """ "Cached zkVersion not equal to that in zookeeper": nothing changes."""
+    """ "Cached zkVersion not equal to that in zookeeper": the ISR stays, and the fetch counts."""
     require_returner(now, leader, replica)
     require(now.replica[leader].zk_version != now.zk.version,
                                                            "the cached version is out of date")
+
+    note_fetch(now, new, leader, replica)
 
 
 def require_unheard(now, leader):

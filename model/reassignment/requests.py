@@ -11,12 +11,13 @@ from model.language import (
     some,
     transition,
     version,
+    when,
 )
 from model.protocol.office import require_fence, require_task
 from model.protocol.state import BROKERS
-from model.reassignment.kip_455 import is_twelve_steps
+from model.reassignment.kip_455 import after_update, is_twelve_steps
 from model.reassignment.lists import all_within, is_empty, is_same, listed
-from model.reassignment.writing import read_state
+from model.reassignment.writing import look, task
 
 
 def require_request(now, broker):
@@ -28,7 +29,8 @@ def require_request(now, broker):
 
 def require_real(now, broker):
     require(not_(now.zk.deleting),                  "the topic is not to be deleted")
-    require(not_(is_same(now.zk.requested, now.cache[broker].assignment)),
+    if is_twelve_steps(version):
+        require(not_(is_same(now.zk.requested, now.cache[broker].assignment)),
                                                     "another list, or another order is asked for")
     if not version.waits_for_dead_targets:          # KAFKA-4214
         require(not_(some(BROKERS, lambda b: is_missing(now, broker, b))),
@@ -43,20 +45,28 @@ def take_up(now, new, broker, name):
     """The target is in memory from here on; so are, since 1.1, all other entries."""
     known = now.zk.other if version.requests_loaded_whole else now.cache[broker].other
     new.cache[broker] = now.cache[broker].but(
-        task=name, target=now.zk.requested, other=known, **read_state(now))
+        task=name, target=now.zk.requested, other=known, **look(now))
     if not version.moves_forgotten_on_resign:
         new.kept[broker] = now.zk.requested
 
 
 @transition(broker=BROKERS)
 def controller_begins_move(now, new, broker):
-    """A request is taken up, and not every target is in the ISR: it begins with step 1."""
+    """A request is taken up, and not every target is in the ISR: it begins with step 1.
+
+    Since 2.4 it begins with what the topic's znode is to say, unless that says the same already:
+    then the partition is where it is to go, and gets a new leader epoch all the same.
+    """
     require_request(now, broker)
     require_real(now, broker)
     if is_twelve_steps(version):
         require(not_(all_within(now.zk.requested, now.zk.isr)), "a target is not in the ISR")
+        take_up(now, new, broker, "assigning")
+        return
 
-    take_up(now, new, broker, "assigning")
+    same = is_same(now.zk.requested, now.cache[broker].assignment)
+    take_up(now, new, broker, when(
+        same, after_update(now.zk.requested, now.zk.isr), task("assigning")))
 
 
 @transition(only=is_twelve_steps, broker=BROKERS)
@@ -77,9 +87,12 @@ def drop(now, new, broker):
         new.zk.other = now.cache[broker].other
 
 
-@transition(broker=BROKERS)
+@transition(only=is_twelve_steps, broker=BROKERS)
 def controller_drops_what_is_so_already(now, new, broker):
-    """The same replicas in the same order: "already assigned". Nothing is asked for any more."""
+    """The same replicas in the same order: "already assigned". Nothing is asked for any more.
+
+    Up to 2.3: since KIP-455 nobody compares (KafkaController.maybeTriggerPartitionReassignment).
+    """
     require_request(now, broker)
     require(not_(now.zk.deleting),                  "the topic is not to be deleted")
     require(is_same(now.zk.requested, now.cache[broker].assignment),

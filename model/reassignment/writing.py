@@ -14,6 +14,7 @@ from model.language import (
     not_,
     require,
     transition,
+    version,
     when,
 )
 from model.language.scalars import scalar
@@ -34,7 +35,9 @@ def is_at(now, broker, *tasks):
 
 def is_conditional(now, broker):
     """What it is about to write is the partition's state."""
-    return is_at(now, broker, "bumping", "leading", "leaving", "replacing", "electing", "removing")
+    leaves = all_of(
+        is_at(now, broker, "leaving", "replacing"), not_(now.cache[broker].leaving.is_empty()))
+    return any_of(leaves, is_at(now, broker, "bumping", "leading", "electing", "removing"))
 
 
 def is_unconditional(now, broker):
@@ -48,9 +51,10 @@ def is_unconditional(now, broker):
 def drops_request(now, broker):
     """The request is one that it removes without a move."""
     cache = now.cache[broker]
-    return all_of(
-        not_(is_empty(now.zk.requested)), is_empty(cache.target),
-        any_of(now.zk.deleting, is_same(now.zk.requested, cache.assignment)))
+    refused = now.zk.deleting
+    if version.reassignment == "twelve_steps":
+        refused = any_of(refused, is_same(now.zk.requested, cache.assignment))
+    return all_of(not_(is_empty(now.zk.requested)), is_empty(cache.target), refused)
 
 
 def require_current(now, broker):
@@ -58,11 +62,15 @@ def require_current(now, broker):
     require(now.cache[broker].version == now.zk.version,  "the version that it read is current")
 
 
-def read_state(now, **more):
-    """What a controller finds in the partition's znode, to keep."""
+def look(now):
+    """What a controller finds in the partition's znode, for what it is about to do."""
     zk = now.zk
-    return {"leader": zk.leader, "isr": zk.isr, "version": zk.version, "epoch": zk.leader_epoch,
-            **more}
+    return {"leader": zk.leader, "isr": zk.isr, "version": zk.version}
+
+
+def read_state(now, **more):
+    """What it finds there and keeps: the leader epoch is that of which brokers were told."""
+    return {**look(now), "epoch": now.zk.leader_epoch, **more}
 
 
 def register(now, new, leader, isr):
@@ -148,7 +156,10 @@ def controller_write_conflicts(now, new, broker):
     require_fence(now, broker)
     require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
 
-    new.cache[broker] = now.cache[broker].but(**read_state(now))
+    cache = now.cache[broker]
+    seen  = cache.but(**look(now))
+    # whether the leader is to be another was decided by the one that it had in memory
+    new.cache[broker] = seen.but(leader=when(cache.task == "leading", cache.leader, seen.leader))
 
 
 @transition(only=is_fenced, broker=BROKERS)

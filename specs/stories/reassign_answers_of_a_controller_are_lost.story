@@ -1,5 +1,6 @@
 # Each answer to a controller's writes is lost: it takes its own write for another's.
-# Shows: it reads again, and raises the epoch twice, finds the leader that it made, and the replica gone.
+# Shows: it reads again, and raises the epoch twice, elects the same leader once more, and finds the
+# replica gone.
 system reassignment version 2.3 brokers 2 replicas 1
 
 quietly topic_is_created first=1 second=none third=none
@@ -20,12 +21,12 @@ quietly controller_sees_targets_in_sync broker=1
 quietly controller_adopts_target broker=1
 controller_move_is_unheard broker=1 leader=2
 controller_write_conflicts broker=1
-controller_keeps_leader broker=1
+controller_moves_leader broker=1 leader=2
 controller_removal_is_unheard broker=1 replica=1
 controller_write_conflicts broker=1
 controller_passes_over_old_replica broker=1 replica=1
 
-# Broker 1 takes itself for the leader still; then it hears of the next controller first.
+# Broker 1 takes itself for the leader still; then both hear of the next controller first.
 quietly leader_appends leader=1
 leader_shrink_is_refused leader=1 replica=2
 quietly controller_node_is_deleted
@@ -33,7 +34,8 @@ quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_cluster broker=2
 quietly broker_becomes_follower broker=1 epoch=5 controller=2
-older_controller_is_refused broker=1 epoch=4 controller=1
+quietly broker_becomes_leader broker=2 epoch=5 controller=2
+older_controller_is_refused broker=2 epoch=4 controller=1
 check copies_are_kept
 check clean_election
 ----
@@ -42,13 +44,12 @@ controller_raise_is_unheard(broker=1)
     zk.version: 0 → 1
 controller_write_conflicts(broker=1)
     cache[1].version: 0 → 1
-    cache[1].epoch: 0 → 1
 controller_bumps_epoch(broker=1)
     zk.leader_epoch: 1 → 2
     zk.version: 1 → 2
     cache[1].task: bumping → idle
     cache[1].version: 1 → 2
-    cache[1].epoch: 1 → 2
+    cache[1].epoch: 0 → 2
     request[2][1].to: {} → {1,2}
     request[2][1].leader: none → 1
     request[2][1].isr: {} → {1}
@@ -59,16 +60,15 @@ controller_move_is_unheard(broker=1, leader=2)
     zk.leader_epoch: 2 → 3
     zk.version: 3 → 4
 controller_write_conflicts(broker=1)
-    cache[1].leader: 1 → 2
     cache[1].version: 3 → 4
-    cache[1].epoch: 2 → 3
-controller_keeps_leader(broker=1)
+controller_moves_leader(broker=1, leader=2)
     zk.leader_epoch: 3 → 4
     zk.version: 4 → 5
     cache[1].task: leading → leaving
+    cache[1].leader: 1 → 2
     cache[1].version: 4 → 5
-    cache[1].epoch: 3 → 4
-    request[4][1].to: {} → {1,2}
+    cache[1].epoch: 2 → 4
+    request[4][1].to: {} → {2}
     request[4][1].leader: none → 2
     request[4][1].isr: {} → {1,2}
     request[4][1].version: 0 → 5
@@ -82,14 +82,23 @@ controller_removal_is_unheard(broker=1, replica=1)
 controller_write_conflicts(broker=1)
     cache[1].isr: {1,2} → {2}
     cache[1].version: 5 → 6
-    cache[1].epoch: 4 → 5
 controller_passes_over_old_replica(broker=1, replica=1)
+    cache[1].epoch: 4 → 5
     cache[1].leaving: {1} → {}
+    request[5][1].to: {} → {2}
+    request[5][1].leader: none → 2
+    request[5][1].isr: {} → {2}
+    request[5][1].version: 0 → 6
+    request[5][1].replicas: {} → {2}
     stop[1][1].what: none → stop
     stop[1][1].epoch: 0 → 5
 leader_shrink_is_refused(leader=1, replica=2)
     nothing changes
-older_controller_is_refused(broker=1, epoch=4, controller=1)
-    request[4][1].to: {1,2} → {2}
+older_controller_is_refused(broker=2, epoch=4, controller=1)
+    request[4][1].to: {2} → {}
+    request[4][1].leader: 2 → none
+    request[4][1].isr: {1,2} → {}
+    request[4][1].version: 5 → 0
+    request[4][1].replicas: {2} → {}
 copies_are_kept: holds
 clean_election: holds

@@ -32,9 +32,11 @@ leader_expands_isr(leader=1, replica=2)
     zk.version: 1 → 2
     replica[1].isr: {1} → {1,2}
     replica[1].zk_version: 1 → 2
+    replica[1].caught_up: {1} → {1,2}
 
 # To broker 3 instead: broker 2 is in the ISR already, and has to leave it.
 controller_is_asked_for_move broker=1 first=3 second=none third=none
+controller_write_conflicts broker=1
 controller_takes_old_replica_offline broker=1 replica=2
 controller_deletes_needless_replicas broker=1
 controller_bumps_epoch broker=1
@@ -45,8 +47,6 @@ controller_is_asked_for_move(broker=1, first=3, second=none, third=none)
     zk[3].assignment: none → 0
     zk.adding: {2} → {3}
     cache[1].task: idle → replacing
-    cache[1].isr: {1} → {1,2}
-    cache[1].version: 1 → 2
     cache[1][2].assignment: 0 → none
     cache[1][3].assignment: none → 0
     cache[1][2].target: 0 → none
@@ -55,6 +55,9 @@ controller_is_asked_for_move(broker=1, first=3, second=none, third=none)
     cache[1].leaving: {} → {2}
     wanted[2]: 0 → none
     wanted[3]: none → 0
+controller_write_conflicts(broker=1)
+    cache[1].isr: {1} → {1,2}
+    cache[1].version: 1 → 2
 controller_takes_old_replica_offline(broker=1, replica=2)
     zk.leader_epoch: 1 → 2
     zk.isr: {1,2} → {1}

@@ -51,7 +51,6 @@ controller_moves_leader(broker=3, leader=2)
     metadata[1].leader: 1 → 2
     metadata[2].leader: 1 → 2
 
-quietly older_epoch_is_refused broker=2 epoch=1 controller=1
 quietly broker_becomes_leader broker=2 epoch=2 controller=1
 quietly controller_takes_old_replica_offline broker=3 replica=1
 quietly controller_deletes_old_replicas broker=3

@@ -49,8 +49,10 @@ quietly broker_learns_it_won broker=2
 quietly controller_reads_cluster broker=2
 quietly controller_begins_with_targets_in_sync broker=2
 quietly controller_adopts_target broker=2
+quietly leader_appends leader=1
 quietly leader_shrinks_isr leader=1 replica=2
 quietly controller_write_conflicts broker=2
+quietly follower_catches_up leader=1 follower=2
 quietly leader_expands_isr leader=1 replica=2
 refused controller_finds_no_target_to_lead broker=2
 quietly controller_node_is_deleted

@@ -32,7 +32,6 @@ refused controller_keeps_leader broker=3
 quietly controller_write_conflicts broker=3
 quietly controller_keeps_leader broker=3
 refused broker_becomes_follower broker=2 epoch=2 controller=1
-quietly older_epoch_is_refused broker=1 epoch=1 controller=1
 quietly broker_becomes_leader broker=1 epoch=2 controller=1
 quietly leader_appends leader=1
 quietly leader_shrinks_isr leader=1 replica=2

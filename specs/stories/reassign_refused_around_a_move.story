@@ -136,6 +136,7 @@ refused controller_drops_unknown_partition broker=3
 refused controller_moves_other_partition broker=3
 refused controller_sees_targets_in_sync broker=3
 refused broker_becomes_leader broker=1 epoch=0 controller=1
+refused broker_becomes_follower broker=1 epoch=0 controller=1
 refused older_controller_is_refused broker=1 epoch=0 controller=1
 quietly controller_begins_move broker=3
 refused controller_write_is_fenced broker=3
@@ -145,6 +146,7 @@ quietly controller_bumps_epoch broker=3
 refused controller_begins_move broker=3
 refused controller_sees_targets_in_sync broker=3
 refused broker_becomes_leader broker=1 epoch=1 controller=1
+refused leaderless_request_is_ignored broker=1 epoch=1 controller=1
 ----
 refused broker_becomes_controller(broker=1)
     /controller does not exist — false (zk.controller 3)
@@ -194,6 +196,8 @@ refused controller_sees_targets_in_sync(broker=3)
     the partition is to move — false
 refused broker_becomes_leader(broker=1, epoch=0, controller=1)
     the leader epoch is newer than the broker's — false (replica[1].epoch 0)
+refused broker_becomes_follower(broker=1, epoch=0, controller=1)
+    the leader epoch is newer than the broker's — false (replica[1].epoch 0)
 refused older_controller_is_refused(broker=1, epoch=0, controller=1)
     the broker has seen a newer controller — false (replica[1].controller_epoch 0)
 refused controller_write_is_fenced(broker=3)
@@ -205,6 +209,8 @@ refused controller_begins_move(broker=3)
 refused controller_sees_targets_in_sync(broker=3)
     every target is in the registered ISR — false (cache[3][2].target 0, zk.isr {1})
 refused broker_becomes_leader(broker=1, epoch=1, controller=1)
+    it is the next of its connection — false (request[0][1].to {1})
+refused leaderless_request_is_ignored(broker=1, epoch=1, controller=1)
     it is the next of its connection — false (request[0][1].to {1})
 
 refused broker_becomes_leader broker=2 epoch=1 controller=1
@@ -242,7 +248,6 @@ refused leader_expand_is_unheard leader=1 replica=2
 quietly controller_adopts_target broker=3
 refused controller_moves_leader broker=3 leader=2
 refused controller_move_is_unheard broker=3 leader=2
-refused broker_becomes_follower broker=2 epoch=1 controller=1
 ----
 refused broker_becomes_leader(broker=2, epoch=1, controller=1)
     the request names the broker the leader — false (request[1][1].leader 1)
@@ -296,8 +301,6 @@ refused controller_moves_leader(broker=3, leader=2)
     the version that it read is current — false (cache[3].version 2, zk.version 3)
 refused controller_move_is_unheard(broker=3, leader=2)
     the version that it read is current — false (cache[3].version 2, zk.version 3)
-refused broker_becomes_follower(broker=2, epoch=1, controller=1)
-    the leader epoch is newer than the broker's — false (replica[2].epoch 1)
 
 quietly controller_write_conflicts broker=3
 refused controller_raise_is_unheard broker=3
@@ -313,7 +316,6 @@ refused controller_deletes_old_replicas broker=3
 quietly controller_takes_old_replica_offline broker=3 replica=1
 refused controller_takes_old_replica_offline broker=3 replica=1
 refused controller_removal_is_unheard broker=3 replica=1
-refused leaderless_request_is_ignored broker=2 epoch=2 controller=1
 refused stop_of_older_controller_is_refused broker=1 controller=1
 refused leader_shrink_is_refused leader=1 replica=1
 refused leader_expand_is_refused leader=1 replica=2
@@ -343,8 +345,6 @@ refused controller_takes_old_replica_offline(broker=3, replica=1)
     the replica is one of them — false (cache[3].leaving {})
 refused controller_removal_is_unheard(broker=3, replica=1)
     the replica is to go offline — false (cache[3].leaving {})
-refused leaderless_request_is_ignored(broker=2, epoch=2, controller=1)
-    it is the next of its connection — false (request[1][1].to {2})
 refused stop_of_older_controller_is_refused(broker=1, controller=1)
     the broker has seen a newer controller — false (replica[1].controller_epoch 1)
 refused leader_shrink_is_refused(leader=1, replica=1)
@@ -352,4 +352,4 @@ refused leader_shrink_is_refused(leader=1, replica=1)
 refused leader_expand_is_refused(leader=1, replica=2)
     it has all of the leader's records — false (log[1] {0}, log[2] {})
 refused broker_becomes_leader(broker=1, epoch=1, controller=1)
-    the request is in flight — false (request[1][1].to {2})
+    the request is in flight — false (request[1][1].to {})

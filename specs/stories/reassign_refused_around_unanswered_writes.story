@@ -55,7 +55,6 @@ quietly broker_becomes_follower broker=2 epoch=1 controller=2
 quietly follower_catches_up leader=1 follower=2
 refused leader_expand_is_unheard leader=1 replica=2
 refused leader_expands_isr leader=1 replica=2
-quietly older_epoch_is_refused broker=1 epoch=1 controller=2
 quietly broker_becomes_leader broker=1 epoch=2 controller=2
 refused leader_expand_is_refused leader=1 replica=2
 check copies_are_kept

@@ -18,6 +18,7 @@ quietly controller_sees_targets_in_sync broker=1
 quietly controller_adopts_target broker=1
 
 # It drops the target, so that nobody is there to lead, and it is to go all the same.
+quietly leader_appends leader=1
 quietly leader_shrink_is_unheard leader=1 replica=2
 quietly controller_write_conflicts broker=1
 controller_finds_no_target_to_lead broker=1

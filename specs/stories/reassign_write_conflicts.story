@@ -86,7 +86,6 @@ controller_keeps_leader(broker=3)
     request[2][1].version: 0 → 5
     request[2][1].replicas: {} → {1,3}
 
-quietly older_epoch_is_refused broker=1 epoch=1 controller=1
 quietly broker_becomes_leader broker=1 epoch=2 controller=1
 quietly leader_appends leader=1
 leader_shrinks_isr leader=1 replica=2

@@ -117,7 +117,7 @@ def test_a_step_that_is_another_transition_here_is_a_refusal_of_this_one() -> No
 @pytest.mark.parametrize(
     ("heading", "words"),
     [
-        ("system reassignment version 2.3 brokers 2", "not to reassignment"),
+        ("system reassignment version 2.3 brokers 3", "two replicas may leave at once"),
         ("system replication version 2.0 brokers 2", "of release 2.3, not 2.0"),
         ("system election version 2.0 brokers 2", "one write since 2.1, not in 2.0"),
         (
@@ -136,6 +136,13 @@ def test_what_does_not_apply_says_why_before_anything_is_played(
     assert told.why_not is not None
     assert words in told.why_not
     assert told.verdict is Verdict.NOT_CHECKED
+
+
+def test_a_story_of_a_system_without_a_map_says_which_have_one() -> None:
+    told = retell(story("system classic version kip_320 brokers 2\n\ncheck strong_isr\n"))
+
+    assert told.why_not is not None
+    assert told.why_not.endswith("not to classic")
 
 
 def test_a_story_that_no_release_tells_does_not_apply_and_as_released_it_does() -> None:

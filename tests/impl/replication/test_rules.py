@@ -45,6 +45,16 @@ def test_a_follower_joins_at_the_start_of_the_leaders_epoch_and_not_before_since
     assert joined == [True, False]
 
 
+def test_a_leader_may_drop_who_is_in_the_isr_and_no_replica_any_more():
+    partition = LeaderPartition(1, (1,), 10_000, Release.of("2.3"), log_end=3)
+    partition.make_leader(1, (1, 2), now_ms=0)
+
+    late = partition.lagging(now_ms=20_000)
+    partition.maybe_shrink(now_ms=20_000)
+
+    assert (late, partition.isr, partition.hw) == ([2], (1,), 3)
+
+
 def test_since_2_1_a_silent_follower_that_has_everything_stays_in_the_isr():
     left = []
     for name in ("2.0", "2.1"):

@@ -1,0 +1,288 @@
+"""The map of `reassignment`: a partition that moves, write by write (`impl.world.move_life`).
+
+What a controller is about to do is where it was put down; a step of the model is what it does until
+it is put down again, or is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from conformance.mapping.rows import Facts, FactTable, Family, Row, SystemMap, row
+from impl.controller.requests import LeaderAndIsr
+from impl.releases import DEFAULT
+from impl.world.move_faults import UNKNOWN
+from impl.world.move_held import Sent
+from impl.world.move_life import MoveLife
+from impl.world.move_steps import MOVED
+from impl.znodes import paths
+from impl.znodes.cluster import decode_controller_epoch
+from model.reassignment.state import OTHERS, ROLES, STOPS, TASKS
+
+_BATCH = "what the controller does until it may be put down again; what that is, the state says"
+
+ROWS: dict[str, Row] = {
+    one.step: one
+    for one in (
+        row("topic_is_created", "first second third", "topic_is_created",
+            why="its znodes are written and its replicas told as if a controller had been there"),
+        row("admin_asks_for_move", "first second third", "administrator_asks_for_move"),
+        row("admin_asks_controller", "broker first second third", "controller_is_asked_for_move",
+            why="the topic's znode is written before it is put down for the first time"),
+        row("admin_cancels_move", "broker", "controller_cancels_move"),
+        row("admin_asks_for_unknown", "", "administrator_asks_for_unknown_partition"),
+        row("controller_node_is_deleted", "", "controller_node_is_deleted"),
+        row("controller_resigns", "broker", "controller_resigns",
+            why="the model lets it be told in the middle of an event, of which the rest is dropped "
+                "then; Kafka's thread goes on to the end, or to a write that is fenced"),
+        row("broker_stands", "broker", "broker_becomes_controller",
+            why="the epoch is read and the registration executed in one; `election` has the two"),
+        row("controller_goes_on", "broker",
+            "broker_learns_it_won", "controller_reads_cluster", "controller_assigns_both",
+            "controller_bumps_epoch", "controller_adopts_target", "controller_keeps_leader",
+            "controller_finds_no_target_to_lead", "controller_deletes_old_replicas",
+            "controller_settles_assignment", "controller_closes_request",
+            "controller_tells_of_move", "controller_deletes_needless_replicas",
+            "controller_write_is_fenced",
+            why=f"{_BATCH}; step 5 tells who is online already what he knows, which arrives with "
+                "what is before it and is refused"),
+        row("controller_looks", "broker", "controller_write_conflicts",
+            why="it looks at the state right before it writes, and is put down where that tells it "
+                "something new; or its write was refused, and it looks again"),
+        row("controller_elects", "broker leader", "controller_moves_leader",
+            why="whom it elects is found out by letting it"),
+        row("controller_raise_is_unheard", "broker", "controller_raise_is_unheard"),
+        row("controller_move_is_unheard", "broker leader", "controller_move_is_unheard"),
+        row("controller_removal_is_unheard", "broker replica", "controller_removal_is_unheard"),
+        row("leader_shrink_is_unheard", "leader replica", "leader_shrink_is_unheard"),
+        row("leader_expand_is_unheard", "leader replica", "leader_expand_is_unheard"),
+        row("leader_reads_back", "leader",
+            "leader_reads_its_write_back", "leader_reads_another_write_back"),
+        row("controller_takes_offline", "broker replica",
+            "controller_takes_old_replica_offline", "controller_passes_over_old_replica",
+            why="with lists of two there is one at most; of more Kafka tells in one round, and the "
+                "model one by one"),
+        row("controller_hears_of_moves", "broker",
+            "controller_begins_move", "controller_begins_with_targets_in_sync",
+            "controller_drops_what_is_so_already", "controller_drops_unknown_partition",
+            "controller_write_is_fenced",
+            why="what it found when it came to office it begins in the same event",
+            silent="the end of a request is told too, and nothing is asked for by then"),
+        row("controller_hears_of_isr", "broker", "controller_sees_targets_in_sync",
+            why="it is told of each write of the state, its own included",
+            silent="a target is not in the ISR"),
+        row("order_arrives", "broker epoch controller",
+            "broker_becomes_leader", "broker_becomes_follower", "request_to_no_replica_is_refused",
+            "older_epoch_is_refused", "older_controller_is_refused",
+            "leaderless_request_is_ignored",
+            why="UpdateMetadata overtakes it, for the model has it arrive when it is sent"),
+        row("stop_arrives", "broker controller",
+            "broker_stops_replica", "broker_deletes_replica",
+            "stop_of_older_controller_is_refused",
+            why="the StopReplica requests that are next on a connection are obeyed in one step"),
+        row("leader_appends", "leader", "leader_appends"),
+        row("follower_catches_up", "leader follower", "follower_catches_up",
+            why="as many fetches as it takes; that the last of them asks for a larger ISR is left "
+                "to the next"),
+        row("leader_expands_isr", "leader replica",
+            "leader_expands_isr", "leader_expand_is_refused",
+            why="only who has everything fetches again; Kafka takes in who has what is committed"),
+        row("leader_shrinks_isr", "leader replica",
+            "leader_shrinks_isr", "leader_shrink_is_refused",
+            why="the leader looks when everybody has lagged for long enough"),
+    )
+}  # fmt: skip
+
+UNOBSERVED: dict[str, str] = {
+    **dict.fromkeys((
+        "committed", "origin", "wanted", "other_is_open", "dropped", "slipped", "overtaken",
+        "crossed", "stuck", "read_late", "withdrawn", "withdrawn_in", "told"), "ghost"),
+    "up": "every process runs in this world",
+    **{
+        f"spent.{name}": "a budget of the explorer"
+        for name in ("moves", "crashes", "losses", "expiries", "delays")
+    },
+}  # fmt: skip
+
+_FAULT = "a crash, an expired session, a lost registration, or what follows one"
+_BY_HAND = "done by hand, or to another partition or topic: one partition moves here, by itself"
+_LATE = "UpdateMetadata arrives when it is sent"
+
+LEFT_OUT: dict[str, str] = {
+    **dict.fromkeys((
+        "broker_crashes", "session_expires", "broker_starts", "broker_reconnects", "reply_is_lost",
+        "broker_finds_it_moved", "controller_notices_death", "controller_notices_start",
+        "controller_elects_leader", "controller_finds_nobody_to_lead",
+        "controller_removes_dead_replica"), _FAULT),
+    **dict.fromkeys((
+        "administrator_asks_for_two_moves", "administrator_withdraws_request",
+        "administrator_deletes_topic", "controller_drops_move_of_deleted_topic",
+        "controller_moves_other_partition"), _BY_HAND),
+    **dict.fromkeys((
+        "metadata_is_late", "broker_updates_metadata", "update_of_older_controller_is_refused",
+    ), _LATE),
+}  # fmt: skip
+
+TASK = {
+    "campaign": "none", "reads_zookeeper": "none", "begins": "idle", "waits": "idle",
+    "deleting": "leaving", "discards": "replacing",
+}  # fmt: skip
+"""What a controller is put down before -> the model's task, where it has another name."""
+
+
+def facts(world: MoveLife) -> Facts:
+    """ZooKeeper, the controllers' memories, what is under way, and what brokers hold."""
+    table = FactTable()
+    table.put("zk.controller", (), world.admin.controller() or 0)
+    epoch = world.zookeeper.nodes[paths.CONTROLLER_EPOCH]
+    table.put("zk.epoch", (), decode_controller_epoch(epoch.data))
+    table.members("zk.registered", (), world.admin.brokers())
+    _partition(table, world)
+    table.put("next_record", (), world.next_record)
+    for broker in world.brokers:
+        _controller(table, world, broker)
+        _broker(table, world, broker)
+    for to, queue in world.connections.items():
+        _under_way(table, to, queue)
+    return table.found
+
+
+def _partition(table: FactTable, world: MoveLife) -> None:
+    state, node = world.state(), world.admin.topic(MOVED.topic)
+    if state is not None:
+        table.put("zk.leader", (), max(state.leader, 0))
+        table.put("zk.leader_epoch", (), state.leader_epoch)
+        table.members("zk.isr", (), state.isr)
+        table.put("zk.version", (), state.zk_version)
+    if node is not None:
+        assignment = node.partitions[MOVED.partition]
+        _list(table, "zk.assignment", (), assignment.replicas)
+        table.members("zk.adding", (), assignment.adding)
+        table.members("zk.removing", (), assignment.removing)
+    requested = world.admin.reassignments()
+    _list(table, "zk.requested", (), requested.get(MOVED, ()))
+    table.put("zk.other", (), OTHERS.code("unknown" if UNKNOWN in requested else "none"))
+
+
+def _list(table: FactTable, field: str, at: tuple[int, ...], replicas: Iterable[int]) -> None:
+    for place, replica in enumerate(replicas):
+        table.put(field, (*at, replica), place, blank=-1)
+
+
+def _controller(table: FactTable, world: MoveLife, broker: int) -> None:
+    at, label = (broker,), world.acts(broker)
+    one = world.controllers[broker]
+    if label == "campaign":
+        table.put("campaign", at, one.port.campaign)
+        return
+    if label is None:
+        return
+    context, seen = one.core.context, one.port.seen
+    table.put("belief", at, context.epoch)
+    table.put("cache.task", at, TASKS.code(TASK.get(label, label)))
+    if seen is None:
+        return
+    held = context.leadership[MOVED]
+    table.put("cache.leader", at, max((held if label == "leading" else seen).leader, 0))
+    table.members("cache.isr", at, seen.isr)
+    table.put("cache.version", at, seen.zk_version)
+    table.put("cache.epoch", at, held.leader_epoch)
+    table.members("cache.live", at, context.live)
+    table.members("cache.reached", at, world.reaches(broker))
+    _list(table, "cache.assignment", at, context.replicas(MOVED))
+    _list(table, "cache.target", at, world.target(broker))
+    if label in ("leading", "leaving", "deleting", "replacing", "discards"):
+        table.members("cache.old", at, world.old(broker))
+        table.members("cache.leaving", at, world.leaving(broker))
+
+
+def _broker(table: FactTable, world: MoveLife, broker: int) -> None:
+    at, host = (broker,), world.hosts[broker]
+    table.put("replica.controller_epoch", at, host.seen)
+    table.put("metadata.leader", at, host.told.leader)
+    table.put("metadata.controller", at, host.told.controller)
+    table.members("log", at, (record for record, _ in host.log.records))
+    replica = host.replica
+    if replica is None:
+        return
+    table.put("replica.role", at, ROLES.code(replica.role))
+    table.put("replica.leader", at, replica.leader or 0)
+    table.put("replica.epoch", at, replica.leader_epoch, blank=-1)
+    table.put("replica.unheard", at, replica.unheard is not None)
+    if replica.leads:
+        table.members("replica.isr", at, replica.isr)
+        table.put("replica.zk_version", at, replica.zk_version)
+        table.members("replica.replicas", at, replica.replicas)
+        caught_up = [one for one in replica.remotes if replica.knows_caught_up(one)]
+        table.members("replica.caught_up", at, [*caught_up, *[broker] * replica.first])
+
+
+def _under_way(table: FactTable, to: tuple[int, int], queue: Iterable[Sent]) -> None:
+    controller, broker = to
+    for sent in queue:
+        if sent.echo:
+            continue
+        if isinstance(sent.request, LeaderAndIsr):
+            order, at = sent.request.partitions[MOVED], (sent.epoch, controller)
+            table.put("request.to", (*at, broker), True)
+            table.put("request.leader", at, max(order.state.leader, 0))
+            table.members("request.isr", at, order.state.isr)
+            table.put("request.version", at, order.state.zk_version)
+            table.members("request.replicas", at, order.replicas)
+        else:
+            delete = sent.request.partitions[MOVED].delete
+            table.put("stop.what", to, STOPS.code("delete" if delete else "stop"))
+            table.put("stop.epoch", to, sent.epoch)
+
+
+def _world(bounds: Mapping[str, int], version: str | None) -> MoveLife:
+    return MoveLife(bounds["brokers"], bounds["replicas"], version or DEFAULT)
+
+
+_FAULTS: dict[str, tuple[str, ...]] = {
+    "leader_writes": (
+        "leader_shrinks_isr", "leader_shrink_is_unheard", "leader_expand_is_unheard"),
+    "controller_writes": (
+        "controller_raise_is_unheard", "controller_move_is_unheard",
+        "controller_removal_is_unheard"),
+    "unknown_partition": ("administrator_asks_for_unknown_partition",),
+    "cancelled": ("controller_cancels_move",),
+    "office": ("controller_node_is_deleted",),
+}  # fmt: skip
+"""By family, what goes wrong in it; the bound `faults` counts all of them."""
+
+
+def _family(name: str, why: str, version: str = DEFAULT, **bounds: int) -> Family:
+    others = {one for faults in _FAULTS.values() for one in faults} - {*_FAULTS[name]}
+    without = (*sorted({*others, *LEFT_OUT}), "controller_write_is_fenced")
+    return Family(why, {"faults": 1, **bounds}, without=without, version=version)
+
+
+FAMILIES: dict[str, Family] = {
+    "leader_writes": _family(
+        "leader_writes", "a leader drops a laggard, or hears nothing of an ISR that it wrote"),
+    "controller_writes": _family(
+        "controller_writes", "a controller hears nothing of a state that it wrote"),
+    "unknown_partition": _family(
+        "unknown_partition", "a partition is asked for that there is not"),
+    "cancelled": _family("cancelled", "a move is cancelled (KIP-455)", version="2.4"),
+    "office": _family(
+        "office", "a controller is deposed anywhere, goes on to its next fenced write, and another "
+        "begins; what it writes then is judged by who wrote the state last, which the model does "
+        "not know", controllers=2),
+}  # fmt: skip
+
+
+MAP = SystemMap(
+    system="reassignment",
+    rows=ROWS,
+    world=_world,
+    facts=facts,
+    unobserved=UNOBSERVED,
+    left_out=LEFT_OUT,
+    families=FAMILIES,
+    small={
+        "brokers": 2, "replicas": 1, "records": 1, "epoch": 7, "controllers": 1, "versions": 10,
+        "moves": 1, "crashes": 0, "faults": 0, "delays": 0, "losses": 0,
+    },
+)  # fmt: skip

@@ -1,0 +1,318 @@
+"""One replica of a partition that moves: a leader's partition and a follower's fetcher, one log.
+
+Fetches are whole here: a follower that fetches compares, cuts and fetches until it has all that its
+leader has and the leader knows it. That a follower which has caught up joins the ISR is left to its
+next fetch: Kafka asks for that under another lock, and here a step of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from impl.controller.requests import PartitionOrder
+from impl.log import ReplicaLog
+from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
+from impl.releases import Release
+from impl.replication import answers
+from impl.replication.fetcher_thread import (
+    Answer,
+    EpochQuestion,
+    EpochReply,
+    FetcherThread,
+    FetchQuestion,
+    FetchReply,
+)
+from impl.replication.leader_partition import LeaderPartition, Remote
+from impl.replication.truncation import EpochEnd, divergence
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes.client import ZnodeClient
+
+LONG_MS = 60_000
+"""How late a leader looks when it looks for laggards: later than any of them may lag."""
+
+MOST_ROUNDS = 8
+"""Rounds of a fetcher until it has everything: to compare epochs, to cut, to fetch, to be noted."""
+
+
+class MovedLog:
+    """A log of records in memory, as a leader and a fetcher see one."""
+
+    def __init__(self, log: ReplicaLog) -> None:
+        self.log = log
+        self.high_watermark = 0
+        self.log_start = self.start = 0
+
+    @property
+    def epochs(self) -> LeaderEpochFileCache:
+        """The leader epochs of its records."""
+        return self.log.epochs
+
+    @property
+    def log_end(self) -> int:
+        """The log end offset."""
+        return self.log.end
+
+    @log_end.setter
+    def log_end(self, offset: int) -> None:
+        raise TypeError(f"a log gets to offset {offset} by records that are appended")
+
+    @property
+    def end(self) -> int:
+        """The log end offset, as a fetcher calls it."""
+        return self.log.end
+
+    def latest_epoch(self) -> int | None:
+        """The newest epoch in the log, None if there is none."""
+        latest = self.log.epochs.latest_epoch
+        return None if latest == UNDEFINED else latest
+
+    def end_offset_for(self, epoch: int) -> tuple[int, int]:
+        """Epoch and exclusive end, see the epoch cache."""
+        return self.log.end_offset_for(epoch)
+
+    def append(self, batch: tuple[tuple[int, int], ...]) -> None:
+        """Append what was fetched."""
+        for record in batch:
+            self.log.append(record)
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut from an offset on."""
+        self.log.truncate_to(offset)
+        self.high_watermark = min(self.high_watermark, self.log.end)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Forget every record."""
+        self.log.truncate_to(0)
+        self.log.epochs.clear()
+        self.log_start = self.start = self.high_watermark = offset
+
+
+class MovedReplica(LeaderPartition):
+    """A replica with its fetcher; its ISR is written to ZooKeeper under the version that it holds.
+
+    ``first`` marks who leads since the partition began and has appended nothing.
+    """
+
+    def __init__(
+        self, broker: int, partition: TopicPartition, log: ReplicaLog, release: Release
+    ) -> None:
+        self.stored = MovedLog(log)
+        super().__init__(broker, (), LONG_MS // 2, release, log=self.stored)
+        self.partition = partition
+        self.zk_version = self.controller_epoch = -1
+        self.first = self.loses = False
+        self.unheard: LeaderIsrAndControllerEpoch | None = None
+        self.holds_back = True
+        self.leading: MovedReplica | None = None
+        self.fetcher: FetcherThread[TopicPartition] = FetcherThread(
+            self, {partition: self.stored}, release, release.since("2.7")
+        )
+
+    # What a controller says
+
+    def take(self, order: PartitionOrder, alive: Iterable[int]) -> None:
+        """Lead or follow, as a LeaderAndIsr says that was not refused."""
+        state = order.state
+        if state.leader == self.broker:
+            self.fetcher.remove([self.partition])
+            self._told(order)
+            # Who is in the ISR and no replica any more keeps what is known of him, as in 2.3.
+            known = {*order.replicas, *state.isr}
+            self.remotes = {one: held for one, held in self.remotes.items() if one in known}
+            self.make_leader(state.leader_epoch, state.isr, 0)
+        elif answers.leader_is_known(state.leader, set(alive)):
+            self._told(order)
+            self.first = False
+            if self.make_follower(state.leader, state.leader_epoch):
+                self.remotes.clear()
+                self.fetcher.remove([self.partition])
+                self.follow()
+
+    def _told(self, order: PartitionOrder) -> None:
+        self.replicas = order.replicas
+        self.zk_version = order.state.zk_version
+        self.controller_epoch = order.state.controller_epoch
+
+    def follow(self) -> None:
+        """Fetch from the leader, in the epoch of the moment."""
+        self.fetcher.add({self.partition: (self.log.high_watermark, self.leader_epoch)})
+
+    def stop(self) -> None:
+        """Fetch no more; a leader goes on leading (``stopReplica`` without delete)."""
+        self.fetcher.remove([self.partition])
+
+    @property
+    def role(self) -> str:
+        """What it does: none before it was told anything."""
+        if self.leads:
+            return "leader"
+        if self.leader is None:
+            return "none"
+        return "follower" if self.fetcher.states or self.fetcher.failed else "stopped"
+
+    # Records
+
+    def produce(self, record: int) -> None:
+        """A producer's record, in the leader's epoch."""
+        self.stored.append(((record, self.leader_epoch),))
+        self.first = False
+        self.advance(0)
+
+    def has_all_of(self, other: MovedReplica) -> bool:
+        """Every record of the other's log is in this one, where it is there."""
+        return self.stored.log.records[: other.log_end] == other.stored.log.records
+
+    def knows_caught_up(self, follower: int) -> bool:
+        """The follower's last fetch was at the very end."""
+        known = self.remotes.get(follower)
+        return known is not None and known.end == self.log_end
+
+    def fetch_all(self, leader: MovedReplica) -> None:
+        """Rounds of the fetcher until there is nothing more to come, and the leader knows it."""
+        self.leading, leader.holds_back = leader, True
+        for _ in range(MOST_ROUNDS):
+            self.fetcher.do_work()
+            if self.has_all_of(leader) and leader.knows_caught_up(self.broker):
+                break
+        self.leading = None
+
+    def fetch_again(self, leader: MovedReplica) -> None:
+        """One more fetch, at the end: the leader may take it into the ISR."""
+        self.leading, leader.holds_back = leader, False
+        for _ in range(MOST_ROUNDS):
+            self.fetcher.do_work()
+            if leader.knows_caught_up(self.broker):
+                break
+        self.leading, leader.holds_back = None, True
+
+    # The leader's answers
+
+    def _refused(self, epoch: int) -> Answer:
+        leader = self.leading
+        assert leader is not None, "a fetch has a leader"
+        asked = epoch if leader.release.since("2.1") else None
+        error = answers.current_leader_epoch_error(
+            leader.leader_epoch, asked, leader.leads, True, leader.release
+        )
+        return Answer(error.replace("NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_FOR_PARTITION"))
+
+    def epoch_ends(
+        self, questions: Mapping[TopicPartition, EpochQuestion]
+    ) -> Mapping[TopicPartition, EpochReply]:
+        """OffsetForLeaderEpoch."""
+        asked, leader = questions[self.partition], self.leading
+        error = self._refused(asked.leader_epoch)
+        assert leader is not None
+        end = leader.stored.end_offset_for(asked.epoch) if error is Answer.NONE else (-1, -1)
+        return {self.partition: EpochReply(error, EpochEnd(*end))}
+
+    def fetch(
+        self, questions: Mapping[TopicPartition, FetchQuestion]
+    ) -> Mapping[TopicPartition, FetchReply]:
+        """Fetch, as a follower: where it is, is noted, and its ISR may grow by that."""
+        asked, leader = questions[self.partition], self.leading
+        error = self._refused(asked.leader_epoch)
+        assert leader is not None
+        if error is not Answer.NONE:
+            return {self.partition: FetchReply(error)}
+        hw = leader.hw
+        if self.broker not in leader.replicas:
+            return {self.partition: FetchReply(Answer.NONE, None, hw)}
+        if asked.last_fetched_epoch is not None:
+            end = divergence(
+                asked.last_fetched_epoch, asked.offset, 0, leader.stored.end_offset_for
+            )
+            if end is not None:
+                return {self.partition: FetchReply(Answer.NONE, None, hw, 0, end)}
+        if asked.offset > leader.log_end:
+            return {self.partition: FetchReply(Answer.OFFSET_OUT_OF_RANGE, None, hw)}
+        records = tuple(leader.stored.log.records[asked.offset :])
+        if self.broker in leader.remotes:
+            leader.follower_fetched(self.broker, asked.offset, 0)
+        return {self.partition: FetchReply(Answer.NONE, records or None, hw)}
+
+    def earliest(self, key: TopicPartition) -> int:
+        """ListOffsets, the log's start."""
+        assert self.leading is not None, "a fetch has a leader"
+        return self.leading.log_start
+
+    def latest(self, key: TopicPartition) -> int:
+        """ListOffsets, the log's end."""
+        assert self.leading is not None, "a fetch has a leader"
+        return self.leading.log_end
+
+    # The ISR
+
+    client: ZnodeClient | None = None
+
+    def expand(self, replica: int, now_ms: int) -> None:
+        """Not before the fetch that is a step of its own."""
+        if not self.holds_back:
+            super().expand(replica, now_ms)
+
+    def laggards(self) -> list[int]:
+        """Whom a look for laggards finds, late enough for each of them."""
+        return self.lagging(2 * LONG_MS)
+
+    def change(self, isr: Iterable[int], now_ms: int) -> None:
+        """Write another ISR; memory follows the write, and a refused one changes nothing."""
+        assert self.client is not None, "who leads has a session"
+        wanted = self.wanted(isr)
+        version = self.written(self.client, wanted)
+        if self.loses:
+            self.loses, self.unheard = False, wanted
+        elif version is not None:
+            self.zk_version = version
+            self.adopt(wanted.isr, now_ms)
+
+    def reads_back(self) -> None:
+        """The write that was not answered is sent again: it is refused, and may be one's own."""
+        assert self.client is not None, "who leads has a session"
+        assert self.unheard is not None, "a write was not answered"
+        wanted, self.unheard = self.unheard, None
+        version = self.written(self.client, wanted)
+        if version is not None:
+            self.zk_version = version
+            self.adopt(wanted.isr, 0)
+
+    def wanted(self, isr: Iterable[int]) -> LeaderIsrAndControllerEpoch:
+        """The state that it would write for another ISR."""
+        return LeaderIsrAndControllerEpoch(
+            self.broker, self.leader_epoch, tuple(isr), self.controller_epoch, self.zk_version
+        )
+
+    def written(self, client: ZnodeClient, wanted: LeaderIsrAndControllerEpoch) -> int | None:
+        """The version that the write got; None if it was refused, and is not one's own either."""
+        updated = client.update_states({self.partition: wanted})
+        if self.partition in updated.done:
+            return updated.done[self.partition].zk_version
+        there = client.state(self.partition)
+        if there is not None and there.with_zk_version(wanted.zk_version) == wanted:
+            return there.zk_version  # KAFKA-1382
+        return None
+
+    # Plain data
+
+    def save(self) -> Any:
+        """Everything but the records, as a value."""
+        return (
+            self.replicas, self.zk_version, self.controller_epoch, self.first, self.unheard,
+            self.leads, self.leader, self.leader_epoch, self.epoch_start, self.isr,
+            self.log.high_watermark,
+            tuple((one, replace(held)) for one, held in self.remotes.items()),
+            tuple(self.fetcher.states.items()), frozenset(self.fetcher.failed),
+        )  # fmt: skip
+
+    def load(self, saved: Any) -> None:
+        """Become what was saved."""
+        (
+            self.replicas, self.zk_version, self.controller_epoch, self.first, self.unheard,
+            self.leads, self.leader, self.leader_epoch, self.epoch_start, self.isr,
+            self.log.high_watermark,
+            remotes, states, failed,
+        ) = saved  # fmt: skip
+        self.remotes: dict[int, Remote] = {one: replace(held) for one, held in remotes}
+        self.fetcher.states = dict(states)
+        self.fetcher.failed = set(failed)

@@ -1,0 +1,137 @@
+"""`reassignment` on a broker's own controller, put down before each write, and on real replicas."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.edges import walk_edges
+from conformance.mapping.reassignment import MAP
+from impl import Step, StepNotPossible
+from impl.controller.reassigner import Reassigner
+from impl.world.move_life import MoveLife
+from specs.verdict import Verdict
+
+
+def steps_of(world: MoveLife, *names: str) -> None:
+    for name in names:
+        world.do(Step(name, (1,)))
+
+
+def in_the_middle_of_a_move() -> MoveLife:
+    """The controller on broker 1 has taken up a move from 1 to 2, and written nothing."""
+    world = MoveLife()
+    world.do(Step("topic_is_created", (1, 0, 0)))
+    steps_of(world, "broker_stands", "controller_goes_on", "controller_goes_on")
+    world.do(Step("admin_asks_for_move", (2, 0, 0)))
+    steps_of(world, "controller_hears_of_moves")
+    return world
+
+
+@pytest.mark.parametrize(
+    ("version", "edges", "states"), [("2.3", 1_772, 689), ("2.4", 3_120, 1_209)]
+)
+def test_every_edge_of_a_move_without_faults_is_covered(
+    version: str, edges: int, states: int
+) -> None:
+    report = walk_edges(MAP.small, about=MAP, version=version)
+
+    assert (report.verdict, report.complete) == (Verdict.HOLDS, True)
+    assert (report.covered, report.edges, report.states) == (edges, edges, states)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("version", "more", "edges", "fired"),
+    [
+        ("2.3", {"replicas": 2}, 13_782, "request_to_no_replica_is_refused"),
+        ("2.3", {"moves": 2}, 7_104, "controller_drops_what_is_so_already"),
+        ("2.4", {"moves": 2}, 21_760, "controller_deletes_needless_replicas"),
+        ("2.7", {}, 3_120, "controller_is_asked_for_move"),
+    ],
+)
+def test_every_edge_of_larger_graphs_is_covered(
+    version: str, more: dict[str, int], edges: int, fired: str
+) -> None:
+    report = walk_edges({**MAP.small, **more}, about=MAP, version=version)
+
+    assert (report.verdict, report.complete) == (Verdict.HOLDS, True)
+    assert report.covered == report.edges == edges
+    assert report.fired[fired] > 0
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("name", "edges", "fired"),
+    [
+        ("leader_writes", 6_908, "leader_reads_another_write_back"),
+        ("controller_writes", 5_832, "controller_write_conflicts"),
+        ("unknown_partition", 4_202, "controller_drops_unknown_partition"),
+        ("cancelled", 9_740, "controller_deletes_needless_replicas"),
+    ],
+)
+def test_every_edge_of_a_move_with_one_fault_is_covered(name: str, edges: int, fired: str) -> None:
+    family = MAP.families[name]
+    bounds = {**MAP.small, **family.bounds}
+
+    report = walk_edges(bounds, about=MAP, version=family.version, family=family)
+
+    assert (report.verdict, report.complete) == (Verdict.HOLDS, True)
+    assert report.covered == report.edges == edges
+    assert report.fired[fired] > 0
+
+
+def test_a_deposed_controller_and_its_successor_are_followed_as_far_as_one_goes() -> None:
+    family = MAP.families["office"]
+    bounds = {**MAP.small, **family.bounds}
+
+    report = walk_edges(bounds, 400, about=MAP, version=family.version, family=family)
+
+    assert report.verdict is Verdict.UNKNOWN
+    assert report.covered == report.edges > 1_000
+    assert {"controller_node_is_deleted", "controller_resigns"} <= set(report.fired)
+
+
+def test_a_move_that_does_not_wait_for_its_targets_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Reassigner, "caught_up", lambda self, partition, target: True)
+
+    report = walk_edges(MAP.small, about=MAP)
+
+    assert report.verdict is Verdict.BROKEN
+    assert "the model says assigning, the implementation adopting" in report.mismatches[0]
+
+
+def test_what_may_not_be_done_says_what_is_missing() -> None:
+    world = MoveLife()
+
+    with pytest.raises(StepNotPossible, match="it is in the middle of an event"):
+        world.do(Step("controller_goes_on", (1,)))
+    assert world.why_not(Step("it_rains", ())) == "it_rains is the name of a step"
+    with pytest.raises(ValueError, match=r"as since 2\.3"):
+        MoveLife(version="1.1")
+
+
+def test_a_controller_writes_nothing_twice_when_it_is_taken_up_again() -> None:
+    world = in_the_middle_of_a_move()
+
+    steps_of(world, "controller_goes_on", "controller_goes_on")
+
+    state = world.state()
+    assert state is not None
+    assert (state.leader_epoch, state.zk_version) == (1, 1)
+    assert world.acts(1) == "waits"
+
+
+def test_a_world_is_put_back_into_the_middle_of_a_move() -> None:
+    world = in_the_middle_of_a_move()
+    middle = world.snapshot()
+    steps_of(world, "controller_goes_on", "controller_goes_on")
+    end = MAP.facts(world)
+
+    world.restore(middle)
+    before = world.acts(1)
+    steps_of(world, "controller_goes_on", "controller_goes_on")
+
+    assert (before, world.acts(1)) == ("assigning", "waits")
+    assert MAP.facts(world) == end
