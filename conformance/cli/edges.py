@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import click
 
 from conformance.cli.choice import Size, system_named
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say, unknown
+from conformance.cli.kept import open_option, show
 from conformance.cli.tables import show_table
 from conformance.mapping import MAPPED, SystemMap, map_of
 from conformance.mapping.rows import Family
+
+if TYPE_CHECKING:
+    from conformance.edges import Found
 
 SMALL = map_of("replication").small
 """The bounds of `replication` unless told otherwise: a graph that is walked whole in a second."""
@@ -29,6 +34,7 @@ SMALL = map_of("replication").small
 )
 @click.option("--family", metavar="NAME", help="A part of the graph: one family of faults.")
 @click.option("--map", "only_map", is_flag=True, help="Print the map instead: which step is which.")
+@open_option
 @json_option
 def edges(
     system: str,
@@ -38,6 +44,7 @@ def edges(
     max_states: int | None,
     family: str | None,
     only_map: bool,
+    opens: bool,
     json_target: str | None,
 ) -> None:
     """Walk every edge of the graph of SYSTEM on the implementation, and back.
@@ -45,7 +52,7 @@ def edges(
     Each transition that the model allows in a state is driven in a world that is in that state, and
     must end alike; each step that the world offers must be one of the model's. Exits 0 when all of
     a whole graph is covered, 1 at a mismatch, 2 when states were left out. --map lists the families
-    of faults that a system's graph is parted into.
+    of faults that a system's graph is parted into; --open shows the run to the first mismatch.
 
     \b
     Example:
@@ -91,7 +98,26 @@ def edges(
         json_target,
     )
     emit_json(json_target, report.as_json() | {"seconds": seconds})
+    if opens:
+        _show_in_the_browser(report.first, about, limits, version, json_target)
     finish(report.verdict)
+
+
+def _show_in_the_browser(
+    first: Found | None, about: SystemMap, bounds: dict[str, int], version: str | None,
+    json_target: str | None,
+) -> None:  # fmt: skip
+    """The run to the first mismatch, shrunk, up to where both sides still agree."""
+    from conformance.diagnosis import Pairing
+    from conformance.edge_diagnosis import diagnose_edge
+
+    diagnosis = None if first is None else diagnose_edge(first, Pairing(about, bounds, version))
+    if diagnosis is None:
+        say("there is no run to show", json_target)
+        return
+    from conformance.web.findings import of_story_text
+
+    show(of_story_text(diagnosis.story))
 
 
 def _family(about: SystemMap, name: str) -> Family:

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from conformance.cli.main import main
 from conformance.web.findings import of_story_text
 from impl import simulate, write_trace
+from impl.broker import Partition
 from specs.grading import exercises
 
 WRONG = """[{"source": "nobody", "case": "the dead lead", "versions": "1.1+", "kind": "derived",
@@ -223,3 +224,22 @@ def test_a_story_that_a_diagnosis_tells_is_a_run():
 
     assert told.heading == "system replication version 0.10 brokers 2"
     assert len(told.lines) == 36
+
+
+def test_edges_that_are_alike_have_nothing_to_open(served: list[dict[str, Any]]):
+    result = insync("edges", "election", "--max-states", "20", "--open")
+
+    assert "there is no run to show" in result.output
+    assert served == []
+
+
+def test_the_first_edge_that_differs_is_opened_as_the_run_to_it(
+    served: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(Partition, "high_watermark_candidate", lambda self: self.log.end)
+
+    result = insync("edges", "--open")
+
+    assert result.exit_code == 1
+    assert served[0]["heading"].startswith("system replication")
+    assert served[0]["lines"][-1] == "leader_appends broker=1"
