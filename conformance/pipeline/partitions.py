@@ -96,7 +96,7 @@ class Partition:
             event.broker = None
         sent = set(self.sent)
         evidence = [event for event in found.evidence if event.where not in sent]
-        kept = tail(inside, NEWEST)
+        kept = tail(inside, self._places(), NEWEST)
         places = {event.where for event in kept}
         self.sent = sorted(places & (sent | {event.where for event in evidence}))
         self.events = [_row(event) for event in kept]

@@ -138,7 +138,7 @@ def screen(
     suspects = {*suspects, *((finding.file, finding.line) for finding in bench.findings)}
     suspects |= _overtaken(bench.history)
     checked = Counter({n: c for n, c in bench.checked.items() if n not in OF_CLUSTERS})
-    found = _evidence(bench.history.events, suspects, ends)
+    found = _evidence(bench.history, suspects, ends)
     return Screened(found, checked, bench.fired, sequences)
 
 
@@ -159,45 +159,51 @@ def _overtaken(history: History) -> set[tuple[str, int]]:
     return found
 
 
-def tail(events: Sequence[Event], newest: int) -> list[Event]:
-    """The newest lines, and of the older the last of each kind about the same thing."""
-    order = _by_time(events)
+def tail(events: Iterable[Event], places: Mapping[str, Place], newest: int) -> list[Event]:
+    """The newest lines, and of the older the last of each kind about the same thing.
+
+    What is last of a kind is so in its log: a clock may have been set back.
+    """
+    ordered = History(events, places).events
+    times = sorted((event.at for event in ordered), reverse=True)
+    since = times[newest - 1] if len(times) > newest else None
     seen: Counter[tuple[object, ...]] = Counter()
     kept = []
-    for place, number in enumerate(reversed(order)):
-        about = _about(events[number])
+    for event in reversed(ordered):
+        about = places[event.file].stream, *_about(event)
         seen[about] += 1
-        if place < newest or seen[about] <= NEAR:
-            kept.append(number)
-    return [events[number] for number in sorted(kept)]
+        if since is None or event.at >= since or seen[about] <= NEAR:
+            kept.append(event)
+    return kept[::-1]
 
 
-def _evidence(events: Sequence[Event], suspects: set[tuple[str, int]], ends: bool) -> list[Event]:
-    """The suspects, with the lines before and after them that they are compared with."""
+def _evidence(history: History, suspects: set[tuple[str, int]], ends: bool) -> list[Event]:
+    """The suspects, with the lines before and after them that they are compared with.
+
+    In the log of a suspect those are the next ones in that log, in others the next in time.
+    """
     if not suspects and not ends:
         return []
-    order = _by_time(events)
-    about: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for place, number in enumerate(order):
-        about[_about(events[number])].append(place)
+    events = history.events
+    about: dict[tuple[str, tuple[object, ...]], list[int]] = defaultdict(list)
+    for number, event in enumerate(events):
+        about[history.places[event.file].stream, _about(event)].append(number)
+    times = {key: [events[number].at for number in found] for key, found in about.items()}
     kept: set[int] = set()
-    for place, number in enumerate(order):
-        event = events[number]
+    for number, event in enumerate(events):
         if (event.file, event.line) in suspects:
-            for places in about.values():
-                at = bisect_left(places, place)
-                kept.update(places[max(0, at - NEAR) : at + NEAR + 1])
+            here = history.places[event.file].stream
+            for key, found in about.items():
+                own = key[0] == here
+                at = bisect_left(found, number) if own else bisect_left(times[key], event.at)
+                kept.update(found[max(0, at - NEAR) : at + NEAR + 1])
         elif event.kind in _BEGINS or event.to_state == "NewPartition":
-            kept.add(place)
+            kept.add(number)
     if ends:
-        for places in about.values():
-            kept.update(places[:NEAR] + places[-NEAR:])
-    return [events[order[place]] for place in sorted(kept)]
+        for found in about.values():
+            kept.update(found[:NEAR] + found[-NEAR:])
+    return [events[number] for number in sorted(kept)]
 
 
 def _about(event: Event) -> tuple[object, ...]:
     return event.kind, event.broker, event.replica, event.from_state == "NonExistentPartition"
-
-
-def _by_time(events: Sequence[Event]) -> list[int]:
-    return sorted(range(len(events)), key=lambda number: (events[number].at, number))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = "local[2]"
+SHUFFLED = 4  # tasks after a shuffle; what is large asks for more
 _ROOT = Path(__file__).resolve().parents[2]
 _SILENCE = """rootLogger.level = off
 rootLogger.appenderRef.none.ref = none
@@ -139,7 +140,7 @@ def _build(master: str, home: Path, given: frozenset[str]) -> SparkSession:
         "spark.local.dir": str(home / "local"),
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.shuffle.partitions": str(SHUFFLED),
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
         "spark.python.worker.reuse": "true",

@@ -15,7 +15,7 @@ from conformance.pipeline import steps, store
 from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
 from conformance.pipeline.kernels import judged_of
 from conformance.pipeline.places import Place, owners_of, places_of
-from conformance.pipeline.session import spark_session
+from conformance.pipeline.session import SHUFFLED, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +24,8 @@ _LOGS = (
     "cluster string, name string, path string, folder string, stream string, roll int, "
     "gap_before boolean"
 )
+_BUCKET = 64 << 20  # bytes of text whose lines are merged together by two Python calls
+_PACKED = 12  # how many times a log is larger when it is unpacked
 
 
 class SparkEngine:
@@ -45,6 +47,7 @@ class SparkEngine:
         rows = [asdict(log) for log in found.logs]
         # Large files first, so that the last task is a short one.
         rows.sort(key=lambda row: (-_size(row["path"]), row["name"]))
+        buckets = self._tasks(sum(_text(row["path"]) for row in rows) // _BUCKET)
         slices = min(len(rows), 4 * self._session.sparkContext.defaultParallelism) or 1
         files_frame = self._session.createDataFrame(rows, schema=_LOGS).repartition(slices)
         lines = files_frame.transform(steps.read_lines(release)).persist()
@@ -53,7 +56,9 @@ class SparkEngine:
         rows.sort(key=lambda row: (row["cluster"], row["stream"], row["roll"]))
         folders = {row["name"]: row["folder"] for row in rows}
         parsed = lines.transform(steps.only_events)
-        events = parsed.transform(steps.merge(owners_of(rows, files), folders)).persist()
+        events = parsed.transform(
+            steps.merge(owners_of(rows, files), folders, 2 * buckets)
+        ).persist()
         rejected = lines.transform(steps.only_rejected)
         figures = Figures(
             Counter({row[0]: row[1] for row in parsed.transform(steps.count_kinds).collect()}),
@@ -61,6 +66,12 @@ class SparkEngine:
             _unknown(rejected),
         )
         return Corpus(rows, files, events, rejected, figures, found.skipped, found.closed)
+
+    def _tasks(self, wanted: int) -> int:
+        """So many tasks after a shuffle, and at least as many as the session was made with."""
+        number = max(wanted, SHUFFLED)
+        self._session.conf.set("spark.sql.shuffle.partitions", str(number))
+        return number
 
     def save(self, corpus: Corpus, folder: str) -> None:
         """Write the tables `events` and `rejected` as Parquet into an empty folder."""
@@ -92,7 +103,9 @@ class SparkEngine:
         if large:
             events = events.where(events.cluster.isin(large))
             total = sum(sizes[name] for name in large)
-            found += self._in_parts(events, places, -(-total // large_.PART))
+            parts = -(-total // large_.PART)
+            self._tasks(parts)
+            found += self._in_parts(events, places, parts)
         return judged_of(found)
 
     def _in_parts(
@@ -138,6 +151,11 @@ def _unknown(rejected: DataFrame) -> list[Unknown]:
         )
         for row in rejected.transform(steps.count_unknown).collect()
     ]
+
+
+def _text(path: str) -> int:
+    """About how many bytes of text a file has."""
+    return _size(path) * (_PACKED if path.endswith(".gz") else 1)
 
 
 def _size(path: str) -> int:

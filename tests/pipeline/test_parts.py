@@ -123,8 +123,8 @@ def test_of_a_run_of_lines_under_one_controller_the_ends_are_kept(tmp_path: Path
 
 def test_the_last_lines_of_each_kind_stay_however_old_they_are(tmp_path: Path):
     lines = [leads(1, 1, 7, 6), *(changed(n, (1, 4), 1, n, "1,2") for n in range(2, 90))]
-    events, _ = parted(write(tmp_path, {"state-change.log": lines}))
+    events, places = parted(write(tmp_path, {"state-change.log": lines}))
 
-    kept = tail(events, 5)
+    kept = tail(events, places, 5)
 
     assert [event.line for event in kept] == [1, 85, 86, 87, 88, 89]

@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -35,6 +36,7 @@ _CHECK = "check"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures, prints, and says whether all runs of a size agree."""
     chosen = _chosen(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was written is removed
     before = os.getloadavg()
     told, wrong = [], []
     for size in chosen.sizes:
@@ -67,7 +69,7 @@ def _chosen(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--events", type=_numbers, default=(10_000, 100_000, 1_000_000))
     parser.add_argument("--partitions", type=_numbers, default=(10, 100, 1000))
     parser.add_argument("--cores", type=_numbers, default=(0, 1, 2), help="0 is without Spark")
-    parser.add_argument("--rounds", type=int, default=3, help="of each step by itself")
+    parser.add_argument("--rounds", type=int, default=3, help="of each step by itself; 0: none")
     parser.add_argument("--skew", action="store_true", help="half of all is of one partition")
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures here")
     chosen = parser.parse_args(arguments)
@@ -120,7 +122,7 @@ def _size(size: Size, cores: Sequence[int], rounds: int) -> dict[str, Any]:
             "partitions": size.partitions,
             "skew": size.skew,
             "planted": [vars(each) for each in written.planted],
-            "lines_per_second_per_core": stages.as_json(logs, rounds),
+            "lines_per_second_per_core": stages.as_json(logs, rounds) if rounds else {},
         }
         told["runs"] = [run(logs, each) for each in cores]
     return told
@@ -147,7 +149,8 @@ def run(logs: Path, cores: int) -> dict[str, Any]:
 def _show(one: dict[str, Any]) -> None:
     print(f"{one['name']}: {one['lines']:,} lines, {one['bytes'] / 1e6:.0f} MB")
     rates = one["lines_per_second_per_core"]
-    print("  lines/s/core  " + "  ".join(f"{step} {rates[step]:,}" for step in _STEPS))
+    if rates:
+        print("  lines/s/core  " + "  ".join(f"{step} {rates[step]:,}" for step in _STEPS))
     for each in one["runs"]:
         whole = each["ingest_s"] + each["check_s"]
         where = f"spark, {each['cores']} cores" if each["cores"] else "without spark"
