@@ -9,6 +9,7 @@ from dataclasses import replace
 from impl.controller.broker_events import BrokerNotAvailable, StaleBrokerEpoch
 from impl.controller.imbalance import candidates
 from impl.controller.requests import LeaderAndIsr, StopReplica, UpdateMetadata
+from impl.controller.states import PartitionState
 from impl.world import wide_leaders, wide_lifecycle, wide_operators
 from impl.world.wide_leaders import at
 from impl.world.wide_lifecycle import brokers_that
@@ -83,6 +84,8 @@ def acts(label: str, needs: str = "") -> Callable[[StagedCluster], One]:
                 continue
             if label == "reads_context" and _reads_though_deposed(world, server):
                 continue
+            if label == "compares" and _differs_in_the_model(world, server):
+                continue
             if label == "finds_newer" and thread.stack.subject:
                 continue  # it would stop the replica all the same
             args: tuple[int, ...] = (broker,)
@@ -152,7 +155,8 @@ def _next_event(world: StagedCluster) -> One:
         for broker, server in world.servers.items()
         if server.events and server.alive
         and server.thread.controller.active and not server.thread.label
-        and not _rebalances_otherwise(server) and not _asks_from_long_ago(world, server)
+        and not _differs_in_the_model(world, server) and not _rebalances_otherwise(server)
+        and not _asks_from_long_ago(world, server)
     ]  # fmt: skip
 
 
@@ -164,6 +168,30 @@ def _asks_from_long_ago(world: StagedCluster, server: Server) -> bool:
     if kind != "controlled_shutdown" or known is None:
         return False
     return world.leaving[subject] < known != world.servers[subject].registered
+
+
+def _differs_in_the_model(world: StagedCluster, server: Server) -> bool:
+    """A broker fails while a partition is offline and none loses its leader now; or one that was
+    found to have bounced has bounced again, or gone, before its turn."""
+    stack, context = server.thread.stack, server.thread.core.context
+    if stack.label == "compares" and server.thread.label:
+        change = server.thread.controller.brokers.last_change
+        failing = {*stack.failing}
+        if any(stack.epochs[one] != world.servers[one].registered for one in change["bounced"]):
+            return True
+    elif server.events[0][0] == "broker_change":
+        known = context.broker_epochs.items()
+        failing = {one for one, epoch in known if epoch != world.servers[one].registered}
+    else:
+        return False
+    offline = {*context.partitions_in(PartitionState.OFFLINE)}
+    lost = [
+        one
+        for one, held in context.leadership.items()
+        if one not in offline
+        and (held.leader in failing or not context.is_replica_online(held.leader, one))
+    ]
+    return bool(failing and offline and not lost)
 
 
 def _rebalances_otherwise(server: Server) -> bool:
