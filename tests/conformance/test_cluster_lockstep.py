@@ -50,11 +50,13 @@ def test_walks_of_a_cluster_are_the_same_for_the_same_seed() -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("seed", range(20))
-def test_long_walks_stay_in_step(seed: int) -> None:
-    progress = walk_cluster(seed, 2_000, effects=EffectsOfCluster())
+@pytest.mark.parametrize("faults", [*STAGED_PROFILES, SWARM])
+def test_many_walks_stay_in_step(faults: str) -> None:
+    effects = EffectsOfCluster()
 
-    assert progress.steps == 2_000
+    steps = sum(walk_cluster(seed, 300, None, faults, effects).steps for seed in range(12))
+
+    assert steps == 3_600
 
 
 def test_every_step_has_a_row_and_every_transition_a_step_or_a_reason() -> None:
