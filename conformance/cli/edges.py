@@ -9,12 +9,13 @@ import click
 
 from conformance.cli.choice import Size, system_named
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say, unknown
-from conformance.cli.kept import open_option, show
+from conformance.cli.kept import keep_text, open_option, show, story_option
 from conformance.cli.tables import show_table
 from conformance.mapping import MAPPED, SystemMap, map_of
 from conformance.mapping.rows import Family
 
 if TYPE_CHECKING:
+    from conformance.diagnosis import Diagnosis
     from conformance.edges import Found
 
 SMALL = map_of("replication").small
@@ -34,6 +35,7 @@ SMALL = map_of("replication").small
 )
 @click.option("--family", metavar="NAME", help="A part of the graph: one family of faults.")
 @click.option("--map", "only_map", is_flag=True, help="Print the map instead: which step is which.")
+@story_option
 @open_option
 @json_option
 def edges(
@@ -44,6 +46,7 @@ def edges(
     max_states: int | None,
     family: str | None,
     only_map: bool,
+    save_story: str | None,
     opens: bool,
     json_target: str | None,
 ) -> None:
@@ -51,8 +54,9 @@ def edges(
 
     Each transition that the model allows in a state is driven in a world that is in that state, and
     must end alike; each step that the world offers must be one of the model's. Exits 0 when all of
-    a whole graph is covered, 1 at a mismatch, 2 when states were left out. --map lists the families
-    of faults that a system's graph is parted into; --open shows the run to the first mismatch.
+    a whole graph is covered, 1 at a mismatch, 2 when states were left out. The first mismatch is
+    told as a run from the beginning, as short as it was found to be: --save-story keeps it, --open
+    shows it. --map lists the families of faults that a system's graph is parted into.
 
     \b
     Example:
@@ -61,6 +65,7 @@ def edges(
       insync edges election --map
       insync edges topics --brokers 1 --bound partitions=2
       insync edges topics --family deposed
+      insync edges reassignment --version 2.4 --save-story mismatch.story
       insync edges --bound versions=2 --bound expiries=1 --max-states 5000 --json -
     """
     from conformance.edges import walk_edges
@@ -87,6 +92,9 @@ def edges(
     seconds = round(time.monotonic() - began, 3)
     for mismatch in report.mismatches:
         say(f"{mismatch}\n", json_target)
+    diagnosis = None if report.first is None else _diagnosed(report.first, about, limits, version)
+    if diagnosis is not None:
+        say(f"from the beginning:\n{diagnosis.as_text()}\n", json_target)
     show_table(("transition", "edges"), sorted(report.fired.items()), json_target, right=("edges",))
     shown = ", ".join(f"{name}={value}" for name, value in limits.items())
     left = sum(report.not_walked.values())
@@ -97,27 +105,34 @@ def edges(
         f"{seconds:.1f} s",
         json_target,
     )
-    emit_json(json_target, report.as_json() | {"seconds": seconds})
+    told = {"diagnosis": None if diagnosis is None else diagnosis.as_text()}
+    emit_json(json_target, report.as_json() | told | {"seconds": seconds})
+    story = None if diagnosis is None else diagnosis.story
+    if save_story is not None:
+        keep_text(save_story, story, json_target)
     if opens:
-        _show_in_the_browser(report.first, about, limits, version, json_target)
+        _show_in_the_browser(story, json_target)
     finish(report.verdict)
 
 
-def _show_in_the_browser(
-    first: Found | None, about: SystemMap, bounds: dict[str, int], version: str | None,
-    json_target: str | None,
-) -> None:  # fmt: skip
-    """The run to the first mismatch, shrunk, up to where both sides still agree."""
+def _diagnosed(
+    first: Found, about: SystemMap, bounds: dict[str, int], version: str | None
+) -> Diagnosis | None:
+    """The run to the first mismatch, shrunk; None where no run from the beginning shows it."""
     from conformance.diagnosis import Pairing
     from conformance.edge_diagnosis import diagnose_edge
 
-    diagnosis = None if first is None else diagnose_edge(first, Pairing(about, bounds, version))
-    if diagnosis is None:
+    return diagnose_edge(first, Pairing(about, bounds, version))
+
+
+def _show_in_the_browser(story: str | None, json_target: str | None) -> None:
+    """The run to the first mismatch, up to where both sides still agree."""
+    if story is None:
         say("there is no run to show", json_target)
         return
     from conformance.web.findings import of_story_text
 
-    show(of_story_text(diagnosis.story))
+    show(of_story_text(story))
 
 
 def _family(about: SystemMap, name: str) -> Family:

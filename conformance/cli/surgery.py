@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from conformance.cli.choice import Size, Variant, described, listed, refusals, system_named
 from conformance.cli.common import Progress, emit_json, finish, json_option, say
-from conformance.cli.kept import open_option, show_comparison
+from conformance.cli.kept import keep_text, open_option, show_comparison, story_option
 from conformance.cli.options import size_options, system_argument, variant_options
 from conformance.cli.tables import show_table
 from model.language import RecordedSystem
+from specs.runs import Run
 from specs.story import Story, read_story
 from specs.story.heading import heading_line
-from specs.surgery import CLAIM, Finding, Surgery, guards_of, without
+from specs.surgery import CLAIM, Finding, Guard, Surgery, guards_of, without
 from specs.verdict import Verdict, combine
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
@@ -36,6 +38,7 @@ ENOUGH = 3_000_000
     show_default=True,
     help="Look at no more than N states for each guard.",
 )
+@story_option
 @open_option
 @json_option
 def surgery(
@@ -45,6 +48,7 @@ def surgery(
     guard: str | None,
     symmetry: bool,
     max_states: int,
+    save_story: str | None,
     opens: bool,
     json_target: str | None,
 ) -> None:
@@ -54,12 +58,13 @@ def surgery(
     nobody notices is either marked `# redundant because …` in the code, or a claim is missing.
     Exit code: 0 each is noticed or marked, 1 one is neither, 2 the bounds are too small to say, or
     --max-states came first. --open lays the run that breaks a claim without the first guard that a
-    claim needs beside the whole system, which refuses it.
+    claim needs beside the whole system, which refuses it; --save-story keeps it with that refusal.
 
     \b
     Example:
       insync surgery election
       insync surgery classic --guard "the replica is in the registered ISR"
+      insync surgery election --guard "/controller_epoch is as it was won" --save-story it.story
       insync surgery classic --version kip_320 --brokers 2 --json -
     """
     chosen = system_named(system)
@@ -84,17 +89,54 @@ def surgery(
         "version": recorded.version, "without": recorded.without, "bounds": limits,
         "symmetry": symmetry, "guards": [one.as_json() for one in findings],
     })  # fmt: skip
-    if opens:
-        _show_in_the_browser(findings, recorded, limits, json_target)
+    if save_story is not None or opens:
+        needed = _first_needed(findings, recorded, limits)
+        if needed is None:
+            say("there is no run to keep: no claim breaks without any of these guards", json_target)
+        elif save_story is not None:
+            keep_text(save_story, needed.story(), json_target)
+        if needed is not None and opens:
+            needed.show()
     finish(verdict)
 
 
-def _show_in_the_browser(
-    findings: Sequence[Finding], recorded: RecordedSystem, limits: dict[str, int],
-    json_target: str | None,
-) -> None:  # fmt: skip
-    """The first guard that a claim needs: the run without it, beside the system that has it."""
-    from conformance.web.findings import without_guard
+@dataclass(frozen=True)
+class _Needed:
+    """A guard that a claim needs, and the shortest run that breaks the claim without it."""
+
+    guard: Guard
+    claim: str
+    run: Run
+    cut: RecordedSystem
+    whole: RecordedSystem
+    limits: dict[str, int]
+
+    def heading(self) -> str:
+        return heading_line(self.whole, {"brokers": self.limits["brokers"]})
+
+    def story(self) -> str:
+        """The run up to where the whole system refuses it, with the refusal."""
+        from conformance.kept_story import as_story
+        from conformance.web.retold import line_of_step
+
+        lines = [line_of_step(one.step, one.args) for one in self.run.steps]
+        title = f"{self.guard.step}: why it requires that {self.guard.reason}"
+        return as_story(title, f"without it {self.claim} breaks.", self.heading(), lines)
+
+    def show(self) -> None:
+        """The run without the guard, beside the system that has it."""
+        from conformance.web.findings import without_guard
+
+        steps = self.run.steps
+        shown = without_guard(
+            self.whole, self.cut, self.guard, steps, self.limits, self.claim
+        )  # fmt: skip
+        show_comparison(shown, self.heading())
+
+
+def _first_needed(
+    findings: Sequence[Finding], recorded: RecordedSystem, limits: dict[str, int]
+) -> _Needed | None:
     from specs.explorer import find
 
     for one in findings:
@@ -103,10 +145,8 @@ def _show_in_the_browser(
             continue
         _, run = find(cut, {**limits, **one.within}, one.who)
         if run is not None:
-            shown = without_guard(recorded, cut, one.guard, run.steps, limits, one.who)
-            show_comparison(shown, heading_line(recorded, {"brokers": limits["brokers"]}))
-            return
-    say("there is no run to show: no claim breaks without any of these guards", json_target)
+            return _Needed(one.guard, one.who, run, cut, recorded, limits)
+    return None
 
 
 def _stories() -> list[Story]:

@@ -17,6 +17,7 @@ from conformance.storyteller import retell
 from impl import simulate
 from impl.broker import ReplicaFetcher
 from impl.world.trace import lines_of
+from impl.znodes.office import OfficeZnodes
 from specs.story import play, read_story
 from specs.story.read import parse
 from specs.verdict import Verdict
@@ -98,6 +99,37 @@ def test_a_mismatch_of_walks_in_step_is_kept_as_a_story(
 
     assert code == 1
     assert play(read_story(story)).verdict is Verdict.HOLDS
+
+
+def test_the_way_to_an_edge_that_differs_is_told_from_the_beginning_and_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def deletes(self: OfficeZnodes, version: int) -> None:
+        if self.port.exists("/controller") is not None:
+            self.port.delete("/controller")
+
+    monkeypatch.setattr(OfficeZnodes, "delete_controller", deletes)
+    story = tmp_path / "kept.story"
+
+    code, told = asked("edges", "election", "--max-states", 1_000, "--save-story", story)
+
+    assert code == 1
+    assert "from the beginning:\nafter controller_resigns(" in told
+    assert play(read_story(story)).verdict is Verdict.HOLDS
+
+
+def test_what_a_guard_is_for_becomes_a_story_that_it_refuses(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("conformance.cli.surgery._stories", list)  # a claim is enough here
+    story = tmp_path / "kept.story"
+
+    code, _ = asked("surgery", "election", "--guard", "/controller_epoch is as it was won",
+                    "--save-story", story)  # fmt: skip
+
+    assert (code, play(read_story(story)).verdict) == (0, Verdict.HOLDS)
+    assert "\nrefused write_is_applied broker=1\n" in story.read_text()
+    assert "without it single_controller breaks" in story.read_text()
 
 
 def test_a_step_that_is_refused_ends_the_story_with_its_reason() -> None:
