@@ -15,6 +15,7 @@ from model.language import (
     some,
     sometimes,
 )
+from model.protocol.office import fence_is_passed
 from model.protocol.state import BROKERS
 from model.topics.state import CONTROLLERS, PARTITION_STATES, PARTITIONS, REPLICA_STATES
 from model.topics.tables import PARTITION_TABLE, may_become, replica_table
@@ -148,8 +149,11 @@ def a_replica_is_ineligible(now):
 
 @sometimes("a broker that starts is told what it hosts of a topic that is being deleted")
 def a_broker_returns_into_a_deletion(now):
+    # Of the newest controller: a deposed one leaves a state alone that a newer one has written,
+    # and with it a replica that never stopped.
     return some(BROKERS, lambda b: some(CONTROLLERS, lambda c: some(BROKERS, lambda r: all_of(
-        now.belief[b] == c, now.cache[b].started, now.cache[b].task != "stops",
+        now.belief[b] == c, fence_is_passed(now, b),
+        now.cache[b].started, now.cache[b].task != "stops",
         some(PARTITIONS, lambda p: all_of(
             now.cache[b].replica[p][r] == "OnlineReplica",
             now.request[c][r].order[p] != "none"))))))
