@@ -13,9 +13,9 @@ from typing import Any
 
 from conformance.mapping import Facts, SystemMap
 from impl.controller.requests import LeaderAndIsr, UpdateMetadata
-from impl.world.wide_server import Sent
-from impl.world.wide_session import STATE_NODE
-from impl.world.wide_staged import StagedCluster, about
+from impl.world.staged.server import Sent
+from impl.world.staged.session import STATE_NODE
+from impl.world.staged.world import StagedCluster, about
 from impl.znodes import paths
 from impl.zookeeper.watches import Change, Watches
 from impl.zookeeper.znode import EventType

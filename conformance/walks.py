@@ -11,7 +11,7 @@ from conformance.lockstep import Lockstep, Progress
 from conformance.mapping import cluster
 from impl import Step
 from impl.world.faults import FaultProfile, profile_named, weight
-from impl.world.wide_faults import staged_profile, staged_weight
+from impl.world.staged.faults import staged_profile, staged_weight
 
 
 def walk(

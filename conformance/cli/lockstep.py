@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.common import Progress as Counted
+from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
 from conformance.cli.kept import keep_text, open_option, show, story_option
 from conformance.cli.simulate import seed_range
 from conformance.cli.tables import show_table
 from impl import PROFILES
 from impl.world.faults import SWARM, profile_named
-from impl.world.wide_faults import STAGED_PROFILES, staged_profile
+from impl.world.staged.faults import STAGED_PROFILES, staged_profile
 from specs.verdict import Verdict
+
+if TYPE_CHECKING:
+    from conformance.diagnosis import Diagnosis
+    from conformance.lockstep import Mismatch, Progress
 
 STEPS = 300
 SEEDS = "0..9"
@@ -137,7 +143,7 @@ def lockstep(
             named(name)
         except ValueError as error:
             raise WrongUse(f"--faults {name}: {error}") from error
-    with Progress() as progress:
+    with Counted() as progress:
         told: list[Campaign] = []
         for name in profiles:
             progress(f"{name}: {len(told)} of {len(profiles)} profiles done")
@@ -178,17 +184,57 @@ def _show_in_the_browser(told: list[Campaign], json_target: str | None) -> None:
 
 
 def _campaign(faults: str, seeds: range, steps: int, every: int, with_effects: bool) -> Campaign:
+    """Walks of the small world, held to `replication` both ways."""
     from conformance.diagnosis import explained
     from conformance.effects import EffectsOfOnePartition
-    from conformance.lockstep import BOUNDS, Lockstep, Mismatch
+    from conformance.lockstep import BOUNDS, Lockstep
     from conformance.walks import walk
 
     Lockstep(BOUNDS)  # compiled before the clock starts
-    told, effects = Campaign(faults), EffectsOfOnePartition()
+    effects = EffectsOfOnePartition()
+    heard = effects if with_effects else None
+
+    def walked(seed: int) -> Progress:
+        return walk(seed, steps, None, every, faults, heard)
+
+    told = _walked(Campaign(faults), seeds, walked, explained)
+    told.writes, told.requests = effects.writes, effects.requests
+    return told
+
+
+def _campaign_of_clusters(faults: str, seeds: range, steps: int, with_effects: bool) -> Campaign:
+    """Walks of whole controllers, held to `cluster`."""
+    from conformance.effects_of_cluster import EffectsOfCluster
+    from conformance.mapping import cluster
+    from conformance.partner import Partner
+    from conformance.walks import cluster_bounds, walk_cluster
+
+    for seed in seeds:
+        Partner.of(cluster_bounds(seed), cluster.MAP)  # compiled before the clock starts
+    effects = EffectsOfCluster()
+    heard = effects if with_effects else None
+
+    def walked(seed: int) -> Progress:
+        return walk_cluster(seed, steps, faults=faults, effects=heard)
+
+    told = _walked(Campaign(faults), seeds, walked)
+    told.writes, told.requests = effects.writes, effects.requests
+    return told
+
+
+def _walked(
+    told: Campaign,
+    seeds: range,
+    walk: Callable[[int], Progress],
+    explained: Callable[[Mismatch], Diagnosis | None] = lambda _: None,
+) -> Campaign:
+    """The walks of the seeds in turn, up to the first mismatch, which is explained."""
+    from conformance.lockstep import Mismatch
+
     began = time.process_time()
     for seed in seeds:
         try:
-            progress = walk(seed, steps, None, every, faults, effects if with_effects else None)
+            progress = walk(seed)
         except Mismatch as mismatch:
             diagnosis = explained(mismatch)
             text = str(mismatch) if diagnosis is None else diagnosis.as_text()
@@ -200,34 +246,6 @@ def _campaign(faults: str, seeds: range, steps: int, every: int, with_effects: b
         told.silent += progress.silent
         told.fired.update(progress.fired)
     told.seconds = time.process_time() - began
-    told.writes, told.requests = effects.writes, effects.requests
-    return told
-
-
-def _campaign_of_clusters(faults: str, seeds: range, steps: int, with_effects: bool) -> Campaign:
-    from conformance.effects_of_cluster import EffectsOfCluster
-    from conformance.lockstep import Mismatch
-    from conformance.mapping import cluster
-    from conformance.partner import Partner
-    from conformance.walks import cluster_bounds, walk_cluster
-
-    for seed in seeds:
-        Partner.of(cluster_bounds(seed), cluster.MAP)  # compiled before the clock starts
-    told, effects = Campaign(faults), EffectsOfCluster()
-    began = time.process_time()
-    for seed in seeds:
-        try:
-            heard = effects if with_effects else None
-            progress = walk_cluster(seed, steps, faults=faults, effects=heard)
-        except Mismatch as mismatch:
-            told.mismatch = f"seed {seed}: {mismatch}"
-            break
-        told.runs += 1
-        told.steps += progress.steps
-        told.silent += progress.silent
-        told.fired.update(progress.fired)
-    told.seconds = time.process_time() - began
-    told.writes, told.requests = effects.writes, effects.requests
     return told
 
 

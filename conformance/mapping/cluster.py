@@ -1,8 +1,8 @@
-"""The map of `cluster`: whole controllers, stage by stage (`impl.world.wide_staged`).
+"""The map of `cluster`: whole controllers, stage by stage (`impl.world.staged.world`).
 
 What a controller's thread has still to do is on its stack, in the middle of Kafka's procedures; the
 model has it as sets of the partition's `context`. So the facts of a controller are read from its
-memory and from the stack at which it was put down (`impl.world.wide_thread`).
+memory and from the stack at which it was put down (`impl.world.staged.thread`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
 from impl.controller.requests import LeaderAndIsr, UpdateMetadata
 from impl.controller.states import PartitionState
 from impl.releases import DEFAULT
-from impl.world.wide_leaders import has_all
-from impl.world.wide_server import FIRST_PORT, Sent, Server
-from impl.world.wide_session import CAMPAIGN
-from impl.world.wide_stack import Stack
-from impl.world.wide_staged import StagedCluster, about
-from impl.world.wide_steps import KINDS
+from impl.world.staged.leaders import has_all
+from impl.world.staged.server import FIRST_PORT, Sent, Server
+from impl.world.staged.session import CAMPAIGN
+from impl.world.staged.stack import Stack
+from impl.world.staged.steps import KINDS
+from impl.world.staged.world import StagedCluster, about
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import decode_broker
 from impl.znodes.cluster import decode_controller, decode_controller_epoch

@@ -1,4 +1,4 @@
-"""The map of `reassignment`: a partition that moves, write by write (`impl.world.move_life`).
+"""The map of `reassignment`: a partition that moves, write by write (`impl.world.moves.life`).
 
 What a controller is about to do is where it was put down; a step of the model is what it does until
 it is put down again, or is done.
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from conformance.mapping.rows import Facts, FactTable, Family, Row, SystemMap, row
 from impl.controller.requests import LeaderAndIsr
 from impl.releases import DEFAULT
-from impl.world.move_faults import UNKNOWN
-from impl.world.move_held import Sent
-from impl.world.move_life import MoveLife
-from impl.world.move_steps import MOVED
+from impl.world.moves.faults import UNKNOWN
+from impl.world.moves.held import Sent
+from impl.world.moves.life import MoveLife
+from impl.world.moves.steps import MOVED
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller_epoch
 from model.reassignment.state import OTHERS, ROLES, STOPS, TASKS

@@ -1,4 +1,4 @@
-"""The map of `topics`: a topic's life, batch by batch and fault by fault (`impl.world.topic_life`).
+"""The map of `topics`: a topic's life, batch by batch, fault by fault (`impl.world.topics.life`).
 
 What a controller is about to do is where it was put down; a step of the model is what it does until
 it is put down again, or is done.
@@ -14,8 +14,8 @@ from impl.controller.cluster_context import Replica
 from impl.controller.requests import LeaderAndIsr, StopReplica
 from impl.controller.states import ReplicaState
 from impl.releases import DEFAULT
-from impl.world.put_down import Unfinished
-from impl.world.topic_life import TOPIC, Sent, TopicLife
+from impl.world.topics.life import TOPIC, Sent, TopicLife
+from impl.world.topics.put_down import Unfinished
 from impl.znodes import TopicPartition, paths
 from impl.znodes.cluster import decode_controller_epoch
 from model.topics.state import (

@@ -21,10 +21,10 @@ from impl.controller.replica_machine import ReplicaMachine
 from impl.controller.request_batch import RequestBatch
 from impl.replication import answers
 from impl.replication.leader_partition import LeaderPartition
+from impl.world.staged.faults import STAGED_PROFILES, SWARM
+from impl.world.staged.thread import EventThread
+from impl.world.staged.world import STAGED_KINDS, StagedCluster
 from impl.world.steps import Step, StepNotPossible
-from impl.world.wide_faults import STAGED_PROFILES, SWARM
-from impl.world.wide_staged import STAGED_KINDS, StagedCluster
-from impl.world.wide_thread import EventThread
 from impl.znodes import paths
 from model.systems import system
 

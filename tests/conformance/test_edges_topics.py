@@ -16,7 +16,7 @@ from impl.controller.broker_events import BrokerEvents
 from impl.controller.deletion import DeletionManager
 from impl.controller.event_controller import EventController
 from impl.controller.replica_machine import ReplicaMachine
-from impl.world.topic_life import TopicLife
+from impl.world.topics.life import TopicLife
 from impl.znodes import TopicPartition, paths
 from impl.znodes.access import ZnodeAccess
 from impl.znodes.client import ZnodeClient

@@ -8,7 +8,7 @@ from conformance.edges import walk_edges
 from conformance.mapping.reassignment import MAP
 from impl import Step, StepNotPossible
 from impl.controller.reassigner import Reassigner
-from impl.world.move_life import MoveLife
+from impl.world.moves.life import MoveLife
 from specs.verdict import Verdict
 
 

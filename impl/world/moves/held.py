@@ -14,8 +14,8 @@ from impl.controller.requests import LeaderAndIsr, PartitionOrder, Request, Stop
 from impl.log import ReplicaLog
 from impl.releases import DEFAULT, Release
 from impl.replication import answers
-from impl.world.move_replica import MovedReplica
-from impl.world.move_steps import MOVED, STATE, MovingController
+from impl.world.moves.replica import MovedReplica
+from impl.world.moves.steps import MOVED, STATE, MovingController
 from impl.world.retold import KnownSession
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, paths
 from impl.znodes.client import ZnodeClient

@@ -10,12 +10,12 @@ from impl.controller.broker_events import BrokerNotAvailable, StaleBrokerEpoch
 from impl.controller.imbalance import candidates
 from impl.controller.requests import LeaderAndIsr, StopReplica, UpdateMetadata
 from impl.controller.states import PartitionState
-from impl.world import wide_leaders, wide_lifecycle, wide_operators
-from impl.world.wide_leaders import at
-from impl.world.wide_lifecycle import brokers_that
-from impl.world.wide_server import Server
-from impl.world.wide_session import CAMPAIGN
-from impl.world.wide_staged import (
+from impl.world.staged import leaders, lifecycle, operators
+from impl.world.staged.leaders import at
+from impl.world.staged.lifecycle import brokers_that
+from impl.world.staged.server import Server
+from impl.world.staged.session import CAMPAIGN
+from impl.world.staged.world import (
     STAGED_KINDS,
     StagedCluster,
     StagedKind,
@@ -326,7 +326,7 @@ KINDS = (
     staged_kind("stop_replica_arrives", "broker sender", _arriving(StopReplica), request_arrives),
 )  # fmt: skip
 
-ALL = (*KINDS, *wide_lifecycle.KINDS, *wide_operators.KINDS, *wide_leaders.KINDS)
+ALL = (*KINDS, *lifecycle.KINDS, *operators.KINDS, *leaders.KINDS)
 
 for _one in sorted(ALL, key=lambda kind: kind.name):
     STAGED_KINDS[_one.name] = _one

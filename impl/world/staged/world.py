@@ -16,8 +16,8 @@ from impl.controller.cluster_context import ClusterContext
 from impl.controller.request_batch import NO_BROKER_EPOCH, RequestBatch
 from impl.controller.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
+from impl.world.staged.server import Sent, Server
 from impl.world.steps import Step, StepNotPossible
-from impl.world.wide_server import Sent, Server
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.states import decode_state, encode_state
@@ -264,4 +264,4 @@ def about(sent: Sent) -> dict[TopicPartition, int]:
 
 
 STAGED_KINDS: dict[str, StagedKind] = {}
-"""Every step of a staged cluster by name, sorted; `impl.world.wide_steps` fills it."""
+"""Every step of a staged cluster by name, sorted; `impl.world.staged.steps` fills it."""

@@ -7,11 +7,11 @@ Source: fact sheet b.3 to b.6, c, d, e, f.2, i, k.1 to k.3.
 
 from __future__ import annotations
 
-from impl.world.topic_admin import Administrators
-from impl.world.topic_brokers import Brokers
-from impl.world.topic_controllers import Controllers
-from impl.world.topic_faults import Faults
-from impl.world.topic_world import TOPIC, Hosted, Sent
+from impl.world.topics.admin import Administrators
+from impl.world.topics.brokers import Brokers
+from impl.world.topics.controllers import Controllers
+from impl.world.topics.faults import Faults
+from impl.world.topics.world import TOPIC, Hosted, Sent
 
 __all__ = ["TOPIC", "Hosted", "Sent", "TopicLife"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from impl.world.put_down import CAMPAIGN
 from impl.world.steps import Step
-from impl.world.topic_world import Refusal, Steps, TopicWorld
+from impl.world.topics.put_down import CAMPAIGN
+from impl.world.topics.world import Refusal, Steps, TopicWorld
 
 
 class Faults(TopicWorld):

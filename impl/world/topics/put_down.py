@@ -18,7 +18,7 @@ from impl.controller.event_controller import EventController
 from impl.controller.requests import Request
 from impl.controller.states import PartitionState, ReplicaState
 from impl.releases import Release
-from impl.world.put_down_session import CAMPAIGN, REFUSED, WRITE, PausingSession, PutDown
+from impl.world.topics.put_down_session import CAMPAIGN, REFUSED, WRITE, PausingSession, PutDown
 from impl.znodes import paths
 from impl.zookeeper import ConnectionLoss, ZooKeeper
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from impl.world.wide_server import Server
-from impl.world.wide_staged import StagedCluster, StagedKind, staged_kind
+from impl.world.staged.server import Server
+from impl.world.staged.world import StagedCluster, StagedKind, staged_kind
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller
 

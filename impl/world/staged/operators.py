@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from itertools import product
 
 from impl.controller.requests import StopReplica
-from impl.world.wide_lifecycle import broker_crashes, brokers_that, session_expires
-from impl.world.wide_server import Server
-from impl.world.wide_staged import StagedCluster, StagedKind, add_event, staged_kind
+from impl.world.staged.lifecycle import broker_crashes, brokers_that, session_expires
+from impl.world.staged.server import Server
+from impl.world.staged.world import StagedCluster, StagedKind, add_event, staged_kind
 from impl.znodes import paths
 from impl.znodes.brokers import broker_version, encode_broker
 

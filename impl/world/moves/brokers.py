@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.controller.requests import LeaderAndIsr, StopReplica
-from impl.world.move_controllers import MovesByControllers
+from impl.world.moves.controllers import MovesByControllers
 
 
 class MovesByBrokers(MovesByControllers):

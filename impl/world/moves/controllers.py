@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from impl.controller.requests import PartitionOrder
-from impl.world.move_held import ELECTS, REPLACES, MovesHeld
-from impl.world.move_steps import LOOKS_FIRST, MOVED, STATE
+from impl.world.moves.held import ELECTS, REPLACES, MovesHeld
+from impl.world.moves.steps import LOOKS_FIRST, MOVED, STATE
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.partitions import encode_reassignment
 from impl.znodes.states import NO_LEADER, encode_state
@@ -24,7 +24,7 @@ class MovesByControllers(MovesHeld):
     def topic_is_created(self, first: int, second: int, third: int) -> None:
         """Its znodes are written, and its replicas lead and follow in epoch 0.
 
-        How that comes about is the matter of `topic_life`.
+        How that comes about is the matter of `impl.world.topics.life`.
         """
         ids = tuple(one for one in (first, second, third) if one)
         self.admin.create_topic(MOVED.topic, {MOVED.partition: ids})

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from impl.world.retold import KnownSession
-from impl.world.wide_stack import Stack
+from impl.world.staged.stack import Stack
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.states import decode_state
 from impl.zookeeper import Create, Op, SetData, ZooKeeper, ZooKeeperError

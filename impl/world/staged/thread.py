@@ -2,8 +2,9 @@
 
 The code is that of a running broker (`EventController`). What it does is fixed by the memory that
 an event began with and by what ZooKeeper answered; so an event that is put down is kept as these
-two, and to go on with it is to do it over, told what it was told, as in `impl.world.put_down`. What
-the thread has on its stack where it was put down is kept beside, for those who look on.
+two, and to go on with it is to do it over, told what it was told, as in
+`impl.world.topics.put_down`. What the thread has on its stack where it was put down is kept beside,
+for those who look on.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from impl.controller.partition_machine import OFFLINE as OFFLINE_ELECTION
 from impl.controller.requests import Request
 from impl.controller.states import PartitionState, ReplicaState
 from impl.releases import Release
-from impl.world.wide_session import RetellingSession
-from impl.world.wide_stack import Machine, PutDown, Stack, Unfinished
+from impl.world.staged.session import RetellingSession
+from impl.world.staged.stack import Machine, PutDown, Stack, Unfinished
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper import ConnectionLoss, ZooKeeper
 from impl.zookeeper.port import OpOutcome

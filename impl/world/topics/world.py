@@ -14,8 +14,8 @@ from typing import Any
 from impl.controller.cluster_context import ClusterContext
 from impl.controller.requests import LeaderAndIsr, Request, StopReplica
 from impl.releases import DEFAULT, Release
-from impl.world.put_down import CAMPAIGN, SteppedController
 from impl.world.steps import Step, StepNotPossible
+from impl.world.topics.put_down import CAMPAIGN, SteppedController
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.cluster import decode_controller_epoch

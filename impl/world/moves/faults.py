@@ -6,7 +6,7 @@ controller takes it for another's, a leader may find that it is its own (KAFKA-1
 
 from __future__ import annotations
 
-from impl.world.move_brokers import MovesByBrokers
+from impl.world.moves.brokers import MovesByBrokers
 from impl.znodes import TopicPartition, paths
 from impl.znodes.partitions import encode_reassignment
 

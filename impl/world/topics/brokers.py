@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from impl.controller.requests import LeaderAndIsr, StopReplica
-from impl.world.put_down import WRITE
 from impl.world.steps import Step
-from impl.world.topic_world import TOPIC, Hosted, Refusal, Sent, Steps, TopicWorld
+from impl.world.topics.put_down import WRITE
+from impl.world.topics.world import TOPIC, Hosted, Refusal, Sent, Steps, TopicWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
+from impl.world.staged.server import LAG_MS, Server
+from impl.world.staged.world import STEP_MS, TOPIC, StagedCluster, StagedKind, staged_kind
 from impl.world.wide.replicas import Replica
-from impl.world.wide_server import LAG_MS, Server
-from impl.world.wide_staged import STEP_MS, TOPIC, StagedCluster, StagedKind, staged_kind
 from impl.znodes import TopicPartition
 
 One = Iterable[tuple[int, ...]]

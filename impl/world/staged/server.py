@@ -1,7 +1,7 @@
 """One broker of the staged cluster: process, disk, session, replicas, fetchers, controller.
 
 `impl.world.wide` has the same parts and handles an event of the controller at once; here its thread
-is put down at every stage (`wide_thread`), the metadata cache is that of a running broker, and a
+is put down at every stage (`thread`), the metadata cache is that of a running broker, and a
 leader takes a follower into the ISR only in a step that says so.
 """
 
@@ -18,11 +18,11 @@ from impl.releases import Release
 from impl.replication.fetcher_thread import Phase
 from impl.server.log4j_files import Log4jFiles
 from impl.server.metadata_cache import MetadataCache
+from impl.world.staged.thread import EventThread
 from impl.world.wide.channels import Answer
 from impl.world.wide.claims import records_in
 from impl.world.wide.fetches import Connection, answer
 from impl.world.wide.replicas import NONE, Replica, Replicas
-from impl.world.wide_thread import EventThread
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import ZooKeeper

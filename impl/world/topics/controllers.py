@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from impl.controller.cluster_context import Replica
 from impl.controller.partition_machine import PREFERRED
-from impl.world.put_down import CAMPAIGN, REFUSED, RETURNS
 from impl.world.steps import Step
-from impl.world.topic_world import KINDS, TOPIC, Refusal, Steps, TopicWorld
+from impl.world.topics.put_down import CAMPAIGN, REFUSED, RETURNS
+from impl.world.topics.world import KINDS, TOPIC, Refusal, Steps, TopicWorld
 from impl.znodes import TopicPartition, paths
 
 

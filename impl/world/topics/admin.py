@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import permutations
 
 from impl.world.steps import Step
-from impl.world.topic_world import TOPIC, Refusal, Steps, TopicWorld
+from impl.world.topics.world import TOPIC, Refusal, Steps, TopicWorld
 from impl.znodes import paths
 from impl.znodes.topics import ReplicaAssignment, TopicZnode, encode_topic, topic_version
 

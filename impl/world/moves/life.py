@@ -1,7 +1,7 @@
 """One partition that moves from its replicas to others, under controllers stepped write by write.
 
-The controllers are those of a running broker (`move_steps`), the replicas a leader's partition and
-a follower's fetcher over a log in memory (`move_replica`). UpdateMetadata arrives when it is sent;
+The controllers are those of a running broker (`steps`), the replicas a leader's partition and
+a follower's fetcher over a log in memory (`replica`). UpdateMetadata arrives when it is sent;
 LeaderAndIsr and StopReplica wait on their connection, one from each controller to each broker.
 Source: fact sheet b.5, e, f.2, g, j.
 """
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.controller.requests import LeaderAndIsr
-from impl.world.move_faults import MovesWithFaults
-from impl.world.move_held import KINDS
+from impl.world.moves.faults import MovesWithFaults
+from impl.world.moves.held import KINDS
 from impl.world.steps import Step, StepNotPossible
 
 

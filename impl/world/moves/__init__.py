@@ -1,0 +1,1 @@
+"""A partition that is moved: the real controller and replicas, put down between writes."""
