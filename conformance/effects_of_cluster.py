@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from conformance.mapping import Facts, SystemMap
-from impl.controller.requests import LeaderAndIsr, UpdateMetadata
+from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.world.staged.server import Sent
 from impl.world.staged.session import STATE_NODE
 from impl.world.staged.world import StagedCluster, about

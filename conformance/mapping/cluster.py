@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
-from impl.controller.requests import LeaderAndIsr, UpdateMetadata
-from impl.controller.states import PartitionState
+from impl.core.requests import LeaderAndIsr, UpdateMetadata
+from impl.core.states import PartitionState
 from impl.releases import DEFAULT
 from impl.world.staged.leaders import has_all
 from impl.world.staged.server import FIRST_PORT, Sent, Server

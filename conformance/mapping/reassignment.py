@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from conformance.mapping.rows import Facts, FactTable, Family, Row, SystemMap, row
-from impl.controller.requests import LeaderAndIsr
+from impl.core.requests import LeaderAndIsr
 from impl.releases import DEFAULT
 from impl.world.moves.faults import UNKNOWN
 from impl.world.moves.held import Sent

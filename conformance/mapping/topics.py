@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
 from conformance.mapping.topics_families import FAMILIES, LARGE
-from impl.controller.cluster_context import Replica
-from impl.controller.requests import LeaderAndIsr, StopReplica
-from impl.controller.states import ReplicaState
+from impl.core.cluster_context import Replica
+from impl.core.requests import LeaderAndIsr, StopReplica
+from impl.core.states import ReplicaState
 from impl.releases import DEFAULT
 from impl.world.topics.life import TOPIC, Sent, TopicLife
 from impl.world.topics.put_down import Unfinished

@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from impl.controller.cluster_context import ClusterContext
-from impl.controller.requests import Request, kind_of
+from impl.core.cluster_context import ClusterContext
+from impl.core.requests import Request, kind_of
 from impl.server.codec import encode_request
 from impl.server.log4j_files import Log4jFiles
 from impl.server.wire import Connection, Disconnected

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from impl.controller.requests import (
+from impl.core.requests import (
     LeaderAndIsr,
     PartitionMetadata,
     PartitionOrder,

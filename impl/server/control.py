@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from impl.controller.cluster_context import Replica
-from impl.controller.core import ControllerConfig
-from impl.controller.event_controller import EventController
-from impl.controller.requests import LeaderAndIsr, Request, StopReplica
+from impl.core.cluster_context import Replica
+from impl.core.controller_parts import ControllerConfig
+from impl.core.event_controller import EventController
+from impl.core.requests import LeaderAndIsr, Request, StopReplica
 from impl.server.channels import Channels
 from impl.server.controller_api import ControllerRequests
 from impl.server.controller_lines import ControllerLines

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from impl.controller.api import NONE, UNCLEAN_TYPE, AlteredIsrs, ControllerApi
-from impl.controller.broker_events import BrokerNotAvailable, StaleBrokerEpoch
-from impl.controller.event_controller import EventController
+from impl.core.api import NONE, UNCLEAN_TYPE, AlteredIsrs, ControllerApi
+from impl.core.broker_events import BrokerNotAvailable, StaleBrokerEpoch
+from impl.core.event_controller import EventController
 from impl.releases import Release
 from impl.server.metadata_cache import MetadataCache
 from impl.server.wire import Message

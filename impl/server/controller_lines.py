@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from impl.controller.journal import ControllerJournal
-from impl.controller.requests import LeaderAndIsr, PartitionMetadata, StopReplica
-from impl.controller.states import PartitionState, ReplicaState
+from impl.core.journal import ControllerJournal
+from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
+from impl.core.states import PartitionState, ReplicaState
 from impl.server.log4j_files import Log4jFiles
 from impl.server.state_texts import ids, metadata, order_sent
 from impl.world.log4j import CONTROLLER, SERVER

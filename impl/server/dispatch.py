@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from impl.replication import answers
+from impl.core import answers
 from impl.server import config_requests
 from impl.server.codec import decode_request
 from impl.server.control import Control

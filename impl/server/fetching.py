@@ -11,12 +11,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from impl.log import InvalidBatch, Log, StorageError
-from impl.log.errors import CorruptRecord, OffsetOutOfRange
-from impl.log.followed import FollowedLog
-from impl.log.record_batch import batches_in
-from impl.replication import answers
-from impl.replication.fetcher_thread import (
+from impl.core import answers
+from impl.core.fetcher_thread import (
     Answer,
     CannotAppend,
     CannotTruncate,
@@ -26,7 +22,11 @@ from impl.replication.fetcher_thread import (
     FetchQuestion,
     FetchReply,
 )
-from impl.replication.truncation import EpochEnd
+from impl.core.truncation import EpochEnd
+from impl.log import InvalidBatch, Log, StorageError
+from impl.log.errors import CorruptRecord, OffsetOutOfRange
+from impl.log.followed import FollowedLog
+from impl.log.record_batch import batches_in
 from impl.server.hosted import HostedPartition
 from impl.server.properties import BrokerProperties
 from impl.server.replicas import ReplicaManager

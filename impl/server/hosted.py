@@ -11,10 +11,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable
 
-from impl.controller.requests import PartitionOrder
+from impl.core.leader_partition import GIVES_UP, LeaderPartition
+from impl.core.requests import PartitionOrder
 from impl.log import Log
 from impl.releases import Release
-from impl.replication.leader_partition import GIVES_UP, LeaderPartition
 from impl.server.isr_requests import Answered, IsrChange, IsrRequests
 from impl.server.log4j_files import Log4jFiles
 from impl.server.state_texts import ids

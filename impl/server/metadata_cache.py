@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from impl.controller.requests import PartitionMetadata, UpdateMetadata
+from impl.core.requests import PartitionMetadata, UpdateMetadata
 from impl.server.codec import Endpoints
 from impl.server.log4j_files import Log4jFiles
 from impl.server.state_texts import metadata, short

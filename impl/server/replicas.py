@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
-from impl.controller.requests import LeaderAndIsr, PartitionOrder, StopReplica, UpdateMetadata
+from impl.core import answers
+from impl.core.requests import LeaderAndIsr, PartitionOrder, StopReplica, UpdateMetadata
 from impl.log import LogManager, StorageError
 from impl.releases import Release
-from impl.replication import answers
 from impl.server.codec import Endpoints
 from impl.server.hosted import HostedPartition
 from impl.server.isr_requests import IsrRequests

@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from impl.core import answers
+from impl.core.truncation import OffsetOutOfRange as NotInLog
+from impl.core.truncation import divergence
 from impl.log import InvalidBatch, StorageError
 from impl.log.errors import CorruptRecord, OffsetOutOfRange
 from impl.log.log import EARLIEST, LATEST
 from impl.log.region import Region
 from impl.releases import Release
-from impl.replication import answers
-from impl.replication.truncation import OffsetOutOfRange as NotInLog
-from impl.replication.truncation import divergence
 from impl.server.hosted import HostedPartition
 from impl.server.replicas import ReplicaManager, now_ms
 from impl.server.wire import Message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from impl.controller.requests import PartitionMetadata, PartitionOrder
+from impl.core.requests import PartitionMetadata, PartitionOrder
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from impl.controller.cluster_context import ClusterContext
-from impl.controller.request_batch import BatchNotSent, RequestBatch
-from impl.controller.requests import (
+from impl.core.cluster_context import ClusterContext
+from impl.core.request_batch import BatchNotSent, RequestBatch
+from impl.core.requests import (
     LeaderAndIsr,
     Request,
     StopReplica,

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from impl.admin import topic_lines
-from impl.controller.cluster_context import Replica
-from impl.controller.core import ControllerConfig
-from impl.controller.deletion import decide
-from impl.controller.requests import UpdateMetadata
-from impl.controller.states import PartitionState, ReplicaState
+from impl.core.cluster_context import Replica
+from impl.core.controller_parts import ControllerConfig
+from impl.core.deletion import decide
+from impl.core.requests import UpdateMetadata
+from impl.core.states import PartitionState, ReplicaState
 from impl.vectors.questions import Answer, Question, given, or_refusal, release
 from impl.vectors.stage import Stage
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from impl.controller import strategies
-from impl.controller.cluster_context import ClusterContext
-from impl.controller.strategies import Elected
+from impl.core import strategies
+from impl.core.cluster_context import ClusterContext
+from impl.core.strategies import Elected
 from impl.vectors.questions import Answer, Question, given, release
 from impl.znodes import ReplicaAssignment, TopicPartition
 

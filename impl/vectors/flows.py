@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from impl.controller.core import ControllerConfig
-from impl.controller.event_controller import EventController
-from impl.controller.imbalance import is_imbalanced
-from impl.replication.answers import propagates_isr_changes
+from impl.core.answers import propagates_isr_changes
+from impl.core.controller_parts import ControllerConfig
+from impl.core.event_controller import EventController
+from impl.core.imbalance import is_imbalanced
 from impl.vectors.questions import Answer, Question, given, release
 from impl.vectors.stage import NOW_MS, Stage
 from impl.znodes import TopicPartition, paths

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
-from impl.replication import answers
-from impl.replication.leader_partition import (
+from impl.core import answers
+from impl.core.leader_partition import (
     LeaderPartition,
     Remote,
     high_watermark,
     is_under_replicated,
     out_of_sync,
 )
+from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
 from impl.vectors.questions import Answer, Question, given, release, under
 
 START_MS = 1_000_000

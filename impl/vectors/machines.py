@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from impl.controller.cluster_context import Replica
-from impl.controller.core import ControllerConfig, ControllerCore
-from impl.controller.partition_machine import Kind, Strategy
-from impl.controller.states import (
+from impl.core.cluster_context import Replica
+from impl.core.controller_parts import ControllerConfig, ControllerCore
+from impl.core.partition_machine import Kind, Strategy
+from impl.core.states import (
     PartitionState,
     ReplicaState,
     partition_may_go,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from impl.releases import Release
-from impl.replication.batch_log import Batch, BatchLog
-from impl.replication.fetcher_thread import (
+from impl.core.batch_log import Batch, BatchLog
+from impl.core.fetcher_thread import (
     Answer,
     CannotAppend,
     CannotTruncate,
@@ -17,7 +16,8 @@ from impl.replication.fetcher_thread import (
     FetchQuestion,
     FetchReply,
 )
-from impl.replication.truncation import EpochEnd, OffsetOutOfRange, divergence
+from impl.core.truncation import EpochEnd, OffsetOutOfRange, divergence
+from impl.releases import Release
 
 PARTITION = "t-0"
 _UNKNOWN = EpochEnd(-1, -1)

@@ -7,9 +7,9 @@ from typing import Any
 
 from impl.admin import reassign_json, reassign_lines
 from impl.admin.reassign_lines import MoveState
-from impl.controller.core import ControllerConfig
-from impl.controller.event_controller import EventController
-from impl.controller.reassigner import Reassigner
+from impl.core.controller_parts import ControllerConfig
+from impl.core.event_controller import EventController
+from impl.core.reassigner import Reassigner
 from impl.vectors.questions import Answer, Question, given, or_refusal, release, under
 from impl.vectors.stage import Stage
 from impl.znodes import (

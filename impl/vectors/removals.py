@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from impl.controller.core import ControllerConfig
+from impl.core.controller_parts import ControllerConfig
 from impl.vectors.questions import Answer, Question, given, release, under
 from impl.world.steps import Step
 from impl.world.wide import WIDE_KINDS, WideWorld

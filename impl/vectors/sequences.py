@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from impl.controller.core import ControllerConfig
-from impl.controller.requests import UpdateMetadata, kind_of
+from impl.core.controller_parts import ControllerConfig
+from impl.core.requests import UpdateMetadata, kind_of
 from impl.vectors.questions import Answer, Question, given, release, under
 from impl.vectors.stage import Sent, Stage, kinds_to
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition

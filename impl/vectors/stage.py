@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from impl.controller.core import ControllerConfig, ControllerCore
-from impl.controller.event_controller import EventController
-from impl.controller.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata, kind_of
+from impl.core.controller_parts import ControllerConfig, ControllerCore
+from impl.core.event_controller import EventController
+from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata, kind_of
 from impl.releases import Release
 from impl.znodes import (
     BrokerInfo,

@@ -11,7 +11,7 @@ from conformance.cli.commit import UNKNOWN, commit_of
 from conformance.replay import Misfit, TraceReport
 from impl import KINDS, read_trace
 from impl.broker import Partition
-from impl.replication.leader_partition import LeaderPartition
+from impl.core.leader_partition import LeaderPartition
 from impl.world.simulator import steps_of
 from specs.verdict import Verdict
 

@@ -14,13 +14,12 @@ from conformance.effects_of_cluster import EffectsOfCluster
 from conformance.lockstep import Lockstep, Mismatch
 from conformance.mapping import cluster
 from conformance.walks import SHAPES, walk_cluster
-from impl.controller import strategies
-from impl.controller.broker_events import BrokerEvents
-from impl.controller.event_controller import EventController
-from impl.controller.replica_machine import ReplicaMachine
-from impl.controller.request_batch import RequestBatch
-from impl.replication import answers
-from impl.replication.leader_partition import LeaderPartition
+from impl.core import answers, strategies
+from impl.core.broker_events import BrokerEvents
+from impl.core.event_controller import EventController
+from impl.core.leader_partition import LeaderPartition
+from impl.core.replica_machine import ReplicaMachine
+from impl.core.request_batch import RequestBatch
 from impl.world.staged.faults import STAGED_PROFILES, SWARM
 from impl.world.staged.thread import EventThread
 from impl.world.staged.world import STAGED_KINDS, StagedCluster

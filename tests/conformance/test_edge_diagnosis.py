@@ -10,7 +10,7 @@ from conformance.diagnosis import Diagnosis, Pairing
 from conformance.edge_diagnosis import diagnose_edge
 from conformance.edges import walk_edges
 from conformance.mapping import map_of
-from impl.controller.replica_machine import ReplicaMachine
+from impl.core.replica_machine import ReplicaMachine
 from impl.world.candidates import STEPS
 from impl.znodes.office import OfficeZnodes
 from specs.story import play, read_story

@@ -12,10 +12,10 @@ from conformance.lockstep import Lockstep
 from conformance.mapping.topics import LEFT_OUT, MAP
 from conformance.mapping.topics_families import FAMILIES, LARGE
 from impl import Step, StepNotPossible
-from impl.controller.broker_events import BrokerEvents
-from impl.controller.deletion import DeletionManager
-from impl.controller.event_controller import EventController
-from impl.controller.replica_machine import ReplicaMachine
+from impl.core.broker_events import BrokerEvents
+from impl.core.deletion import DeletionManager
+from impl.core.event_controller import EventController
+from impl.core.replica_machine import ReplicaMachine
 from impl.world.topics.life import TopicLife
 from impl.znodes import TopicPartition, paths
 from impl.znodes.access import ZnodeAccess

@@ -7,7 +7,7 @@ import pytest
 from conformance.edges import walk_edges
 from conformance.mapping.reassignment import MAP
 from impl import Step, StepNotPossible
-from impl.controller.reassigner import Reassigner
+from impl.core.reassigner import Reassigner
 from impl.world.moves.life import MoveLife
 from specs.verdict import Verdict
 

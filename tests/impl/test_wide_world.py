@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from impl import Step, StepNotPossible
-from impl.controller import event_controller
+from impl.core import event_controller
+from impl.core.leader_partition import LeaderPartition
 from impl.releases import PRESETS, Release
-from impl.replication.leader_partition import LeaderPartition
 from impl.world.wide import (
     WIDE_KINDS,
     WIDE_PROFILES,

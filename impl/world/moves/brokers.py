@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from impl.controller.requests import LeaderAndIsr, StopReplica
+from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.world.moves.controllers import MovesByControllers
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from impl.controller.requests import PartitionOrder
+from impl.core.requests import PartitionOrder
 from impl.world.moves.held import ELECTS, REPLACES, MovesHeld
 from impl.world.moves.steps import LOOKS_FIRST, MOVED, STATE
 from impl.znodes import LeaderIsrAndControllerEpoch, paths

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
-from impl.controller.requests import LeaderAndIsr, PartitionOrder, Request, StopReplica
+from impl.core import answers
+from impl.core.requests import LeaderAndIsr, PartitionOrder, Request, StopReplica
 from impl.log import ReplicaLog
 from impl.releases import DEFAULT, Release
-from impl.replication import answers
 from impl.world.moves.replica import MovedReplica
 from impl.world.moves.steps import MOVED, STATE, MovingController
 from impl.world.retold import KnownSession

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from impl.controller.requests import LeaderAndIsr
+from impl.core.requests import LeaderAndIsr
 from impl.world.moves.faults import MovesWithFaults
 from impl.world.moves.held import KINDS
 from impl.world.steps import Step, StepNotPossible

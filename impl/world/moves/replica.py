@@ -11,12 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from impl.controller.requests import PartitionOrder
-from impl.log import ReplicaLog
-from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
-from impl.releases import Release
-from impl.replication import answers
-from impl.replication.fetcher_thread import (
+from impl.core import answers
+from impl.core.fetcher_thread import (
     Answer,
     EpochQuestion,
     EpochReply,
@@ -24,8 +20,12 @@ from impl.replication.fetcher_thread import (
     FetchQuestion,
     FetchReply,
 )
-from impl.replication.leader_partition import LeaderPartition, Remote
-from impl.replication.truncation import EpochEnd, divergence
+from impl.core.leader_partition import LeaderPartition, Remote
+from impl.core.requests import PartitionOrder
+from impl.core.truncation import EpochEnd, divergence
+from impl.log import ReplicaLog
+from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
+from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient
 

@@ -14,10 +14,10 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from impl.controller.api import ControllerApi
-from impl.controller.event_controller import EventController
-from impl.controller.requests import Request
-from impl.controller.states import PartitionState, ReplicaState
+from impl.core.api import ControllerApi
+from impl.core.event_controller import EventController
+from impl.core.requests import Request
+from impl.core.states import PartitionState, ReplicaState
 from impl.releases import Release
 from impl.world.retold import KnownSession
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from impl.controller.requests import StopReplica
+from impl.core.requests import StopReplica
 from impl.world.staged.lifecycle import broker_crashes, brokers_that, session_expires
 from impl.world.staged.server import Server
 from impl.world.staged.world import StagedCluster, StagedKind, add_event, staged_kind

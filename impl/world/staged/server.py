@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from impl.controller.requests import Request, UpdateMetadata
+from impl.core.fetcher_thread import Phase
+from impl.core.requests import Request, UpdateMetadata
 from impl.disk import MemoryDisk
 from impl.log import LogConfig, LogManager, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of
 from impl.releases import Release
-from impl.replication.fetcher_thread import Phase
 from impl.server.log4j_files import Log4jFiles
 from impl.server.metadata_cache import MetadataCache
 from impl.world.staged.thread import EventThread

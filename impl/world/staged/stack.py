@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from impl.controller.cluster_context import Replica
-from impl.controller.states import PartitionState, ReplicaState
+from impl.core.cluster_context import Replica
+from impl.core.states import PartitionState, ReplicaState
 from impl.znodes import TopicPartition
 
 

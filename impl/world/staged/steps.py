@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from impl.controller.broker_events import BrokerNotAvailable, StaleBrokerEpoch
-from impl.controller.imbalance import candidates
-from impl.controller.requests import LeaderAndIsr, StopReplica, UpdateMetadata
-from impl.controller.states import PartitionState
+from impl.core.broker_events import BrokerNotAvailable, StaleBrokerEpoch
+from impl.core.imbalance import candidates
+from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
+from impl.core.states import PartitionState
 from impl.world.staged import leaders, lifecycle, operators
 from impl.world.staged.leaders import at
 from impl.world.staged.lifecycle import brokers_that

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any, TypeVar
 
-from impl.controller.cluster_context import Replica
-from impl.controller.event_controller import EventController
-from impl.controller.partition_machine import OFFLINE as OFFLINE_ELECTION
-from impl.controller.requests import Request
-from impl.controller.states import PartitionState, ReplicaState
+from impl.core.cluster_context import Replica
+from impl.core.event_controller import EventController
+from impl.core.partition_machine import OFFLINE as OFFLINE_ELECTION
+from impl.core.requests import Request
+from impl.core.states import PartitionState, ReplicaState
 from impl.releases import Release
 from impl.world.staged.session import RetellingSession
 from impl.world.staged.stack import Machine, PutDown, Stack, Unfinished

@@ -12,9 +12,9 @@ import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from impl.controller.cluster_context import ClusterContext
-from impl.controller.request_batch import NO_BROKER_EPOCH, RequestBatch
-from impl.controller.requests import LeaderAndIsr, Request, UpdateMetadata
+from impl.core.cluster_context import ClusterContext
+from impl.core.request_batch import NO_BROKER_EPOCH, RequestBatch
+from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.world.staged.server import Sent, Server
 from impl.world.steps import Step, StepNotPossible

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from impl.controller.requests import LeaderAndIsr, StopReplica
+from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.world.steps import Step
 from impl.world.topics.put_down import WRITE
 from impl.world.topics.world import TOPIC, Hosted, Refusal, Sent, Steps, TopicWorld

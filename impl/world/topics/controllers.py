@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from impl.controller.cluster_context import Replica
-from impl.controller.partition_machine import PREFERRED
+from impl.core.cluster_context import Replica
+from impl.core.partition_machine import PREFERRED
 from impl.world.steps import Step
 from impl.world.topics.put_down import CAMPAIGN, REFUSED, RETURNS
 from impl.world.topics.world import KINDS, TOPIC, Refusal, Steps, TopicWorld

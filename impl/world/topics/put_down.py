@@ -14,9 +14,9 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from impl.controller.event_controller import EventController
-from impl.controller.requests import Request
-from impl.controller.states import PartitionState, ReplicaState
+from impl.core.event_controller import EventController
+from impl.core.requests import Request
+from impl.core.states import PartitionState, ReplicaState
 from impl.releases import Release
 from impl.world.topics.put_down_session import CAMPAIGN, REFUSED, WRITE, PausingSession, PutDown
 from impl.znodes import paths

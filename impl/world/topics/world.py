@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
-from impl.controller.cluster_context import ClusterContext
-from impl.controller.requests import LeaderAndIsr, Request, StopReplica
+from impl.core.cluster_context import ClusterContext
+from impl.core.requests import LeaderAndIsr, Request, StopReplica
 from impl.releases import DEFAULT, Release
 from impl.world.steps import Step, StepNotPossible
 from impl.world.topics.put_down import CAMPAIGN, SteppedController

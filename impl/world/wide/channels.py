@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from impl.controller.requests import Request
+from impl.core.requests import Request
 from impl.znodes import TopicPartition
 
 Errors = Mapping[TopicPartition, str]

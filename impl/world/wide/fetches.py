@@ -11,13 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from impl.log import InvalidBatch, Log, StorageError
-from impl.log.errors import OffsetOutOfRange
-from impl.log.followed import FollowedLog
-from impl.log.record_batch import batches_in
-from impl.releases import Release
-from impl.replication import answers
-from impl.replication.fetcher_thread import (
+from impl.core import answers
+from impl.core.fetcher_thread import (
     Answer,
     CannotAppend,
     EpochQuestion,
@@ -26,8 +21,13 @@ from impl.replication.fetcher_thread import (
     FetchQuestion,
     FetchReply,
 )
-from impl.replication.truncation import EpochEnd, divergence
-from impl.replication.truncation import OffsetOutOfRange as NotInLog
+from impl.core.truncation import EpochEnd, divergence
+from impl.core.truncation import OffsetOutOfRange as NotInLog
+from impl.log import InvalidBatch, Log, StorageError
+from impl.log.errors import OffsetOutOfRange
+from impl.log.followed import FollowedLog
+from impl.log.record_batch import batches_in
+from impl.releases import Release
 from impl.world.wide.replicas import Replica, Replicas
 from impl.znodes import TopicPartition
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from impl.controller.broker_events import BrokerNotAvailable
+from impl.core.broker_events import BrokerNotAvailable
 from impl.world.wide.world import WideKind, WideWorld
 from impl.znodes import paths
 

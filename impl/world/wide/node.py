@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from impl.controller.cluster_context import Replica as Member
-from impl.controller.core import ControllerConfig
-from impl.controller.event_controller import EventController
-from impl.controller.requests import LeaderAndIsr, Request, StopReplica
+from impl.core.cluster_context import Replica as Member
+from impl.core.controller_parts import ControllerConfig
+from impl.core.event_controller import EventController
+from impl.core.requests import LeaderAndIsr, Request, StopReplica
 from impl.disk import MemoryDisk
 from impl.log import LogConfig, LogManager, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from impl.controller.requests import LeaderAndIsr, PartitionOrder, Request, StopReplica
+from impl.core import answers
+from impl.core.leader_partition import LeaderPartition
+from impl.core.requests import LeaderAndIsr, PartitionOrder, Request, StopReplica
 from impl.log import Log, LogManager, StorageError
 from impl.releases import Release
-from impl.replication import answers
-from impl.replication.leader_partition import LeaderPartition
 from impl.world.wide.channels import Answer
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from impl.controller.core import ControllerConfig
+from impl.core.controller_parts import ControllerConfig
 from impl.releases import DEFAULT, Release
 from impl.world.steps import Step, StepNotPossible
 from impl.world.wide.node import Node

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from impl.controller.api import AlteredIsr, AlteredIsrs, ControllerApi
-from impl.controller.core import ControllerConfig
-from impl.controller.event_controller import EventController
-from impl.controller.requests import LeaderAndIsr, UpdateMetadata
+from impl.core.api import AlteredIsr, AlteredIsrs, ControllerApi
+from impl.core.controller_parts import ControllerConfig
+from impl.core.event_controller import EventController
+from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.releases import Release
 from impl.vectors.stage import NOW_MS, Stage
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from impl.controller.core import ControllerConfig
-from impl.controller.event_controller import EventController
-from impl.controller.journal import ControllerJournal
-from impl.controller.states import PartitionState
+from impl.core.controller_parts import ControllerConfig
+from impl.core.event_controller import EventController
+from impl.core.journal import ControllerJournal
+from impl.core.states import PartitionState
 from impl.releases import Release
 from impl.vectors.stage import NOW_MS, Stage
 from impl.znodes import ReplicaAssignment, TopicPartition, paths

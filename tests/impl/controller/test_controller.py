@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from impl.controller.broker_events import BrokerNotAvailable
-from impl.controller.cluster_context import ClusterContext, Replica
-from impl.controller.core import ControllerConfig
-from impl.controller.event_controller import EventController
-from impl.controller.imbalance import candidates
-from impl.controller.request_batch import RequestBatch
-from impl.controller.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata, kind_of
-from impl.controller.states import PartitionState, ReplicaState
+from impl.core.broker_events import BrokerNotAvailable
+from impl.core.cluster_context import ClusterContext, Replica
+from impl.core.controller_parts import ControllerConfig
+from impl.core.event_controller import EventController
+from impl.core.imbalance import candidates
+from impl.core.request_batch import RequestBatch
+from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata, kind_of
+from impl.core.states import PartitionState, ReplicaState
 from impl.releases import PRESETS, Release
 from impl.vectors.stage import NOW_MS, Stage, kinds_to
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths

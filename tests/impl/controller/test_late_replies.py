@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from impl.controller.event_controller import EventController
+from impl.core.event_controller import EventController
 from impl.releases import Release
 from impl.vectors.stage import NOW_MS
 from impl.znodes import paths

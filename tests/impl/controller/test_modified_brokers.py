@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from impl.controller.broker_events import StaleBrokerEpoch
-from impl.controller.event_controller import EventController
-from impl.controller.requests import UpdateMetadata
+from impl.core.broker_events import StaleBrokerEpoch
+from impl.core.event_controller import EventController
+from impl.core.requests import UpdateMetadata
 from impl.releases import Release
 from impl.vectors.stage import NOW_MS, Stage
 from impl.znodes import BrokerInfo, encode_broker, paths

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from impl.core import answers
+from impl.core.batch_log import Batch, BatchLog
+from impl.core.leader_partition import LeaderPartition, high_watermark, keeps_fetching
+from impl.core.truncation import EpochEnd, divergence, follower_truncation
 from impl.releases import Release
-from impl.replication import answers
-from impl.replication.batch_log import Batch, BatchLog
-from impl.replication.leader_partition import LeaderPartition, high_watermark, keeps_fetching
-from impl.replication.truncation import EpochEnd, divergence, follower_truncation
 
 R23, R27 = Release.of("2.3"), Release.of("2.7")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.controller.requests import PartitionOrder
+from impl.core.requests import PartitionOrder
 from impl.disk import MemoryDisk
 from impl.log.config import LogConfig
 from impl.log.loading import load_log

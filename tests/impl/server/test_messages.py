@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.controller.requests import (
+from impl.core.requests import (
     LeaderAndIsr,
     PartitionMetadata,
     PartitionOrder,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from impl.controller.deletion import DeletionManager
+from impl.core.deletion import DeletionManager
 from impl.vectors import answer
 from impl.world.wide.replicas import Replicas
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from impl.controller.cluster_context import Replica
-from impl.controller.core import ControllerConfig
-from impl.controller.event_controller import EventController
-from impl.controller.requests import Request
+from impl.core.cluster_context import Replica
+from impl.core.controller_parts import ControllerConfig
+from impl.core.event_controller import EventController
+from impl.core.requests import Request
 from impl.releases import Release
 from impl.vectors.stage import Stage
 from impl.znodes import TopicPartition, paths

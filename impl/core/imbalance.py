@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from impl.controller.cluster_context import ClusterContext
+from impl.core.cluster_context import ClusterContext
 from impl.znodes import TopicPartition
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from impl.controller.careful_client import CarefulClient
-from impl.controller.cluster_context import ClusterContext
-from impl.controller.deletion import DeletionManager
-from impl.controller.journal import ControllerJournal
-from impl.controller.partition_machine import PartitionMachine
-from impl.controller.replica_machine import ReplicaMachine
-from impl.controller.request_batch import RequestBatch, Send
+from impl.core.careful_client import CarefulClient
+from impl.core.cluster_context import ClusterContext
+from impl.core.deletion import DeletionManager
+from impl.core.journal import ControllerJournal
+from impl.core.partition_machine import PartitionMachine
+from impl.core.replica_machine import ReplicaMachine
+from impl.core.request_batch import RequestBatch, Send
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import Port

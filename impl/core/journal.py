@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from impl.controller.requests import LeaderAndIsr, PartitionMetadata, StopReplica
-from impl.controller.states import PartitionState, ReplicaState
+from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
+from impl.core.states import PartitionState, ReplicaState
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from impl.controller.event_controller import EventController
-from impl.controller.partition_machine import PREFERRED, Kind, Strategy
-from impl.controller.states import PartitionState
+from impl.core.event_controller import EventController
+from impl.core.partition_machine import PREFERRED, Kind, Strategy
+from impl.core.states import PartitionState
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 
 NONE = "NONE"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from impl.controller.requests import LEADER_EPOCH_DURING_DELETE, NO_LEADER_EPOCH
+from impl.core.requests import LEADER_EPOCH_DURING_DELETE, NO_LEADER_EPOCH
 from impl.releases import Release
 
 NONE = "NONE"

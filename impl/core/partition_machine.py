@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from impl.controller import strategies
-from impl.controller.cluster_context import ClusterContext
-from impl.controller.request_batch import RequestBatch
-from impl.controller.states import PartitionState, partition_may_go
-from impl.controller.strategies import Elected
+from impl.core import strategies
+from impl.core.cluster_context import ClusterContext
+from impl.core.request_batch import RequestBatch
+from impl.core.states import PartitionState, partition_may_go
+from impl.core.strategies import Elected
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient

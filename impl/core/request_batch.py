@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from impl.controller.cluster_context import ClusterContext
-from impl.controller.requests import (
+from impl.core.cluster_context import ClusterContext
+from impl.core.requests import (
     LEADER_EPOCH_DURING_DELETE,
     NO_LEADER_EPOCH,
     LeaderAndIsr,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from impl.controller.cluster_context import Replica
-from impl.controller.core import ControllerCore
-from impl.controller.partition_machine import CONTROLLED_SHUTDOWN
-from impl.controller.states import PartitionState, ReplicaState
+from impl.core.cluster_context import Replica
+from impl.core.controller_parts import ControllerCore
+from impl.core.partition_machine import CONTROLLED_SHUTDOWN
+from impl.core.states import PartitionState, ReplicaState
 from impl.znodes import TopicPartition
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from impl.controller.cluster_context import ClusterContext, Replica
-from impl.controller.request_batch import RequestBatch
-from impl.controller.states import ReplicaState, replica_may_go
+from impl.core.cluster_context import ClusterContext, Replica
+from impl.core.request_batch import RequestBatch
+from impl.core.states import ReplicaState, replica_may_go
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient

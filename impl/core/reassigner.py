@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from impl.controller.cluster_context import Replica
-from impl.controller.core import ControllerCore
-from impl.controller.partition_machine import REASSIGN
-from impl.controller.states import PartitionState, ReplicaState
+from impl.core.cluster_context import Replica
+from impl.core.controller_parts import ControllerCore
+from impl.core.partition_machine import REASSIGN
+from impl.core.states import PartitionState, ReplicaState
 from impl.znodes import ReplicaAssignment, TopicPartition, paths
 
 NONE = "NONE"

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from impl.core.truncation import EpochEnd, follower_truncation
 from impl.releases import Release
-from impl.replication.truncation import EpochEnd, follower_truncation
 
 Key = TypeVar("Key")
 

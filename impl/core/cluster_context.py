@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from impl.controller.journal import ControllerJournal
-from impl.controller.states import PartitionState, ReplicaState
+from impl.core.journal import ControllerJournal
+from impl.core.states import PartitionState, ReplicaState
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from enum import Enum
 
-from impl.controller.cluster_context import ClusterContext, Replica
-from impl.controller.partition_machine import PartitionMachine
-from impl.controller.replica_machine import ReplicaMachine
-from impl.controller.states import PartitionState, ReplicaState
+from impl.core.cluster_context import ClusterContext, Replica
+from impl.core.partition_machine import PartitionMachine
+from impl.core.replica_machine import ReplicaMachine
+from impl.core.states import PartitionState, ReplicaState
 from impl.releases import Release
 from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient

@@ -10,14 +10,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable
 
-from impl.controller import imbalance
-from impl.controller.broker_events import BrokerEvents
-from impl.controller.core import ControllerConfig, ControllerCore
-from impl.controller.journal import ControllerJournal
-from impl.controller.partition_machine import PREFERRED, Failed
-from impl.controller.reassigner import Reassigner
-from impl.controller.request_batch import BatchNotSent, Send
-from impl.controller.states import PartitionState, ReplicaState
+from impl.core import imbalance
+from impl.core.broker_events import BrokerEvents
+from impl.core.controller_parts import ControllerConfig, ControllerCore
+from impl.core.journal import ControllerJournal
+from impl.core.partition_machine import PREFERRED, Failed
+from impl.core.reassigner import Reassigner
+from impl.core.request_batch import BatchNotSent, Send
+from impl.core.states import PartitionState, ReplicaState
 from impl.releases import Release
 from impl.znodes import TopicPartition, paths
 from impl.znodes.access import ControllerMoved

@@ -1,1 +1,0 @@
-"""Replication's rules by release, for any number of partitions, without clock, disk or network."""
