@@ -19,6 +19,7 @@ from impl.server.cluster import KINDS, STATE, Cluster, new_state
 from impl.server.processes import ClusterError, lock_folder
 from impl.server.properties import WrongProperties, parse_properties
 from impl.zookeeper.errors import ZooKeeperError
+from impl.zookeeper.port import wait
 from impl.zookeeper.server import NoServer
 
 QUICK = {"controlled.shutdown.retry.backoff.ms": "500"}
@@ -236,7 +237,7 @@ def _controller(found: Cluster) -> int | None:
     except (ZooKeeperError, ImportError):
         return None
     try:
-        return ZnodeClient(port, found.release).controller()
+        return wait(ZnodeClient(port, found.release).controller())
     finally:
         port.close()
 

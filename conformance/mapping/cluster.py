@@ -22,6 +22,7 @@ from impl.world.staged.world import StagedCluster, about
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import decode_broker
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
+from impl.zookeeper.port import wait
 from model.cluster.state import EVENTS, LEAVING, REQUESTS, STAGES
 
 NO_VERSION = -1
@@ -182,7 +183,7 @@ def _zookeeper(table: FactTable, world: StagedCluster) -> None:
         table.put("zk.outlived", (broker,), server.lingers)
         port = server.port if node is None else decode_broker(broker, node.data).plaintext[1]
         table.put("zk.endpoints", (broker,), port - FIRST_PORT)
-    table.members("zk.log_dir_events", (), set(world.admin.log_dir_events().values()))
+    table.members("zk.log_dir_events", (), set(wait(world.admin.log_dir_events()).values()))
 
 
 def _broker(table: FactTable, world: StagedCluster, broker: int, server: Server) -> None:
@@ -344,9 +345,9 @@ def _partition(table: FactTable, world: StagedCluster, partition: TopicPartition
     table.members("partition.replicas", (number,), replicas)
     for place, broker in enumerate(_in_order(world, replicas)):
         table.put("partition.place", (number, broker), place)
-    noted = {one for group in world.admin.isr_changes().values() for one in group}
+    noted = {one for group in wait(world.admin.isr_changes()).values() for one in group}
     table.put("partition.noted", (number,), partition in noted)
-    wanted = world.admin.preferred_election() or ()
+    wanted = wait(world.admin.preferred_election()) or ()
     table.put("partition.wanted", (number,), partition in wanted)
     for broker, server in world.servers.items():
         _replica(table, server, partition, (number, broker))

@@ -17,6 +17,7 @@ from impl.world.moves.life import MoveLife
 from impl.world.moves.steps import MOVED
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller_epoch
+from impl.zookeeper.port import wait
 from model.reassignment.state import OTHERS, ROLES, STOPS, TASKS
 
 _BATCH = "what the controller does until it may be put down again; what that is, the state says"
@@ -133,10 +134,10 @@ TASK = {
 def facts(world: MoveLife) -> Facts:
     """ZooKeeper, the controllers' memories, what is under way, and what brokers hold."""
     table = FactTable()
-    table.put("zk.controller", (), world.admin.controller() or 0)
+    table.put("zk.controller", (), wait(world.admin.controller()) or 0)
     epoch = world.zookeeper.nodes[paths.CONTROLLER_EPOCH]
     table.put("zk.epoch", (), decode_controller_epoch(epoch.data))
-    table.members("zk.registered", (), world.admin.brokers())
+    table.members("zk.registered", (), wait(world.admin.brokers()))
     _partition(table, world)
     table.put("next_record", (), world.next_record)
     for broker in world.brokers:
@@ -148,7 +149,7 @@ def facts(world: MoveLife) -> Facts:
 
 
 def _partition(table: FactTable, world: MoveLife) -> None:
-    state, node = world.state(), world.admin.topic(MOVED.topic)
+    state, node = world.state(), wait(world.admin.topic(MOVED.topic))
     if state is not None:
         table.put("zk.leader", (), max(state.leader, 0))
         table.put("zk.leader_epoch", (), state.leader_epoch)
@@ -159,7 +160,7 @@ def _partition(table: FactTable, world: MoveLife) -> None:
         _list(table, "zk.assignment", (), assignment.replicas)
         table.members("zk.adding", (), assignment.adding)
         table.members("zk.removing", (), assignment.removing)
-    requested = world.admin.reassignments()
+    requested = wait(world.admin.reassignments())
     _list(table, "zk.requested", (), requested.get(MOVED, ()))
     table.put("zk.other", (), OTHERS.code("unknown" if UNKNOWN in requested else "none"))
 

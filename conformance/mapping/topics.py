@@ -18,6 +18,7 @@ from impl.world.topics.life import TOPIC, Sent, TopicLife
 from impl.world.topics.put_down import Unfinished
 from impl.znodes import TopicPartition, paths
 from impl.znodes.cluster import decode_controller_epoch
+from impl.zookeeper.port import wait
 from model.topics.state import (
     DIRECTORIES,
     ORDERS,
@@ -132,13 +133,13 @@ LEFT_OUT: dict[str, str] = {
 def facts(world: TopicLife) -> Facts:
     """ZooKeeper, the controllers' memories, what is under way, and what brokers hold."""
     table = FactTable()
-    owner = world.admin.controller()
+    owner = wait(world.admin.controller())
     table.put("zk.controller", (), owner or 0)
     epoch = world.zookeeper.nodes[paths.CONTROLLER_EPOCH]
     table.put("zk.epoch", (), decode_controller_epoch(epoch.data))
     table.members("zk.registered", (), world.registrations())
     _lists(table, "zk.assignment", (), world.registered_lists())
-    table.put("zk.requested", (), bool(world.admin.deletions()))
+    table.put("zk.requested", (), bool(wait(world.admin.deletions())))
     table.members("up", (), world.up)
     for number in world.partitions:
         state = world.state(number)

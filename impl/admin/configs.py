@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from impl.znodes import decode_config, encode_config, paths
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 
 
 def edit_config(
@@ -17,14 +18,14 @@ def edit_config(
     cannot be read.
     """
     path = paths.config(kind, name)
-    node = client.read(path)
+    node = wait(client.read(path))
     known = {} if node is None else decode_config(kind, name, node.data)
     wanted = {key: value for key, value in known.items() if key not in settings}
     wanted |= {key: value for key, value in settings.items() if value is not None}
     if wanted == known:
         return False
     text = encode_config(wanted)
-    client.make_path(path, text)
-    client.again(lambda: client.port.set_data(path, text))
-    client.notify_config_change(kind, name)
+    wait(client.make_path(path, text))
+    wait(client.again(lambda: client.port.set_data(path, text)))
+    wait(client.notify_config_change(kind, name))
     return True

@@ -16,6 +16,7 @@ from impl.releases import Release
 from impl.znodes import TopicPartition, encode_partition_set
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import NodeExists
+from impl.zookeeper.port import wait
 
 
 class ElectionFailed(AdminError):
@@ -48,7 +49,7 @@ def elect_preferred(
     """Ask the controller for preferred leaders, of all partitions if none is named."""
     every = [
         TopicPartition(topic, number)
-        for topic in sorted(client.topics())
+        for topic in sorted(wait(client.topics()))
         for number in sorted(_partitions(client, topic))
     ]
     chosen = every if wanted is None else list(wanted)
@@ -60,11 +61,11 @@ def elect_preferred(
         raise AdminOperation("Preferred replica election data is empty")
     text = encode_partition_set(chosen)
     try:
-        client.request_preferred_election(chosen)
+        wait(client.request_preferred_election(chosen))
     except NodeExists:
         raise AdminOperation(
             "Preferred replica leader election currently in progress for "
-            f"{', '.join(map(str, client.preferred_election() or ()))}. Aborting operation"
+            f"{', '.join(map(str, wait(client.preferred_election()) or ()))}. Aborting operation"
         ) from None
     listed = ", ".join(map(str, chosen))
     return [
@@ -113,5 +114,5 @@ def _listed(partitions: Iterable[TopicPartition]) -> str:
 
 
 def _partitions(client: ZnodeClient, topic: str) -> list[int]:
-    registered = client.topic(topic)
+    registered = wait(client.topic(topic))
     return [] if registered is None else list(registered.partitions)

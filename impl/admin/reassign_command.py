@@ -36,6 +36,7 @@ from impl.releases import Release
 from impl.znodes import TopicPartition, encode_reassignment, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import NodeExists
+from impl.zookeeper.port import wait
 
 
 class ReassignCommand:
@@ -58,7 +59,7 @@ class ReassignCommand:
     def _current(self, topics: Sequence[str]) -> Plan:
         found: Plan = {}
         for topic in topics:
-            registered = self.client.topic(topic)
+            registered = wait(self.client.topic(topic))
             for number, one in (registered.partitions if registered else {}).items():
                 found[TopicPartition(topic, number)] = one.replicas
         return found
@@ -80,9 +81,9 @@ class ReassignCommand:
         proposal = reassign_json.parse_execute(text)
         plan = proposal.replicas
         current = self._current(sorted({one.topic for one in plan}))
-        live, new = set(self.client.brokers()), self.release.since("2.6")
+        live, new = set(wait(self.client.brokers())), self.release.since("2.6")
         reassign_json.check_execute(plan, current, live, new)
-        if self.client.reassignments():
+        if wait(self.client.reassignments()):
             lines = ["There is an existing assignment running."]
             return lines + self._limit(current, proposal, throttle, move_throttle)
         admin = self._admin_for(proposal)
@@ -109,9 +110,9 @@ class ReassignCommand:
     def _request(self, plan: Plan) -> None:
         port, data = self.client.port, encode_reassignment(plan)
         try:
-            self.client.again(lambda: port.create(paths.REASSIGN_PARTITIONS, data))
+            wait(self.client.again(lambda: port.create(paths.REASSIGN_PARTITIONS, data)))
         except NodeExists:
-            named = ", ".join(map(str, sorted(self.client.reassignments())))
+            named = ", ".join(map(str, sorted(wait(self.client.reassignments()))))
             raise AdminCommandFailed(
                 f"Partition reassignment currently in progress for {named}. Aborting operation"
             ) from None
@@ -136,7 +137,7 @@ class ReassignCommand:
         proposal = reassign_json.parse_execute(text)
         plan = proposal.replicas
         topics = sorted({one.topic for one in plan})
-        current, moving = self._current(topics), self.client.reassignments()
+        current, moving = self._current(topics), wait(self.client.reassignments())
         states, any_left = find_states(current, moving, plan)
         lines = verify_lines(states, self.release)
         admin = self._admin_for(proposal)
@@ -149,13 +150,13 @@ class ReassignCommand:
             return [*lines, "", *self._cleared(topics, plan)]
         arrived = all(_arrived(state) for state in states.values())
         arrived = arrived and all(kind[0] == "completed" for kind in kinds.values())
-        if arrived and self._unthrottle(topics, sorted(self.client.brokers())):
+        if arrived and self._unthrottle(topics, sorted(wait(self.client.brokers()))):
             lines.append("Throttle was removed.")
         return lines
 
     def _cleared(self, topics: Sequence[str], plan: Plan) -> list[str]:
         involved = {one for replicas in plan.values() for one in replicas}
-        brokers = sorted(set(self.client.brokers()) | involved)
+        brokers = sorted(set(wait(self.client.brokers())) | involved)
         self._unthrottle(topics, brokers)
         return [
             f"Clearing broker-level throttles on broker{'s' * (len(brokers) > 1)} "

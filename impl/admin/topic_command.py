@@ -26,6 +26,7 @@ from impl.znodes import TopicPartition, decode_config, encode_config, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.topics import ReplicaAssignment, TopicZnode, encode_topic, topic_version
 from impl.zookeeper.errors import NodeExists
+from impl.zookeeper.port import wait
 
 KEYS_WARNING = (
     "WARNING: If partitions are increased for a topic that has a key, the partition logic or "
@@ -96,17 +97,17 @@ class TopicCommand:
             else self._place(partitions, factor, rack_aware)
         )
         check_name(topic)
-        existing = self.client.topics()
+        existing = wait(self.client.topics())
         if topic in existing:
             raise TopicExists(f"Topic '{topic}' already exists.")
         check_collision(topic, existing)
         placement.check_assignment(assignment, self.release)
         text = encode_config(configs)
-        self.client.make_path(paths.config("topics", topic), text)
+        wait(self.client.make_path(paths.config("topics", topic), text))
         port = self.client.port
-        self.client.again(lambda: port.set_data(paths.config("topics", topic), text))
+        wait(self.client.again(lambda: port.set_data(paths.config("topics", topic), text)))
         try:
-            self.client.create_topic(topic, assignment)
+            wait(self.client.create_topic(topic, assignment))
         except NodeExists:
             raise TopicExists(f"Topic '{topic}' already exists.") from None
 
@@ -121,7 +122,7 @@ class TopicCommand:
 
         AdminOperation if some have a rack and others not (``getBrokerMetadatas``).
         """
-        found = {one: info.rack for one, (info, _) in sorted(self.client.brokers().items())}
+        found = {one: info.rack for one, (info, _) in sorted(wait(self.client.brokers()).items())}
         if not rack_aware:
             return dict.fromkeys(found)
         if None in found.values() and set(found.values()) != {None}:
@@ -138,7 +139,7 @@ class TopicCommand:
 
         InvalidTopic for what is no pattern.
         """
-        found = sorted(self.client.topics())
+        found = sorted(wait(self.client.topics()))
         if pattern is not None:
             text = pattern.strip().replace(",", "|").replace(" ", "").strip("\"'")
             try:
@@ -150,7 +151,9 @@ class TopicCommand:
 
     def list(self, pattern: str | None = None, exclude_internal: bool = False) -> Sequence[str]:
         """The names, and which of them are to go."""
-        return topic_lines.listed(self.chosen(pattern), self.client.deletions(), exclude_internal)
+        return topic_lines.listed(
+            self.chosen(pattern), wait(self.client.deletions()), exclude_internal
+        )
 
     def describe(
         self, pattern: str | None = None, filters: Filters | None = None,
@@ -161,8 +164,8 @@ class TopicCommand:
         topics = self.chosen(pattern, exclude_internal)
         if pattern is not None and not topics and self.release.since("2.2"):
             raise topic_lines.missing(pattern, self.where, self.release)
-        live = set(self.client.brokers())
-        marked = set(self.client.deletions())
+        live = set(wait(self.client.brokers()))
+        marked = set(wait(self.client.deletions()))
         lines: list[str] = []
         for topic in topics:
             lines += self._described(topic, only, live, topic in marked)
@@ -188,12 +191,12 @@ class TopicCommand:
         return lines
 
     def _rows(self, topic: str) -> Sequence[PartitionLine] | None:
-        registered = self.client.topic(topic)
+        registered = wait(self.client.topic(topic))
         if registered is None:
             return None
         rows = []
         for number, assignment in sorted(registered.partitions.items()):
-            state = self.client.state(TopicPartition(topic, number))
+            state = wait(self.client.state(TopicPartition(topic, number)))
             leader, isr = (None, ()) if state is None else (state.leader, state.isr)
             rows.append(
                 PartitionLine(
@@ -205,7 +208,7 @@ class TopicCommand:
 
     def configs(self, topic: str) -> dict[str, str]:
         """What is set for a topic of its own."""
-        node = self.client.read(paths.config("topics", topic))
+        node = wait(self.client.read(paths.config("topics", topic)))
         return {} if node is None else decode_config("topics", topic, node.data)
 
     # Alter
@@ -246,12 +249,12 @@ class TopicCommand:
     def write_configs(self, topic: str, configs: Mapping[str, str]) -> None:
         """Set a topic's configuration, and let brokers know."""
         path, text = paths.config("topics", topic), encode_config(configs)
-        self.client.make_path(path, text)
-        self.client.again(lambda: self.client.port.set_data(path, text))
-        self.client.notify_config_change("topics", topic)
+        wait(self.client.make_path(path, text))
+        wait(self.client.again(lambda: self.client.port.set_data(path, text)))
+        wait(self.client.notify_config_change("topics", topic))
 
     def _grow(self, topic: str, partitions: int, by_hand: str | None) -> None:
-        registered = self.client.topic(topic)
+        registered = wait(self.client.topic(topic))
         if registered is None:
             raise topic_lines.missing(topic, self.where, self.release)
         existing = {number: one.replicas for number, one in registered.partitions.items()}
@@ -262,7 +265,7 @@ class TopicCommand:
         grown = dict(registered.partitions)
         grown |= {number: ReplicaAssignment(replicas) for number, replicas in added.items()}
         text = encode_topic(TopicZnode(grown), min(topic_version(self.release), 2))
-        self.client.again(lambda: self.client.port.set_data(paths.topic(topic), text))
+        wait(self.client.again(lambda: self.client.port.set_data(paths.topic(topic), text)))
 
     # Delete
 
@@ -276,7 +279,7 @@ class TopicCommand:
             for topic in topics:
                 told = topic_lines.delete(topic, marked=False, release=self.release)
                 try:
-                    self.client.request_deletion(topic)
+                    wait(self.client.request_deletion(topic))
                 except NodeExists:
                     told = topic_lines.delete(topic, marked=True, release=self.release)
                 lines += told

@@ -48,7 +48,7 @@ class ControllerApi:
 
     # AlterIsr
 
-    def alter_isr(
+    async def alter_isr(
         self, broker: int, broker_epoch: int, wanted: Mapping[TopicPartition, _State],
         answer: IsrAnswer,
     ) -> None:  # fmt: skip
@@ -68,15 +68,15 @@ class ControllerApi:
                 else f"stale broker epoch {broker_epoch} and local broker epoch {known} for broker "
                 f"{broker}"
             )
-            controller.journal.told(f"Ignoring AlterIsr due to {why}")
+            await controller.journal.told(f"Ignoring AlterIsr due to {why}")
             answer("STALE_BROKER_EPOCH", {})
             return
         answered: list[AlteredIsrs] = []
 
-        def alter_isr() -> None:
-            answered.append(self._altered(wanted))
+        async def alter_isr() -> None:
+            answered.append(await self._altered(wanted))
 
-        controller.guarded(alter_isr)
+        await controller.guarded(alter_isr)
         if not answered:
             answer(UNKNOWN_SERVER_ERROR, {})
             return
@@ -84,9 +84,9 @@ class ControllerApi:
         moving = controller.reassigner.in_progress()
         done = [one for one, came in answered[0].items() if came.error == NONE and one in moving]
         if done:
-            controller.guarded(controller.reassignments_may_go_on)
+            await controller.guarded(controller.reassignments_may_go_on)
 
-    def _altered(self, wanted: Mapping[TopicPartition, _State]) -> AlteredIsrs:
+    async def _altered(self, wanted: Mapping[TopicPartition, _State]) -> AlteredIsrs:
         core, found = self.controller.core, AlteredIsrs()
         writes: dict[TopicPartition, _State] = {}
         for partition, state in sorted(wanted.items()):
@@ -102,27 +102,27 @@ class ControllerApi:
                     state.leader, state.leader_epoch, state.isr, core.context.epoch,
                     state.zk_version,
                 )  # fmt: skip
-        updated = core.client.update_states(writes, core.context.epoch_version)
+        updated = await core.client.update_states(writes, core.context.epoch_version)
         for partition, state in updated.done.items():
             core.context.leadership[partition] = state
             found[partition] = AlteredIsr(NONE, state)
         for partition in updated.retry:
             isr = ",".join(map(str, writes[partition].isr))
-            self.controller.journal.told(
+            await self.controller.journal.told(
                 f"Failed to update ISR to {isr} for partition {partition}, bad ZK version."
             )
             found[partition] = AlteredIsr("INVALID_UPDATE_VERSION")
         for partition, error in updated.failed.items():
-            self.controller.journal.told(
+            await self.controller.journal.told(
                 f"Failed to update ISR for partition {partition}: {error}", "ERROR"
             )
             found[partition] = AlteredIsr(UNKNOWN_SERVER_ERROR)
-        core.update_metadata_for(sorted(wanted))
+        await core.update_metadata_for(sorted(wanted))
         return found
 
     # Reassignments
 
-    def alter_reassignments(
+    async def alter_reassignments(
         self, targets: Mapping[TopicPartition, Sequence[int] | None]
     ) -> tuple[str, dict[TopicPartition, str]]:
         """Begin, turn, or (None) cancel moves: the whole's error, and one for each partition."""
@@ -130,14 +130,14 @@ class ControllerApi:
         if not controller.active:
             return NOT_CONTROLLER, {}
 
-        def alter_reassignments() -> None:
+        async def alter_reassignments() -> None:
             for partition, target in sorted(targets.items()):
                 error = controller.reassigner.validate(partition, target)
                 errors[partition] = error
                 if error == NONE:
-                    controller.reassigner.alter(partition, target)
+                    await controller.reassigner.alter(partition, target)
 
-        controller.guarded(alter_reassignments)
+        await controller.guarded(alter_reassignments)
         whole = NONE if len(errors) == len(targets) and controller.active else NOT_CONTROLLER
         return whole, errors
 
@@ -157,7 +157,7 @@ class ControllerApi:
 
     # Elections
 
-    def elect_leaders(
+    async def elect_leaders(
         self, kind: str, partitions: Iterable[TopicPartition] | None
     ) -> tuple[str, dict[TopicPartition, str]]:
         """Elect preferred or (2.4) unclean leaders: the whole's error, and one for each partition.
@@ -178,20 +178,22 @@ class ControllerApi:
                 errors[one] = ELECTION_NOT_NEEDED
         electable = [one for one in asked if one not in errors]
 
-        def elect_leaders() -> None:
+        async def elect_leaders() -> None:
             strategy = PREFERRED if kind == PREFERRED_TYPE else UNCLEAN
             named = ",".join(map(str, electable))
-            controller.journal.told(
+            await controller.journal.told(
                 f"Starting replica leader election ({kind}) for partitions {named} triggered by "
                 "AdminClientTriggered"
             )
-            failed = controller.core.partitions.handle(electable, PartitionState.ONLINE, strategy)
+            failed = await controller.core.partitions.handle(
+                electable, PartitionState.ONLINE, strategy
+            )
             code = "PREFERRED_LEADER" if kind == PREFERRED_TYPE else "ELIGIBLE_LEADERS"
             for one in electable:
                 errors[one] = f"{code}_NOT_AVAILABLE" if one in failed else NONE
 
         if electable:
-            controller.guarded(elect_leaders)
+            await controller.guarded(elect_leaders)
         if not controller.active:
             return NOT_CONTROLLER, {}
         if partitions is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerCore
@@ -23,19 +23,19 @@ class BrokerEvents:
     """``BrokerChange`` and ``ControlledShutdown``; ``resume`` goes on with reassignments."""
 
     def __init__(
-        self, core: ControllerCore, resume: Callable[[Iterable[int] | None], None]
+        self, core: ControllerCore, resume: Callable[[Iterable[int] | None], Awaitable[None]]
     ) -> None:
         self.core = core
         self.resume = resume
         self.last_change: dict[str, list[int]] = {}
 
-    def changed(self) -> None:
+    async def changed(self) -> None:
         """Compare the registered brokers with the known ones: by id, since 2.2 by epoch too.
 
         A broker that came back before anybody noticed is treated as one that failed and started.
         """
         known = self.core.context.broker_epochs
-        registered = self.core.client.brokers(watch=True)
+        registered = await self.core.client.brokers(watch=True)
         now = {broker: epoch for broker, (_, epoch) in registered.items()}
         infos = {broker: info for broker, (info, _) in registered.items()}
         new = sorted(set(now) - set(known))
@@ -47,34 +47,34 @@ class BrokerEvents:
         ]
         self.last_change = {"new": new, "dead": dead, "bounced": bounced}
         if new or dead or bounced:
-            self.core.context.journal.brokers(new, dead, bounced, sorted(now))
+            await self.core.context.journal.brokers(new, dead, bounced, sorted(now))
         self.core.context.broker_infos |= {one: infos[one] for one in (*new, *bounced)}
         if new:
             self.register(now, new)
-            self.started(new)
+            await self.started(new)
         if bounced:
             self._unregister(bounced)
-            self.failed(bounced)
+            await self.failed(bounced)
             self.register(now, bounced)
-            self.started(bounced)
+            await self.started(bounced)
         if dead:
             self._unregister(dead)
-            self.failed(dead)
+            await self.failed(dead)
 
-    def modified(self, broker: int) -> None:
+    async def modified(self, broker: int) -> None:
         """``BrokerModifications`` (1.1): a registered broker says something else of itself.
 
         Other endpoints are told to everybody; who came or went is another event's matter.
         """
         context = self.core.context
-        there = self.core.client.broker(broker, watch=True)
+        there = await self.core.client.broker(broker, watch=True)
         if there is None or broker not in context.broker_epochs:
             return
         info, _ = there
         if context.broker_infos[broker].endpoints != info.endpoints:
             context.broker_infos[broker] = info
-            context.journal.told(f"Updated broker endpoints cache for broker {broker}")
-            self.core.update_metadata(context.live_or_shutting_down, [])
+            await context.journal.told(f"Updated broker endpoints cache for broker {broker}")
+            await self.core.update_metadata(context.live_or_shutting_down, [])
 
     def register(self, now: dict[int, int], brokers: list[int]) -> None:
         """Brokers are known from now on, by the epochs of their registrations."""
@@ -85,37 +85,37 @@ class BrokerEvents:
         for broker in brokers:
             self.core.context.broker_epochs.pop(broker, None)
 
-    def started(self, brokers: list[int]) -> None:
+    async def started(self, brokers: list[int]) -> None:
         """``onBrokerStartup``."""
         core, context = self.core, self.core.context
-        context.journal.told(f"New broker startup callback for {_ids(brokers)}")
+        await context.journal.told(f"New broker startup callback for {_ids(brokers)}")
         for broker in brokers:
             context.offline_directories.pop(broker, None)
         if core.release.since("2.2"):
-            core.update_metadata(context.live_or_shutting_down - set(brokers), [])
-            core.update_metadata(brokers, context.partitions())
+            await core.update_metadata(context.live_or_shutting_down - set(brokers), [])
+            await core.update_metadata(brokers, context.partitions())
         else:
-            core.update_metadata(context.live_or_shutting_down, [])
-        core.replicas.handle(context.replicas_on(brokers), ReplicaState.ONLINE)
-        core.partitions.trigger_online()
-        self.resume(brokers)
+            await core.update_metadata(context.live_or_shutting_down, [])
+        await core.replicas.handle(context.replicas_on(brokers), ReplicaState.ONLINE)
+        await core.partitions.trigger_online()
+        await self.resume(brokers)
         leaving = {
             replica.partition.topic
             for replica in context.replicas_on(brokers)
             if replica.partition.topic in context.queued_for_deletion
         }
-        core.deletion.resume_for(leaving)
+        await core.deletion.resume_for(leaving)
 
-    def failed(self, brokers: list[int]) -> None:
+    async def failed(self, brokers: list[int]) -> None:
         """``onBrokerFailure``."""
         context = self.core.context
-        context.journal.told(f"Broker failure callback for {_ids(brokers)}")
+        await context.journal.told(f"Broker failure callback for {_ids(brokers)}")
         for broker in brokers:
             context.offline_directories.pop(broker, None)
             context.shutting_down.discard(broker)
-        self.replicas_offline(context.replicas_on(brokers))
+        await self.replicas_offline(context.replicas_on(brokers))
 
-    def replicas_offline(self, replicas: list[Replica]) -> None:
+    async def replicas_offline(self, replicas: list[Replica]) -> None:
         """``onReplicasBecomeOffline``: elect first, then take the replicas out of the ISRs."""
         core, context = self.core, self.core.context
         queued = context.queued_for_deletion
@@ -128,15 +128,15 @@ class BrokerEvents:
             and partition.topic not in queued
         ]
         if leaderless:
-            core.partitions.handle(leaderless, PartitionState.OFFLINE)
-        core.partitions.trigger_online()
-        core.replicas.handle(staying, ReplicaState.OFFLINE)
+            await core.partitions.handle(leaderless, PartitionState.OFFLINE)
+        await core.partitions.trigger_online()
+        await core.replicas.handle(staying, ReplicaState.OFFLINE)
         if leaving:
-            core.deletion.replicas_failed(leaving)
+            await core.deletion.replicas_failed(leaving)
         if not leaderless:
-            core.update_metadata(context.live_or_shutting_down, [])
+            await core.update_metadata(context.live_or_shutting_down, [])
 
-    def shut_down(self, broker: int, epoch: int = -1) -> list[TopicPartition]:
+    async def shut_down(self, broker: int, epoch: int = -1) -> list[TopicPartition]:
         """A broker wants to go: move its leaders away, take it out of ISRs.
 
         Returns the partitions that it still leads; partitions of one replica do not count.
@@ -148,7 +148,7 @@ class BrokerEvents:
             raise StaleBrokerEpoch(f"Broker {broker} has registered anew since epoch {epoch}.")
         if broker not in context.live_or_shutting_down:
             raise BrokerNotAvailable(f"Broker id {broker} does not exist.")
-        context.journal.told(f"Shutting down broker {broker}")
+        await context.journal.told(f"Shutting down broker {broker}")
         context.shutting_down.add(broker)
         hosted = [
             one.partition
@@ -159,23 +159,23 @@ class BrokerEvents:
             hosted = [one for one in hosted if one.topic not in context.queued_for_deletion]
         led = [one for one in hosted if context.leadership[one].leader == broker]
         followed = [one for one in hosted if one not in led]
-        self.move_leaders(led)
-        self.stop_followers(broker, followed)
+        await self.move_leaders(led)
+        await self.stop_followers(broker, followed)
         return [one for one in hosted if context.leadership[one].leader == broker]
 
-    def move_leaders(self, led: list[TopicPartition]) -> None:
+    async def move_leaders(self, led: list[TopicPartition]) -> None:
         """What a broker that wants to go leads goes to others, where there are any in sync."""
-        self.core.partitions.handle(led, PartitionState.ONLINE, CONTROLLED_SHUTDOWN)
+        await self.core.partitions.handle(led, PartitionState.ONLINE, CONTROLLED_SHUTDOWN)
 
-    def stop_followers(self, broker: int, followed: list[TopicPartition]) -> None:
+    async def stop_followers(self, broker: int, followed: list[TopicPartition]) -> None:
         """It is told to stop following, in a round of its own, and leaves the ISRs."""
         core = self.core
         core.batch.begin()
         for partition in followed:
             core.batch.add_stop_replica([broker], partition, delete=False)
-        core.batch.send_requests(core.context.epoch)
+        await core.batch.send_requests(core.context.epoch)
         offline = [Replica(partition, broker) for partition in followed]
-        core.replicas.handle(offline, ReplicaState.OFFLINE)
+        await core.replicas.handle(offline, ReplicaState.OFFLINE)
 
 
 def _ids(brokers: Iterable[int]) -> str:

@@ -7,7 +7,8 @@ machines, the request batch and the deletion manager.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from copy import copy
+from typing import Any, NamedTuple
 
 from impl.core.journal import ControllerJournal
 from impl.core.states import PartitionState, ReplicaState
@@ -19,6 +20,10 @@ class Replica(NamedTuple):
 
     partition: TopicPartition
     broker: int
+
+
+ContextMemory = tuple[Any, ...]
+"""The fields of a context, each a copy of its own; see ``ClusterContext.memory``."""
 
 
 class ClusterContext:
@@ -162,6 +167,24 @@ class ClusterContext:
         """The partitions in some states, sorted."""
         return sorted(one for one, state in self.partition_states.items() if state in states)
 
+    def memory(self) -> ContextMemory:
+        """Everything but the journal, as a value that later changes do not touch."""
+        fields = vars(self)
+        plain = tuple(copy(fields[name]) for name in _PLAIN)
+        return (
+            *plain,
+            {broker: set(one) for broker, one in self.offline_directories.items()},
+            {topic: dict(one) for topic, one in self.assignments.items()},
+        )
+
+    def remember(self, memory: ContextMemory) -> None:
+        """Know again what was known."""
+        *plain, offline, assignments = memory
+        for name, value in zip(_PLAIN, plain, strict=True):
+            setattr(self, name, copy(value))
+        self.offline_directories = {broker: set(one) for broker, one in offline.items()}
+        self.assignments = {topic: dict(one) for topic, one in assignments.items()}
+
     def reset(self) -> None:
         """Forget everything: the broker is no longer controller."""
         self.__init__(self.journal)  # type: ignore[misc]  # a context that never knew anything
@@ -175,3 +198,7 @@ class ClusterContext:
             for partition in self.partitions()
             if self.assignment(partition).is_being_reassigned
         }
+
+
+_NESTED = ("journal", "offline_directories", "assignments")
+_PLAIN = tuple(sorted(name for name in vars(ClusterContext()) if name not in _NESTED))

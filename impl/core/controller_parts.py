@@ -81,60 +81,66 @@ class ControllerCore:
             self.config.deletes_topics(release),
         )
 
-    def _malformed(self, text: str) -> None:
-        self.context.journal.told(f"Ignoring what cannot be read: {text}", "ERROR")
+    async def _malformed(self, text: str) -> None:
+        await self.context.journal.told(f"Ignoring what cannot be read: {text}", "ERROR")
 
     def _unclean_allowed(self, topic: str) -> bool:
         return self.config.unclean_allowed(topic, self.release)
 
     # UpdateMetadata
 
-    def update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
+    async def update_metadata(
+        self, brokers: Iterable[int], partitions: Iterable[TopicPartition]
+    ) -> None:
         """A round of UpdateMetadata alone; an empty list of partitions is the release's matter."""
         self.batch.begin()
         self.batch.add_update_metadata(brokers, partitions)
-        self.batch.send_requests(self.context.epoch)
+        await self.batch.send_requests(self.context.epoch)
 
-    def update_metadata_for(self, partitions: Iterable[TopicPartition]) -> None:
+    async def update_metadata_for(self, partitions: Iterable[TopicPartition]) -> None:
         """Tell every broker about some partitions."""
-        self.update_metadata(self.context.live_or_shutting_down, partitions)
+        await self.update_metadata(self.context.live_or_shutting_down, partitions)
 
     # Leader epochs
 
-    def update_leader_epoch(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
+    async def update_leader_epoch(
+        self, partition: TopicPartition
+    ) -> LeaderIsrAndControllerEpoch | None:
         """Write the same leader and ISR under the next leader epoch; None if there is no state."""
         while True:
-            state = self.client.state(partition)
+            state = await self.client.state(partition)
             if state is None or state.controller_epoch > self.context.epoch:
                 return None
             bumped = replace(
                 state, leader_epoch=state.leader_epoch + 1, controller_epoch=self.context.epoch
             )
-            updated = self.client.update_states({partition: bumped}, self.context.epoch_version)
+            updated = await self.client.update_states(
+                {partition: bumped}, self.context.epoch_version
+            )
             if partition in updated.done:
                 self.context.leadership[partition] = updated.done[partition]
-                self.context.journal.told(
+                await self.context.journal.told(
                     f"Updated leader epoch for partition {partition} to {bumped.leader_epoch}"
                 )
                 return updated.done[partition]
             if partition in updated.failed:
                 return None
 
-    def update_leader_epoch_and_send(
+    async def update_leader_epoch_and_send(
         self, partition: TopicPartition, brokers: Iterable[int], replicas: Iterable[int]
     ) -> None:
         """The next leader epoch, told to brokers with a list of replicas."""
-        state = self.update_leader_epoch(partition)
+        state = await self.update_leader_epoch(partition)
         if state is None:
             return
         self.batch.begin()
         self.batch.add_leader_and_isr(brokers, partition, state, replicas, is_new=False)
-        self.batch.send_requests(self.context.epoch)
+        await self.batch.send_requests(self.context.epoch)
 
-    def read_states(self, partitions: Iterable[TopicPartition]) -> None:
+    async def read_states(self, partitions: Iterable[TopicPartition]) -> None:
         """Read the registered states into the cache; those without one are left as they are."""
         for partition in partitions:
-            state = self.client.state(partition)
+            state = await self.client.state(partition)
             if state is not None:
                 self.context.leadership[partition] = state
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from enum import Enum
 
 from impl.core.cluster_context import ClusterContext, Replica
@@ -54,7 +54,7 @@ class DeletionManager:
         replicas: ReplicaMachine,
         client: ZnodeClient,
         release: Release,
-        update_metadata: Callable[[list[TopicPartition]], None],
+        update_metadata: Callable[[list[TopicPartition]], Awaitable[None]],
         enabled: bool = True,
     ) -> None:
         self.context = context
@@ -65,7 +65,7 @@ class DeletionManager:
         self.update_metadata = update_metadata
         self.enabled = enabled
 
-    def init(self, queued: Iterable[str], ineligible: Iterable[str]) -> None:
+    async def init(self, queued: Iterable[str], ineligible: Iterable[str]) -> None:
         """At failover: what is queued, and what of it must wait.
 
         With deletion disabled the requests are removed (since 0.10.1).
@@ -76,52 +76,54 @@ class DeletionManager:
                 set(ineligible) & self.context.queued_for_deletion
             )
         elif self.release.since("0.10.1"):
-            self.drop_requests(queued)
+            await self.drop_requests(queued)
 
-    def drop_requests(self, topics: Iterable[str]) -> None:
+    async def drop_requests(self, topics: Iterable[str]) -> None:
         """Remove requests that will not be met."""
         for topic in sorted(topics):
-            self.client.fenced_delete(paths.deletion(topic), self.context.epoch_version)
+            await self.client.fenced_delete(paths.deletion(topic), self.context.epoch_version)
 
-    def enqueue(self, topics: Iterable[str]) -> None:
+    async def enqueue(self, topics: Iterable[str]) -> None:
         """Queue topics, and begin if they can be."""
         if self.enabled:
             self.context.queued_for_deletion |= set(topics)
-            self.resume()
+            await self.resume()
 
-    def mark_ineligible(self, topics: Iterable[str]) -> None:
+    async def mark_ineligible(self, topics: Iterable[str]) -> None:
         """Queued topics that have to wait for something."""
         queued = self.context.queued_for_deletion
         halted = queued & set(topics)
         if halted - self.context.ineligible_for_deletion:
-            self.context.journal.deletion(f"Halted deletion of topics {','.join(sorted(halted))}")
+            await self.context.journal.deletion(
+                f"Halted deletion of topics {','.join(sorted(halted))}"
+            )
         self.context.ineligible_for_deletion |= halted
 
-    def resume_for(self, topics: Iterable[str]) -> None:
+    async def resume_for(self, topics: Iterable[str]) -> None:
         """What topics waited for has happened."""
         waiting = self.context.queued_for_deletion & set(topics)
         if waiting:
             self.context.ineligible_for_deletion -= waiting
-            self.resume()
+            await self.resume()
 
-    def replicas_failed(self, replicas: Iterable[Replica]) -> None:
+    async def replicas_failed(self, replicas: Iterable[Replica]) -> None:
         """Deletion of these failed, or their broker did: they wait to be tried again."""
         queued = self.context.queued_for_deletion
         failed = [replica for replica in replicas if replica.partition.topic in queued]
         if failed:
-            self.replicas.handle(failed, ReplicaState.DELETION_INELIGIBLE)
-            self.mark_ineligible({replica.partition.topic for replica in failed})
-            self.resume()
+            await self.replicas.handle(failed, ReplicaState.DELETION_INELIGIBLE)
+            await self.mark_ineligible({replica.partition.topic for replica in failed})
+            await self.resume()
 
-    def replicas_deleted(self, replicas: Iterable[Replica]) -> None:
+    async def replicas_deleted(self, replicas: Iterable[Replica]) -> None:
         """Brokers say that these are gone."""
-        self.replicas.handle(
+        await self.replicas.handle(
             [one for one in replicas if one.partition.topic in self.context.queued_for_deletion],
             ReplicaState.DELETION_SUCCESSFUL,
         )
-        self.resume()
+        await self.resume()
 
-    def resume(self) -> None:
+    async def resume(self) -> None:
         """Go on with every queued topic as far as that is possible."""
         retry: list[Replica] = []
         ready: list[str] = []
@@ -131,10 +133,10 @@ class DeletionManager:
             blocked = topic in self.context.ineligible_for_deletion
             action, retries = decide(states, blocked, self.release)
             if action is Action.COMPLETE:
-                self._complete(topic)
+                await self._complete(topic)
                 continue
             if retries:
-                self.context.journal.deletion(
+                await self.context.journal.deletion(
                     f"Retrying deletion of topic {topic} since replicas were not successfully "
                     "deleted"
                 )
@@ -142,33 +144,35 @@ class DeletionManager:
             if action in (Action.START, Action.RETRY):
                 ready.append(topic)
             elif blocked:
-                self.context.journal.deletion(
+                await self.context.journal.deletion(
                     f"Not retrying deletion of topic {topic} at this time since it is marked "
                     "ineligible for deletion"
                 )
         if retry:
-            self.try_again(retry)
+            await self.try_again(retry)
         if ready:
-            self._begin(ready)
+            await self._begin(ready)
 
-    def try_again(self, replicas: Iterable[Replica]) -> None:
+    async def try_again(self, replicas: Iterable[Replica]) -> None:
         """Replicas that could not be deleted go offline, so that their deletion may start anew."""
-        self.replicas.handle(replicas, ReplicaState.OFFLINE)
+        await self.replicas.handle(replicas, ReplicaState.OFFLINE)
 
-    def _begin(self, topics: list[str]) -> None:
+    async def _begin(self, topics: list[str]) -> None:
         for topic in topics:
-            self.context.journal.deletion(f"Deletion of topic {topic} (re)started")
+            await self.context.journal.deletion(f"Deletion of topic {topic} (re)started")
         fresh = [one for one in topics if one not in self.context.deletion_started]
         if self.release.since("2.1"):
             gone = [one for topic in fresh for one in self.context.partitions_of(topic)]
             if gone:
-                self.partitions.handle(gone, PartitionState.OFFLINE)
-                self.partitions.handle(gone, PartitionState.NON_EXISTENT)
+                await self.partitions.handle(gone, PartitionState.OFFLINE)
+                await self.partitions.handle(gone, PartitionState.NON_EXISTENT)
         self.context.deletion_started |= set(topics)
-        self.update_metadata([one for topic in topics for one in self.context.partitions_of(topic)])
-        self._stop_replicas(topics)
+        await self.update_metadata(
+            [one for topic in topics for one in self.context.partitions_of(topic)]
+        )
+        await self._stop_replicas(topics)
 
-    def _stop_replicas(self, topics: list[str]) -> None:
+    async def _stop_replicas(self, topics: list[str]) -> None:
         dead: list[Replica] = []
         alive: list[Replica] = []
         for topic in topics:
@@ -177,19 +181,19 @@ class DeletionManager:
                     dead.append(replica)
                 elif self.context.replica_state(replica) is not ReplicaState.DELETION_SUCCESSFUL:
                     alive.append(replica)
-        self.replicas.handle(dead, ReplicaState.DELETION_INELIGIBLE)
-        self.replicas.handle(alive, ReplicaState.OFFLINE)
-        self.replicas.handle(alive, ReplicaState.DELETION_STARTED)
-        self.mark_ineligible({replica.partition.topic for replica in dead})
+        await self.replicas.handle(dead, ReplicaState.DELETION_INELIGIBLE)
+        await self.replicas.handle(alive, ReplicaState.OFFLINE)
+        await self.replicas.handle(alive, ReplicaState.DELETION_STARTED)
+        await self.mark_ineligible({replica.partition.topic for replica in dead})
 
-    def _complete(self, topic: str) -> None:
+    async def _complete(self, topic: str) -> None:
         members = self.context.replicas_in(topic, ReplicaState.DELETION_SUCCESSFUL)
         if not self.release.since("2.1"):
             gone = self.context.partitions_of(topic)
-            self.partitions.handle(gone, PartitionState.OFFLINE)
-            self.partitions.handle(gone, PartitionState.NON_EXISTENT)
-        self.replicas.handle(members, ReplicaState.NON_EXISTENT)
-        self.client.delete_topic(topic, self.context.epoch_version)
+            await self.partitions.handle(gone, PartitionState.OFFLINE)
+            await self.partitions.handle(gone, PartitionState.NON_EXISTENT)
+        await self.replicas.handle(members, ReplicaState.NON_EXISTENT)
+        await self.client.delete_topic(topic, self.context.epoch_version)
         for topics in (
             self.context.queued_for_deletion,
             self.context.deletion_started,
@@ -197,4 +201,4 @@ class DeletionManager:
         ):
             topics.discard(topic)
         self.context.forget_topic(topic)
-        self.context.journal.deletion(f"Deletion of topic {topic} successfully completed")
+        await self.context.journal.deletion(f"Deletion of topic {topic} successfully completed")

@@ -8,15 +8,18 @@ collapse into one.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from impl.core import imbalance
 from impl.core.broker_events import BrokerEvents
+from impl.core.cluster_context import ContextMemory, Replica
 from impl.core.controller_parts import ControllerConfig, ControllerCore
 from impl.core.journal import ControllerJournal
 from impl.core.partition_machine import PREFERRED, Failed
 from impl.core.reassigner import Reassigner
 from impl.core.request_batch import BatchNotSent, Send
+from impl.core.requests import LeaderAndIsr, Request, StopReplica
 from impl.core.states import PartitionState, ReplicaState
 from impl.releases import Release
 from impl.znodes import TopicPartition, paths
@@ -24,6 +27,17 @@ from impl.znodes.access import ControllerMoved
 from impl.zookeeper.errors import SessionExpired
 from impl.zookeeper.port import Port
 from impl.zookeeper.znode import Event, EventType
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerMemory:
+    """What a controller knows between two events; see ``EventController.memory``."""
+
+    active: bool
+    moved_to: str | None
+    context: ContextMemory
+    targets: dict[TopicPartition, tuple[int, ...]]
+    last_change: dict[str, list[int]]
 
 
 class EventController:
@@ -50,80 +64,84 @@ class EventController:
 
     # Office
 
-    def elect(self, now_ms: int) -> bool:
+    async def elect(self, now_ms: int) -> bool:
         """Try to become controller; True if it is now (``elect``)."""
-        holder = self.core.client.controller(watch=True)
+        holder = await self.core.client.controller(watch=True)
         if holder is not None:
-            self.journal.holds(holder)
+            await self.journal.holds(holder)
             return False
         try:
-            office = self.core.client.register_controller(self.broker, now_ms)
+            office = await self.core.client.register_controller(self.broker, now_ms)
         except ControllerMoved as moved:
             self.moved_to = str(moved)
-            self.journal.lost_the_race(str(moved))
+            await self.journal.lost_the_race(str(moved))
             return False
         except SessionExpired as expired:
             self.moved_to = str(expired)
-            self.journal.told(f"Error while electing controller on broker {self.broker}", "ERROR")
+            await self.journal.told(
+                f"Error while electing controller on broker {self.broker}", "ERROR"
+            )
             return False
         self.core.context.epoch, self.core.context.epoch_version = (
             office.epoch,
             office.epoch_version,
         )
         self.journal.epoch = office.epoch
-        self.journal.elected(office.epoch, office.epoch_version)
+        await self.journal.elected(office.epoch, office.epoch_version)
         self.active = True
-        self.guarded(self.fail_over)  # the answer may be late, and the session over by now
+        await self.guarded(self.fail_over)  # the answer may be late, and the session over by now
         return self.active
 
-    def fail_over(self) -> None:
+    async def fail_over(self) -> None:
         """Take up the work, in Kafka's order (b.5)."""
         core, context = self.core, self.core.context
-        self.journal.step("Registering handlers")
-        core.client.controller(watch=True)  # its own creation has fired the watch of before
-        self.journal.step("Deleting isr change notifications")
-        self._drop_old_notifications()
-        self.journal.step("Initializing controller context")
-        self._initialize_context()
-        self.journal.step("Fetching topic deletions in progress")
-        queued = core.client.deletions(watch=True)
+        await self.journal.step("Registering handlers")
+        await core.client.controller(watch=True)  # its own creation has fired the watch of before
+        await self.journal.step("Deleting isr change notifications")
+        await self._drop_old_notifications()
+        await self.journal.step("Initializing controller context")
+        await self._initialize_context()
+        await self.journal.step("Fetching topic deletions in progress")
+        queued = await core.client.deletions(watch=True)
         self.reassigner.targets.clear()
-        self._await(paths.REASSIGN_PARTITIONS)
-        found = core.client.reassignments()
-        core.deletion.init(queued, self._must_wait(queued, found))
-        self.journal.step("Sending update metadata request")
-        core.update_metadata(context.live_or_shutting_down, [])
-        core.replicas.startup()
-        core.partitions.startup()
-        self.journal.ready(context.epoch)
+        await self._await(paths.REASSIGN_PARTITIONS)
+        found = await core.client.reassignments()
+        await core.deletion.init(queued, self._must_wait(queued, found))
+        await self.journal.step("Sending update metadata request")
+        await core.update_metadata(context.live_or_shutting_down, [])
+        await core.replicas.startup()
+        await core.partitions.startup()
+        await self.journal.ready(context.epoch)
         for partition, target in found.items():
-            self.reassigner.begin(partition, target)
+            await self.reassigner.begin(partition, target)
         for partition, assignment in context.being_reassigned().items():
             if partition not in self.reassigner.targets:
-                self.reassigner.reassign_recorded(partition, assignment)
-        core.deletion.resume()
-        self.preferred_election()
+                await self.reassigner.reassign_recorded(partition, assignment)
+        await core.deletion.resume()
+        await self.preferred_election()
 
-    def _drop_old_notifications(self) -> None:
+    async def _drop_old_notifications(self) -> None:
         client, version = self.core.client, self.core.context.epoch_version
         for parent in (paths.LOG_DIR_EVENTS, paths.ISR_CHANGES):
             if parent == paths.ISR_CHANGES or self.release.since("1.0"):
-                client.delete_notifications(parent, client.names(parent, watch=True), version)
+                await client.delete_notifications(
+                    parent, await client.names(parent, watch=True), version
+                )
 
-    def _initialize_context(self) -> None:
+    async def _initialize_context(self) -> None:
         core, context = self.core, self.core.context
-        registered = core.client.brokers(watch=True)
+        registered = await core.client.brokers(watch=True)
         context.broker_epochs = {broker: epoch for broker, (_, epoch) in registered.items()}
         context.broker_infos = {broker: info for broker, (info, _) in registered.items()}
-        for topic in core.client.topics(watch=True):
-            self._read_topic(topic)
+        for topic in await core.client.topics(watch=True):
+            await self._read_topic(topic)
         context.leadership.clear()
         context.shutting_down.clear()
-        core.read_states(context.partitions())
+        await core.read_states(context.partitions())
 
-    def _read_topic(self, topic: str) -> list[TopicPartition]:
+    async def _read_topic(self, topic: str) -> list[TopicPartition]:
         """Read a topic's assignment; returns the partitions that were unknown."""
-        registered = self.core.client.topic(topic, watch=True)
+        registered = await self.core.client.topic(topic, watch=True)
         known = self.core.context.assignments.get(topic, {})
         fresh = []
         for number, assignment in (registered.partitions if registered else {}).items():
@@ -144,16 +162,16 @@ class EventController:
         moving = {one.topic for one in (*reassigned, *context.being_reassigned())}
         return dead | moving
 
-    def resign(self) -> None:
+    async def resign(self) -> None:
         """Out of office: everything known is forgotten, epoch and version are 0 again."""
         if self.active:
-            self.journal.resigned()
+            await self.journal.resigned()
         self.active = False
         self.core.batch.clear()
         self.core.context.reset()
         self.reassigner.targets.clear()
 
-    def guarded(self, work: Callable[[], object]) -> None:
+    async def guarded(self, work: Callable[[], Awaitable[object]]) -> None:
         """Do an event's work; a fence that refuses ends the office, and so does a lost session.
 
         A batch that was left unsent is an error of the controller itself: it lets another one try.
@@ -161,70 +179,92 @@ class EventController:
         if not self.active:
             return
         try:
-            work()
+            await work()
         except (ControllerMoved, SessionExpired) as moved:
             self.moved_to = str(moved)
-            self.journal.moved(getattr(work, "__name__", "event"), str(moved))
-            self.resign()
+            await self.journal.moved(getattr(work, "__name__", "event"), str(moved))
+            await self.resign()
         except BatchNotSent as illegal:
             self.moved_to = str(illegal)
-            self.trigger_move()
+            await self.trigger_move()
 
-    def trigger_move(self) -> None:
+    async def trigger_move(self) -> None:
         """``triggerControllerMove``: resign, and remove ``/controller`` so that brokers elect."""
         version = self.core.context.epoch_version
-        self.resign()
+        await self.resign()
         with contextlib.suppress(ControllerMoved):  # somebody else has it already
-            self.core.client.delete_controller(version)
+            await self.core.client.delete_controller(version)
 
-    def controller_changed(self, now_ms: int) -> None:
+    async def controller_changed(self, now_ms: int) -> None:
         """``/controller`` came, went or changed: resign if it is not me, stand if nobody is."""
-        if self.maybe_resign() is None:
-            self.elect(now_ms)
+        if await self.maybe_resign() is None:
+            await self.elect(now_ms)
 
-    def maybe_resign(self) -> int | None:
+    async def maybe_resign(self) -> int | None:
         """``maybeResign``: out of office if ``/controller`` is not its own; returns whose it is."""
-        holder = self.core.client.controller(watch=True)
+        holder = await self.core.client.controller(watch=True)
         if self.active and holder != self.broker:
-            self.resign()
+            await self.resign()
         return holder
+
+    # Its memory, as a value
+
+    def memory(self) -> ControllerMemory:
+        """Whether it is active and all that it knows, between two events."""
+        return ControllerMemory(
+            self.active,
+            self.moved_to,
+            self.core.context.memory(),
+            dict(self.reassigner.targets),
+            dict(self.brokers.last_change),
+        )
+
+    def remember(self, memory: ControllerMemory) -> None:
+        """Know again what was known; what an event had collected and not sent is dropped."""
+        self.active, self.moved_to = memory.active, memory.moved_to
+        self.core.context.remember(memory.context)
+        self.reassigner.targets = dict(memory.targets)
+        self.brokers.last_change = dict(memory.last_change)
+        self.core.batch.clear()
+        self.core.partitions.trouble.clear()
+        self.core.replicas.trouble.clear()
 
     # What was told by ZooKeeper
 
-    def told(self, event: Event, now_ms: int) -> None:
+    async def told(self, event: Event, now_ms: int) -> None:
         """Handle one notification."""
         path = event.path
         if path == paths.CONTROLLER:
-            self.controller_changed(now_ms)
+            await self.controller_changed(now_ms)
         elif path == paths.BROKER_IDS:
-            self.guarded(self.brokers.changed)
+            await self.guarded(self.brokers.changed)
         elif path.startswith(f"{paths.BROKER_IDS}/"):
             if event.type is EventType.DATA_CHANGED:
                 broker = int(path.rpartition("/")[2])
-                self.guarded(lambda: self.brokers.modified(broker))
+                await self.guarded(lambda: self.brokers.modified(broker))
         elif path == paths.TOPICS:
-            self.guarded(self.topics_changed)
+            await self.guarded(self.topics_changed)
         elif path == paths.DELETE_TOPICS:
-            self.guarded(self.deletion_requested)
+            await self.guarded(self.deletion_requested)
         elif path == paths.REASSIGN_PARTITIONS:
             if event.type is not EventType.DATA_CHANGED:
-                self.guarded(self.reassignment_requested)
+                await self.guarded(self.reassignment_requested)
         elif path == paths.PREFERRED_ELECTION:
             if event.type is not EventType.DATA_CHANGED:
-                self.guarded(self.preferred_election)
+                await self.guarded(self.preferred_election)
         elif path == paths.ISR_CHANGES:
-            self.guarded(self.isrs_changed)
+            await self.guarded(self.isrs_changed)
         elif path == paths.LOG_DIR_EVENTS:
-            self.guarded(self.directories_failed)
+            await self.guarded(self.directories_failed)
         elif path.endswith("/state"):
-            self.guarded(lambda: self.state_changed(path))
+            await self.guarded(lambda: self.state_changed(path))
         elif path.startswith(f"{paths.TOPICS}/") and event.type is EventType.DATA_CHANGED:
             topic = path.removeprefix(f"{paths.TOPICS}/")  # that it goes, its parent tells
-            self.guarded(lambda: self.partitions_changed(topic))
+            await self.guarded(lambda: self.partitions_changed(topic))
 
-    def topics_changed(self) -> None:
+    async def topics_changed(self) -> None:
         """``TopicChange``: partitions of new topics are created, topics that went are forgotten."""
-        registered = self.core.client.topics(watch=True)
+        registered = await self.core.client.topics(watch=True)
         gone = [one for one in self.core.context.assignments if one not in registered]
         for topic in gone:
             self.core.context.forget_topic(topic)
@@ -233,36 +273,36 @@ class EventController:
             partition
             for topic in registered
             if topic not in known
-            for partition in self._read_topic(topic)
+            for partition in await self._read_topic(topic)
         ]
         new = sorted({one.topic for one in fresh})
         if new or gone:
             assigned = {one: self.core.context.replicas(one) for one in fresh}
-            self.journal.topics(new, gone, assigned)
-        self.create_partitions(fresh)
+            await self.journal.topics(new, gone, assigned)
+        await self.create_partitions(fresh)
 
-    def partitions_changed(self, topic: str) -> None:
+    async def partitions_changed(self, topic: str) -> None:
         """``PartitionModifications``: partitions that were added to a topic.
 
         Of a topic that is to be deleted they are not created, and since 2.0 taken back.
         """
         if topic not in self.core.context.queued_for_deletion:
-            fresh = self._read_topic(topic)
+            fresh = await self._read_topic(topic)
             if fresh:
-                self.journal.adding({one: self.core.context.assignment(one) for one in fresh})
-            self.create_partitions(fresh)
+                await self.journal.adding({one: self.core.context.assignment(one) for one in fresh})
+            await self.create_partitions(fresh)
             return
         kept = self.core.context.assignments.get(topic, {})
-        registered = self.core.client.topic(topic, watch=True)
+        registered = await self.core.client.topic(topic, watch=True)
         if self.release.since("2.0") and registered and set(registered.partitions) - set(kept):
-            self.core.client.set_topic(topic, kept, self.core.context.epoch_version)
+            await self.core.client.set_topic(topic, kept, self.core.context.epoch_version)
 
-    def create_partitions(self, partitions: list[TopicPartition]) -> None:
+    async def create_partitions(self, partitions: list[TopicPartition]) -> None:
         """``onNewPartitionCreation``: to New, replicas to New, then both online."""
         if not partitions:
             return
         core = self.core
-        self.journal.told(
+        await self.journal.told(
             f"New partition creation callback for {','.join(map(str, sorted(partitions)))}"
         )
         topics = sorted({one.topic for one in partitions})
@@ -273,63 +313,65 @@ class EventController:
             for one in core.context.replicas_of(topic)
             if one.partition in wanted
         ]
-        core.partitions.handle(partitions, PartitionState.NEW)
-        core.replicas.handle(members, ReplicaState.NEW)
-        core.partitions.handle(partitions, PartitionState.ONLINE)
-        core.replicas.handle(members, ReplicaState.ONLINE)
+        await core.partitions.handle(partitions, PartitionState.NEW)
+        await core.replicas.handle(members, ReplicaState.NEW)
+        await core.partitions.handle(partitions, PartitionState.ONLINE)
+        await core.replicas.handle(members, ReplicaState.ONLINE)
 
-    def deletion_requested(self) -> None:
+    async def deletion_requested(self) -> None:
         """``TopicDeletion``: unknown topics' requests are removed, the others are queued."""
         core = self.core
-        requested = set(core.client.deletions(watch=True))
+        requested = set(await core.client.deletions(watch=True))
         unknown = requested - set(core.context.assignments)
-        core.deletion.drop_requests(unknown)
+        await core.deletion.drop_requests(unknown)
         known = requested - unknown
         if known:
             named = ",".join(sorted(known))
-            self.journal.told(f"Starting topic deletion for topics {named}")
+            await self.journal.told(f"Starting topic deletion for topics {named}")
         if not core.deletion.enabled:
             if self.release.since("0.10.1"):
-                core.deletion.drop_requests(known)
+                await core.deletion.drop_requests(known)
             return
         if known:
             core.context.queued_for_deletion |= known
             moving = {one.topic for one in self.reassigner.in_progress()}
-            core.deletion.mark_ineligible(moving)
-            core.deletion.enqueue(known)
+            await core.deletion.mark_ineligible(moving)
+            await core.deletion.enqueue(known)
 
-    def isrs_changed(self) -> None:
+    async def isrs_changed(self) -> None:
         """``IsrChangeNotification``: read the states, tell everybody, remove the notifications."""
-        found = self.core.client.isr_changes(watch=True)
+        found = await self.core.client.isr_changes(watch=True)
         known = set(self.core.context.partitions())
         partitions = sorted({one for group in found.values() for one in group} & known)
         if partitions:
-            self.core.read_states(partitions)
-            self.core.update_metadata_for(partitions)
-        self.core.client.delete_notifications(
+            await self.core.read_states(partitions)
+            await self.core.update_metadata_for(partitions)
+        await self.core.client.delete_notifications(
             paths.ISR_CHANGES, found, self.core.context.epoch_version
         )
 
-    def directories_failed(self) -> None:
+    async def directories_failed(self) -> None:
         """``LogDirEventNotification`` (1.0): the brokers' answers tell which replicas are gone.
 
         Every replica on the brokers that are named is told its state once more.
         """
         client = self.core.client
-        found = client.log_dir_events(watch=True)
+        found = await client.log_dir_events(watch=True)
         brokers = sorted(set(found.values()) & self.core.context.live_or_shutting_down)
         named = ",".join(map(str, brokers))
-        self.journal.told(f"Handling log directory failure for brokers {named}")
-        self.core.replicas.handle(self.core.context.replicas_on(brokers), ReplicaState.ONLINE)
-        client.delete_notifications(paths.LOG_DIR_EVENTS, found, self.core.context.epoch_version)
+        await self.journal.told(f"Handling log directory failure for brokers {named}")
+        await self.core.replicas.handle(self.core.context.replicas_on(brokers), ReplicaState.ONLINE)
+        await client.delete_notifications(
+            paths.LOG_DIR_EVENTS, found, self.core.context.epoch_version
+        )
 
-    def state_changed(self, path: str) -> None:
+    async def state_changed(self, path: str) -> None:
         """``PartitionReassignmentIsrChange``: the state of a partition that is being moved."""
         if any(paths.state(*one) == path for one in self.reassigner.in_progress()):
-            self._await(path)
-            self.reassignments_may_go_on()
+            await self._await(path)
+            await self.reassignments_may_go_on()
 
-    def reassignments_may_go_on(self, brokers: Iterable[int] | None = None) -> None:
+    async def reassignments_may_go_on(self, brokers: Iterable[int] | None = None) -> None:
         """An ISR changed, or brokers came: finish what has caught up.
 
         Reassignments that were waiting for a broker which has come take their first steps again.
@@ -337,39 +379,91 @@ class EventController:
         came = set(brokers or ())
         for partition in sorted(self.reassigner.in_progress()):
             target = self._target(partition)
-            if came & set(target) or (not came and self.reassigner.caught_up(partition, target)):
-                self.reassigner.go_on(partition)
+            if came & set(target) or (
+                not came and await self.reassigner.caught_up(partition, target)
+            ):
+                await self.reassigner.go_on(partition)
 
     def _target(self, partition: TopicPartition) -> tuple[int, ...]:
         if partition in self.reassigner.targets:
             return self.reassigner.targets[partition]
         return self.core.context.assignment(partition).target
 
-    def reassignment_requested(self) -> None:
+    async def reassignment_requested(self) -> None:
         """``/admin/reassign_partitions`` was created, or went and may have come again."""
-        if self._await(paths.REASSIGN_PARTITIONS):
-            self.reassigner.requested()
+        if await self._await(paths.REASSIGN_PARTITIONS):
+            await self.reassigner.requested()
 
-    def _await(self, path: str) -> bool:
+    async def _await(self, path: str) -> bool:
         """Leave a watch for a znode that comes and goes; True if it is there now.
 
         Changes of its data are not minded while it is there (1.1 and later).
         """
         port = self.core.client.port
-        return self.core.client.again(lambda: port.exists(path, watch=True)) is not None
+        return await self.core.client.again(lambda: port.exists(path, watch=True)) is not None
+
+    # What brokers answer
+
+    async def stop_replica_answered(
+        self, broker: int, request: StopReplica, error: str, errors: Mapping[TopicPartition, str]
+    ) -> None:
+        """``TopicDeletionStopReplicaResponseReceived``: which replicas are gone, which are not.
+
+        ``error`` is that of the whole request, ``errors`` are those of partitions. An answer to a
+        request of an earlier controllership is ignored.
+        """
+        if not self._is_of_now(request):
+            return
+        asked = sorted(request.raises_event)
+        failed = [one for one in asked if error != "NONE" or errors.get(one, "NONE") != "NONE"]
+        done = [one for one in asked if one not in failed]
+
+        async def replicas_answered() -> None:
+            deletion = self.core.deletion
+            if failed:
+                await deletion.replicas_failed([Replica(one, broker) for one in failed])
+            if done:
+                await deletion.replicas_deleted([Replica(one, broker) for one in done])
+
+        if asked:
+            await self.guarded(replicas_answered)
+
+    async def leader_and_isr_answered(
+        self, broker: int, request: LeaderAndIsr, error: str, errors: Mapping[TopicPartition, str]
+    ) -> None:
+        """``LeaderAndIsrResponseReceived``: which replicas are on failed log directories (1.0)."""
+        if not self._is_of_now(request) or error != "NONE" or not self.release.since("1.0"):
+            return
+        offline = {one for one, code in errors.items() if code == "KAFKA_STORAGE_ERROR"}
+        online = {one for one, code in errors.items() if code == "NONE"}
+        directories = self.core.context.offline_directories
+        known = directories.get(broker, set())
+        fresh, now = offline - known, (known - online) | offline
+        if now:
+            directories[broker] = now
+        else:
+            directories.pop(broker, None)
+        if fresh:
+            named = ",".join(map(str, sorted(fresh)))
+            await self.journal.told(f"Mark replicas {named} on broker {broker} as offline")
+            gone = [Replica(one, broker) for one in sorted(fresh)]
+            await self.guarded(lambda: self.brokers.replicas_offline(gone))
+
+    def _is_of_now(self, request: Request) -> bool:
+        return self.active and self.core.context.epoch == request.controller_epoch
 
     # Preferred leaders
 
-    def preferred_election(self) -> None:
+    async def preferred_election(self) -> None:
         """``PreferredReplicaLeaderElection``: what was asked for by the znode, which then goes.
 
         Its end is told as well, so that one which comes right after it is not missed.
         """
-        if self._await(paths.PREFERRED_ELECTION):
-            self.elect_preferred(self.core.client.preferred_election() or ())
-            self.core.client.delete_preferred_election(self.core.context.epoch_version)
+        if await self._await(paths.PREFERRED_ELECTION):
+            await self.elect_preferred(await self.core.client.preferred_election() or ())
+            await self.core.client.delete_preferred_election(self.core.context.epoch_version)
 
-    def elect_preferred(self, partitions: Iterable[TopicPartition]) -> Failed:
+    async def elect_preferred(self, partitions: Iterable[TopicPartition]) -> Failed:
         """Elect the preferred replicas of known partitions whose topics are to stay."""
         context = self.core.context
         known = [
@@ -377,9 +471,9 @@ class EventController:
             for one in partitions
             if context.replicas(one) and one.topic not in context.queued_for_deletion
         ]
-        return self.core.partitions.handle(known, PartitionState.ONLINE, PREFERRED)
+        return await self.core.partitions.handle(known, PartitionState.ONLINE, PREFERRED)
 
-    def rebalance(self) -> None:
+    async def rebalance(self) -> None:
         """``checkAndTriggerAutoLeaderRebalance``."""
         due = imbalance.candidates(
             self.core.context,
@@ -387,4 +481,4 @@ class EventController:
             self.reassigner.in_progress(),
         )
         for partitions in due.values():
-            self.elect_preferred(partitions)
+            await self.elect_preferred(partitions)

@@ -18,39 +18,39 @@ class ControllerJournal:
 
     epoch = 0
 
-    def elected(self, epoch: int, epoch_version: int) -> None:
+    async def elected(self, epoch: int, epoch_version: int) -> None:
         """It took office."""
 
-    def holds(self, broker: int) -> None:
+    async def holds(self, broker: int) -> None:
         """Another broker is in office, so that there is nothing to be elected for."""
 
-    def lost_the_race(self, why: str) -> None:
+    async def lost_the_race(self, why: str) -> None:
         """Somebody else took office."""
 
-    def step(self, text: str) -> None:
+    async def step(self, text: str) -> None:
         """One of the steps of taking up the work, in Kafka's words."""
 
-    def ready(self, epoch: int) -> None:
+    async def ready(self, epoch: int) -> None:
         """The state machines are up."""
 
-    def resigned(self) -> None:
+    async def resigned(self) -> None:
         """It is out of office."""
 
-    def moved(self, event: str, why: str) -> None:
+    async def moved(self, event: str, why: str) -> None:
         """A fence, met while an event was handled, said that another one is in office."""
 
-    def told(self, text: str, level: str = "INFO") -> None:
+    async def told(self, text: str, level: str = "INFO") -> None:
         """Something worth a line of controller.log, in Kafka's words."""
 
-    def deletion(self, text: str) -> None:
+    async def deletion(self, text: str) -> None:
         """Something worth a line of the deletion manager, in Kafka's words."""
 
-    def brokers(
+    async def brokers(
         self, new: Iterable[int], dead: Iterable[int], bounced: Iterable[int], live: Iterable[int]
     ) -> None:
         """Registrations changed."""
 
-    def topics(
+    async def topics(
         self,
         new: Collection[str],
         gone: Collection[str],
@@ -58,10 +58,10 @@ class ControllerJournal:
     ) -> None:
         """Topics came or went."""
 
-    def adding(self, partitions: Mapping[TopicPartition, ReplicaAssignment]) -> None:
+    async def adding(self, partitions: Mapping[TopicPartition, ReplicaAssignment]) -> None:
         """A topic grew."""
 
-    def partition_moved(
+    async def partition_moved(
         self,
         partition: TopicPartition,
         before: PartitionState,
@@ -71,26 +71,26 @@ class ControllerJournal:
     ) -> None:
         """A partition entered a state; with what was written, where it was elected."""
 
-    def replica_moved(
+    async def replica_moved(
         self, broker: int, partition: TopicPartition, before: ReplicaState, after: ReplicaState
     ) -> None:
         """A replica entered a state."""
 
-    def isr_removed(
+    async def isr_removed(
         self, broker: int, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
     ) -> None:
         """A replica was taken out of an ISR."""
 
-    def failed(self, text: str) -> None:
+    async def failed(self, text: str) -> None:
         """A transition did not come about."""
 
-    def sends_leader_and_isr(self, broker: int, request: LeaderAndIsr) -> None:
+    async def sends_leader_and_isr(self, broker: int, request: LeaderAndIsr) -> None:
         """A LeaderAndIsr request is handed to a broker's channel."""
 
-    def sends_metadata(
+    async def sends_metadata(
         self, brokers: Iterable[int], told: Mapping[TopicPartition, PartitionMetadata]
     ) -> None:
         """UpdateMetadata is handed to the channels of some brokers."""
 
-    def sends_stop_replica(self, broker: int, request: StopReplica) -> None:
+    async def sends_stop_replica(self, broker: int, request: StopReplica) -> None:
         """A StopReplica request is handed to a broker's channel."""

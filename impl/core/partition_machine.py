@@ -67,11 +67,11 @@ class PartitionMachine:
 
     # Startup
 
-    def startup(self) -> None:
+    async def startup(self) -> None:
         """Every partition enters its state by its leadership; then elections are tried."""
         for partition in self.context.partitions():
             self.context.put_partition_state(partition, self.initial_state(partition))
-        self.trigger_online()
+        await self.trigger_online()
 
     def initial_state(self, partition: TopicPartition) -> PartitionState:
         """New without leadership; online while the leader lives, else offline."""
@@ -82,15 +82,15 @@ class PartitionMachine:
             return PartitionState.ONLINE
         return PartitionState.OFFLINE
 
-    def trigger_online(self) -> None:
+    async def trigger_online(self) -> None:
         """Try to elect for every new and offline partition whose topic is not to be deleted."""
         waiting = self.context.partitions_in(PartitionState.NEW, PartitionState.OFFLINE)
         kept = [one for one in waiting if one.topic not in self.context.queued_for_deletion]
-        self.handle(kept, PartitionState.ONLINE, OFFLINE)
+        await self.handle(kept, PartitionState.ONLINE, OFFLINE)
 
     # Transitions
 
-    def handle(
+    async def handle(
         self,
         partitions: Iterable[TopicPartition],
         target: PartitionState,
@@ -101,11 +101,11 @@ class PartitionMachine:
         An invalid transition is noted and skipped. ControllerMoved goes through.
         """
         self.batch.begin()
-        failed = self._move(sorted(partitions), target, strategy)
-        self.batch.send_requests(self.context.epoch)
+        failed = await self._move(sorted(partitions), target, strategy)
+        await self.batch.send_requests(self.context.epoch)
         return failed
 
-    def _move(
+    async def _move(
         self, partitions: list[TopicPartition], target: PartitionState, strategy: Strategy | None
     ) -> Failed:
         failed: Failed = {}
@@ -121,22 +121,22 @@ class PartitionMachine:
                 )
         if target is PartitionState.ONLINE:
             new = [p for p in valid if self.context.partition_state(p) is PartitionState.NEW]
-            failed |= self._initialize(new)
+            failed |= await self._initialize(new)
             others = [one for one in valid if one not in new]
             if others:
-                failed |= self._elect(others, strategy or OFFLINE)
+                failed |= await self._elect(others, strategy or OFFLINE)
         else:
             for partition in valid:
                 before = self.context.partition_state(partition)
                 replicas = self.context.replicas(partition)
-                self.context.journal.partition_moved(partition, before, target, replicas)
+                await self.context.journal.partition_moved(partition, before, target, replicas)
                 self.context.put_partition_state(partition, target)
         self.trouble += failed.values()
         for text in failed.values():
-            self.context.journal.failed(text)
+            await self.context.journal.failed(text)
         return failed
 
-    def _initialize(self, partitions: list[TopicPartition]) -> Failed:
+    async def _initialize(self, partitions: list[TopicPartition]) -> Failed:
         """The first leader is the first live replica, and all live ones are in sync."""
         states, failed = {}, {}
         for partition in partitions:
@@ -153,30 +153,30 @@ class PartitionMachine:
                 failed[partition] = (
                     f"no replica of partition {partition} is alive; it stays in NewPartition state"
                 )
-        for partition, error in self.client.create_states(
-            states, self.context.epoch_version
+        for partition, error in (
+            await self.client.create_states(states, self.context.epoch_version)
         ).items():
             if error is not None:
                 failed[partition] = f"the state of {partition} could not be created: {error}"
                 continue
-            self._now_online(partition, states[partition], states[partition].isr, is_new=True)
+            await self._now_online(partition, states[partition], states[partition].isr, is_new=True)
         return failed
 
-    def _elect(self, partitions: list[TopicPartition], strategy: Strategy) -> Failed:
+    async def _elect(self, partitions: list[TopicPartition], strategy: Strategy) -> Failed:
         """Read, choose, write under the version that was read; over again where it had moved."""
         failed: Failed = {}
         remaining = partitions
         while remaining:
-            remaining = self._elect_once(remaining, strategy, failed)
+            remaining = await self._elect_once(remaining, strategy, failed)
         return failed
 
-    def _elect_once(
+    async def _elect_once(
         self, partitions: list[TopicPartition], strategy: Strategy, failed: Failed
     ) -> list[TopicPartition]:
         chosen: dict[TopicPartition, Elected] = {}
         writes: dict[TopicPartition, LeaderIsrAndControllerEpoch] = {}
         for partition in partitions:
-            state = self._readable_state(partition, failed)
+            state = await self._readable_state(partition, failed)
             if state is None:
                 continue
             elected = self.choose(partition, state, strategy)
@@ -194,18 +194,18 @@ class PartitionMachine:
                 self.context.epoch,
                 state.zk_version,
             )
-        updated = self.client.update_states(writes, self.context.epoch_version)
+        updated = await self.client.update_states(writes, self.context.epoch_version)
         for partition, state in updated.done.items():
-            self._now_online(partition, state, chosen[partition].recipients, is_new=False)
+            await self._now_online(partition, state, chosen[partition].recipients, is_new=False)
         for partition, error in updated.failed.items():
             failed[partition] = f"the state of {partition} could not be written: {error}"
         return updated.retry
 
-    def _readable_state(
+    async def _readable_state(
         self, partition: TopicPartition, failed: Failed
     ) -> LeaderIsrAndControllerEpoch | None:
         try:
-            state = self.client.state(partition)
+            state = await self.client.state(partition)
         except ZooKeeperError as error:
             failed[partition] = f"the state of {partition} could not be read: {error}"
             return None
@@ -248,7 +248,7 @@ class PartitionMachine:
                     self.release,
                 )
 
-    def _now_online(
+    async def _now_online(
         self,
         partition: TopicPartition,
         state: LeaderIsrAndControllerEpoch,
@@ -258,6 +258,6 @@ class PartitionMachine:
         self.context.leadership[partition] = state
         before, online = self.context.partition_state(partition), PartitionState.ONLINE
         replicas = self.context.replicas(partition)
-        self.context.journal.partition_moved(partition, before, online, replicas, state)
+        await self.context.journal.partition_moved(partition, before, online, replicas, state)
         self.context.put_partition_state(partition, online)
         self.batch.add_leader_and_isr(recipients, partition, state, replicas, is_new)

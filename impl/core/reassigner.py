@@ -36,30 +36,30 @@ class Reassigner:
 
     # How it begins
 
-    def requested(self) -> None:
+    async def requested(self) -> None:
         """``/admin/reassign_partitions`` was created: begin what can be, drop the rest."""
-        for partition, target in self.core.client.reassignments().items():
+        for partition, target in (await self.core.client.reassignments()).items():
             if partition not in self.targets:
-                self.begin(partition, target)
+                await self.begin(partition, target)
 
-    def begin(self, partition: TopicPartition, target: Sequence[int]) -> bool:
+    async def begin(self, partition: TopicPartition, target: Sequence[int]) -> bool:
         """Begin one of the znode's entries; False if it is refused, and then it is dropped."""
         if self.refuse(partition, target):
-            self._drop(partition)
+            await self._drop(partition)
             return False
         if self.recorded:
             current = self.core.context.assignment(partition)
-            self.reassign_recorded(partition, current.reassign_to(target))
+            await self.reassign_recorded(partition, current.reassign_to(target))
             return True
-        self.core.context.journal.told(
+        await self.core.context.journal.told(
             f"Handling reassignment of partition {partition} to new replicas {_ids(target)}"
         )
         self.targets[partition] = tuple(target)
-        self.core.client.again(
+        await self.core.client.again(
             lambda: self.core.client.port.exists(paths.state(*partition), watch=True)
         )
-        self.core.deletion.mark_ineligible([partition.topic])
-        self.go_on(partition)
+        await self.core.deletion.mark_ineligible([partition.topic])
+        await self.go_on(partition)
         return True
 
     def refuse(self, partition: TopicPartition, target: Sequence[int]) -> str | None:
@@ -95,50 +95,50 @@ class Reassigner:
 
     # The twelve steps
 
-    def go_on(self, partition: TopicPartition) -> None:
+    async def go_on(self, partition: TopicPartition) -> None:
         """Take the next steps of a reassignment; called at every sign that it may go on."""
         if self.recorded:
             assignment = self.core.context.assignment(partition)
             if assignment.is_being_reassigned or partition in self.targets:
-                self._phases(partition, assignment)
+                await self._phases(partition, assignment)
         elif partition in self.targets:
-            if self.caught_up(partition, self.targets[partition]):
-                self._finish(partition, self.targets[partition])
+            if await self.caught_up(partition, self.targets[partition]):
+                await self._finish(partition, self.targets[partition])
             else:
-                self._widen(partition, self.targets[partition])
+                await self._widen(partition, self.targets[partition])
 
-    def caught_up(self, partition: TopicPartition, target: Iterable[int]) -> bool:
+    async def caught_up(self, partition: TopicPartition, target: Iterable[int]) -> bool:
         """Every target replica is in the registered ISR."""
-        state = self.core.client.state(partition)
+        state = await self.core.client.state(partition)
         return state is not None and set(target) <= set(state.isr)
 
-    def _widen(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
+    async def _widen(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         context, old = self.core.context, self.core.context.replicas(partition)
-        context.journal.told(
+        await context.journal.told(
             f"New replicas {_ids(target)} for partition {partition} being reassigned not yet "
             "caught up with the leader"
         )
         both = tuple(dict.fromkeys((*target, *old)))
-        self._write_assignment(partition, ReplicaAssignment(both))  # 1
-        self.core.update_leader_epoch_and_send(partition, both, both)  # 2
+        await self._write_assignment(partition, ReplicaAssignment(both))  # 1
+        await self.core.update_leader_epoch_and_send(partition, both, both)  # 2
         fresh = [one for one in target if one not in old]
-        self._move(partition, fresh, ReplicaState.NEW)  # 3
+        await self._move(partition, fresh, ReplicaState.NEW)  # 3
         assert context.replicas(partition) == both
 
-    def _finish(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
+    async def _finish(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         context, both = self.core.context, self.core.context.replicas(partition)
         out = [one for one in both if one not in target]
-        self._move(partition, target, ReplicaState.ONLINE)  # 5
+        await self._move(partition, target, ReplicaState.ONLINE)  # 5
         context.assign(partition, target)  # 6, in memory alone
-        self._move_leader(partition, target, both)  # 7
-        self._stop(partition, out)  # 8, 9
-        self._write_assignment(partition, ReplicaAssignment(target))  # 10
-        self._drop(partition)  # 11
+        await self._move_leader(partition, target, both)  # 7
+        await self._stop(partition, out)  # 8, 9
+        await self._write_assignment(partition, ReplicaAssignment(target))  # 10
+        await self._drop(partition)  # 11
         self.targets.pop(partition, None)
-        self.core.update_metadata_for([partition])  # 12
-        self.core.deletion.resume_for([partition.topic])
+        await self.core.update_metadata_for([partition])  # 12
+        await self.core.deletion.resume_for([partition.topic])
 
-    def _move_leader(
+    async def _move_leader(
         self, partition: TopicPartition, target: Sequence[int], both: Sequence[int]
     ) -> None:
         context = self.core.context
@@ -146,98 +146,102 @@ class Reassigner:
         leader = -1 if known is None else known.leader
         if leader in target and context.is_replica_online(leader, partition):
             everybody = tuple(dict.fromkeys((*both, *target)))
-            self.core.update_leader_epoch_and_send(partition, everybody, target)
+            await self.core.update_leader_epoch_and_send(partition, everybody, target)
         else:
-            self.core.partitions.handle([partition], PartitionState.ONLINE, REASSIGN)
+            await self.core.partitions.handle([partition], PartitionState.ONLINE, REASSIGN)
 
-    def _stop(self, partition: TopicPartition, brokers: Collection[int]) -> None:
-        self._move(partition, brokers, ReplicaState.OFFLINE)
-        self._move(partition, brokers, ReplicaState.DELETION_STARTED)
-        self._move(partition, brokers, ReplicaState.DELETION_SUCCESSFUL)
-        self._move(partition, brokers, ReplicaState.NON_EXISTENT)
+    async def _stop(self, partition: TopicPartition, brokers: Collection[int]) -> None:
+        await self._move(partition, brokers, ReplicaState.OFFLINE)
+        await self._move(partition, brokers, ReplicaState.DELETION_STARTED)
+        await self._move(partition, brokers, ReplicaState.DELETION_SUCCESSFUL)
+        await self._move(partition, brokers, ReplicaState.NON_EXISTENT)
 
-    def _move(self, partition: TopicPartition, brokers: Iterable[int], state: ReplicaState) -> None:
-        self.core.replicas.handle([Replica(partition, one) for one in brokers], state)
+    async def _move(
+        self, partition: TopicPartition, brokers: Iterable[int], state: ReplicaState
+    ) -> None:
+        await self.core.replicas.handle([Replica(partition, one) for one in brokers], state)
 
-    def _write_assignment(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
+    async def _write_assignment(
+        self, partition: TopicPartition, assignment: ReplicaAssignment
+    ) -> None:
         context = self.core.context
-        registered = self.core.client.topic(partition.topic)
+        registered = await self.core.client.topic(partition.topic)
         known = context.assignments.get(partition.topic, {})
         partitions = dict(known if registered is None else registered.partitions)
         partitions[partition.partition] = assignment
-        self.core.client.set_topic(partition.topic, partitions, context.epoch_version)
-        context.journal.told(
+        await self.core.client.set_topic(partition.topic, partitions, context.epoch_version)
+        await context.journal.told(
             f"Updated assigned replicas for partition {partition} being reassigned to "
             f"{_ids(assignment.replicas)}"
         )
         context.set_assignment(partition, assignment)
 
-    def _drop(self, partition: TopicPartition, target: Sequence[int] | None = None) -> None:
+    async def _drop(self, partition: TopicPartition, target: Sequence[int] | None = None) -> None:
         """Take the partition's entry out of the znode; with a target, only if it is that one."""
-        entries = self.core.client.reassignments()
+        entries = await self.core.client.reassignments()
         if partition not in entries or (target is not None and entries[partition] != tuple(target)):
             return
         del entries[partition]
-        self.core.context.journal.told(
+        await self.core.context.journal.told(
             f"Removed partition {partition} from the list of reassigned partitions in zookeeper"
             if entries
             else "No more partitions need to be reassigned. Deleting zk path "
             "/admin/reassign_partitions"
         )
-        self.core.client.set_reassignments(entries, self.core.context.epoch_version)
+        await self.core.client.set_reassignments(entries, self.core.context.epoch_version)
 
     # KIP-455
 
-    def alter(self, partition: TopicPartition, target: Sequence[int] | None) -> None:
+    async def alter(self, partition: TopicPartition, target: Sequence[int] | None) -> None:
         """AlterPartitionReassignments, found valid: to a target, or back (None).
 
         The newest request counts: an entry for the partition in the znode is dropped.
         """
         current = self.core.context.assignment(partition)
         goal = current.origin if target is None else tuple(target)
-        self._drop(partition)
-        self.reassign_recorded(partition, current.reassign_to(goal))
+        await self._drop(partition)
+        await self.reassign_recorded(partition, current.reassign_to(goal))
 
-    def reassign_recorded(self, partition: TopicPartition, goal: ReplicaAssignment) -> None:
+    async def reassign_recorded(self, partition: TopicPartition, goal: ReplicaAssignment) -> None:
         """Begin, turn or cancel a reassignment that the topic's znode records."""
         context = self.core.context
         old = context.assignment(partition)
-        self.core.deletion.mark_ineligible([partition.topic])
+        await self.core.deletion.mark_ineligible([partition.topic])
         if goal != old:
-            self._write_assignment(partition, goal)  # U1, U2
+            await self._write_assignment(partition, goal)  # U1, U2
             unneeded = [one for one in old.replicas if one not in goal.replicas]
-            self._stop_outside(partition, unneeded)
+            await self._stop_outside(partition, unneeded)
         self.targets[partition] = goal.target
         if not self.core.leaders_ask:  # else ISRs change through this very controller
-            self.core.client.again(
+            await self.core.client.again(
                 lambda: self.core.client.port.exists(paths.state(*partition), watch=True)
             )
-        self._phases(partition, goal)
+        await self._phases(partition, goal)
 
-    def _phases(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
-        if self.caught_up(partition, assignment.target):
-            self._complete(partition, assignment)
+    async def _phases(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
+        if await self.caught_up(partition, assignment.target):
+            await self._complete(partition, assignment)
         else:
             everybody = assignment.replicas
-            self.core.update_leader_epoch_and_send(partition, everybody, everybody)  # A1
-            self._move(partition, assignment.adding, ReplicaState.NEW)  # A2
+            await self.core.update_leader_epoch_and_send(partition, everybody, everybody)  # A1
+            await self._move(partition, assignment.adding, ReplicaState.NEW)  # A2
 
-    def _complete(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
+    async def _complete(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
         context, target = self.core.context, assignment.target
-        self._move(partition, assignment.adding, ReplicaState.ONLINE)  # B1
+        await self._move(partition, assignment.adding, ReplicaState.ONLINE)  # B1
         context.assign(partition, target)  # B2, in memory alone
-        self._move_leader(partition, target, assignment.replicas)  # B3
-        self._stop(partition, assignment.removing)  # B4, B5
-        self._write_assignment(partition, ReplicaAssignment(target))  # B6
-        self._drop(partition, target)  # B7
+        await self._move_leader(partition, target, assignment.replicas)  # B3
+        await self._stop(partition, assignment.removing)  # B4, B5
+        await self._write_assignment(partition, ReplicaAssignment(target))  # B6
+        await self._drop(partition, target)  # B7
         self.targets.pop(partition, None)
-        self.core.update_metadata_for([partition])  # B8
-        self.core.deletion.resume_for([partition.topic])
+        await self.core.update_metadata_for([partition])  # B8
+        await self.core.deletion.resume_for([partition.topic])
 
-    def _stop_outside(self, partition: TopicPartition, brokers: Collection[int]) -> None:
+    async def _stop_outside(self, partition: TopicPartition, brokers: Collection[int]) -> None:
         """Replicas that an overridden reassignment had added, and nobody needs any more."""
         if brokers:
-            self._stop(partition, brokers)
+            await self._stop(partition, brokers)
 
 
 def valid_target(target: Sequence[int], current: Collection[int], live: Collection[int]) -> str:

@@ -41,11 +41,11 @@ class ReplicaMachine:
         # Kafka goes by a hash map's order, so that nothing may depend on it; a test may choose.
         self.in_turn: Callable[[Iterable[int]], list[int]] = sorted
 
-    def _fails(self, text: str) -> None:
+    async def _fails(self, text: str) -> None:
         self.trouble.append(text)
-        self.context.journal.failed(text)
+        await self.context.journal.failed(text)
 
-    def startup(self) -> None:
+    async def startup(self) -> None:
         """Replicas on live brokers go online; the others start as ineligible for deletion.
 
         Since 2.3 the others then go offline, which takes them out of the ISR in ZooKeeper.
@@ -60,11 +60,11 @@ class ReplicaMachine:
                 else:
                     self.context.replica_states[replica] = ReplicaState.DELETION_INELIGIBLE
                     others.append(replica)
-        self.handle(online, ReplicaState.ONLINE)
+        await self.handle(online, ReplicaState.ONLINE)
         if self.release.since("2.3"):
-            self.handle(others, ReplicaState.OFFLINE)
+            await self.handle(others, ReplicaState.OFFLINE)
 
-    def handle(self, replicas: Iterable[Replica], target: ReplicaState) -> None:
+    async def handle(self, replicas: Iterable[Replica], target: ReplicaState) -> None:
         """Move replicas, broker by broker, and send what that asks for.
 
         An invalid transition is noted and skipped. ControllerMoved goes through.
@@ -75,55 +75,57 @@ class ReplicaMachine:
         self.batch.begin()
         for broker in self.in_turn({replica.broker for replica in wanted}):
             partitions = sorted(one.partition for one in wanted if one.broker == broker)
-            self._move(broker, partitions, target)
-        self.batch.send_requests(self.context.epoch)
+            await self._move(broker, partitions, target)
+        await self.batch.send_requests(self.context.epoch)
 
-    def _move(self, broker: int, partitions: list[TopicPartition], target: ReplicaState) -> None:
+    async def _move(
+        self, broker: int, partitions: list[TopicPartition], target: ReplicaState
+    ) -> None:
         valid = []
         for partition in partitions:
             before = self.context.replica_state(Replica(partition, broker))
             if replica_may_go(before, target, self.release):
                 valid.append(partition)
             else:
-                self._fails(
+                await self._fails(
                     f"Replica {broker} for partition {partition} should be in one of the states "
                     f"from which {target.value} may follow. Instead it is in {before.value} state"
                 )
         match target:
             case ReplicaState.NEW:
-                self._become_new(broker, valid)
+                await self._become_new(broker, valid)
             case ReplicaState.ONLINE:
-                self._go_online(broker, valid)
+                await self._go_online(broker, valid)
             case ReplicaState.OFFLINE:
-                self._go_offline(broker, valid)
+                await self._go_offline(broker, valid)
             case ReplicaState.DELETION_STARTED:
                 for partition in valid:
-                    self._put(broker, partition, target)
+                    await self._put(broker, partition, target)
                     self.batch.add_stop_replica([broker], partition, delete=True)
             case ReplicaState.NON_EXISTENT:
                 for partition in valid:
                     self._leave_assignment(broker, partition)
-                    self._put(broker, partition, target)
+                    await self._put(broker, partition, target)
                     del self.context.replica_states[Replica(partition, broker)]
             case ReplicaState.DELETION_SUCCESSFUL | ReplicaState.DELETION_INELIGIBLE:
                 for partition in valid:
-                    self._put(broker, partition, target)
+                    await self._put(broker, partition, target)
 
-    def _become_new(self, broker: int, partitions: list[TopicPartition]) -> None:
+    async def _become_new(self, broker: int, partitions: list[TopicPartition]) -> None:
         for partition in partitions:
             known = self.context.leadership.get(partition)
             if known is not None:
                 if known.leader == broker:
-                    self._fails(
+                    await self._fails(
                         f"Replica {broker} for partition {partition} cannot be moved to NewReplica "
                         "state as it is being requested to become leader"
                     )
                     continue
                 replicas = self.context.replicas(partition)
                 self.batch.add_leader_and_isr([broker], partition, known, replicas, is_new=True)
-            self._put(broker, partition, ReplicaState.NEW)
+            await self._put(broker, partition, ReplicaState.NEW)
 
-    def _go_online(self, broker: int, partitions: list[TopicPartition]) -> None:
+    async def _go_online(self, broker: int, partitions: list[TopicPartition]) -> None:
         for partition in partitions:
             if self.context.replica_state(Replica(partition, broker)) is ReplicaState.NEW:
                 assignment = self.context.assignment(partition)
@@ -135,33 +137,33 @@ class ReplicaMachine:
                 if known is not None:
                     replicas = self.context.replicas(partition)
                     self.batch.add_leader_and_isr([broker], partition, known, replicas, False)
-            self._put(broker, partition, ReplicaState.ONLINE)
+            await self._put(broker, partition, ReplicaState.ONLINE)
 
     # Offline
 
-    def _go_offline(self, broker: int, partitions: list[TopicPartition]) -> None:
+    async def _go_offline(self, broker: int, partitions: list[TopicPartition]) -> None:
         for partition in partitions:
             self.batch.add_stop_replica([broker], partition, delete=False)
         led = [one for one in partitions if one in self.context.leadership]
-        removed = self.remove_from_isr(broker, led)
+        removed = await self.remove_from_isr(broker, led)
         for partition, state in removed.items():
             if partition.topic not in self.context.queued_for_deletion:
                 replicas = self.context.replicas(partition)
                 others = [one for one in replicas if one != broker]
                 self.batch.add_leader_and_isr(others, partition, state, replicas, is_new=False)
-            self._put(broker, partition, ReplicaState.OFFLINE)
+            await self._put(broker, partition, ReplicaState.OFFLINE)
         for partition in partitions:
             if partition in led:
                 continue
             if not self.release.since("2.0"):
-                self._fails(f"no leadership is known of partition {partition}")
+                await self._fails(f"no leadership is known of partition {partition}")
                 continue
             if self.release.since("2.3"):
                 everybody = self.context.live_or_shutting_down
                 self.batch.add_update_metadata(everybody, [partition])
-            self._put(broker, partition, ReplicaState.OFFLINE)
+            await self._put(broker, partition, ReplicaState.OFFLINE)
 
-    def remove_from_isr(
+    async def remove_from_isr(
         self, broker: int, partitions: list[TopicPartition]
     ) -> dict[TopicPartition, _State]:
         """Take a replica out of ISRs in ZooKeeper; the states after that, by partition.
@@ -172,15 +174,15 @@ class ReplicaMachine:
         done: dict[TopicPartition, _State] = {}
         remaining = partitions
         while remaining:
-            remaining = self._remove_once(broker, remaining, done)
+            remaining = await self._remove_once(broker, remaining, done)
         return done
 
-    def _remove_once(
+    async def _remove_once(
         self, broker: int, partitions: list[TopicPartition], done: dict[TopicPartition, _State]
     ) -> list[TopicPartition]:
         writes = {}
         for partition in partitions:
-            state = self._read(partition)
+            state = await self._read(partition)
             if state is None:
                 continue
             if broker in state.isr:
@@ -188,25 +190,25 @@ class ReplicaMachine:
             else:
                 done[partition] = state
                 self.context.leadership[partition] = state
-        updated = self.client.update_states(writes, self.context.epoch_version)
+        updated = await self.client.update_states(writes, self.context.epoch_version)
         for partition, state in updated.done.items():
             done[partition] = state
             self.context.leadership[partition] = state
-            self.context.journal.isr_removed(broker, partition, state)
+            await self.context.journal.isr_removed(broker, partition, state)
         for partition, error in updated.failed.items():
-            self._fails(f"the ISR of {partition} could not be written: {error}")
+            await self._fails(f"the ISR of {partition} could not be written: {error}")
         return updated.retry
 
-    def _read(self, partition: TopicPartition) -> _State | None:
+    async def _read(self, partition: TopicPartition) -> _State | None:
         try:
-            state = self.client.state(partition)
+            state = await self.client.state(partition)
         except ZooKeeperError as error:
-            self._fails(f"the state of {partition} could not be read: {error}")
+            await self._fails(f"the state of {partition} could not be read: {error}")
             return None
         if state is None:
-            self._fails(f"there is no state of partition {partition}")
+            await self._fails(f"there is no state of partition {partition}")
         elif state.controller_epoch > self.context.epoch:
-            self._fails(
+            await self._fails(
                 f"the state of {partition} was written by another controller of epoch "
                 f"{state.controller_epoch}"
             )
@@ -241,8 +243,8 @@ class ReplicaMachine:
             ),
         )
 
-    def _put(self, broker: int, partition: TopicPartition, state: ReplicaState) -> None:
+    async def _put(self, broker: int, partition: TopicPartition, state: ReplicaState) -> None:
         replica = Replica(partition, broker)
         before = self.context.replica_state(replica)
-        self.context.journal.replica_moved(broker, partition, before, state)
+        await self.context.journal.replica_moved(broker, partition, before, state)
         self.context.replica_states[replica] = state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from impl.core.cluster_context import ClusterContext
 from impl.core.requests import (
@@ -21,7 +21,12 @@ from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.states import LEADER_DURING_DELETE
 
-Send = Callable[[int, Request], None]
+Round = Sequence[tuple[int, Request]]
+"""Requests of one round, each with its broker, in the order in which they are sent."""
+
+Send = Callable[[Round], Awaitable[None]]
+"""Hands a round to the brokers' channels; a round may be empty."""
+
 NO_BROKER_EPOCH = -1
 
 
@@ -30,7 +35,7 @@ class BatchNotSent(Exception):
 
 
 class RequestBatch:
-    """One round for the brokers of a context; ``send`` gets each request with its broker.
+    """One round for the brokers of a context; ``send`` gets its requests.
 
     ``protocol`` is the inter.broker.protocol.version, by default that of the release.
     """
@@ -150,27 +155,28 @@ class RequestBatch:
 
     # Sending
 
-    def send_requests(self, epoch: int) -> None:
+    async def send_requests(self, epoch: int) -> None:
         """Send the round: LeaderAndIsr to each broker, then UpdateMetadata, then StopReplica.
 
         Since 2.2 nothing is sent to brokers that are gone; before, the channel drops it there.
         """
-        journal = self.context.journal
+        journal, requests = self.context.journal, list[tuple[int, Request]]()
         for broker, orders in sorted(self.orders.items()):
             if self._reachable(broker):
                 request = self._leader_and_isr(broker, orders, epoch)
-                journal.sends_leader_and_isr(broker, request)
-                self.send(broker, request)
+                await journal.sends_leader_and_isr(broker, request)
+                requests.append((broker, request))
         told = [broker for broker in sorted(self.metadata_to) if self._reachable(broker)]
         if told:
-            journal.sends_metadata(told, self.metadata)
+            await journal.sends_metadata(told, self.metadata)
         for broker in told:
-            self.send(broker, self._update_metadata(broker, epoch))
+            requests.append((broker, self._update_metadata(broker, epoch)))
         for broker, stops in sorted(self.stops.items()):
             if self._reachable(broker):
                 for stop in self._stop_replicas(broker, stops, epoch):
-                    journal.sends_stop_replica(broker, stop)
-                    self.send(broker, stop)
+                    await journal.sends_stop_replica(broker, stop)
+                    requests.append((broker, stop))
+        await self.send(requests)
         self.clear()
 
     def _reachable(self, broker: int) -> bool:

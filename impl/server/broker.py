@@ -36,7 +36,7 @@ from impl.server.wire import Connection, Disconnected, Listener
 from impl.znodes import BrokerInfo, TopicPartition, decode_cluster_id, encode_cluster_id, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import NodeExists, ZooKeeperError
-from impl.zookeeper.port import Port
+from impl.zookeeper.port import Port, wait
 
 PROPAGATION_S = 2.5
 SHUTDOWN_PATIENCE_S = 12.0
@@ -59,7 +59,7 @@ class Broker:
         try:
             client = ZnodeClient(port, self.release)
             for path in paths.persistent(self.release):
-                client.make_path(path)
+                wait(client.make_path(path))
             self.cluster_id = _cluster_id(client) if self.release.since("0.10.1") else None
             self.configs = TopicConfigs(self._trouble)
             self.configs.read_all(client)
@@ -91,7 +91,9 @@ class Broker:
         """A broker id of its own: the version of ``/brokers/seqid``, above the reserved ones."""
         if not self.config.truth("broker.id.generation.enable"):
             raise WrongProperties("broker.id is missing, and broker.id.generation.enable is false")
-        version = client.again(lambda: client.port.set_data(paths.BROKER_SEQUENCE, "")).version
+        version = wait(
+            client.again(lambda: client.port.set_data(paths.BROKER_SEQUENCE, ""))
+        ).version
         number = self.config.whole("reserved.broker.max.id") + version
         self.logs.adopt(number, self.cluster_id if self.release.since("2.4") else None)
         return number
@@ -255,7 +257,7 @@ class Broker:
         self.control.events.put(self._tell_of_failure)
 
     def _tell_of_failure(self) -> None:
-        self.control.client.propagate_log_dir_failure(self.broker)
+        wait(self.control.client.propagate_log_dir_failure(self.broker))
 
     def _config_changed(self, kind: str, topic: str) -> None:
         if kind == "brokers":
@@ -308,7 +310,7 @@ class Broker:
             if attempt:
                 time.sleep(pause_s)
             try:
-                controller = self.control.client.controller()
+                controller = wait(self.control.client.controller())
             except ZooKeeperError:
                 return
             address = self.replicas.metadata.brokers.get(-1 if controller is None else controller)
@@ -331,13 +333,15 @@ class Broker:
 
 def _cluster_id(client: ZnodeClient) -> str:
     """``/cluster/id``, made by the first broker."""
-    node = client.read(paths.CLUSTER_ID)
+    node = wait(client.read(paths.CLUSTER_ID))
     if node is None:
         made = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        client.make_path(paths.CLUSTER_ID.rpartition("/")[0])
+        wait(client.make_path(paths.CLUSTER_ID.rpartition("/")[0]))
         with contextlib.suppress(NodeExists):
-            client.again(lambda: client.port.create(paths.CLUSTER_ID, encode_cluster_id(made)))
-        node = client.read(paths.CLUSTER_ID)
+            wait(
+                client.again(lambda: client.port.create(paths.CLUSTER_ID, encode_cluster_id(made)))
+            )
+        node = wait(client.read(paths.CLUSTER_ID))
         assert node is not None, "somebody made the cluster id"
     return decode_cluster_id(node.data)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from impl.core.cluster_context import ClusterContext
+from impl.core.request_batch import Round
 from impl.core.requests import Request, kind_of
 from impl.server.codec import encode_request
 from impl.server.log4j_files import Log4jFiles
@@ -77,8 +78,13 @@ class Channels:
         self.context: ClusterContext | None = None
         self.open: dict[int, Channel] = {}
 
-    def send(self, broker: int, request: Request) -> None:
-        """Queue a request for a broker; dropped, with a warning, if it is not registered."""
+    async def send(self, requests: Round) -> None:
+        """Queue a round's requests, each for its broker."""
+        for broker, request in requests:
+            self._queue(broker, request)
+
+    def _queue(self, broker: int, request: Request) -> None:
+        """One request; dropped, with a warning, if its broker is not registered."""
         channel = self._channel(broker)
         if channel is None:
             head = f"[Channel manager on controller {self.files.broker}]: "

@@ -15,6 +15,7 @@ from impl.server.properties import TOPIC_KEYS
 from impl.server.wire import Message
 from impl.znodes import MalformedZnode
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 
 KEYS = {"topics": TOPIC_KEYS, "brokers": frozenset((LEADER_RATE, FOLLOWER_RATE, MOVE_RATE))}
 """By kind of entity, what can be set."""
@@ -40,7 +41,7 @@ def _alter(
     unknown = sorted(set(settings) - KEYS[kind])
     if unknown:
         return "INVALID_REQUEST", f"Unknown config name: {unknown[0]}"
-    if kind == "topics" and client.topic(name) is None:
+    if kind == "topics" and wait(client.topic(name)) is None:
         return "UNKNOWN_TOPIC_OR_PARTITION", f"The topic '{name}' does not exist."
     try:
         edit_config(client, kind, name, settings)

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, Request, StopReplica
@@ -28,7 +27,7 @@ from impl.server.topic_configs import TopicConfigs, UncleanTopics
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import ConnectionLoss, NodeExists, SessionExpired, ZooKeeperError
-from impl.zookeeper.port import Port
+from impl.zookeeper.port import Port, wait
 
 POLL_S = 0.03
 FIRST_REBALANCE_S = 5.0
@@ -106,7 +105,9 @@ class Control(threading.Thread):
         deadline = time.monotonic() + self.config.whole("zookeeper.session.timeout.ms") / 1000 + 2
         while True:
             try:
-                self.epoch = self.client.register_broker(self.broker, self.info, earlier_session)
+                self.epoch = wait(
+                    self.client.register_broker(self.broker, self.info, earlier_session)
+                )
                 break
             except NodeExists:
                 if time.monotonic() > deadline or self.ended.is_set():
@@ -125,10 +126,10 @@ class Control(threading.Thread):
         self._elect()
 
     def _elect(self) -> None:
-        self.controller.elect(now_ms())
+        wait(self.controller.elect(now_ms()))
 
     def _watch_configs(self) -> None:
-        names = set(self.client.names(paths.CONFIG_CHANGES, watch=True))
+        names = set(wait(self.client.names(paths.CONFIG_CHANGES, watch=True)))
         for name in sorted(names - self._notices):
             news = self.configs.heard(self.client, name)
             if news is not None:
@@ -151,7 +152,7 @@ class Control(threading.Thread):
                 text = f"Error processing event: {type(error).__name__}: {error}"
                 self.files.controller(text, "ERROR")
         if self.controller.active:
-            self.controller.resign()
+            wait(self.controller.resign())
         self.channels.close()
         self._thread_line("Stopped")
 
@@ -170,7 +171,7 @@ class Control(threading.Thread):
             if event.path == paths.CONFIG_CHANGES:
                 self._watch_configs()
             else:
-                self.controller.told(event, now_ms())
+                wait(self.controller.told(event, now_ms()))
             self._after_event()
         if time.monotonic() >= self.next_rebalance:
             self._rebalance()
@@ -197,12 +198,12 @@ class Control(threading.Thread):
         every = self.config.whole("leader.imbalance.check.interval.seconds")
         self.next_rebalance = time.monotonic() + every
         if self.config.truth("auto.leader.rebalance.enable"):
-            self.controller.guarded(self.controller.rebalance)
+            wait(self.controller.guarded(self.controller.rebalance))
 
     def _begin_anew(self) -> None:
         """The session expired: resign, then register under a new one, and stand again."""
         if self.controller.active:
-            self.controller.resign()
+            wait(self.controller.resign())
         self.channels.close()
         text = "[ZooKeeperClient Kafka server] Session expired."
         self.files.line("server.log", "INFO", text, "kafka.zookeeper.ZooKeeperClient")
@@ -224,56 +225,20 @@ class Control(threading.Thread):
 
     def _answered(self, broker: int, request: Request, answer: dict[str, Any]) -> None:
         """A broker's answer, in its channel's thread: made an event."""
-        epoch = request.controller_epoch
+        whole, errors = str(answer.get("error", "NONE")), _errors(answer)
         match request:
             case StopReplica() if request.raises_event:
-                self.events.put(lambda: self._deleted(epoch, broker, request, answer))
+                self.events.put(
+                    lambda: wait(
+                        self.controller.stop_replica_answered(broker, request, whole, errors)
+                    )
+                )
             case LeaderAndIsr():
-                self.events.put(lambda: self._applied(epoch, broker, answer))
-
-    def _deleted(
-        self, epoch: int, broker: int, request: StopReplica, answer: dict[str, Any]
-    ) -> None:
-        """``TopicDeletionStopReplicaResponseReceived``."""
-        if not self.controller.active or self.controller.core.context.epoch != epoch:
-            return
-        errors = _errors(answer)
-        whole = answer.get("error", "NONE")
-        asked = sorted(request.raises_event)
-        failed = [one for one in asked if whole != "NONE" or errors.get(one, "NONE") != "NONE"]
-        deletion = self.controller.core.deletion
-
-        def work() -> None:
-            if failed:
-                deletion.replicas_failed([Replica(one, broker) for one in failed])
-            done = [Replica(one, broker) for one in asked if one not in failed]
-            if done:
-                deletion.replicas_deleted(done)
-
-        self.controller.guarded(work)
-
-    def _applied(self, epoch: int, broker: int, answer: dict[str, Any]) -> None:
-        """``LeaderAndIsrResponseReceived``: which replicas are on failed directories (1.0)."""
-        if not self.controller.active or self.controller.core.context.epoch != epoch:
-            return
-        if answer.get("error", "NONE") != "NONE" or not self.config.release.since("1.0"):
-            return
-        errors = _errors(answer)
-        offline = {one for one, error in errors.items() if error == "KAFKA_STORAGE_ERROR"}
-        online = {one for one, error in errors.items() if error == "NONE"}
-        context = self.controller.core.context
-        known = context.offline_directories.get(broker, set())
-        fresh = offline - known
-        now = (known - online) | offline
-        if now:
-            context.offline_directories[broker] = now
-        else:
-            context.offline_directories.pop(broker, None)
-        if fresh:
-            named = ",".join(map(str, sorted(fresh)))
-            self.lines.told(f"Mark replicas {named} on broker {broker} as offline")
-            gone = [Replica(one, broker) for one in sorted(fresh)]
-            self.controller.guarded(lambda: self.controller.brokers.replicas_offline(gone))
+                self.events.put(
+                    lambda: wait(
+                        self.controller.leader_and_isr_answered(broker, request, whole, errors)
+                    )
+                )
 
     def stop(self) -> None:
         """End the thread; the session is left to whoever opened it."""

@@ -19,6 +19,7 @@ from impl.releases import Release
 from impl.server.metadata_cache import MetadataCache
 from impl.server.wire import Message
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.zookeeper.port import wait
 
 PATIENCE_S = 10.0
 Answer = Callable[[dict[str, Any]], None]
@@ -85,8 +86,12 @@ class ControllerRequests:
             answer({"error": "NOT_CONTROLLER"})
             return
         kept: list[TopicPartition] = []
+
+        async def shut_down() -> None:
+            kept.extend(await controller.brokers.shut_down(broker, epoch))
+
         try:
-            controller.guarded(lambda: kept.extend(controller.brokers.shut_down(broker, epoch)))
+            wait(controller.guarded(shut_down))
             answer({"error": NONE, "remaining": [list(one) for one in kept]})
         except StaleBrokerEpoch:
             answer({"error": "STALE_BROKER_EPOCH"})
@@ -109,7 +114,7 @@ class ControllerRequests:
             answer({"error": error, "partitions": rows})
 
         api = ControllerApi(controller)
-        api.alter_isr(int(head["broker"]), int(head["broker_epoch"]), wanted, told)
+        wait(api.alter_isr(int(head["broker"]), int(head["broker_epoch"]), wanted, told))
 
     def _alter_reassignments(
         self, controller: EventController, head: dict[str, Any], answer: Answer
@@ -118,7 +123,7 @@ class ControllerRequests:
             TopicPartition(topic, number): None if replicas is None else tuple(replicas)
             for topic, number, replicas in head["partitions"]
         }
-        whole, errors = ControllerApi(controller).alter_reassignments(targets)
+        whole, errors = wait(ControllerApi(controller).alter_reassignments(targets))
         answer({"error": whole, "partitions": [[*one, error] for one, error in errors.items()]})
 
     def _list_reassignments(
@@ -138,7 +143,7 @@ class ControllerRequests:
         if kind == UNCLEAN_TYPE and not self.release.since("2.4"):
             answer({"error": "UNSUPPORTED_VERSION", "message": "unclean elections came with 2.4"})
             return
-        whole, errors = ControllerApi(controller).elect_leaders(kind, _asked(head))
+        whole, errors = wait(ControllerApi(controller).elect_leaders(kind, _asked(head)))
         leaders = {
             one: controller.core.context.leadership[one].leader
             for one, error in errors.items()

@@ -24,7 +24,7 @@ class ControllerLines(ControllerJournal):
 
     # Office
 
-    def elected(self, epoch: int, epoch_version: int) -> None:
+    async def elected(self, epoch: int, epoch_version: int) -> None:
         broker = self.files.broker
         if self.release.since("2.1"):
             self.files.controller(
@@ -41,7 +41,7 @@ class ControllerLines(ControllerJournal):
         elif not self.release.since("2.1"):
             self.files.controller(f"Epoch incremented to {epoch}")
 
-    def holds(self, broker: int) -> None:
+    async def holds(self, broker: int) -> None:
         if self.release.since("1.1"):
             self.files.controller(
                 f"Broker {broker} has been elected as the controller, so stopping the election "
@@ -49,36 +49,36 @@ class ControllerLines(ControllerJournal):
                 "DEBUG",
             )
 
-    def lost_the_race(self, why: str) -> None:
+    async def lost_the_race(self, why: str) -> None:
         if self.release.since("1.1"):
             self.files.controller(f"Broker lost the election: {why}", "DEBUG")
 
-    def step(self, text: str) -> None:
+    async def step(self, text: str) -> None:
         if self.release.since("1.1"):
             self.files.controller(text)
 
-    def ready(self, epoch: int) -> None:
+    async def ready(self, epoch: int) -> None:
         text = f"eady to serve as the new controller with epoch {epoch}"
         self.files.controller(
             f"Broker {self.files.broker} is r{text}" if self.files.old else f"R{text}"
         )
 
-    def resigned(self) -> None:
+    async def resigned(self) -> None:
         broker = self.files.broker
         self.files.controller(
             f"Broker {broker} resigned as the controller" if self.files.old else "Resigned"
         )
 
-    def moved(self, event: str, why: str) -> None:
+    async def moved(self, event: str, why: str) -> None:
         if self.release.since("2.1"):
             self.files.controller(
                 f"Controller moved to another broker when processing {_event(event)}."
             )
 
-    def told(self, text: str, level: str = "INFO") -> None:
+    async def told(self, text: str, level: str = "INFO") -> None:
         self.files.controller(text, level)
 
-    def deletion(self, text: str) -> None:
+    async def deletion(self, text: str) -> None:
         comma = "," if not self.release.since("2.4") else ""
         head = f"[Topic Deletion Manager {self.files.broker}]{comma} "
         self.files.line(
@@ -87,7 +87,7 @@ class ControllerLines(ControllerJournal):
 
     # What changed in ZooKeeper
 
-    def brokers(
+    async def brokers(
         self, new: Iterable[int], dead: Iterable[int], bounced: Iterable[int], live: Iterable[int]
     ) -> None:
         again = f"bounced brokers: {ids(bounced)}, " if self.release.since("2.2") else ""
@@ -97,7 +97,7 @@ class ControllerLines(ControllerJournal):
         )
         self._heard("BrokerChangeListener", "ReplicaStateMachine$BrokerChangeListener", text)
 
-    def topics(
+    async def topics(
         self,
         new: Collection[str],
         gone: Collection[str],
@@ -110,7 +110,7 @@ class ControllerLines(ControllerJournal):
         )
         self._heard("TopicChangeListener", "PartitionStateMachine$TopicChangeListener", text)
 
-    def adding(self, partitions: Mapping[TopicPartition, ReplicaAssignment]) -> None:
+    async def adding(self, partitions: Mapping[TopicPartition, ReplicaAssignment]) -> None:
         lists = {one: assignment.replicas for one, assignment in sorted(partitions.items())}
         kind = "PartitionStateMachine$PartitionModificationsListener"
         self._heard("AddPartitionsListener", kind, f"New partitions to be added {self._map(lists)}")
@@ -130,7 +130,7 @@ class ControllerLines(ControllerJournal):
 
     # State machines
 
-    def partition_moved(
+    async def partition_moved(
         self,
         partition: TopicPartition,
         before: PartitionState,
@@ -156,7 +156,7 @@ class ControllerLines(ControllerJournal):
             )
         self.files.controller_change(self.epoch, text)
 
-    def replica_moved(
+    async def replica_moved(
         self, broker: int, partition: TopicPartition, before: ReplicaState, after: ReplicaState
     ) -> None:
         self.files.controller_change(
@@ -165,7 +165,7 @@ class ControllerLines(ControllerJournal):
             f"{before.value} to {after.value}",
         )
 
-    def isr_removed(
+    async def isr_removed(
         self, broker: int, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
     ) -> None:
         if self.release.since("2.7"):
@@ -184,7 +184,7 @@ class ControllerLines(ControllerJournal):
             "DEBUG",
         )
 
-    def failed(self, text: str) -> None:
+    async def failed(self, text: str) -> None:
         if self.release.since("1.1"):
             self.files.controller(
                 f"Error while moving some partitions to their next state: {text}",
@@ -198,7 +198,7 @@ class ControllerLines(ControllerJournal):
 
     # Requests
 
-    def sends_leader_and_isr(self, broker: int, request: LeaderAndIsr) -> None:
+    async def sends_leader_and_isr(self, broker: int, request: LeaderAndIsr) -> None:
         for partition, order in request.partitions.items():
             role = "leader" if order.state.leader == broker else "follower"
             self.files.controller_change(
@@ -208,7 +208,7 @@ class ControllerLines(ControllerJournal):
                 f"{self.files.name(partition)}",
             )
 
-    def sends_metadata(
+    async def sends_metadata(
         self, brokers: Iterable[int], told: Mapping[TopicPartition, PartitionMetadata]
     ) -> None:
         who = f"Set({ids(brokers, ', ')})"
@@ -219,7 +219,7 @@ class ControllerLines(ControllerJournal):
                 f"brokers {who} for partition {partition}",
             )
 
-    def sends_stop_replica(self, broker: int, request: StopReplica) -> None:
+    async def sends_stop_replica(self, broker: int, request: StopReplica) -> None:
         if self.release.since("2.6"):
             count = len(request.partitions)
             self.files.controller_change(

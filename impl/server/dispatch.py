@@ -20,6 +20,7 @@ from impl.server.log_dirs import LogDirs
 from impl.server.serving import Serving
 from impl.server.wire import Message
 from impl.znodes import TopicPartition
+from impl.zookeeper.port import wait
 
 EPOCH_PATIENCE_S = 5.0
 SINCE = {
@@ -77,7 +78,7 @@ class Dispatch:
             case "AlterReplicaLogDirs":
                 return self._alter_log_dirs(head)
             case "DescribeCluster":
-                known = self.control().client.brokers()
+                known = wait(self.control().client.brokers())
                 rows = [[one, info.rack] for one, (info, _) in sorted(known.items())]
                 return Message({"error": "NONE", "brokers": rows})
             case "IncrementalAlterConfigs":

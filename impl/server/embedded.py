@@ -22,7 +22,7 @@ from typing import Any
 from impl.server.wire import Address, Connection, Disconnected, Listener, Message
 from impl.zookeeper import znode
 from impl.zookeeper.errors import BY_CODE, ConnectionLoss, SessionExpired, ZooKeeperError
-from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.port import OpOutcome, wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.znode import ANY_VERSION, NO_SESSION, Created, Event, EventType, Op, Znode
@@ -112,21 +112,21 @@ class EmbeddedServer:
             case "ping":
                 return None
             case "create":
-                made = session.create(*args)
+                made = wait(session.create(*args))
                 return [made.path, _fields(made.znode)]
             case "get" | "set_data":
-                node = session.get(*args) if op == "get" else session.set_data(*args)
+                node = wait(session.get(*args)) if op == "get" else wait(session.set_data(*args))
                 return _fields(node)
             case "exists":
-                found = session.exists(*args)
+                found = wait(session.exists(*args))
                 return None if found is None else _fields(found)
             case "children":
-                return session.children(*args)
+                return wait(session.children(*args))
             case "delete":
-                return session.delete(*args)
+                return wait(session.delete(*args))
             case "multi":
                 ops = [_OPS[name](**fields) for name, fields in args]
-                return [_outcome(one) for one in session.multi(ops)]
+                return [_outcome(one) for one in wait(session.multi(ops))]
             case "events":
                 return [[event.type.name, event.path] for event in session.events()]
             case "close":
@@ -161,35 +161,35 @@ class EmbeddedClient:
             if answer.head.get("code") == SessionExpired.code:
                 self._over.set()
 
-    def create(
+    async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
     ) -> Created:
         """Create a znode, owned by this session if it is ephemeral."""
         made, fields = self._op("create", path, data, ephemeral, sequential)
         return Created(made, Znode(*fields))
 
-    def get(self, path: str, watch: bool = False) -> Znode:
+    async def get(self, path: str, watch: bool = False) -> Znode:
         """The znode; a watch is left if there is one."""
         return Znode(*self._op("get", path, watch))
 
-    def exists(self, path: str, watch: bool = False) -> Znode | None:
+    async def exists(self, path: str, watch: bool = False) -> Znode | None:
         """The znode without its data, or None; a watch is left either way."""
         found = self._op("exists", path, watch)
         return None if found is None else Znode(*found)
 
-    def children(self, path: str, watch: bool = False) -> list[str]:
+    async def children(self, path: str, watch: bool = False) -> list[str]:
         """The children's names, sorted; a watch is left if the znode exists."""
         return [str(name) for name in self._op("children", path, watch)]
 
-    def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
+    async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
         """Write the data if the version is as expected."""
         return Znode(*self._op("set_data", path, data, version))
 
-    def delete(self, path: str, version: int = ANY_VERSION) -> None:
+    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
         """Delete the znode if the version is as expected."""
         self._op("delete", path, version)
 
-    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """All of the operations or none."""
         fields = [[type(op).__name__, {name: getattr(op, name) for name in op.__slots__}]
                   for op in ops]  # fmt: skip

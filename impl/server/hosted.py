@@ -22,6 +22,7 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient
 from impl.znodes.text import MalformedZnode
 from impl.zookeeper.errors import ZooKeeperError
+from impl.zookeeper.port import wait
 
 NO_EPOCH = -1
 
@@ -179,12 +180,12 @@ class HostedPartition(LeaderPartition):
     def _written(self, wanted: LeaderIsrAndControllerEpoch) -> int | None:
         """The version that the write got, None if it was refused."""
         client = self.client()
-        updated = client.update_states({self.partition: wanted})
+        updated = wait(client.update_states({self.partition: wanted}))
         if self.partition in updated.done:
             return updated.done[self.partition].zk_version
         if self.partition in updated.failed:
             raise updated.failed[self.partition]
-        there = client.state(self.partition)
+        there = wait(client.state(self.partition))
         if there is not None and there.with_zk_version(self.zk_version) == wanted:
             return there.zk_version
         return None

@@ -15,6 +15,7 @@ from impl.admin.throttles import FOLLOWER_RATE, FOLLOWERS, LEADER_RATE, LEADERS,
 from impl.server.properties import BrokerProperties
 from impl.znodes import MalformedZnode, TopicPartition, decode_config, paths
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 
 EVERY_BROKER = "<default>"
 
@@ -94,7 +95,7 @@ class Quotas:
         found: dict[str, str] = {}
         names = (EVERY_BROKER, str(broker)) if client.release.since("1.1") else (str(broker),)
         for name in names:
-            node = client.read(paths.config("brokers", name))
+            node = wait(client.read(paths.config("brokers", name)))
             try:
                 found |= {} if node is None else decode_config("brokers", name, node.data)
             except MalformedZnode as error:

@@ -27,6 +27,7 @@ from impl.server.topic_configs import TopicConfigs
 from impl.znodes import TopicPartition
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import ZooKeeperError
+from impl.zookeeper.port import wait
 
 NONE = "NONE"
 Errors = dict[TopicPartition, str]
@@ -340,7 +341,7 @@ class ReplicaManager:
             )
             if not self.isr_changes or not due:
                 return
-            self.client().propagate_isr_changes(sorted(self.isr_changes))
+            wait(self.client().propagate_isr_changes(sorted(self.isr_changes)))
             self.isr_changes.clear()
             self.last_propagation_ms = now
 

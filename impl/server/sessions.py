@@ -47,42 +47,42 @@ class SharedPort:
         """False once the client knows that its session has expired."""
         return self._port.alive
 
-    def create(
+    async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
     ) -> Created:
         """As the port does."""
         with self._lock:
-            return self._port.create(path, data, ephemeral, sequential)
+            return await self._port.create(path, data, ephemeral, sequential)
 
-    def get(self, path: str, watch: bool = False) -> Znode:
+    async def get(self, path: str, watch: bool = False) -> Znode:
         """As the port does."""
         with self._lock:
-            return self._port.get(path, watch)
+            return await self._port.get(path, watch)
 
-    def exists(self, path: str, watch: bool = False) -> Znode | None:
+    async def exists(self, path: str, watch: bool = False) -> Znode | None:
         """As the port does."""
         with self._lock:
-            return self._port.exists(path, watch)
+            return await self._port.exists(path, watch)
 
-    def children(self, path: str, watch: bool = False) -> list[str]:
+    async def children(self, path: str, watch: bool = False) -> list[str]:
         """As the port does."""
         with self._lock:
-            return self._port.children(path, watch)
+            return await self._port.children(path, watch)
 
-    def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
+    async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
         """As the port does."""
         with self._lock:
-            return self._port.set_data(path, data, version)
+            return await self._port.set_data(path, data, version)
 
-    def delete(self, path: str, version: int = ANY_VERSION) -> None:
+    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
         """As the port does."""
         with self._lock:
-            self._port.delete(path, version)
+            await self._port.delete(path, version)
 
-    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """As the port does."""
         with self._lock:
-            return self._port.multi(ops)
+            return await self._port.multi(ops)
 
     def events(self) -> list[Event]:
         """As the port does."""

@@ -8,6 +8,7 @@ from impl.log import LogConfig
 from impl.log.config import FIELDS
 from impl.znodes import MalformedZnode, decode_config, decode_config_change, paths
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 
 
 class UncleanTopics(Mapping[str, bool]):
@@ -37,12 +38,12 @@ class TopicConfigs:
 
     def read_all(self, client: ZnodeClient) -> None:
         """Every topic's, at the start of a session."""
-        for topic in client.names(f"{paths.CONFIG}/topics"):
+        for topic in wait(client.names(f"{paths.CONFIG}/topics")):
             self.read(client, topic)
 
     def read(self, client: ZnodeClient, topic: str) -> None:
         """One topic's; without a znode nothing is set."""
-        node = client.read(paths.config("topics", topic))
+        node = wait(client.read(paths.config("topics", topic)))
         try:
             found = {} if node is None else decode_config("topics", topic, node.data)
         except MalformedZnode as error:
@@ -53,7 +54,7 @@ class TopicConfigs:
     def heard(self, client: ZnodeClient, name: str) -> tuple[str, str] | None:
         """A notice below ``/config/changes``: of which kind and which entity the news are."""
         path = f"{paths.CONFIG_CHANGES}/{name}"
-        node = client.read(path)
+        node = wait(client.read(path))
         if node is None:
             return None
         try:

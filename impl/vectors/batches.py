@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from impl.core.cluster_context import ClusterContext
-from impl.core.request_batch import BatchNotSent, RequestBatch
+from impl.core.request_batch import BatchNotSent, RequestBatch, Round
 from impl.core.requests import (
     LeaderAndIsr,
     Request,
@@ -18,6 +18,7 @@ from impl.releases import Release
 from impl.vectors.questions import Answer, Question, given, release
 from impl.vectors.stage import state_of
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.zookeeper.port import wait
 
 _KINDS = ("LeaderAndIsr", "UpdateMetadata", "StopReplica", "ControlledShutdown")
 
@@ -32,19 +33,23 @@ def batch(question: Question) -> dict[str, Any]:
     """What a round of calls sends, and to whom."""
     asked, sent = given(question), list[tuple[int, Request]]()
     context = _context(asked)
+
+    async def send(requests: Round) -> None:
+        sent.extend(requests)
+
     protocol = Release.of(asked["ibp"]) if "ibp" in asked else None
     round_ = RequestBatch(
         asked["controllerId"],
         context,
         release(question),
-        lambda broker, request: sent.append((broker, request)),
+        send,
         protocol,
     )
     try:
         round_.begin()
         for call in asked["calls"]:
             _call(round_, context, call)
-        round_.send_requests(asked["controllerEpoch"])
+        wait(round_.send_requests(asked["controllerEpoch"]))
     except BatchNotSent:
         return {"error": "IllegalStateException"}
     return _shown(sent)

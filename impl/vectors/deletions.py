@@ -14,6 +14,7 @@ from impl.core.states import PartitionState, ReplicaState
 from impl.vectors.questions import Answer, Question, given, or_refusal, release
 from impl.vectors.stage import Stage
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.znode import Delete
@@ -80,18 +81,22 @@ class Rehearsal:
         core, context = self.core, self.core.context
         match step["do"]:
             case "enqueue":
-                core.deletion.enqueue(step["topics"])
+                wait(core.deletion.enqueue(step["topics"]))
             case "completeReplicaDeletion":
-                core.deletion.replicas_deleted(self._on(step["topics"], step["brokers"]))
+                wait(core.deletion.replicas_deleted(self._on(step["topics"], step["brokers"])))
             case "brokerDown":
                 context.broker_epochs.pop(step["broker"])
-                core.replicas.handle(context.replicas_on([step["broker"]]), ReplicaState.OFFLINE)
+                wait(
+                    core.replicas.handle(
+                        context.replicas_on([step["broker"]]), ReplicaState.OFFLINE
+                    )
+                )
             case "brokerDownAndFailReplicaDeletion":
                 context.broker_epochs.pop(step["broker"])
-                core.deletion.replicas_failed(context.replicas_on([step["broker"]]))
+                wait(core.deletion.replicas_failed(context.replicas_on([step["broker"]])))
             case "brokerUpAndResume":
                 context.broker_epochs[step["broker"]] = 2
-                core.deletion.resume_for({r.partition.topic for r in self._all()})
+                wait(core.deletion.resume_for({r.partition.topic for r in self._all()}))
             case other:
                 raise ValueError(f"no step of a deletion is called {other!r}")
 
@@ -153,9 +158,9 @@ class _Watched(EmbeddedSession):
         super().__init__(zookeeper)
         self.deleted: list[str] = []
 
-    def multi(self, ops: Any) -> Any:
+    async def multi(self, ops: Any) -> Any:
         """As ZooKeeper does."""
-        outcomes = super().multi(ops)
+        outcomes = await super().multi(ops)
         deletes = [op for op in ops if isinstance(op, Delete)]
         self.deleted += [op.path for op in deletes if outcomes[-1] is None]
         return outcomes
@@ -166,12 +171,12 @@ def completion_order(question: Question) -> dict[str, Any]:
     topic, stage = given(question)["topic"], Stage(release(question))
     stage.create_topic(topic, {0: (1,)})
     stage.put_state(TopicPartition(topic, 0), LeaderIsrAndControllerEpoch(1, 0, (1,), 1))
-    stage.admin.make_path(paths.config("topics", topic))
-    stage.admin.request_deletion(topic)
+    wait(stage.admin.make_path(paths.config("topics", topic)))
+    wait(stage.admin.request_deletion(topic))
     core = stage.core(1, 1, ControllerConfig())
     session = _Watched(stage.zookeeper)
     core.client.port = session
-    core.client.delete_topic(topic, core.context.epoch_version)
+    wait(core.client.delete_topic(topic, core.context.epoch_version))
     tops = (paths.topic(topic), paths.config("topics", topic), paths.deletion(topic))
     order = [path for path in session.deleted if path in tops]
     whole = [path for path in order if not path.startswith("/admin")]
@@ -191,11 +196,11 @@ def missing_topic(question: Question) -> dict[str, Any]:
     """The request to delete a topic that does not exist."""
     asked = given(question)
     stage, controller = _started(question, ControllerConfig(delete_topics=True))
-    stage.admin.request_deletion(asked["requested"])
+    wait(stage.admin.request_deletion(asked["requested"]))
     stage.run(controller)
     return {
-        "deleteZnodeRemoved": asked["requested"] not in stage.admin.deletions(),
-        "topics": stage.admin.topics(),
+        "deleteZnodeRemoved": asked["requested"] not in wait(stage.admin.deletions()),
+        "topics": wait(stage.admin.topics()),
     }
 
 
@@ -203,12 +208,12 @@ def disabled(question: Question) -> dict[str, Any]:
     """The request to delete a topic where that is not allowed."""
     topic = given(question)["topic"]
     stage, controller = _started(question, ControllerConfig(delete_topics=False))
-    stage.admin.request_deletion(topic)
+    wait(stage.admin.request_deletion(topic))
     stage.run(controller)
     state = stage.state(TopicPartition(topic, 0))
     return {
-        "deleteZnodeRemoved": topic not in stage.admin.deletions(),
-        "topicExists": topic in stage.admin.topics(),
+        "deleteZnodeRemoved": topic not in wait(stage.admin.deletions()),
+        "topicExists": topic in wait(stage.admin.topics()),
         "leaderDefined": state is not None and state.leader >= 0,
     }
 
@@ -219,8 +224,8 @@ def twice(question: Question) -> dict[str, Any]:
     stage = Stage(release(question))
 
     def ask() -> dict[str, Any]:
-        topic_lines.mark_for_deletion("t", marked="t" in stage.admin.deletions())
-        stage.admin.request_deletion("t")
+        topic_lines.mark_for_deletion("t", marked="t" in wait(stage.admin.deletions()))
+        wait(stage.admin.request_deletion("t"))
         return {"error": None}
 
     ask()

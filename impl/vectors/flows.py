@@ -14,7 +14,7 @@ from impl.vectors.stage import NOW_MS, Stage
 from impl.znodes import TopicPartition, paths
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
-from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.port import OpOutcome, wait
 from impl.zookeeper.session import EmbeddedSession, Loss
 from impl.zookeeper.znode import Op
 
@@ -43,11 +43,11 @@ class _Interrupted(EmbeddedSession):
     before: Callable[[], None] | None = None
     after: Callable[[], None] | None = None
 
-    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """As ZooKeeper does."""
         if self.before is not None:
             self.before()
-        outcomes = super().multi(ops)
+        outcomes = await super().multi(ops)
         if self.after is not None:
             self.after()
         return outcomes
@@ -68,13 +68,15 @@ def register_controller(question: Question) -> dict[str, Any]:
             _put_epoch(admin, asked["epochZnode"])
         if asked["controllerZnode"] is not None:
             holder = asked["controllerZnode"]
-            admin.make_path(
-                paths.CONTROLLER, f'{{"brokerid":{holder if isinstance(holder, int) else 2}}}'
+            wait(
+                admin.make_path(
+                    paths.CONTROLLER, f'{{"brokerid":{holder if isinstance(holder, int) else 2}}}'
+                )
             )
 
     def it_vanishes() -> None:
         session.after = None
-        admin.port.delete(paths.CONTROLLER)
+        wait(admin.port.delete(paths.CONTROLLER))
 
     if asked.get("retryAfterConnectionLoss"):
         session.before = lambda: _lose_one_reply(session)
@@ -83,7 +85,7 @@ def register_controller(question: Question) -> dict[str, Any]:
         if asked["controllerZnode"] == "exists then missing":
             session.after = it_vanishes
     try:
-        office = client.register_controller(asked["me"], NOW_MS)
+        office = wait(client.register_controller(asked["me"], NOW_MS))
     except ControllerMoved:
         return {"result": "ControllerMovedException"}
     return {"result": "elected", "epoch": office.epoch, "epochZkVersion": office.epoch_version}
@@ -96,9 +98,9 @@ def _lose_one_reply(session: _Interrupted) -> None:
 
 def _put_epoch(admin: ZnodeClient, epoch_and_version: list[int]) -> None:
     epoch, version = epoch_and_version
-    admin.make_path(paths.CONTROLLER_EPOCH, str(epoch))
+    wait(admin.make_path(paths.CONTROLLER_EPOCH, str(epoch)))
     while True:
-        node = admin.port.set_data(paths.CONTROLLER_EPOCH, str(epoch))
+        node = wait(admin.port.set_data(paths.CONTROLLER_EPOCH, str(epoch)))
         if node.version >= version:
             return
 
@@ -142,8 +144,8 @@ def _grow(stage: Stage, assignment: dict[int, Any]) -> None:
     """Rewrite the topic's znode, as admin code does."""
     fresh = Stage(stage.release)
     fresh.create_topic("t", assignment)
-    text = fresh.admin.port.get(paths.topic("t")).data
-    stage.admin.port.set_data(paths.topic("t"), text)
+    text = wait(fresh.admin.port.get(paths.topic("t"))).data
+    wait(stage.admin.port.set_data(paths.topic("t"), text))
 
 
 class Life:
@@ -173,14 +175,16 @@ class Life:
             self.stage.run(self.controller)
             self._joins(int(rest))
         elif "auto" in step:
-            self.controller.rebalance()
+            wait(self.controller.rebalance())
             self.stage.run(self.controller)
         elif "shutdown" in step.lower():
-            self.remaining.append(len(self.controller.brokers.shut_down(int(rest.split()[-1]))))
+            self.remaining.append(
+                len(wait(self.controller.brokers.shut_down(int(rest.split()[-1]))))
+            )
             self.stage.run(self.controller)
         elif "elect" in step:
-            self.stage.admin.make_path("/admin")
-            self.stage.admin.request_preferred_election([PARTITION])
+            wait(self.stage.admin.make_path("/admin"))
+            wait(self.stage.admin.request_preferred_election([PARTITION]))
             self.stage.run(self.controller)
         else:
             raise ValueError(f"no step of a controller's life is {step!r}")
@@ -203,7 +207,7 @@ def leaders(question: Question) -> dict[str, Any]:
     for step in asked["steps"]:
         life.do(step)
         seen.append(_observed(life.stage))
-    requested = life.stage.admin.preferred_election()
+    requested = wait(life.stage.admin.preferred_election())
     return _observed(life.stage) | {
         "leaderEpochs": [one["leaderEpoch"] for one in seen],
         "leaders": [one["leader"] for one in seen],
@@ -221,10 +225,12 @@ def reassign(question: Question) -> dict[str, Any]:
     controller = stage.controller(asked["live"][0])
     stage.create_topic("t", {0: asked["from"]})
     stage.run(controller)
-    stage.admin.make_path("/admin")
-    stage.admin.port.create(
-        paths.REASSIGN_PARTITIONS,
-        f'{{"version":1,"partitions":[{{"topic":"t","partition":0,"replicas":{asked["to"]}}}]}}',
+    wait(stage.admin.make_path("/admin"))
+    wait(
+        stage.admin.port.create(
+            paths.REASSIGN_PARTITIONS,
+            f'{{"version":1,"partitions":[{{"topic":"t","partition":0,"replicas":{asked["to"]}}}]}}',
+        )
     )
     stage.run(controller)
     _catch_up(stage, controller, asked["to"])
@@ -232,7 +238,7 @@ def reassign(question: Question) -> dict[str, Any]:
         stage.start_broker(int(asked["then"].split()[1]))
         stage.run(controller)
         _catch_up(stage, controller, asked["to"])
-    left = stage.admin.port.exists(paths.REASSIGN_PARTITIONS)
+    left = wait(stage.admin.port.exists(paths.REASSIGN_PARTITIONS))
     return _observed(stage) | {"reassignZnode": None if left is None else "present"}
 
 
@@ -258,9 +264,9 @@ def restarts(question: Question) -> dict[str, Any]:
                 stage.stop_broker(broker)
             else:
                 stage.start_broker(broker)
-                if stage.admin.controller() is None:
+                if wait(stage.admin.controller()) is None:
                     stage.controller(broker)
-    office = stage.admin.controller_epoch()
+    office = wait(stage.admin.controller_epoch())
     return {"controllerEpoch": None if office is None else office.epoch}
 
 
@@ -277,21 +283,23 @@ def moved(question: Question) -> dict[str, Any]:
     controller = stage.controller(0, ControllerConfig(delete_topics=True))
     stage.create_topic("t", {0: (0, 1)})
     stage.run(controller)
-    office = stage.admin.controller_epoch()
+    office = wait(stage.admin.controller_epoch())
     assert office is not None, "a controller has been elected"
-    stage.admin.set_controller_epoch(office.epoch + 1, office.epoch_version)
-    stage.admin.make_path("/admin")
+    wait(stage.admin.set_controller_epoch(office.epoch + 1, office.epoch_version))
+    wait(stage.admin.make_path("/admin"))
     match asked["trigger"]:
         case "TopicCreation":
             stage.create_topic("u", {0: (0, 1)})
         case "TopicDeletion":
-            stage.admin.request_deletion("t")
+            wait(stage.admin.request_deletion("t"))
         case "PreferredReplicaElection":
-            stage.admin.request_preferred_election([PARTITION])
+            wait(stage.admin.request_preferred_election([PARTITION]))
         case "PartitionReassignment":
             entry = '{"topic":"t","partition":0,"replicas":[1,0]}'
-            stage.admin.port.create(
-                paths.REASSIGN_PARTITIONS, f'{{"version":1,"partitions":[{entry}]}}'
+            wait(
+                stage.admin.port.create(
+                    paths.REASSIGN_PARTITIONS, f'{{"version":1,"partitions":[{entry}]}}'
+                )
             )
     stage.run(controller)
     return {
@@ -313,8 +321,16 @@ def bounce(question: Question) -> dict[str, Any]:
     treated: list[str] = []
     events = controller.brokers
     failed, started = events.failed, events.started
-    events.failed = lambda brokers: (treated.append("failure"), failed(brokers))[1]  # type: ignore[method-assign,func-returns-value]
-    events.started = lambda brokers: (treated.append("startup"), started(brokers))[1]  # type: ignore[method-assign,func-returns-value]
+
+    async def fails(brokers: list[int]) -> None:
+        treated.append("failure")
+        await failed(brokers)
+
+    async def starts(brokers: list[int]) -> None:
+        treated.append("startup")
+        await started(brokers)
+
+    events.failed, events.started = fails, starts  # type: ignore[method-assign]
     stage.stop_broker(1)
     stage.start_broker(1)
     stage.run(controller)

@@ -25,7 +25,7 @@ from impl.vectors.stage import (
 )
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.zookeeper.errors import NoNode, ZooKeeperError
-from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.port import OpOutcome, wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.znode import Op, Znode
@@ -85,9 +85,9 @@ def offline_count(question: Question) -> dict[str, Any]:
     counts = []
     for step in asked["steps"]:
         if step == "enqueueDeletion":
-            core.deletion.enqueue(["t"])
+            wait(core.deletion.enqueue(["t"]))
         else:
-            core.partitions.handle(partitions, PartitionState(f"{step}Partition"))
+            wait(core.partitions.handle(partitions, PartitionState(f"{step}Partition")))
         counts.append(context.offline_partitions)
     return {"counts": counts}
 
@@ -100,17 +100,17 @@ class _Faulty(EmbeddedSession):
         self.path, self.error = path, error
         self.refuses_writes = False
 
-    def get(self, path: str, watch: bool = False) -> Znode:
+    async def get(self, path: str, watch: bool = False) -> Znode:
         """As ZooKeeper does, but for that znode."""
         if path == self.path and self.error is not None:
             raise self.error
-        return super().get(path, watch)
+        return await super().get(path, watch)
 
-    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """As ZooKeeper does, but for a write of that znode."""
         if self.refuses_writes and any(op.path == self.path for op in ops):
             raise ZooKeeperError("the write failed")
-        return super().multi(ops)
+        return await super().multi(ops)
 
 
 _READ_RESULTS = {"exception": ZooKeeperError("the read failed"), "NONODE": NoNode("no such znode")}
@@ -133,7 +133,7 @@ def partition_effects(question: Question) -> dict[str, Any]:
     if asked.get("zkCreateResult") == "NODEEXISTS":
         stage.put_state(partition, LeaderIsrAndControllerEpoch(9, 0, (9,), 1))
     before = stage.state(partition)
-    core.partitions.handle([partition], PartitionState(asked["target"]), _strategy(asked))
+    wait(core.partitions.handle([partition], PartitionState(asked["target"]), _strategy(asked)))
     after = stage.state(partition)
     answer = _effects(stage, before, after)
     answer["state"] = core.context.partition_state(partition).value
@@ -195,7 +195,7 @@ def replica_effects(question: Question) -> dict[str, Any]:
     if before_state is not ReplicaState.NON_EXISTENT:
         core.context.replica_states[replica] = before_state
     before = stage.state(partition)
-    core.replicas.handle([replica], ReplicaState(asked["target"]))
+    wait(core.replicas.handle([replica], ReplicaState(asked["target"])))
     answer = _effects(stage, before, stage.state(partition))
     entry = core.context.replica_states.get(replica)
     return answer | {
@@ -214,7 +214,7 @@ def startup(question: Question) -> dict[str, Any]:
     core = stage.core(9, asked["controllerEpoch"], ControllerConfig())
     partition = TopicPartition.of(asked["partition"])
     _set_up(core, stage, asked, partition)
-    core.replicas.startup()
+    wait(core.replicas.startup())
     return {"state": core.context.replica_state(Replica(partition, asked["replica"])).value}
 
 

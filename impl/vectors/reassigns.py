@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from impl.admin import reassign_json, reassign_lines
@@ -19,6 +19,7 @@ from impl.znodes import (
     encode_reassignment,
     paths,
 )
+from impl.zookeeper.port import wait
 
 PARTITION = TopicPartition("t", 0)
 Partitions = dict[TopicPartition, list[int]]
@@ -170,9 +171,9 @@ class Move:
 
     def request(self) -> None:
         """An administrator writes the znode, and the controller hears of it."""
-        self.stage.admin.make_path("/admin")
+        wait(self.stage.admin.make_path("/admin"))
         text = encode_reassignment({PARTITION: self.target})
-        self.stage.admin.port.create(paths.REASSIGN_PARTITIONS, text)
+        wait(self.stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
         self.stage.run(self.controller)
 
     def catch_up(self) -> None:
@@ -185,7 +186,7 @@ class Move:
 
     def look(self) -> dict[str, Any]:
         """What ZooKeeper says of the partition."""
-        state, topic = self.stage.state(PARTITION), self.stage.admin.topic("t")
+        state, topic = self.stage.state(PARTITION), wait(self.stage.admin.topic("t"))
         assert state is not None, "the partition has a state"
         assert topic is not None, "the topic exists"
         now = topic.partitions[0]
@@ -227,11 +228,11 @@ def reassign_trace(question: Question) -> dict[str, Any]:
     move = Move(question, asked["oar"], asked["rar"], live)
     steps = move.controller.reassigner
     move.note("initial")
-    written: Callable[..., None] = steps._write_assignment
+    written: Callable[..., Awaitable[None]] = steps._write_assignment
     names = iter(("assignment znode = RAR + OAR", "assignment znode = RAR"))
 
-    def write(*args: Any) -> None:
-        written(*args)
+    async def write(*args: Any) -> None:
+        await written(*args)
         move.note(next(names))
 
     setattr(steps, "_write_assignment", write)  # noqa: B010
@@ -288,7 +289,7 @@ def guard(question: Question) -> dict[str, Any]:
     begin = move.controller.reassigner.begin
 
     def noting(*args: Any) -> bool:
-        noted.append(begin(*args))
+        noted.append(wait(begin(*args)))
         return noted[-1]
 
     setattr(move.controller.reassigner, "begin", noting)  # noqa: B010
@@ -296,7 +297,7 @@ def guard(question: Question) -> dict[str, Any]:
     missing = [one for one in asked["target"] if one not in live]
     return {
         "started": noted == [True],
-        "removedFromZk": PARTITION not in move.stage.admin.reassignments(),
+        "removedFromZk": PARTITION not in wait(move.stage.admin.reassignments()),
         "waitsFor": f"ISR to contain {','.join(map(str, missing))}" if missing else None,
         "leaderEpochDelta": move.look()["leaderEpoch"] - before,
     }
@@ -307,10 +308,10 @@ def _entries_left(question: Question, left: int) -> dict[str, Any]:
     stage = Stage(release(question))
     core = stage.core(0, 1, ControllerConfig())
     targets = {TopicPartition("t", number): (1,) for number in range(left + 1)}
-    stage.admin.make_path(paths.REASSIGN_PARTITIONS, encode_reassignment(targets))
+    wait(stage.admin.make_path(paths.REASSIGN_PARTITIONS, encode_reassignment(targets)))
     targets.pop(TopicPartition("t", left))
-    core.client.set_reassignments(targets, core.context.epoch_version)
-    there = stage.admin.port.exists(paths.REASSIGN_PARTITIONS)
+    wait(core.client.set_reassignments(targets, core.context.epoch_version))
+    there = wait(stage.admin.port.exists(paths.REASSIGN_PARTITIONS))
     return {"reassignZnode": "deleted" if there is None else "present"}
 
 

@@ -10,6 +10,7 @@ from impl.world.steps import Step
 from impl.world.wide import WIDE_KINDS, WideWorld
 from impl.znodes import ReplicaAssignment, TopicPartition, TopicZnode, encode_topic, paths
 from impl.znodes.topics import topic_version
+from impl.zookeeper.port import wait
 
 TOPIC = "t0"
 PATIENCE = 1_500
@@ -89,7 +90,7 @@ def add_partitions_during_delete(question: Question) -> dict[str, Any]:
     settle(world)
     grown = TopicZnode({number: ReplicaAssignment((1, 2, 3)) for number in range(2)})
     text = encode_topic(grown, min(topic_version(world.release), 2))
-    world.admin.port.set_data(paths.topic(TOPIC), text)
+    wait(world.admin.port.set_data(paths.topic(TOPIC), text))
     settle(world)
     world.do(Step("broker_starts", (follower,)))
     settle(world)

@@ -10,6 +10,7 @@ from impl.core.requests import UpdateMetadata, kind_of
 from impl.vectors.questions import Answer, Question, given, release, under
 from impl.vectors.stage import Sent, Stage, kinds_to
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.zookeeper.port import wait
 
 PARTITION = TopicPartition("t", 0)
 
@@ -70,7 +71,7 @@ def empty_partitions(question: Question) -> dict[str, Any]:
         partition = TopicPartition("t", number)
         core.context.assign(partition, (0,))
         core.context.leadership[partition] = LeaderIsrAndControllerEpoch(0, 0, (0,), 1)
-    core.update_metadata([0], map(TopicPartition.of, asked["partitionsArgument"]))
+    wait(core.update_metadata([0], map(TopicPartition.of, asked["partitionsArgument"])))
     ((_, request),) = stage.sent
     meanings = {0: "no partitions", 2: "all partitions"}
     return {"meaning": meanings.get(len(request.partitions))}

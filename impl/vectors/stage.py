@@ -7,6 +7,7 @@ from typing import Any
 
 from impl.core.controller_parts import ControllerConfig, ControllerCore
 from impl.core.event_controller import EventController
+from impl.core.request_batch import Round
 from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata, kind_of
 from impl.releases import Release
 from impl.znodes import (
@@ -17,7 +18,7 @@ from impl.znodes import (
     paths,
 )
 from impl.znodes.client import ZnodeClient
-from impl.zookeeper.port import Port
+from impl.zookeeper.port import Port, wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 
@@ -39,12 +40,12 @@ class Stage:
         self.sessions: dict[int, Port] = {}
         self.admin = ZnodeClient(self.open_session(), release)
         for path in paths.persistent(release):
-            self.admin.make_path(path)
-        self.admin.make_path("/admin/delete_topics")
+            wait(self.admin.make_path(path))
+        wait(self.admin.make_path("/admin/delete_topics"))
 
-    def send(self, broker: int, request: Request) -> None:
+    async def send(self, requests: Round) -> None:
         """What a controller hands to the network."""
-        self.sent.append((broker, request))
+        self.sent.extend(requests)
 
     def take_sent(self) -> list[Sent]:
         """What was sent since the last look."""
@@ -57,7 +58,9 @@ class Stage:
         """Register a broker under a session of its own; returns its epoch."""
         self.sessions[broker] = self.open_session()
         client = ZnodeClient(self.sessions[broker], self.release)
-        return client.register_broker(broker, BrokerInfo((f"PLAINTEXT://b{broker}:9092",), NOW_MS))
+        return wait(
+            client.register_broker(broker, BrokerInfo((f"PLAINTEXT://b{broker}:9092",), NOW_MS))
+        )
 
     def stop_broker(self, broker: int) -> None:
         """Its session ends."""
@@ -67,19 +70,19 @@ class Stage:
 
     def create_topic(self, topic: str, assignment: Mapping[int, Iterable[int]]) -> None:
         """Create a topic's znode, as admin code does."""
-        self.admin.create_topic(topic, assignment)
+        wait(self.admin.create_topic(topic, assignment))
 
     def put_state(self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch) -> None:
         """Create a state znode and bring it to the state's zkVersion."""
         path = paths.state(*partition)
         text = encode_state(state)
-        self.admin.make_path(path, text)
+        wait(self.admin.make_path(path, text))
         for _ in range(state.zk_version):
-            self.admin.port.set_data(path, text)
+            wait(self.admin.port.set_data(path, text))
 
     def state(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
         """The registered state."""
-        return self.admin.state(partition)
+        return wait(self.admin.state(partition))
 
     def leader_writes_isr(self, partition: TopicPartition, isr: Iterable[int]) -> None:
         """The leader changes its ISR: the leader epoch stays."""
@@ -92,15 +95,15 @@ class Stage:
             state.controller_epoch,
             state.zk_version,
         )
-        updated = self.admin.update_states({partition: changed})
+        updated = wait(self.admin.update_states({partition: changed}))
         assert partition in updated.done, f"the ISR of {partition} could not be written"
 
     # Controllers
 
     def core(self, controller: int, epoch: int, config: ControllerConfig) -> ControllerCore:
         """The parts of a controller in office, at an epoch."""
-        self.admin.make_path(paths.CONTROLLER_EPOCH, str(epoch))
-        node = self.admin.read(paths.CONTROLLER_EPOCH)
+        wait(self.admin.make_path(paths.CONTROLLER_EPOCH, str(epoch)))
+        node = wait(self.admin.read(paths.CONTROLLER_EPOCH))
         session = EmbeddedSession(self.zookeeper)
         core = ControllerCore(controller, session, self.release, self.send, config)
         core.context.epoch = epoch
@@ -110,14 +113,14 @@ class Stage:
     def controller(self, broker: int, config: ControllerConfig | None = None) -> EventController:
         """A broker's controller, elected; the broker has to be registered."""
         controller = EventController(broker, self.sessions[broker], self.release, self.send, config)
-        assert controller.elect(NOW_MS), f"broker {broker} did not become controller"
+        assert wait(controller.elect(NOW_MS)), f"broker {broker} did not become controller"
         return controller
 
     def run(self, controller: EventController) -> None:
         """Handle what ZooKeeper has told the controller, until there is nothing more."""
         while events := controller.core.client.port.events():
             for event in events:
-                controller.told(event, NOW_MS)
+                wait(controller.told(event, NOW_MS))
 
 
 def state_of(fields: Mapping[str, Any], controller_epoch: int) -> LeaderIsrAndControllerEpoch:

@@ -26,6 +26,7 @@ from impl.znodes import (
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import BadVersion, NodeExists, NoNode, ZooKeeperError
+from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.znode import sequence_number
 
@@ -47,12 +48,12 @@ def _epoch_call(client: ZnodeClient, call: list[Any]) -> Any:
     try:
         match call:
             case ["set", epoch, version]:
-                return ["OK", client.set_controller_epoch(epoch, version)]
+                return ["OK", wait(client.set_controller_epoch(epoch, version))]
             case ["create", epoch]:
-                port.create(paths.CONTROLLER_EPOCH, str(epoch))
+                wait(port.create(paths.CONTROLLER_EPOCH, str(epoch)))
                 return "OK"
             case ["get"]:
-                office = client.controller_epoch()
+                office = wait(client.controller_epoch())
                 return "NONODE" if office is None else office.epoch
             case _:
                 raise ValueError(f"no call of the controller epoch: {call}")
@@ -63,8 +64,8 @@ def _epoch_call(client: ZnodeClient, call: list[Any]) -> Any:
 def delete_recursive(question: Question) -> dict[str, Any]:
     """Deleting a path with what is below it, fenced by the controller's epoch."""
     stage = Stage(release(question))
-    stage.admin.make_path(paths.CONTROLLER_EPOCH, "1")
-    stage.admin.make_path("/existing/child")
+    wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "1"))
+    wait(stage.admin.make_path("/existing/child"))
     wanted = {
         "missing path": "/missing",
         "existing": "/existing",
@@ -74,7 +75,7 @@ def delete_recursive(question: Question) -> dict[str, Any]:
 
     def ask(path: str, version: str) -> Any:
         try:
-            return stage.admin.fenced_delete_below(wanted[path], versions[version])
+            return wait(stage.admin.fenced_delete_below(wanted[path], versions[version]))
         except ControllerMoved:
             return "ControllerMovedException"
         except ValueError:
@@ -87,7 +88,7 @@ def update_states(question: Question) -> dict[str, Any]:
     """Conditional writes of several states at once."""
     asked = given(question)
     stage = Stage(release(question))
-    stage.admin.make_path(paths.CONTROLLER_EPOCH, "1")
+    wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "1"))
     for name, version in asked["znodes"].items():
         state = LeaderIsrAndControllerEpoch(1, 0, (1,), 1, version)
         stage.put_state(TopicPartition.of(name), state)
@@ -96,7 +97,7 @@ def update_states(question: Question) -> dict[str, Any]:
         for name, version in asked["expectedVersions"].items()
     }
     try:
-        updated = stage.admin.update_states(writes, _epoch_version(asked))
+        updated = wait(stage.admin.update_states(writes, _epoch_version(asked)))
     except ControllerMoved:
         return {"exception": "ControllerMovedException"}
     return {
@@ -115,8 +116,8 @@ def create_sequential(question: Question) -> dict[str, Any]:
     """Sequential znodes, one after the other."""
     asked, stage = given(question), Stage(release(question))
     prefix = asked["prefix"]
-    stage.admin.make_path(prefix.rpartition("/")[0])
-    made = [stage.admin.port.create(prefix, sequential=True) for _ in range(asked["times"])]
+    wait(stage.admin.make_path(prefix.rpartition("/")[0]))
+    made = [wait(stage.admin.port.create(prefix, sequential=True)) for _ in range(asked["times"])]
     return {"paths": [one.path for one in made]}
 
 
@@ -124,18 +125,20 @@ def propagate_isr(question: Question) -> dict[str, Any]:
     """The notifications of leaders whose ISRs changed."""
     stage = Stage(release(question))
     made = _propagated(stage, given(question)["sets"])
-    return {"paths": made, "data": [stage.admin.port.get(path).data for path in made]}
+    return {"paths": made, "data": [wait(stage.admin.port.get(path)).data for path in made]}
 
 
 def _propagated(stage: Stage, sets: list[list[str]]) -> list[str]:
-    return [stage.admin.propagate_isr_changes(map(TopicPartition.of, names)) for names in sets]
+    return [
+        wait(stage.admin.propagate_isr_changes(map(TopicPartition.of, names))) for names in sets
+    ]
 
 
 def read_notifications(question: Question) -> dict[str, Any]:
     """The notifications as a controller reads them."""
     stage = Stage(release(question))
     _propagated(stage, given(question)["sets"])
-    found = stage.admin.isr_changes()
+    found = wait(stage.admin.isr_changes())
     return {
         "sequenceNumbers": [sequence_number(name) for name in found],
         "partitions": [str(one) for partitions in found.values() for one in partitions],
@@ -146,16 +149,16 @@ def config_change(question: Question) -> dict[str, Any]:
     """The news of changed configs."""
     stage = Stage(release(question))
     entities = [entity.split("/", 1) for entity in given(question)["entities"]]
-    return {"paths": [stage.admin.notify_config_change(*entity) for entity in entities]}
+    return {"paths": [wait(stage.admin.notify_config_change(*entity)) for entity in entities]}
 
 
 def create_preferred(question: Question) -> dict[str, Any]:
     """The second request of a preferred election."""
     stage = Stage(release(question))
-    stage.admin.make_path("/admin")
-    stage.admin.request_preferred_election([TopicPartition("t", 0)])
+    wait(stage.admin.make_path("/admin"))
+    wait(stage.admin.request_preferred_election([TopicPartition("t", 0)]))
     try:
-        stage.admin.request_preferred_election([TopicPartition("t", 0)])
+        wait(stage.admin.request_preferred_election([TopicPartition("t", 0)]))
     except NodeExists:
         return {"second": "NodeExistsException"}
     return {"second": None}
@@ -164,15 +167,15 @@ def create_preferred(question: Question) -> dict[str, Any]:
 def delete_preferred(question: Question) -> dict[str, Any]:
     """A controller removes the request of a preferred election."""
     stage = Stage(release(question))
-    stage.admin.make_path(paths.CONTROLLER_EPOCH, "1")
-    stage.admin.make_path("/admin")
-    stage.admin.request_preferred_election([TopicPartition("t", 0)])
+    wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "1"))
+    wait(stage.admin.make_path("/admin"))
+    wait(stage.admin.request_preferred_election([TopicPartition("t", 0)]))
     answer: dict[str, Any] = {"exception": None}
     try:
-        stage.admin.delete_preferred_election(_epoch_version(given(question)))
+        wait(stage.admin.delete_preferred_election(_epoch_version(given(question))))
     except ControllerMoved:
         answer["exception"] = "ControllerMovedException"
-    return answer | {"znodeStays": stage.admin.preferred_election() is not None}
+    return answer | {"znodeStays": wait(stage.admin.preferred_election()) is not None}
 
 
 def register_broker(question: Question) -> dict[str, Any]:
@@ -187,9 +190,9 @@ def _registered(under: Release, owner: str) -> str:
     holder = {"my current session": mine, "my previous session": earlier}.get(owner)
     info = BrokerInfo(("PLAINTEXT://h:9092",), 1)
     session = holder or EmbeddedSession(stage.zookeeper)
-    there = ZnodeClient(session, under).register_broker(0, info)
+    there = wait(ZnodeClient(session, under).register_broker(0, info))
     try:
-        epoch = ZnodeClient(mine, under).register_broker(0, info, earlier.session)
+        epoch = wait(ZnodeClient(mine, under).register_broker(0, info, earlier.session))
     except NodeExists:
         return "NodeExistsException"
     return "ok" if epoch == there else "deleted then created"

@@ -27,6 +27,7 @@ from impl.znodes.office import Office
 from impl.znodes.states import encode_state
 from impl.zookeeper import ConnectionLoss, KafkaZkClient, Op, PartitionState, ZooKeeper
 from impl.zookeeper.errors import SessionExpired
+from impl.zookeeper.port import wait
 from impl.zookeeper.store import Saved
 
 PARTITION = TopicPartition("t", 0)
@@ -175,7 +176,7 @@ class Electorate:
         port = RetoldSession(self.zookeeper, self.candidates[broker].session, answers)
         client = ZnodeClient(port, self.release)
         try:
-            result = until_it_waits(lambda: client.register_controller(broker, 0), port)
+            result = until_it_waits(client.register_controller(broker, 0), port)
         except ControllerMoved as moved:
             return moved
         if isinstance(result, Pause):
@@ -191,7 +192,7 @@ class Electorate:
             KnownSession(self.zookeeper, self.candidates[broker].session), self.release
         )
         with contextlib.suppress(ControllerMoved, SessionExpired):
-            client.delete_controller(office.epoch_version)
+            wait(client.delete_controller(office.epoch_version))
 
     # Writes
 
@@ -216,19 +217,19 @@ class Electorate:
         port = RetoldSession(self.zookeeper, self._connection(broker), answers)
         client = ZnodeClient(port, self.release)
 
-        def work() -> Updated:
-            state = client.state(PARTITION)
+        async def write() -> Updated:
+            state = await client.state(PARTITION)
             assert state is not None
             mine = replace(state, controller_epoch=office.epoch)
-            return client.update_states({PARTITION: mine}, office.epoch_version)
+            return await client.update_states({PARTITION: mine}, office.epoch_version)
 
         try:
-            return until_it_waits(work, port)
+            return until_it_waits(write(), port)
         except ControllerMoved:
             return None  # it will resign; meanwhile what it sent before goes on
 
     def _execute(self, broker: int, ops: tuple[Op, ...]) -> list[object]:
-        return list(KnownSession(self.zookeeper, self._connection(broker)).multi(ops))
+        return list(wait(KnownSession(self.zookeeper, self._connection(broker)).multi(ops)))
 
     def _connection(self, broker: int) -> int:
         """The session under which the client speaks: it reconnects before the broker knows."""

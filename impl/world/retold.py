@@ -7,12 +7,12 @@ moment between a request and its answer a state of its own, as plain data, witho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from impl.zookeeper import EmbeddedSession, Op, ZooKeeper, ZooKeeperError
-from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.port import OpOutcome, wait
 from impl.zookeeper.znode import Znode
 
 T = TypeVar("T")
@@ -46,12 +46,12 @@ class RetoldSession(KnownSession):
         self.before = list(answers)
         self.answers = list(answers)
 
-    def get(self, path: str, watch: bool = False) -> Znode:
+    async def get(self, path: str, watch: bool = False) -> Znode:
         """The znode as it was, or as it is."""
-        znode: Znode = self._told(lambda: super(RetoldSession, self).get(path, watch))
+        znode: Znode = self._told(lambda: wait(super(RetoldSession, self).get(path, watch)))
         return znode
 
-    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """What became of it, or a wait for that."""
         if not self.before:
             raise Waits(tuple(ops))
@@ -79,9 +79,9 @@ class Pause:
     ops: tuple[Op, ...]
 
 
-def until_it_waits(work: Callable[[], T], port: RetoldSession) -> T | Pause:
+def until_it_waits(work: Coroutine[Any, Any, T], port: RetoldSession) -> T | Pause:
     """Do the work as far as the answers go: its result, or where it waits."""
     try:
-        return work()
+        return wait(work)
     except Waits as waits:
         return Pause(tuple(port.answers), waits.ops)

@@ -44,58 +44,60 @@ class ZnodeClient(OfficeZnodes):
 
     # Brokers and topics
 
-    def brokers(self, watch: bool = False) -> dict[int, tuple[BrokerInfo, int]]:
+    async def brokers(self, watch: bool = False) -> dict[int, tuple[BrokerInfo, int]]:
         """Registered brokers by id: what they say, and their epoch (czxid)."""
         found = {}
-        for name in sorted(self.names(paths.BROKER_IDS, watch), key=int):
-            node = self.read(paths.broker(int(name)))
+        for name in sorted(await self.names(paths.BROKER_IDS, watch), key=int):
+            node = await self.read(paths.broker(int(name)))
             if node is not None:
                 found[int(name)] = (decode_broker(int(name), node.data), node.czxid)
         return found
 
-    def topics(self, watch: bool = False) -> list[str]:
+    async def topics(self, watch: bool = False) -> list[str]:
         """The names of the topics, sorted."""
-        return self.names(paths.TOPICS, watch)
+        return await self.names(paths.TOPICS, watch)
 
-    def topic(self, name: str, watch: bool = False) -> TopicZnode | None:
+    async def topic(self, name: str, watch: bool = False) -> TopicZnode | None:
         """The assignment of a topic's replicas."""
-        node = self.read(paths.topic(name), watch)
+        node = await self.read(paths.topic(name), watch)
         return None if node is None else decode_topic(name, node.data)
 
-    def create_topic(self, name: str, assignment: Mapping[int, Iterable[int]]) -> None:
+    async def create_topic(self, name: str, assignment: Mapping[int, Iterable[int]]) -> None:
         """Create a topic's znode, as admin code does: unfenced. NodeExists."""
         replicas = {number: ReplicaAssignment(tuple(ids)) for number, ids in assignment.items()}
         text = encode_topic(TopicZnode(replicas), min(topic_version(self.release), 2))
-        self.again(lambda: self.port.create(paths.topic(name), text))
+        await self.again(lambda: self.port.create(paths.topic(name), text))
 
-    def set_topic(
+    async def set_topic(
         self, name: str, assignment: Mapping[int, ReplicaAssignment], epoch_version: int
     ) -> None:
         """Rewrite a topic's assignment as its controller."""
         text = encode_topic(TopicZnode(assignment), min(topic_version(self.release), 2))
-        self.fenced_or_raise(SetData(paths.topic(name), text), epoch_version)
+        await self.fenced_or_raise(SetData(paths.topic(name), text), epoch_version)
 
     # Partition states
 
-    def state(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
+    async def state(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
         """The registered state with its zkVersion, None if there is none."""
-        node = self.read(paths.state(*partition))
+        node = await self.read(paths.state(*partition))
         return None if node is None else decode_state(*partition, node.data, node.version)
 
-    def create_states(
+    async def create_states(
         self, states: Mapping[TopicPartition, LeaderIsrAndControllerEpoch], epoch_version: int
     ) -> dict[TopicPartition, ZooKeeperError | None]:
         """Create the first states, parents included; by partition the error, None if it is done."""
         outcome: dict[TopicPartition, ZooKeeperError | None] = {}
         for partition, state in states.items():
             for parent in (paths.partitions(partition.topic), paths.partition(*partition)):
-                self.fenced_outcome(Create(parent, ""), epoch_version)  # one that exists is fine
+                await self.fenced_outcome(
+                    Create(parent, ""), epoch_version
+                )  # one that exists is fine
             create = Create(paths.state(*partition), encode_state(state))
-            made = self.fenced_outcome(create, epoch_version)
+            made = await self.fenced_outcome(create, epoch_version)
             outcome[partition] = made if isinstance(made, ZooKeeperError) else None
         return outcome
 
-    def update_states(
+    async def update_states(
         self,
         states: Mapping[TopicPartition, LeaderIsrAndControllerEpoch],
         epoch_version: int | None = None,
@@ -107,7 +109,7 @@ class ZnodeClient(OfficeZnodes):
         result = Updated({}, [], {})
         for partition, state in states.items():
             op = SetData(paths.state(*partition), encode_state(state), state.zk_version)
-            outcome = self.fenced_outcome(op, epoch_version)
+            outcome = await self.fenced_outcome(op, epoch_version)
             if isinstance(outcome, int):
                 result.done[partition] = state.with_zk_version(outcome)
             elif isinstance(outcome, BadVersion):
@@ -119,90 +121,94 @@ class ZnodeClient(OfficeZnodes):
 
     # Notifications
 
-    def propagate_isr_changes(self, partitions: Iterable[TopicPartition]) -> str:
+    async def propagate_isr_changes(self, partitions: Iterable[TopicPartition]) -> str:
         """A leader's news of changed ISRs; the path of the notification."""
         text = encode_partition_set(partitions)
-        return self._notify(paths.ISR_CHANGE_PREFIX, text)
+        return await self._notify(paths.ISR_CHANGE_PREFIX, text)
 
-    def notify_config_change(self, entity_type: str, name: str) -> str:
+    async def notify_config_change(self, entity_type: str, name: str) -> str:
         """The news that the config of an entity changed; the path of the notification."""
         text = encode_config_change(entity_type, name, config_change_version(self.release))
-        return self._notify(paths.CONFIG_CHANGE_PREFIX, text)
+        return await self._notify(paths.CONFIG_CHANGE_PREFIX, text)
 
-    def _notify(self, prefix: str, text: str) -> str:
-        return self.again(lambda: self.port.create(prefix, text, sequential=True)).path
+    async def _notify(self, prefix: str, text: str) -> str:
+        return (await self.again(lambda: self.port.create(prefix, text, sequential=True))).path
 
-    def isr_changes(self, watch: bool = False) -> dict[str, list[TopicPartition]]:
+    async def isr_changes(self, watch: bool = False) -> dict[str, list[TopicPartition]]:
         """The notifications there are, by name, each with its partitions."""
         found = {}
-        for name in self.names(paths.ISR_CHANGES, watch):
-            node = self.read(f"{paths.ISR_CHANGES}/{name}")
+        for name in await self.names(paths.ISR_CHANGES, watch):
+            node = await self.read(f"{paths.ISR_CHANGES}/{name}")
             if node is not None:
                 found[name] = decode_partition_set(f"{paths.ISR_CHANGES}/{name}", node.data)
         return found
 
-    def propagate_log_dir_failure(self, broker: int) -> str:
+    async def propagate_log_dir_failure(self, broker: int) -> str:
         """A broker's news of a failed log directory (1.0); the path of the notification."""
-        return self._notify(paths.LOG_DIR_EVENT_PREFIX, encode_log_dir_event(broker))
+        return await self._notify(paths.LOG_DIR_EVENT_PREFIX, encode_log_dir_event(broker))
 
-    def log_dir_events(self, watch: bool = False) -> dict[str, int]:
+    async def log_dir_events(self, watch: bool = False) -> dict[str, int]:
         """The notifications of failed log directories, by name, each with its broker."""
         found = {}
-        for name in self.names(paths.LOG_DIR_EVENTS, watch):
+        for name in await self.names(paths.LOG_DIR_EVENTS, watch):
             path = f"{paths.LOG_DIR_EVENTS}/{name}"
-            node = self.read(path)
+            node = await self.read(path)
             broker = None if node is None else decode_log_dir_event(path, node.data)
             if broker is not None:
                 found[name] = broker
         return found
 
-    def delete_notifications(self, parent: str, names: Iterable[str], epoch_version: int) -> None:
+    async def delete_notifications(
+        self, parent: str, names: Iterable[str], epoch_version: int
+    ) -> None:
         """Notifications that have been heard; one that is gone already is fine."""
         for name in names:
-            self.fenced_delete(f"{parent}/{name}", epoch_version)
+            await self.fenced_delete(f"{parent}/{name}", epoch_version)
 
     # Requests of administrators
 
-    def deletions(self, watch: bool = False) -> list[str]:
+    async def deletions(self, watch: bool = False) -> list[str]:
         """The topics that are to be deleted, sorted."""
-        return self.names(paths.DELETE_TOPICS, watch)
+        return await self.names(paths.DELETE_TOPICS, watch)
 
-    def request_deletion(self, topic: str) -> None:
+    async def request_deletion(self, topic: str) -> None:
         """Ask for a topic's deletion. NodeExists if somebody did already."""
-        self.again(lambda: self.port.create(paths.deletion(topic)))
+        await self.again(lambda: self.port.create(paths.deletion(topic)))
 
-    def delete_topic(self, topic: str, epoch_version: int) -> None:
+    async def delete_topic(self, topic: str, epoch_version: int) -> None:
         """Remove what is left of a topic: its znodes, its config, the request; in this order."""
-        self.fenced_delete_below(paths.topic(topic), epoch_version)
-        self.fenced_delete_below(paths.config("topics", topic), epoch_version)
-        self.fenced_delete(paths.deletion(topic), epoch_version)
+        await self.fenced_delete_below(paths.topic(topic), epoch_version)
+        await self.fenced_delete_below(paths.config("topics", topic), epoch_version)
+        await self.fenced_delete(paths.deletion(topic), epoch_version)
 
-    def reassignments(self) -> dict[TopicPartition, tuple[int, ...]]:
+    async def reassignments(self) -> dict[TopicPartition, tuple[int, ...]]:
         """What ``/admin/reassign_partitions`` asks for, nothing if it is missing."""
-        node = self.read(paths.REASSIGN_PARTITIONS)
+        node = await self.read(paths.REASSIGN_PARTITIONS)
         return {} if node is None else decode_reassignment(node.data)
 
-    def set_reassignments(
+    async def set_reassignments(
         self, targets: Mapping[TopicPartition, Iterable[int]], epoch_version: int
     ) -> None:
         """Write what is left of the reassignments; when nothing is left, the znode goes."""
         if not targets:
-            self.fenced_delete(paths.REASSIGN_PARTITIONS, epoch_version)
+            await self.fenced_delete(paths.REASSIGN_PARTITIONS, epoch_version)
             return
-        self.fenced_set(paths.REASSIGN_PARTITIONS, encode_reassignment(targets), epoch_version)
+        await self.fenced_set(
+            paths.REASSIGN_PARTITIONS, encode_reassignment(targets), epoch_version
+        )
 
-    def request_preferred_election(self, partitions: Iterable[TopicPartition]) -> None:
+    async def request_preferred_election(self, partitions: Iterable[TopicPartition]) -> None:
         """Ask for preferred leaders. NodeExists while an earlier request is there."""
         text = encode_partition_set(partitions)
-        self.again(lambda: self.port.create(paths.PREFERRED_ELECTION, text))
+        await self.again(lambda: self.port.create(paths.PREFERRED_ELECTION, text))
 
-    def preferred_election(self) -> list[TopicPartition] | None:
+    async def preferred_election(self) -> list[TopicPartition] | None:
         """The partitions that a preferred election was asked for, None without a request."""
-        node = self.read(paths.PREFERRED_ELECTION)
+        node = await self.read(paths.PREFERRED_ELECTION)
         if node is None:
             return None
         return decode_partition_set(paths.PREFERRED_ELECTION, node.data)
 
-    def delete_preferred_election(self, epoch_version: int) -> None:
+    async def delete_preferred_election(self, epoch_version: int) -> None:
         """The request has been dealt with."""
-        self.fenced_delete(paths.PREFERRED_ELECTION, epoch_version)
+        await self.fenced_delete(paths.PREFERRED_ELECTION, epoch_version)

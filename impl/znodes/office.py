@@ -25,7 +25,7 @@ class OfficeZnodes(ZnodeAccess):
 
     # Brokers
 
-    def register_broker(self, broker: int, info: BrokerInfo, earlier_session: int = 0) -> int:
+    async def register_broker(self, broker: int, info: BrokerInfo, earlier_session: int = 0) -> int:
         """Create ``/brokers/ids/N``; returns its czxid, the broker's epoch (KIP-380).
 
         A znode that this very session owns is taken as done: the answer was lost. One that the
@@ -34,9 +34,11 @@ class OfficeZnodes(ZnodeAccess):
         path = paths.broker(broker)
         text = encode_broker(info, broker_version(self.release))
         try:
-            return self.again(lambda: self.port.create(path, text, ephemeral=True)).znode.czxid
+            return (
+                await self.again(lambda: self.port.create(path, text, ephemeral=True))
+            ).znode.czxid
         except NodeExists:
-            there = self.read(path)
+            there = await self.read(path)
         if there is not None and there.owner == self.port.session:
             return there.czxid
         ours = there is not None and there.owner == earlier_session and earlier_session != 0
@@ -44,90 +46,92 @@ class OfficeZnodes(ZnodeAccess):
             raise NodeExists(f"a broker is already registered on the path {path}")
         replace = [Delete(path)] if there is not None else []
         create = Create(path, text, self.port.session)
-        for outcome in self.again(lambda: self.port.multi([*replace, create])):
+        for outcome in await self.again(lambda: self.port.multi([*replace, create])):
             if isinstance(outcome, ZooKeeperError):
                 raise outcome
-        made = self.read(path)
+        made = await self.read(path)
         assert made is not None, "a znode that was created by a living session is there"
         return made.czxid
 
     # The controller
 
-    def controller(self, watch: bool = False) -> int | None:
+    async def controller(self, watch: bool = False) -> int | None:
         """Who is registered as controller."""
-        node = self.read(paths.CONTROLLER, watch)
+        node = await self.read(paths.CONTROLLER, watch)
         return None if node is None else decode_controller(node.data)
 
-    def controller_epoch(self) -> Office | None:
+    async def controller_epoch(self) -> Office | None:
         """The epoch and its version, None before the first controller."""
-        node = self.read(paths.CONTROLLER_EPOCH)
+        node = await self.read(paths.CONTROLLER_EPOCH)
         return None if node is None else Office(decode_controller_epoch(node.data), node.version)
 
-    def create_controller_epoch(self, epoch: int) -> Office:
+    async def create_controller_epoch(self, epoch: int) -> Office:
         """Create the epoch znode; if somebody was faster, what they wrote."""
         try:
-            self.again(lambda: self.port.create(paths.CONTROLLER_EPOCH, str(epoch)))
+            await self.again(lambda: self.port.create(paths.CONTROLLER_EPOCH, str(epoch)))
         except NodeExists:
-            there = self.controller_epoch()
+            there = await self.controller_epoch()
             if there is not None:
                 return there
         return Office(epoch, 0)
 
-    def set_controller_epoch(self, epoch: int, version: int) -> int:
+    async def set_controller_epoch(self, epoch: int, version: int) -> int:
         """A conditional write of the epoch; the new version. BadVersion, NoNode."""
         text = str(epoch)
-        return self.again(lambda: self.port.set_data(paths.CONTROLLER_EPOCH, text, version)).version
+        return (
+            await self.again(lambda: self.port.set_data(paths.CONTROLLER_EPOCH, text, version))
+        ).version
 
-    def register_controller(self, broker: int, now_ms: int) -> Office:
+    async def register_controller(self, broker: int, now_ms: int) -> Office:
         """Take office, with the next epoch; ControllerMoved if somebody else has it."""
         if self.release.since("2.1"):
-            return self._register_at_once(broker, now_ms)
-        return self._register_and_then_count(broker, now_ms)
+            return await self._register_at_once(broker, now_ms)
+        return await self._register_and_then_count(broker, now_ms)
 
-    def _register_at_once(self, broker: int, now_ms: int) -> Office:
-        read = self.controller_epoch() or self.create_controller_epoch(0)
+    async def _register_at_once(self, broker: int, now_ms: int) -> Office:
+        read = await self.controller_epoch() or await self.create_controller_epoch(0)
         wanted = read.epoch + 1
         claim = Create(paths.CONTROLLER, encode_controller(broker, now_ms), owner=self.port.session)
         count = SetData(paths.CONTROLLER_EPOCH, str(wanted), read.epoch_version)
-        outcomes = self.again(lambda: self.port.multi([claim, count]))
+        outcomes = await self.again(lambda: self.port.multi([claim, count]))
         version = outcomes[1]
         if isinstance(version, int):
             return Office(wanted, version)
         if any(isinstance(one, NodeExists | BadVersion) for one in outcomes):
-            return self._whose_it_is(broker, wanted)
+            return await self._whose_it_is(broker, wanted)
         raise next(one for one in outcomes if isinstance(one, ZooKeeperError) and one.code)
 
-    def _whose_it_is(self, broker: int, wanted: int) -> Office:
+    async def _whose_it_is(self, broker: int, wanted: int) -> Office:
         """My own registration, whose answer was lost, if id and epoch are mine; else it moved."""
-        holder, now = self.controller(), self.controller_epoch()
+        holder, now = await self.controller(), await self.controller_epoch()
         if holder is None:
             raise ControllerMoved("the controller has been elected, and its znode is gone again")
         if holder == broker and now is not None and now.epoch == wanted:
             return now
         raise ControllerMoved(f"broker {holder} was elected as controller")
 
-    def _register_and_then_count(self, broker: int, now_ms: int) -> Office:
+    async def _register_and_then_count(self, broker: int, now_ms: int) -> Office:
         """Up to 2.0: first the ephemeral znode, then the epoch; in between two may write."""
         text = encode_controller(broker, now_ms)
         try:
-            self.again(lambda: self.port.create(paths.CONTROLLER, text, ephemeral=True))
+            await self.again(lambda: self.port.create(paths.CONTROLLER, text, ephemeral=True))
         except NodeExists:
-            there = self.read(paths.CONTROLLER)
+            there = await self.read(paths.CONTROLLER)
             if there is None or there.owner != self.port.session:
                 raise ControllerMoved("another broker was elected as controller") from None
-        read = self.controller_epoch()
+        read = await self.controller_epoch()
         if read is None:
-            made = self.create_controller_epoch(1)
+            made = await self.create_controller_epoch(1)
             if made.epoch != 1:
                 raise ControllerMoved("another controller counted the epoch")
             return Office(1, 1)  # Kafka's constant; the znode itself is at version 0
         try:
             return Office(
-                read.epoch + 1, self.set_controller_epoch(read.epoch + 1, read.epoch_version)
+                read.epoch + 1, await self.set_controller_epoch(read.epoch + 1, read.epoch_version)
             )
         except (BadVersion, NoNode) as moved:
             raise ControllerMoved("another controller counted the epoch") from moved
 
-    def delete_controller(self, epoch_version: int) -> None:
+    async def delete_controller(self, epoch_version: int) -> None:
         """Leave office on purpose, so that brokers elect anew (``triggerControllerMove``)."""
-        self.fenced_delete(paths.CONTROLLER, epoch_version)
+        await self.fenced_delete(paths.CONTROLLER, epoch_version)

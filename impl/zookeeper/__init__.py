@@ -15,7 +15,7 @@ from impl.zookeeper.errors import (
     ZooKeeperError,
 )
 from impl.zookeeper.payloads import NO_LEADER, TOPIC_PARTITION, PartitionState
-from impl.zookeeper.port import OpOutcome, Port
+from impl.zookeeper.port import OpOutcome, Port, wait
 from impl.zookeeper.session import EmbeddedSession, Loss
 from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.znode import (
@@ -68,4 +68,5 @@ __all__ = [
     "Znode",
     "ZooKeeper",
     "ZooKeeperError",
+    "wait",
 ]

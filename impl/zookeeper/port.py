@@ -6,11 +6,13 @@ holds a ``Port`` cannot tell them apart, which a test checks operation by operat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Coroutine, Sequence
+from typing import Any, Protocol, TypeVar
 
 from impl.zookeeper.errors import ZooKeeperError
 from impl.zookeeper.znode import ANY_VERSION, Created, Event, Op, Znode
+
+T = TypeVar("T")
 
 OpOutcome = str | int | ZooKeeperError | None
 """What an operation of a multi came to: the path created, the version written, None, an error.
@@ -35,27 +37,27 @@ class Port(Protocol):
     def alive(self) -> bool:
         """False once the client knows that its session has expired."""
 
-    def create(
+    async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
     ) -> Created:
         """Create a znode. NodeExists, NoNode (its parent), NoChildrenForEphemerals."""
 
-    def get(self, path: str, watch: bool = False) -> Znode:
+    async def get(self, path: str, watch: bool = False) -> Znode:
         """The znode and its data. NoNode, and then no watch is left."""
 
-    def exists(self, path: str, watch: bool = False) -> Znode | None:
+    async def exists(self, path: str, watch: bool = False) -> Znode | None:
         """The znode, its data not read (empty text); None if there is none: a watch is left too."""
 
-    def children(self, path: str, watch: bool = False) -> list[str]:
+    async def children(self, path: str, watch: bool = False) -> list[str]:
         """The names of the children, sorted. NoNode, and then no watch is left."""
 
-    def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
+    async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
         """Write the data. NoNode, BadVersion."""
 
-    def delete(self, path: str, version: int = ANY_VERSION) -> None:
+    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
         """Delete a znode. NoNode, BadVersion, NotEmpty."""
 
-    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """All of the operations or none; if one fails the outcomes are errors throughout."""
 
     def events(self) -> list[Event]:
@@ -63,3 +65,17 @@ class Port(Protocol):
 
     def close(self) -> None:
         """End the session: its ephemeral znodes vanish at once. Done twice, it does nothing."""
+
+
+def wait(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that never suspends, as none does whose ports answer at once.
+
+    Who drives coroutines that do suspend (the simulator, an event loop) does not use it.
+    """
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    work.close()
+    raise RuntimeError(f"{work!r} suspended: its port does not answer at once")

@@ -89,22 +89,28 @@ class RealSession:
 
     # Reads
 
-    def get(self, path: str, watch: bool = False) -> Znode:
+    async def get(self, path: str, watch: bool = False) -> Znode:
         """The znode; a watch is left if there is one."""
         data, stat = self._watching(
             _DATA, path, watch, lambda callback: self._client.get_async(path, callback)
         )
         return _znode(data, stat)
 
-    def exists(self, path: str, watch: bool = False) -> Znode | None:
+    async def exists(self, path: str, watch: bool = False) -> Znode | None:
         """The znode without its data, or None; a watch is left either way."""
+        return self._exists(path, watch)
+
+    def _exists(self, path: str, watch: bool) -> Znode | None:
         stat = self._watching(
             _DATA, path, watch, lambda callback: self._client.exists_async(path, callback)
         )
         return None if stat is None else _znode(b"", stat)
 
-    def children(self, path: str, watch: bool = False) -> list[str]:
+    async def children(self, path: str, watch: bool = False) -> list[str]:
         """The children's names, sorted; a watch is left if the znode exists."""
+        return self._children(path, watch)
+
+    def _children(self, path: str, watch: bool) -> list[str]:
         names, _ = self._watching(
             _CHILDREN,
             path,
@@ -115,7 +121,7 @@ class RealSession:
 
     # Writes
 
-    def create(
+    async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
     ) -> Created:
         """Create a znode, owned by this session if it is ephemeral."""
@@ -126,16 +132,16 @@ class RealSession:
         )
         return Created(made, _znode(data.encode(), stat))
 
-    def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
+    async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
         """Write the data if the version is as expected."""
         stat = self._ask(lambda: self._client.set_async(path, data.encode(), version))
         return _znode(data.encode(), stat)
 
-    def delete(self, path: str, version: int = ANY_VERSION) -> None:
+    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
         """Delete the znode if the version is as expected."""
         self._ask(lambda: self._client.delete_async(path, version))
 
-    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """All of the operations or none."""
         for op in ops:
             if isinstance(op, Create) and op.owner not in (NO_SESSION, self.session):
@@ -243,9 +249,9 @@ class RealSession:
         for (kind, path), known in lost.items():
             try:
                 if kind == _DATA:
-                    self.exists(path, watch=True)
+                    self._exists(path, watch=True)
                 else:
-                    self.children(path, watch=True)
+                    self._children(path, watch=True)
             except NoNode:
                 pass
             with self._lock:

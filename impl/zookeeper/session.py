@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from impl.zookeeper.errors import ConnectionLoss, ZooKeeperError
 from impl.zookeeper.port import OpOutcome
@@ -46,6 +46,13 @@ class EmbeddedSession:
         self.session = zookeeper.open_session(timeout_ms, now_ms)
         self.losses: list[Loss] = []
 
+    @classmethod
+    def known(cls, zookeeper: ZooKeeper, session: int) -> Self:
+        """A session that was opened before, taken up again by its id."""
+        one = cls.__new__(cls)
+        one.zookeeper, one.session, one.losses = zookeeper, session, []
+        return one
+
     @property
     def alive(self) -> bool:
         """The session has not expired."""
@@ -55,34 +62,34 @@ class EmbeddedSession:
         """Let the next operations, one each, end with ConnectionLoss."""
         self.losses.extend(losses)
 
-    def create(
+    async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
     ) -> Created:
         """Create a znode, owned by this session if it is ephemeral."""
         owner = self.session if ephemeral else NO_SESSION
         return self._ask(lambda: self.zookeeper.create_at(path, data, owner, sequential))
 
-    def get(self, path: str, watch: bool = False) -> Znode:
+    async def get(self, path: str, watch: bool = False) -> Znode:
         """The znode; a watch is left if there is one."""
         return self._ask(lambda: self._read(path, watch))
 
-    def exists(self, path: str, watch: bool = False) -> Znode | None:
+    async def exists(self, path: str, watch: bool = False) -> Znode | None:
         """The znode without its data, or None; a watch is left either way."""
         return self._ask(lambda: self._look(path, watch))
 
-    def children(self, path: str, watch: bool = False) -> list[str]:
+    async def children(self, path: str, watch: bool = False) -> list[str]:
         """The children's names, sorted; a watch is left if the znode exists."""
         return self._ask(lambda: self._list(path, watch))
 
-    def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
+    async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
         """Write the data if the version is as expected."""
         return self._ask(lambda: self.zookeeper.set_data(path, data, version))
 
-    def delete(self, path: str, version: int = ANY_VERSION) -> None:
+    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
         """Delete the znode if the version is as expected."""
         self._ask(lambda: self.zookeeper.delete(path, version))
 
-    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """All of the operations or none."""
         return self._ask(lambda: self._multi(ops))
 

@@ -13,6 +13,7 @@ import pytest
 
 from impl.server.cluster import Cluster, new_state
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 from tests.cli.clusters import eventually, typed
 
 WARNING = (
@@ -94,9 +95,10 @@ def played(line: str, here: Path) -> list[str]:
 
     def settled() -> bool:
         return all(
-            client.port.exists(f"/brokers/topics/{topic}/partitions/{number}/state") is not None
-            for topic in client.topics()
-            for number in (client.topic(topic) or pytest.fail("no topic")).partitions
+            wait(client.port.exists(f"/brokers/topics/{topic}/partitions/{number}/state"))
+            is not None
+            for topic in wait(client.topics())
+            for number in (wait(client.topic(topic)) or pytest.fail("no topic")).partitions
         )
 
     eventually(settled, "leaders for all partitions")

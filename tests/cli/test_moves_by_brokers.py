@@ -12,6 +12,7 @@ import pytest
 from impl.server.clients import Producer
 from impl.server.cluster import Cluster
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 from tests.cli.clusters import SETTINGS, answer, done, eventually, isrs, typed
 
 
@@ -65,9 +66,9 @@ def configs(here: Path) -> dict[str, str]:
     port = cluster.session()
     client = ZnodeClient(port, cluster.release)
     found = {
-        f"{kind}/{name}": client.port.get(f"/config/{kind}/{name}").data
+        f"{kind}/{name}": wait(client.port.get(f"/config/{kind}/{name}")).data
         for kind in ("topics", "brokers")
-        for name in client.names(f"/config/{kind}")
+        for name in wait(client.names(f"/config/{kind}"))
     }
     port.close()
     return found

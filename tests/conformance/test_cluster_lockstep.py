@@ -25,6 +25,7 @@ from impl.world.staged.thread import EventThread
 from impl.world.staged.world import STAGED_KINDS, StagedCluster
 from impl.world.steps import Step, StepNotPossible
 from impl.znodes import paths
+from impl.zookeeper.port import wait
 from model.systems import system
 
 TWO = {**cluster.BOUNDS, **SHAPES[1]}
@@ -154,7 +155,7 @@ def forget_the_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
         told = self.core.update_metadata
         self.core.update_metadata = lambda brokers, partitions: None  # type: ignore[method-assign]
         try:
-            before(self)
+            wait(before(self))
         finally:
             self.core.update_metadata = told  # type: ignore[method-assign]
 
@@ -256,7 +257,7 @@ def test_what_is_written_on_the_side_is_a_mismatch(monkeypatch: pytest.MonkeyPat
 
     def twice(self: EventThread) -> None:
         before(self)
-        self.port.create(f"{paths.CONFIG}/left-behind")
+        wait(self.port.create(f"{paths.CONFIG}/left-behind"))
 
     pair, _ = a_controller()
     monkeypatch.setattr(EventThread, "go_on", twice)

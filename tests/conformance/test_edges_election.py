@@ -17,6 +17,7 @@ from impl.broker.replica_manager import ReplicaManager
 from impl.world.candidates import STEPS, Electorate
 from impl.znodes.access import ZnodeAccess
 from impl.znodes.office import OfficeZnodes
+from impl.zookeeper.port import wait
 from model.systems import system
 from specs.verdict import Verdict
 
@@ -81,8 +82,8 @@ def test_a_write_without_its_fence_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_zombie_that_deletes_its_successor_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def deletes(self: OfficeZnodes, version: int) -> None:
-        if self.port.exists("/controller") is not None:
-            self.port.delete("/controller")
+        if wait(self.port.exists("/controller")) is not None:
+            wait(self.port.delete("/controller"))
 
     monkeypatch.setattr(OfficeZnodes, "delete_controller", deletes)
 

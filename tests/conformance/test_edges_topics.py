@@ -20,6 +20,7 @@ from impl.world.topics.life import TopicLife
 from impl.znodes import TopicPartition, paths
 from impl.znodes.access import ZnodeAccess
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 from impl.zookeeper.znode import ANY_VERSION
 from model.systems import system
 from specs.verdict import Verdict
@@ -114,7 +115,9 @@ def test_a_batch_of_a_creation_that_is_left_out_is_found(monkeypatch: pytest.Mon
 
 def test_a_deletion_that_begins_over_an_answer_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = DeletionManager.replicas_deleted
-    monkeypatch.setattr(DeletionManager, "replicas_deleted", lambda self, replicas: heard(self, []))
+    monkeypatch.setattr(
+        DeletionManager, "replicas_deleted", lambda self, replicas: wait(heard(self, []))
+    )
 
     report = walked("disk")
 
@@ -128,7 +131,7 @@ def test_an_added_partition_that_nobody_takes_back_is_found(
 
     def careless(self: EventController, topic: str) -> None:
         if topic not in self.core.context.queued_for_deletion:
-            changed(self, topic)
+            wait(changed(self, topic))
 
     monkeypatch.setattr(EventController, "partitions_changed", careless)
 
@@ -143,7 +146,7 @@ def test_a_fence_that_lets_a_deposed_controller_write_is_found(
     fenced = ZnodeAccess.fenced
     monkeypatch.setattr(
         ZnodeAccess, "fenced",
-        lambda self, op, version: fenced(self, op, self.read(paths.CONTROLLER_EPOCH).version),
+        lambda self, op, version: wait(fenced(self, op, self.read(paths.CONTROLLER_EPOCH).version)),
     )  # fmt: skip
 
     report = walked("deposed")
@@ -158,11 +161,11 @@ def test_a_broker_that_is_back_at_once_and_not_missed_is_found(
 
     def by_id_alone(self: BrokerEvents) -> None:
         known = self.core.context.broker_epochs
-        now = self.core.client.brokers()
+        now = wait(self.core.client.brokers())
         self.core.context.broker_epochs = {
             one: now[one][1] if one in now else epoch for one, epoch in known.items()
         }
-        changed(self)
+        wait(changed(self))
 
     monkeypatch.setattr(BrokerEvents, "changed", by_id_alone)
 
@@ -177,8 +180,8 @@ def test_a_write_over_a_state_that_changed_since_it_was_read_is_found(
     read = ZnodeClient.state
 
     def without_version(self: ZnodeClient, partition: TopicPartition) -> object:
-        state = read(self, partition)
-        return state and replace(state, zk_version=ANY_VERSION)
+        state = wait(read(self, partition))
+        return state and wait(replace(state, zk_version=ANY_VERSION))
 
     monkeypatch.setattr(ZnodeClient, "state", without_version)
 

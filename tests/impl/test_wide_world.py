@@ -25,6 +25,7 @@ from impl.world.wide import (
 from impl.world.wide.claims import is_at_rest, leader_of, records_in
 from impl.world.wide.runs import SWARM
 from impl.znodes import TopicPartition
+from impl.zookeeper.port import wait
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -66,14 +67,14 @@ def test_a_deletion_that_waits_for_a_move_refused_at_a_failover_waits_for_a_brok
     simulator.calm_down()
     for _ in range(1500):
         simulator.advance()
-    waits = world.admin.deletions()
-    assert not world.admin.reassignments()
+    waits = wait(world.admin.deletions())
+    assert not wait(world.admin.reassignments())
 
     world.do(Step("broker_shuts_down", (3,)))
     for _ in range(1500):
         simulator.advance()
 
-    assert (waits, world.admin.deletions()) == (["t0"], [])
+    assert (waits, wait(world.admin.deletions())) == (["t0"], [])
 
 
 def test_every_step_is_taken_by_somebody() -> None:

@@ -8,6 +8,7 @@ from impl.world.moves.steps import LOOKS_FIRST, MOVED, STATE
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.partitions import encode_reassignment
 from impl.znodes.states import NO_LEADER, encode_state
+from impl.zookeeper.port import wait
 
 
 class MovesByControllers(MovesHeld):
@@ -18,7 +19,7 @@ class MovesByControllers(MovesHeld):
     def _topic_is_created_refusal(self, *args: int) -> str | None:
         if self.state() is not None:
             return "there is no such topic"
-        office = self.admin.controller_epoch()
+        office = wait(self.admin.controller_epoch())
         return None if office is None or office.epoch == 0 else "no controller was there before"
 
     def topic_is_created(self, first: int, second: int, third: int) -> None:
@@ -27,10 +28,10 @@ class MovesByControllers(MovesHeld):
         How that comes about is the matter of `impl.world.topics.life`.
         """
         ids = tuple(one for one in (first, second, third) if one)
-        self.admin.create_topic(MOVED.topic, {MOVED.partition: ids})
-        self.admin.make_path(paths.partition(*MOVED))
+        wait(self.admin.create_topic(MOVED.topic, {MOVED.partition: ids}))
+        wait(self.admin.make_path(paths.partition(*MOVED)))
         state = LeaderIsrAndControllerEpoch(first, 0, ids, 0)
-        self.admin.port.create(STATE, encode_state(state))
+        wait(self.admin.port.create(STATE, encode_state(state)))
         order = PartitionOrder(state, ids, True)
         for broker in ids:
             self._hosted(broker).take(order, self.brokers)
@@ -44,7 +45,7 @@ class MovesByControllers(MovesHeld):
             return "there is a topic"
         if self.zookeeper.exists(paths.REASSIGN_PARTITIONS):
             return "no other request is there"
-        node = self.admin.topic(MOVED.topic)
+        node = wait(self.admin.topic(MOVED.topic))
         moves = node is not None and node.partitions[MOVED.partition].is_being_reassigned
         if moves:
             return "no move stands in the topic's znode"
@@ -57,7 +58,9 @@ class MovesByControllers(MovesHeld):
     def admin_asks_for_move(self, first: int, second: int, third: int) -> None:
         """``/admin/reassign_partitions`` is created."""
         target = [one for one in (first, second, third) if one]
-        self.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment({MOVED: target}))
+        wait(
+            self.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment({MOVED: target}))
+        )
 
     def _admin_asks_controller_refusal(self, broker: int, *args: int) -> str | None:
         if self.acts(broker) != "waits":
@@ -80,7 +83,7 @@ class MovesByControllers(MovesHeld):
     # Controllers
 
     def _broker_stands_refusal(self, broker: int) -> str | None:
-        if self.admin.controller() is not None:
+        if wait(self.admin.controller()) is not None:
             return "/controller does not exist"
         return None if self.acts(broker) is None else "it is not in office"
 
@@ -177,7 +180,7 @@ class MovesByControllers(MovesHeld):
 
     def deposed(self, broker: int) -> bool:
         """A newer controller epoch was won than the one that a controller has."""
-        newest = self.admin.controller_epoch()
+        newest = wait(self.admin.controller_epoch())
         return newest is not None and newest.epoch > self.controllers[broker].core.context.epoch
 
     def controller_looks(self, broker: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from impl.world.moves.brokers import MovesByBrokers
 from impl.znodes import TopicPartition, paths
 from impl.znodes.partitions import encode_reassignment
+from impl.zookeeper.port import wait
 
 UNKNOWN = TopicPartition("nobody", 0)
 """A partition that there is not."""
@@ -115,21 +116,21 @@ class MovesWithFaults(MovesByBrokers):
     def admin_asks_for_unknown(self) -> None:
         """``/admin/reassign_partitions`` names a partition that there is not."""
         text = encode_reassignment({UNKNOWN: [1]})
-        self.admin.port.create(paths.REASSIGN_PARTITIONS, text)
+        wait(self.admin.port.create(paths.REASSIGN_PARTITIONS, text))
 
     # Office
 
     def _controller_node_is_deleted_refusal(self) -> str | None:
-        return "/controller exists" if self.admin.controller() is None else None
+        return "/controller exists" if wait(self.admin.controller()) is None else None
 
     def controller_node_is_deleted(self) -> None:
         """``/controller`` is deleted by hand; who was controller does not know."""
-        self.admin.port.delete(paths.CONTROLLER)
+        wait(self.admin.port.delete(paths.CONTROLLER))
 
     def _controller_resigns_refusal(self, broker: int) -> str | None:
         if self.acts(broker) in (None, "campaign"):
             return "the broker believes it is the controller"
-        mine = self.admin.controller() == broker
+        mine = wait(self.admin.controller()) == broker
         return "/controller is not its own any more" if mine else None
 
     def controller_resigns(self, broker: int) -> None:

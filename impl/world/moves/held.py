@@ -20,6 +20,7 @@ from impl.world.retold import KnownSession
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import EmbeddedSession, ZooKeeper
+from impl.zookeeper.port import wait
 
 FIRST_ALIKE = "2.3"
 """Before, requests carried no broker epoch, and replicas on dead brokers stayed where they were."""
@@ -90,8 +91,8 @@ class MovesHeld:
         self.zookeeper = ZooKeeper()
         self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
         for path in paths.persistent(self.release):
-            self.admin.make_path(path)
-        self.admin.make_path(paths.CONTROLLER_EPOCH, "0")
+            wait(self.admin.make_path(path))
+        wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
         self.next_record = 0
         self.controllers: dict[int, MovingController] = {}
         self.connections: dict[Connection, tuple[Sent, ...]] = {}
@@ -104,8 +105,10 @@ class MovesHeld:
                 broker, self.zookeeper, session, self.release,
                 lambda to, request, broker=broker: self._send(broker, to, request),  # type: ignore[misc]
             )  # fmt: skip
-            self.hosts[broker].epoch = self.client(broker).register_broker(
-                broker, BrokerInfo((f"PLAINTEXT://b{broker}:9092",), 0)
+            self.hosts[broker].epoch = wait(
+                self.client(broker).register_broker(
+                    broker, BrokerInfo((f"PLAINTEXT://b{broker}:9092",), 0)
+                )
             )
 
     def client(self, broker: int) -> ZnodeClient:
@@ -117,7 +120,7 @@ class MovesHeld:
 
     def state(self) -> LeaderIsrAndControllerEpoch | None:
         """The registered state of the partition."""
-        return self.admin.state(MOVED)
+        return wait(self.admin.state(MOVED))
 
     def registered(self) -> LeaderIsrAndControllerEpoch:
         """The registered state of a partition that is there."""
@@ -135,7 +138,7 @@ class MovesHeld:
     def reaches(self, broker: int) -> list[int]:
         """The brokers whose registration is the one that a controller knows."""
         known = self.controllers[broker].core.context.broker_epochs
-        registered = self.admin.brokers()
+        registered = wait(self.admin.brokers())
         return [one for one in known if one in registered and registered[one][1] == known[one]]
 
     def role(self, broker: int) -> str:

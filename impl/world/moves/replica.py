@@ -28,6 +28,7 @@ from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 
 LONG_MS = 60_000
 """How late a leader looks when it looks for laggards: later than any of them may lag."""
@@ -285,10 +286,10 @@ class MovedReplica(LeaderPartition):
 
     def written(self, client: ZnodeClient, wanted: LeaderIsrAndControllerEpoch) -> int | None:
         """The version that the write got; None if it was refused, and is not one's own either."""
-        updated = client.update_states({self.partition: wanted})
+        updated = wait(client.update_states({self.partition: wanted}))
         if self.partition in updated.done:
             return updated.done[self.partition].zk_version
-        there = client.state(self.partition)
+        there = wait(client.state(self.partition))
         if there is not None and there.with_zk_version(wanted.zk_version) == wanted:
             return there.zk_version  # KAFKA-1382
         return None

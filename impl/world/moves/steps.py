@@ -23,7 +23,7 @@ from impl.world.retold import KnownSession
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.states import decode_state
 from impl.zookeeper import Create, Op, SetData, ZooKeeper, ZooKeeperError
-from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.port import OpOutcome, wait
 from impl.zookeeper.znode import Znode
 
 T = TypeVar("T")
@@ -83,7 +83,7 @@ class MovingSession(KnownSession):
     def get(self, path: str, watch: bool = False) -> Znode:
         """The znode; a look at the state that finds a newer one is a place to be put down."""
         told = bool(self.before)
-        znode = super().get(path, watch)
+        znode = wait(super().get(path, watch))
         if path == STATE and not told:
             new = self.seen is None or self.seen.zk_version != znode.version
             self.seen = decode_state(*MOVED, znode.data, znode.version)
@@ -95,7 +95,7 @@ class MovingSession(KnownSession):
     def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """All of the operations or none; after the registration it may be put down."""
         told = bool(self.before)
-        outcomes = super().multi(ops)
+        outcomes = wait(super().multi(ops))
         for op, outcome in zip(ops, outcomes, strict=True):
             if self.loses and not told and self._wrote(op, outcome):
                 self.answers.pop()
@@ -302,15 +302,15 @@ class MovingController:
         one = self.controller
         match event.event:
             case "stands":
-                one.elect(0)
+                wait(one.elect(0))
             case "moves":
-                one.guarded(one.reassignment_requested)
+                wait(one.guarded(one.reassignment_requested))
             case "state":
-                one.guarded(lambda: one.state_changed(STATE))
+                wait(one.guarded(lambda: one.state_changed(STATE)))
             case "brokers":
-                one.guarded(one.brokers.changed)
+                wait(one.guarded(one.brokers.changed))
             case "asked":
-                self.api.alter_reassignments({MOVED: event.target})
+                wait(self.api.alter_reassignments({MOVED: event.target}))
 
     def _run(self, event: Unfinished, looks: bool) -> None:
         port, held = self.port, self.unfinished
@@ -344,7 +344,7 @@ class MovingController:
 
     def resign(self) -> None:
         """Out of office, whatever it was about to do."""
-        self.controller.resign()
+        wait(self.controller.resign())
         self.unfinished, self.port.seen = None, None
 
     # Plain data

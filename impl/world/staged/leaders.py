@@ -10,6 +10,7 @@ from impl.world.staged.server import LAG_MS, Server
 from impl.world.staged.world import STEP_MS, TOPIC, StagedCluster, StagedKind, staged_kind
 from impl.world.wide.replicas import Replica
 from impl.znodes import TopicPartition
+from impl.zookeeper.port import wait
 
 One = Iterable[tuple[int, ...]]
 
@@ -167,7 +168,7 @@ def _with_news(world: StagedCluster) -> One:
 def broker_reports_isr_change(world: StagedCluster, broker: int, partition: int) -> None:
     """The controller is told of a changed ISR through ZooKeeper."""
     server = world.servers[broker]
-    server.client.propagate_isr_changes([at(partition)])
+    wait(server.client.propagate_isr_changes([at(partition)]))
     server.replicas.isr_changes.discard(at(partition))
 
 

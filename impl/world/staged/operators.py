@@ -11,6 +11,7 @@ from impl.world.staged.server import Server
 from impl.world.staged.world import StagedCluster, StagedKind, add_event, staged_kind
 from impl.znodes import paths
 from impl.znodes.brokers import broker_version, encode_broker
+from impl.zookeeper.port import wait
 
 One = Iterable[tuple[int, ...]]
 
@@ -66,7 +67,7 @@ def broker_changes_endpoints(world: StagedCluster, broker: int) -> None:
 
 def admin_asks_for_preferred_leaders(world: StagedCluster) -> None:
     """Of every partition."""
-    world.admin.request_preferred_election(world.assignment)
+    wait(world.admin.request_preferred_election(world.assignment))
 
 
 def rebalance_timer_fires(world: StagedCluster, broker: int) -> None:
@@ -113,7 +114,7 @@ KINDS: tuple[StagedKind, ...] = (
     staged_kind("broker_changes_endpoints", "broker",
                 brokers_that(_may_change), broker_changes_endpoints),
     staged_kind("admin_asks_for_preferred_leaders", "",
-                lambda world: [] if world.admin.preferred_election() is not None else [()],
+                lambda world: [] if wait(world.admin.preferred_election()) is not None else [()],
                 admin_asks_for_preferred_leaders),
     staged_kind("rebalance_timer_fires", "broker",
                 lambda world: [(one,) for one in _in_work(world)], rebalance_timer_fires),

@@ -26,6 +26,7 @@ from impl.world.wide.replicas import NONE, Replica, Replicas
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import ZooKeeper
+from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 
 FOLDER = "/kafka-logs"
@@ -157,7 +158,7 @@ class Server:
 
     def register(self) -> None:
         """``/brokers/ids/N`` under its session; its czxid is the broker's epoch."""
-        self.epoch = self.client.register_broker(self.broker, self.info(), self.earlier)
+        self.epoch = wait(self.client.register_broker(self.broker, self.info(), self.earlier))
 
     def info(self) -> BrokerInfo:
         """What its registration says."""
@@ -189,7 +190,7 @@ class Server:
     def resign(self) -> None:
         """Out of office: what was queued and under way is forgotten."""
         self.thread.forget()
-        self.thread.controller.resign()
+        wait(self.thread.controller.resign())
         self.events.clear()
 
     def crash(self) -> None:

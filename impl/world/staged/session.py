@@ -11,7 +11,7 @@ from impl.world.staged.stack import Stack
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.states import decode_state
 from impl.zookeeper import Create, Op, SetData, ZooKeeper, ZooKeeperError
-from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.port import OpOutcome, wait
 from impl.zookeeper.znode import Znode
 
 T = TypeVar("T")
@@ -54,10 +54,10 @@ class RetellingSession(KnownSession):
         """The znode; a partition's state is read in a step of its own."""
         found = STATE_NODE.fullmatch(path)
         if found is None or self.thread.stack.machine is None:
-            return super().get(path, watch)
+            return wait(super().get(path, watch))
         partition = TopicPartition(found[1], int(found[2]))
         self.thread.before_reading(partition)
-        node = super().get(path, watch)
+        node = wait(super().get(path, watch))
         self.thread.has_read(partition, decode_state(*partition, node.data, node.version))
         return node
 
@@ -69,10 +69,10 @@ class RetellingSession(KnownSession):
                 partition = TopicPartition(found[1], int(found[2]))
                 state = decode_state(*partition, op.data, op.version)
                 self.thread.before_writing(partition, state)
-                outcomes = super().multi(ops)
+                outcomes = wait(super().multi(ops))
                 self.thread.has_written(partition, outcomes[-1])
                 return outcomes
-        outcomes = super().multi(ops)
+        outcomes = wait(super().multi(ops))
         if any(isinstance(op, Create) and op.path == paths.CONTROLLER for op in ops):
             self.thread.campaign = next(int(op.data) for op in ops if isinstance(op, SetData))
             self.thread.pause(CAMPAIGN)

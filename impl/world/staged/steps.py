@@ -23,6 +23,7 @@ from impl.world.staged.world import (
     staged_kind,
 )
 from impl.znodes import TopicPartition, paths
+from impl.zookeeper.port import wait
 
 One = Iterable[tuple[int, ...]]
 BROKER = ("broker",)
@@ -40,7 +41,7 @@ def _may_stand(world: StagedCluster, server: Server) -> bool:
 def broker_stands(world: StagedCluster, broker: int) -> None:
     """It registers; ZooKeeper has executed that, and the answer is on its way."""
     thread = world.servers[broker].thread
-    thread.begin(lambda: thread.controller.elect(0))
+    thread.begin(lambda: wait(thread.controller.elect(0)))
 
 
 def _campaigns(world: StagedCluster, server: Server) -> bool:
@@ -107,7 +108,7 @@ def _asks_zookeeper(server: Server) -> bool:
 
 def _reads_though_deposed(world: StagedCluster, server: Server) -> bool:
     """Nothing is to be deleted, so that no fence stops a deposed controller from reading."""
-    office = world.admin.controller_epoch()
+    office = wait(world.admin.controller_epoch())
     newest = office is not None and office.epoch == server.thread.core.context.epoch
     notes = [
         name for parent in (paths.ISR_CHANGES, paths.LOG_DIR_EVENTS)
@@ -125,7 +126,7 @@ def controller_goes_on(world: StagedCluster, broker: int, *_: int) -> None:
         add_event(server, "preferred_election", 0)
     if began == "reads_context" and server.thread.controller.active:
         _forget_echoes(server)
-        if server.session.exists(paths.PREFERRED_ELECTION, watch=True):
+        if wait(server.session.exists(paths.PREFERRED_ELECTION, watch=True)):
             add_event(server, "preferred_election", 0)
     _after_stage(world, server)
 
@@ -135,7 +136,7 @@ def _forget_echoes(server: Server) -> None:
     kept = []
     for event in server.session.events():
         if event.path in (paths.ISR_CHANGES, paths.LOG_DIR_EVENTS):
-            server.session.children(event.path, watch=True)
+            wait(server.session.children(event.path, watch=True))
         else:
             kept.append(event)
     if kept:
@@ -214,17 +215,19 @@ def controller_handles_event(world: StagedCluster, broker: int, subject: int) ->
         case "controller_change":
             thread.begin(thread.controller_changed)
         case "broker_change":
-            thread.begin(lambda: controller.guarded(controller.brokers.changed))
+            thread.begin(lambda: wait(controller.guarded(controller.brokers.changed)))
             change = controller.brokers.last_change
             world.drop_requests(broker, [*change["bounced"], *change["dead"]])
         case "isr_change":
-            thread.begin(lambda: controller.guarded(controller.isrs_changed))
+            thread.begin(lambda: wait(controller.guarded(controller.isrs_changed)))
         case "broker_modification":
-            thread.begin(lambda: controller.guarded(lambda: controller.brokers.modified(subject)))
+            thread.begin(
+                lambda: wait(controller.guarded(lambda: controller.brokers.modified(subject)))
+            )
         case "preferred_election":
-            thread.begin(lambda: controller.guarded(controller.preferred_election))
+            thread.begin(lambda: wait(controller.guarded(controller.preferred_election)))
         case "rebalance":
-            thread.begin(lambda: controller.guarded(controller.rebalance))
+            thread.begin(lambda: wait(controller.guarded(controller.rebalance)))
         case "controlled_shutdown":
             epoch = world.leaving.pop(subject)
             thread.begin(lambda: shut_down(world, server, subject, epoch))
@@ -238,10 +241,10 @@ def shut_down(world: StagedCluster, server: Server, subject: int, epoch: int) ->
 
     def leave() -> None:
         nonlocal left
-        left = controller.brokers.shut_down(subject, epoch)
+        left = wait(controller.brokers.shut_down(subject, epoch))
 
     with contextlib.suppress(BrokerNotAvailable, StaleBrokerEpoch):
-        controller.guarded(leave)
+        wait(controller.guarded(leave))
     if left == [] and world.servers[subject].departure == "asks":
         world.servers[subject].departure = "may_go"
 

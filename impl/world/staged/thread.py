@@ -23,7 +23,7 @@ from impl.world.staged.session import RetellingSession
 from impl.world.staged.stack import Machine, PutDown, Stack, Unfinished
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper import ConnectionLoss, ZooKeeper
-from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.port import OpOutcome, wait
 
 T = TypeVar("T")
 
@@ -319,7 +319,7 @@ class EventThread:
 
     def controller_changed(self) -> None:
         """`ControllerChange`; to stand for election is left to a step of its own."""
-        self._within("change", lambda: self.controller.controller_changed(0))
+        wait(self._within("change", lambda: wait(self.controller.controller_changed(0))))
 
     def begin(self, event: Callable[[], object]) -> None:
         """Begin an event, and go on with it until it is put down or over."""

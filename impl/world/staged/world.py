@@ -22,6 +22,7 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.states import decode_state, encode_state
 from impl.zookeeper import EventType, ZooKeeper
+from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 
 TOPIC = "t"
@@ -81,8 +82,8 @@ class StagedCluster:
         self.zookeeper = ZooKeeper()
         self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
         for path in paths.persistent(self.release):
-            self.admin.make_path(path)
-        self.admin.make_path(paths.CONTROLLER_EPOCH, "0")
+            wait(self.admin.make_path(path))
+        wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
         self.queues: dict[tuple[int, int], list[Sent]] = {}
         self.hears: Callable[[int, int, Sent], None] = lambda controller, to, sent: None
         self.asked: dict[int, int] = {}  # who wants to go -> the registration that asks
@@ -105,15 +106,15 @@ class StagedCluster:
         self._begin()
 
     def _begin(self) -> None:
-        self.admin.create_topic(TOPIC, {
+        wait(self.admin.create_topic(TOPIC, {
             one.partition: replicas for one, replicas in self.assignment.items()
-        })  # fmt: skip
+        }))  # fmt: skip
         context = ClusterContext()
         context.broker_epochs = {one: server.epoch for one, server in self.servers.items()}
         context.broker_infos = {one: server.info() for one, server in self.servers.items()}
         for partition, replicas in self.assignment.items():
             state = LeaderIsrAndControllerEpoch(replicas[0], 0, replicas, 0)
-            self.admin.make_path(paths.state(*partition), encode_state(state))
+            wait(self.admin.make_path(paths.state(*partition), encode_state(state)))
             context.assign(partition, replicas)
             context.leadership[partition] = state
             self.committed[partition] = {}
@@ -127,12 +128,12 @@ class StagedCluster:
         first = RequestBatch(0, context, self.release, at_once)
         first.begin()
         first.add_update_metadata(self.servers, [])
-        first.send_requests(0)
+        wait(first.send_requests(0))
         first.begin()
         for partition, replicas in self.assignment.items():
             state = context.leadership[partition]
             first.add_leader_and_isr(replicas, partition, state, replicas, is_new=True)
-        first.send_requests(0)
+        wait(first.send_requests(0))
 
     def now_ms(self) -> int:
         """The clock of everybody."""
@@ -230,13 +231,13 @@ class StagedCluster:
                 node = self.zookeeper.nodes.get(paths.CONTROLLER)
                 if node is not None and node.owner == server.session.session:
                     # The echo of its own election: it would look, and find itself in office.
-                    server.session.exists(paths.CONTROLLER, watch=True)
+                    wait(server.session.exists(paths.CONTROLLER, watch=True))
                 elif thread.controller.active or thread.label == "campaign":
                     add_event(server, "controller_change", 0)
                 continue
             if event.path == paths.PREFERRED_ELECTION and event.type is EventType.DELETED:
                 # Only who deleted it looks once more, as a part of that; the others wait on.
-                server.session.exists(event.path, watch=True)
+                wait(server.session.exists(event.path, watch=True))
                 continue
             if event.path.startswith(f"{paths.BROKER_IDS}/"):
                 if event.type is not EventType.DATA_CHANGED:

@@ -9,6 +9,7 @@ from impl.world.steps import Step
 from impl.world.topics.world import TOPIC, Refusal, Steps, TopicWorld
 from impl.znodes import paths
 from impl.znodes.topics import ReplicaAssignment, TopicZnode, encode_topic, topic_version
+from impl.zookeeper.port import wait
 
 
 class Administrators(TopicWorld):
@@ -38,9 +39,9 @@ class Administrators(TopicWorld):
         What brokers hold by that name, and what is on its way to them, is of an earlier topic.
         """
         ids = [one for one in (first, second, third) if one]
-        self.admin.create_topic(TOPIC, {
+        wait(self.admin.create_topic(TOPIC, {
             number: [*ids[number % len(ids):], *ids[: number % len(ids)]] for number in range(count)
-        })  # fmt: skip
+        }))  # fmt: skip
         for broker, one in self.hosted.items():
             stale = tuple((number, "stale") for number, _ in one.directories)
             self.hosted[broker] = replace(one, directories=stale)
@@ -65,20 +66,20 @@ class Administrators(TopicWorld):
         }
         node = TopicZnode({one: ReplicaAssignment(ids) for one, ids in lists.items()})
         text = encode_topic(node, min(topic_version(self.release), 2))
-        self.admin.port.set_data(paths.topic(TOPIC), text)
+        wait(self.admin.port.set_data(paths.topic(TOPIC), text))
 
     def _admin_deletes_topic_refusal(self) -> Refusal:
         if not self.registered_lists():
             return "the topic exists"
-        return "no deletion is requested" if self.admin.deletions() else None
+        return "no deletion is requested" if wait(self.admin.deletions()) else None
 
     def admin_deletes_topic(self) -> None:
         """A deletion is requested."""
-        self.admin.request_deletion(TOPIC)
+        wait(self.admin.request_deletion(TOPIC))
 
     def _controller_node_is_deleted_refusal(self) -> Refusal:
-        return "/controller exists" if self.admin.controller() is None else None
+        return "/controller exists" if wait(self.admin.controller()) is None else None
 
     def controller_node_is_deleted(self) -> None:
         """To force an election; whoever owned it lives on with its session."""
-        self.admin.port.delete(paths.CONTROLLER)
+        wait(self.admin.port.delete(paths.CONTROLLER))

@@ -11,6 +11,7 @@ from impl.world.topics.put_down import WRITE
 from impl.world.topics.world import TOPIC, Hosted, Refusal, Sent, Steps, TopicWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
+from impl.zookeeper.port import wait
 
 WRITERS = (
     "starts_replicas", "starts_partitions", "elects_for_failed", "elects_for_started",
@@ -146,7 +147,7 @@ class Brokers(TopicWorld):
         assert not isinstance(state, str), "the step was possible"
         larger = replace(state, isr=(*state.isr, replica))
         path = paths.state(TOPIC, number)
-        self.admin.port.set_data(path, encode_state(larger), state.zk_version)
+        wait(self.admin.port.set_data(path, encode_state(larger), state.zk_version))
 
     def _leader_expands_isr_first_refusal(
         self, leader: int, replica: int, number: int, broker: int

@@ -8,6 +8,7 @@ from impl.world.steps import Step
 from impl.world.topics.put_down import CAMPAIGN, REFUSED, RETURNS
 from impl.world.topics.world import KINDS, TOPIC, Refusal, Steps, TopicWorld
 from impl.znodes import TopicPartition, paths
+from impl.zookeeper.port import wait
 
 
 class Controllers(TopicWorld):
@@ -37,7 +38,7 @@ class Controllers(TopicWorld):
     # Office
 
     def _broker_stands_refusal(self, broker: int) -> Refusal:
-        if self.admin.controller() is not None:
+        if wait(self.admin.controller()) is not None:
             return "/controller does not exist"
         if broker not in self.up:
             return "its process runs"
@@ -52,7 +53,7 @@ class Controllers(TopicWorld):
     def _resigns_refusal(self, broker: int) -> Refusal:
         if not self.controllers[broker].controller.active:
             return "it believes that it is in office"
-        return "/controller is another's" if self.admin.controller() == broker else None
+        return "/controller is another's" if wait(self.admin.controller()) == broker else None
 
     def _controller_resigns_refusal(self, broker: int) -> Refusal:
         if self.has_session(broker) and self.controllers[broker].unfinished is not None:
@@ -63,7 +64,7 @@ class Controllers(TopicWorld):
         """It looks at `/controller`; or its session is over, which ends what it was about to do."""
         one = self.controllers[broker]
         if self.has_session(broker):
-            one.controller.maybe_resign()
+            wait(one.controller.maybe_resign())
         else:
             one.break_off()
 

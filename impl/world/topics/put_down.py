@@ -21,6 +21,7 @@ from impl.releases import Release
 from impl.world.topics.put_down_session import CAMPAIGN, REFUSED, WRITE, PausingSession, PutDown
 from impl.znodes import paths
 from impl.zookeeper import ConnectionLoss, ZooKeeper
+from impl.zookeeper.port import wait
 
 __all__ = ["CAMPAIGN", "REFUSED", "RETURNS", "WRITE", "SteppedController"]
 
@@ -41,23 +42,23 @@ BATCHES = {
 """Machine and target of a batch -> what the controller is about to do when it is put down there."""
 
 EVENTS: dict[str, Callable[[EventController, Unfinished], object]] = {
-    "stands": lambda one, event: one.elect(0),
-    "topics": lambda one, event: one.guarded(one.topics_changed),
-    "partitions": lambda one, event: one.guarded(lambda: one.partitions_changed(event.topic)),
-    "deletions": lambda one, event: one.guarded(one.deletion_requested),
-    "brokers": lambda one, event: one.guarded(one.brokers.changed),
-    "preferred": lambda one, event: one.guarded(lambda: one.elect_preferred(event.about)),
-    "shutdown": lambda one, event: one.guarded(lambda: one.brokers.shut_down(*event.about)),
-    "answer": lambda one, event: one.guarded(lambda: _answered(one, *event.about)),
+    "stands": lambda one, event: wait(one.elect(0)),
+    "topics": lambda one, event: wait(one.guarded(one.topics_changed)),
+    "partitions": lambda one, event: wait(one.guarded(lambda: one.partitions_changed(event.topic))),
+    "deletions": lambda one, event: wait(one.guarded(one.deletion_requested)),
+    "brokers": lambda one, event: wait(one.guarded(one.brokers.changed)),
+    "preferred": lambda one, event: wait(one.guarded(lambda: one.elect_preferred(event.about))),
+    "shutdown": lambda one, event: wait(one.guarded(lambda: one.brokers.shut_down(*event.about))),
+    "answer": lambda one, event: wait(one.guarded(lambda: _answered(one, *event.about))),
 }
 """Events by name; the last is what a broker answers to a StopReplica."""
 
 
 def _answered(one: EventController, failed: Sequence[Any], deleted: Sequence[Any]) -> None:
     if failed:
-        one.core.deletion.replicas_failed(failed)
+        wait(one.core.deletion.replicas_failed(failed))
     if deleted:
-        one.core.deletion.replicas_deleted(deleted)
+        wait(one.core.deletion.replicas_deleted(deleted))
 
 
 WHOLE = ("preferred",)
@@ -256,7 +257,7 @@ class SteppedController:
 
     def break_off(self) -> None:
         """It is out of office, whatever it was about to do."""
-        self.controller.resign()
+        wait(self.controller.resign())
         self.unfinished = None
 
     def renew(self, session: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from impl.world.retold import KnownSession
 from impl.znodes import paths
 from impl.zookeeper import BadVersion, Create, Delete, Op, SetData, ZooKeeper, ZooKeeperError
-from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.port import OpOutcome, wait
 from impl.zookeeper.znode import ANY_VERSION, Znode
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class PausingSession(KnownSession):
     def children(self, path: str, watch: bool = False) -> list[str]:
         """The children's names; which ones were asked for is kept with the answer."""
         self.listed = path
-        return super().children(path, watch)
+        return wait(super().children(path, watch))
 
     def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """All of the operations or none, and a place to be put down before or after."""
@@ -63,7 +63,7 @@ class PausingSession(KnownSession):
         writes = any(isinstance(op, SetData) and STATE_NODE.fullmatch(op.path) for op in ops)
         if writes and not self.before and self.stop == WRITE:
             raise PutDown("", begun=True)
-        outcomes = super().multi(ops)
+        outcomes = wait(super().multi(ops))
         self.refused |= writes and any(isinstance(one, BadVersion) for one in outcomes)
         if any(isinstance(op, Create) and op.path == paths.CONTROLLER for op in ops):
             counts = [int(op.data) for op in ops if isinstance(op, SetData)]
@@ -73,7 +73,7 @@ class PausingSession(KnownSession):
 
     def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
         """One write; up to 2.0 the controller epoch's is a registration's last."""
-        node = super().set_data(path, data, version)
+        node = wait(super().set_data(path, data, version))
         if path == paths.CONTROLLER_EPOCH:
             self._registered(int(data))
         return node

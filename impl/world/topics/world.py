@@ -22,6 +22,7 @@ from impl.znodes.cluster import decode_controller_epoch
 from impl.znodes.states import decode_state
 from impl.znodes.topics import decode_topic
 from impl.zookeeper import EmbeddedSession, EventType, ZooKeeper
+from impl.zookeeper.port import wait
 
 TOPIC = "t"
 FIRST_ALIKE = "2.3"
@@ -75,8 +76,8 @@ class TopicWorld:
         self.zookeeper = ZooKeeper()
         self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
         for path in paths.persistent(self.release):
-            self.admin.make_path(path)
-        self.admin.make_path(paths.CONTROLLER_EPOCH, "0")
+            wait(self.admin.make_path(path))
+        wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
         self.brokers = range(1, brokers + 1)
         self.up = frozenset(self.brokers)
         self.controllers: dict[int, SteppedController] = {}
@@ -95,7 +96,7 @@ class TopicWorld:
         """A new session, under which the broker registers."""
         session = EmbeddedSession(self.zookeeper)
         registered = ZnodeClient(session, self.release)
-        registered.register_broker(broker, BrokerInfo((f"PLAINTEXT://b{broker}:9092",), 0))
+        wait(registered.register_broker(broker, BrokerInfo((f"PLAINTEXT://b{broker}:9092",), 0)))
         return session.session
 
     def _send(self, broker: int, request: Request) -> None:

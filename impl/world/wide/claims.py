@@ -11,6 +11,7 @@ from impl.world.wide.replicas import Replica
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition, paths
 from impl.znodes.text import MalformedZnode
+from impl.zookeeper.port import wait
 
 MOST_REMEMBERED = 512
 """So many of the newest epochs, for claims about them."""
@@ -85,7 +86,7 @@ class Claims:
 def leader_of(world: WideWorld, partition: TopicPartition) -> Replica | None:
     """The replica that leads as ZooKeeper says, if it does."""
     try:
-        state = world.admin.state(partition)
+        state = wait(world.admin.state(partition))
     except MalformedZnode:
         return None
     node = None if state is None else world.nodes.get(state.leader)
@@ -117,7 +118,7 @@ def is_at_rest(world: WideWorld) -> bool:
         if node.channels.busy() or node.replicas.isr_changes:
             return False
     nodes = world.zookeeper.nodes
-    if paths.REASSIGN_PARTITIONS in nodes or world.admin.deletions():
+    if paths.REASSIGN_PARTITIONS in nodes or wait(world.admin.deletions()):
         return False
     for topic in range(world.topics):
         for number in range(world.partitions):

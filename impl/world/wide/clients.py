@@ -9,6 +9,7 @@ from impl.log.record_batch import encode_batch
 from impl.world.wide.replicas import Waiting
 from impl.world.wide.world import WideKind, WideWorld
 from impl.znodes import TopicPartition, encode_reassignment, paths
+from impl.zookeeper.port import wait
 
 Args = Iterable[tuple[int, ...]]
 AT = ("broker", "topic", "partition")
@@ -88,7 +89,7 @@ def topic_is_deleted(world: WideWorld, topic: int) -> None:
     """Asked for; what was told of it counts no more."""
     for one in [one for one in world.told.at if one.topic == f"t{topic}"]:
         del world.told.at[one]
-    world.admin.request_deletion(f"t{topic}")
+    wait(world.admin.request_deletion(f"t{topic}"))
 
 
 def _movable(world: WideWorld) -> Args:
@@ -109,7 +110,7 @@ def reassignment_is_requested(world: WideWorld, topic: int, partition: int) -> N
     ids = sorted(world.nodes)
     target = [ids[(world.moves + one) % len(ids)] for one in range(world.factor)]
     text = encode_reassignment({TopicPartition(f"t{topic}", partition): target})
-    world.admin.port.create(paths.REASSIGN_PARTITIONS, text)
+    wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, text))
 
 
 def _unasked(world: WideWorld) -> Args:
@@ -123,7 +124,7 @@ def preferred_election_is_requested(world: WideWorld) -> None:
         for (one,) in _there(world)
         for number in range(world.partitions)
     ]
-    world.admin.request_preferred_election(every)
+    wait(world.admin.request_preferred_election(every))
 
 
 KINDS = (

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from impl.core.broker_events import BrokerNotAvailable
 from impl.world.wide.world import WideKind, WideWorld
 from impl.znodes import paths
+from impl.zookeeper.port import wait
 
 One = Iterable[tuple[int, ...]]
 BROKER = ("broker",)
@@ -128,7 +129,7 @@ def broker_shuts_down(world: WideWorld, broker: int) -> None:
 
     def leave() -> None:
         try:
-            controller.guarded(lambda: controller.brokers.shut_down(broker))
+            wait(controller.guarded(lambda: controller.brokers.shut_down(broker)))
         except BrokerNotAvailable:
             return  # the controller has not heard of it yet: it goes all the same
 
@@ -181,7 +182,7 @@ def _with_news(world: WideWorld) -> One:
 def isr_changes_are_propagated(world: WideWorld, broker: int) -> None:
     """The controller is told of changed ISRs through ZooKeeper."""
     replicas = world.nodes[broker].replicas
-    replicas.client().propagate_isr_changes(sorted(replicas.isr_changes))
+    wait(replicas.client().propagate_isr_changes(sorted(replicas.isr_changes)))
     replicas.isr_changes.clear()
 
 
@@ -192,7 +193,7 @@ def _in_office(world: WideWorld) -> One:
 def leaders_are_rebalanced(world: WideWorld, broker: int) -> None:
     """``auto.leader.rebalance.enable``: the periodic look at preferred leaders."""
     node = world.nodes[broker]
-    node.work(lambda: node.controller.guarded(node.controller.rebalance))
+    node.work(lambda: wait(node.controller.guarded(node.controller.rebalance)))
 
 
 KINDS = (

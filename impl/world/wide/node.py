@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from impl.core.cluster_context import Replica as Member
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
+from impl.core.request_batch import Round
 from impl.core.requests import LeaderAndIsr, Request, StopReplica
 from impl.disk import MemoryDisk
 from impl.log import LogConfig, LogManager, LogSettings
@@ -20,6 +20,7 @@ from impl.world.wide.replicas import Replica, Replicas
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
+from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.znode import Event
@@ -104,9 +105,10 @@ class Node:
         """Leaders write ISRs to ZooKeeper themselves, as up to 2.6."""
         return Release.of("2.6") if self.release.since("2.6") else self.release
 
-    def _send(self, broker: int, request: Request) -> None:
+    async def _send(self, requests: Round) -> None:
         self.channels.epochs = self.controller.core.context.broker_epochs
-        self.channels.send(broker, request)
+        for broker, request in requests:
+            self.channels.send(broker, request)
 
     @property
     def running(self) -> bool:
@@ -122,8 +124,8 @@ class Node:
         """Up: registered, and a candidate for controller (``KafkaServer.startup``)."""
         self.up = True
         info = BrokerInfo((f"PLAINTEXT://b{self.broker}:9092",), self.now_ms())
-        self.epoch = self.client.register_broker(self.broker, info)
-        self.work(lambda: self.controller.elect(self.now_ms()))
+        self.epoch = wait(self.client.register_broker(self.broker, info))
+        self.work(lambda: wait(self.controller.elect(self.now_ms())))
 
     def start(self) -> None:
         """A new process: logs are loaded, then it registers."""
@@ -133,7 +135,7 @@ class Node:
     def reconnect(self) -> None:
         """A live process whose session is over: out of office, a new session, registered anew."""
         if self.controller.active:
-            self.controller.resign()
+            wait(self.controller.resign())
         self.leave_office()
         self._new_session()
         self.register()
@@ -171,37 +173,20 @@ class Node:
 
     def told(self, event: Event) -> None:
         """ZooKeeper's notification."""
-        self.work(lambda: self.controller.told(event, self.now_ms()))
+        self.work(lambda: wait(self.controller.told(event, self.now_ms())))
 
     def answered(self, broker: int, request: Request, answer: Answer) -> None:
         """A broker's answer is an event for the deletion of topics, and for failed directories."""
-        controller = self.controller
-        if not controller.active or controller.core.context.epoch != request.controller_epoch:
-            return
-        whole, errors = answer
-        if isinstance(request, StopReplica) and request.raises_event:
-            asked = sorted(request.raises_event)
-            failed = [one for one in asked if "NONE" not in (whole, errors.get(one, "NONE"))]
-            failed += [one for one in asked if whole != "NONE" and one not in failed]
-            done = [Member(one, broker) for one in asked if one not in failed]
-            self.work(lambda: controller.guarded(lambda: self._deleted(broker, failed, done)))
-        elif isinstance(request, LeaderAndIsr):
-            offline = {one for one, error in errors.items() if error == "KAFKA_STORAGE_ERROR"}
-            known = controller.core.context.offline_directories
-            fresh = offline - known.get(broker, set())
-            if fresh and self.release.since("1.0"):
-                known[broker] = known.get(broker, set()) | offline
-                gone = [Member(one, broker) for one in sorted(fresh)]
+        controller, (whole, errors) = self.controller, answer
+        match request:
+            case StopReplica():
                 self.work(
-                    lambda: controller.guarded(lambda: controller.brokers.replicas_offline(gone))
+                    lambda: wait(controller.stop_replica_answered(broker, request, whole, errors))
                 )
-
-    def _deleted(self, broker: int, failed: Sequence[TopicPartition], done: list[Member]) -> None:
-        deletion = self.controller.core.deletion
-        if failed:
-            deletion.replicas_failed([Member(one, broker) for one in failed])
-        if done:
-            deletion.replicas_deleted(done)
+            case LeaderAndIsr():
+                self.work(
+                    lambda: wait(controller.leader_and_isr_answered(broker, request, whole, errors))
+                )
 
     # Following
 

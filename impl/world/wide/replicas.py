@@ -14,6 +14,7 @@ from impl.world.wide.channels import Answer
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import SessionExpired
+from impl.zookeeper.port import wait
 
 NONE = answers.NONE
 
@@ -68,10 +69,10 @@ class Replica(LeaderPartition):
 
     def _written(self, wanted: LeaderIsrAndControllerEpoch) -> int | None:
         client = self.home.client()
-        updated = client.update_states({self.partition: wanted})
+        updated = wait(client.update_states({self.partition: wanted}))
         if self.partition in updated.done:
             return updated.done[self.partition].zk_version
-        there = client.state(self.partition)
+        there = wait(client.state(self.partition))
         if there is not None and there.with_zk_version(self.zk_version) == wanted:
             return there.zk_version
         return None

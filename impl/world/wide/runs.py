@@ -11,6 +11,7 @@ from impl.releases import DEFAULT
 from impl.world.steps import Step
 from impl.world.wide.claims import Claims, ClusterClaimBroken, is_at_rest
 from impl.world.wide.world import WIDE_KINDS, WideWorld
+from impl.zookeeper.port import wait
 
 Weights = dict[str, int]
 
@@ -140,7 +141,7 @@ def run_wide(
     except ClusterClaimBroken as claim:
         broken = f"{claim} (after {world.clock} steps)"
         taken = min(world.clock, steps)
-    office = world.admin.controller_epoch()
+    office = wait(world.admin.controller_epoch())
     return WideRun(
         seed, faults, taken, world.told.acknowledged, 0 if office is None else office.epoch,
         {name: simulator.taken[name] for name in WIDE_KINDS}, broken, rest, digest.hexdigest(),

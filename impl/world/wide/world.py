@@ -14,6 +14,7 @@ from impl.world.steps import Step, StepNotPossible
 from impl.world.wide.node import Node
 from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 
@@ -81,7 +82,7 @@ class WideWorld:
         self.zookeeper = ZooKeeper()
         self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
         for path in paths.persistent(self.release):
-            self.admin.make_path(path)
+            wait(self.admin.make_path(path))
         self.next_record = 0
         self.told = Told({})
         self.moves = 0
@@ -107,7 +108,7 @@ class WideWorld:
             number: [ids[(topic + number + one) % len(ids)] for one in range(self.factor)]
             for number in range(self.partitions)
         }
-        self.admin.create_topic(f"t{topic}", assignment)
+        wait(self.admin.create_topic(f"t{topic}", assignment))
 
     def born(self, topic: str) -> int:
         """Which of the topics of one name there is now, 0 if none."""

@@ -11,6 +11,7 @@ from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.releases import Release
 from impl.vectors.stage import NOW_MS, Stage
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
+from impl.zookeeper.port import wait
 
 T0 = TopicPartition("t", 0)
 UNKNOWN = TopicPartition("unknown", 0)
@@ -21,12 +22,12 @@ def a_cluster(*replicas: int, unclean: bool = False) -> tuple[Stage, EventContro
     stage = Stage(Release.of("2.7"))
     for broker in (1, 2, 3, 4):
         stage.start_broker(broker)
-    stage.admin.make_path("/admin")
+    wait(stage.admin.make_path("/admin"))
     controller = EventController(
         1, stage.sessions[1], stage.release, stage.send,
         ControllerConfig(unclean_leader_election=unclean), protocol=stage.release,
     )  # fmt: skip
-    assert controller.elect(NOW_MS)
+    assert wait(controller.elect(NOW_MS))
     stage.create_topic("t", {0: replicas})
     stage.run(controller)
     stage.take_sent()
@@ -47,10 +48,10 @@ def asked(
 ) -> tuple[str, AlteredIsrs]:
     known = controller.core.context.broker_epochs.get(wanted.leader, -1)
     answers: list[tuple[str, AlteredIsrs]] = []
-    ControllerApi(controller).alter_isr(
+    wait(ControllerApi(controller).alter_isr(
         wanted.leader, known if epoch is None else epoch, {partition: wanted},
         lambda error, found: answers.append((error, found)),
-    )  # fmt: skip
+    ))  # fmt: skip
     (answer,) = answers
     return answer
 
@@ -69,7 +70,7 @@ def test_the_controller_writes_the_isr_that_a_leader_asks_for_and_tells_everybod
     assert (after.controller_epoch, after.zk_version) == (1, before.zk_version + 1)
     told = {to for to, request in stage.take_sent() if isinstance(request, UpdateMetadata)}
     assert told == {1, 2, 3, 4}
-    assert stage.admin.isr_changes() == {}
+    assert wait(stage.admin.isr_changes()) == {}
 
 
 def test_a_question_asked_again_because_its_answer_was_lost_gets_it_once_more():
@@ -88,7 +89,7 @@ def test_an_isr_that_may_not_be_changed_is_refused_by_its_reason():
     stage, controller = a_cluster(2, 3)
     now = registered(stage)
     wanted = LeaderIsrAndControllerEpoch(2, now.leader_epoch, (2,), -1, now.zk_version)
-    controller.core.update_leader_epoch(T0)
+    wait(controller.core.update_leader_epoch(T0))
     newer = registered(stage)
 
     older_epoch = asked(controller, wanted)
@@ -96,7 +97,7 @@ def test_an_isr_that_may_not_be_changed_is_refused_by_its_reason():
     older_version = asked(controller, same_epoch)
     unknown = asked(controller, wanted, partition=UNKNOWN)
     bounced = asked(controller, wanted, epoch=0)
-    controller.resign()
+    wait(controller.resign())
     resigned = asked(controller, wanted)
 
     assert older_epoch[1] == {T0: AlteredIsr("FENCED_LEADER_EPOCH")}
@@ -110,7 +111,7 @@ def test_an_isr_that_may_not_be_changed_is_refused_by_its_reason():
 def test_a_deposed_controller_changes_no_isr_and_resigns():
     stage, controller = a_cluster(2, 3)
     before = registered(stage)
-    stage.admin.port.set_data(paths.CONTROLLER_EPOCH, "2")
+    wait(stage.admin.port.set_data(paths.CONTROLLER_EPOCH, "2"))
     wanted = LeaderIsrAndControllerEpoch(2, before.leader_epoch, (2,), -1, before.zk_version)
 
     answer = asked(controller, wanted)
@@ -122,14 +123,14 @@ def test_a_deposed_controller_changes_no_isr_and_resigns():
 
 def test_an_isr_that_a_leader_asks_for_completes_a_reassignment():
     stage, controller = a_cluster(2, 3)
-    begun = ControllerApi(controller).alter_reassignments({T0: (3, 4)})
+    begun = wait(ControllerApi(controller).alter_reassignments({T0: (3, 4)}))
     listed = ControllerApi(controller).list_reassignments()
     now = registered(stage)
     wanted = LeaderIsrAndControllerEpoch(2, now.leader_epoch, (2, 3, 4), -1, now.zk_version)
 
     asked(controller, wanted)
 
-    topic = stage.admin.topic("t")
+    topic = wait(stage.admin.topic("t"))
     assert begun == ("NONE", {T0: "NONE"})
     assert listed == ("NONE", {T0: ReplicaAssignment((3, 4, 2), (4,), (2,))})
     assert topic is not None
@@ -141,17 +142,17 @@ def test_an_isr_that_a_leader_asks_for_completes_a_reassignment():
 def test_a_reassignment_that_is_asked_for_takes_the_place_of_the_znodes_and_may_be_cancelled():
     stage, controller = a_cluster(2, 3)
     text = '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[2,4]}]}'
-    stage.admin.port.create(paths.REASSIGN_PARTITIONS, text)
+    wait(stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
     stage.run(controller)
     api = ControllerApi(controller)
 
-    turned = api.alter_reassignments({T0: (2, 1)})
-    entries = stage.admin.reassignments()
+    turned = wait(api.alter_reassignments({T0: (2, 1)}))
+    entries = wait(stage.admin.reassignments())
     elsewhere = api.list_reassignments([UNKNOWN])
-    cancelled = api.alter_reassignments({T0: None})
-    again = api.alter_reassignments({T0: None, UNKNOWN: None})
+    cancelled = wait(api.alter_reassignments({T0: None}))
+    again = wait(api.alter_reassignments({T0: None, UNKNOWN: None}))
 
-    topic = stage.admin.topic("t")
+    topic = wait(stage.admin.topic("t"))
     assert turned == cancelled == ("NONE", {T0: "NONE"})
     assert entries == {}
     assert elsewhere == ("NONE", {})
@@ -168,7 +169,7 @@ def test_replicas_that_cannot_be_are_refused(target: tuple[int, ...]):
     stage, controller = a_cluster(2, 3)
     before = registered(stage)
 
-    answer = ControllerApi(controller).alter_reassignments({T0: target})
+    answer = wait(ControllerApi(controller).alter_reassignments({T0: target}))
 
     assert answer == ("NONE", {T0: "INVALID_REPLICA_ASSIGNMENT"})
     assert registered(stage) == before
@@ -182,11 +183,11 @@ def test_preferred_leaders_are_elected_where_they_are_in_sync_and_needed():
     stage.run(controller)
     api = ControllerApi(controller)
 
-    too_early = api.elect_leaders("PREFERRED", [T0, UNKNOWN])
+    too_early = wait(api.elect_leaders("PREFERRED", [T0, UNKNOWN]))
     stage.leader_writes_isr(T0, (3, 2))
-    done = api.elect_leaders("PREFERRED", [T0])
-    not_needed = api.elect_leaders("PREFERRED", [T0])
-    of_all = api.elect_leaders("PREFERRED", None)
+    done = wait(api.elect_leaders("PREFERRED", [T0]))
+    not_needed = wait(api.elect_leaders("PREFERRED", [T0]))
+    of_all = wait(api.elect_leaders("PREFERRED", None))
 
     assert too_early[1] == {
         T0: "PREFERRED_LEADER_NOT_AVAILABLE",
@@ -201,14 +202,14 @@ def test_preferred_leaders_are_elected_where_they_are_in_sync_and_needed():
 def test_an_unclean_leader_is_elected_by_request_although_the_topic_forbids_it():
     stage, controller = a_cluster(2, 3)
     api = ControllerApi(controller)
-    needless = api.elect_leaders("UNCLEAN", [T0])
+    needless = wait(api.elect_leaders("UNCLEAN", [T0]))
     stage.leader_writes_isr(T0, (2,))
     stage.stop_broker(2)
     stage.run(controller)
     lost = registered(stage).leader
     stage.take_sent()
 
-    elected = api.elect_leaders("UNCLEAN", [T0])
+    elected = wait(api.elect_leaders("UNCLEAN", [T0]))
 
     orders = [request for _, request in stage.take_sent() if isinstance(request, LeaderAndIsr)]
     assert needless[1] == {T0: "ELECTION_NOT_NEEDED"}
@@ -218,4 +219,4 @@ def test_an_unclean_leader_is_elected_by_request_although_the_topic_forbids_it()
     assert orders
     stage.stop_broker(3)
     stage.run(controller)
-    assert api.elect_leaders("UNCLEAN", [T0])[1] == {T0: "ELIGIBLE_LEADERS_NOT_AVAILABLE"}
+    assert wait(api.elect_leaders("UNCLEAN", [T0]))[1] == {T0: "ELIGIBLE_LEADERS_NOT_AVAILABLE"}

@@ -11,6 +11,7 @@ from impl.core.states import PartitionState
 from impl.releases import Release
 from impl.vectors.stage import NOW_MS, Stage
 from impl.znodes import ReplicaAssignment, TopicPartition, paths
+from impl.zookeeper.port import wait
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 
@@ -19,7 +20,7 @@ class Notes(ControllerJournal):
     def __init__(self) -> None:
         self.errors: list[str] = []
 
-    def told(self, text: str, level: str = "INFO") -> None:
+    async def told(self, text: str, level: str = "INFO") -> None:
         if level == "ERROR":
             self.errors.append(text)
 
@@ -30,7 +31,7 @@ def elected(stage: Stage, broker: int) -> tuple[EventController, list[str]]:
         broker, stage.sessions[broker], stage.release, stage.send,
         ControllerConfig(delete_topics=True), notes,
     )  # fmt: skip
-    assert controller.elect(NOW_MS)
+    assert wait(controller.elect(NOW_MS))
     return controller, notes.errors
 
 
@@ -39,7 +40,7 @@ def a_cluster(release: str = "2.3") -> tuple[Stage, EventController, list[str]]:
     stage = Stage(Release.of(release))
     for broker in (1, 2, 3):
         stage.start_broker(broker)
-    stage.admin.make_path("/admin")
+    wait(stage.admin.make_path("/admin"))
     controller, errors = elected(stage, 1)
     stage.create_topic("t", {0: (2, 3), 1: (2, 3)})
     stage.create_topic("u", {0: (2, 3)})
@@ -54,7 +55,7 @@ def leader(stage: Stage, partition: TopicPartition) -> int:
 
 
 def broken(stage: Stage, path: str, text: str = '{"version":1,') -> None:
-    stage.admin.port.set_data(path, text)
+    wait(stage.admin.port.set_data(path, text))
 
 
 def test_a_partition_whose_state_cannot_be_read_has_no_leader_and_the_others_get_one():
@@ -77,10 +78,10 @@ def test_a_controller_takes_office_over_broken_znodes_and_names_each():
     stage, _, _ = a_cluster("2.4")
     broken(stage, paths.state(*T0), '{"version":1,"leader":"two"}')
     broken(stage, paths.topic("u"), "[]")
-    stage.admin.port.create(paths.ISR_CHANGE_PREFIX, "", sequential=True)
-    stage.admin.port.create(paths.LOG_DIR_EVENT_PREFIX, "{}", sequential=True)
-    stage.admin.port.create(paths.REASSIGN_PARTITIONS, '{"partitions":[{"topic":"t"}]}')
-    stage.admin.port.create(paths.PREFERRED_ELECTION, "{")
+    wait(stage.admin.port.create(paths.ISR_CHANGE_PREFIX, "", sequential=True))
+    wait(stage.admin.port.create(paths.LOG_DIR_EVENT_PREFIX, "{}", sequential=True))
+    wait(stage.admin.port.create(paths.REASSIGN_PARTITIONS, '{"partitions":[{"topic":"t"}]}'))
+    wait(stage.admin.port.create(paths.PREFERRED_ELECTION, "{"))
     stage.stop_broker(1)
 
     second, errors = elected(stage, 3)
@@ -94,27 +95,27 @@ def test_a_controller_takes_office_over_broken_znodes_and_names_each():
         paths.state(*T0), paths.topic("u"), paths.REASSIGN_PARTITIONS, paths.PREFERRED_ELECTION
     } <= named  # fmt: skip
     assert second.core.context.partition_state(T0) is not PartitionState.ONLINE
-    assert stage.admin.port.exists(paths.PREFERRED_ELECTION) is None
+    assert wait(stage.admin.port.exists(paths.PREFERRED_ELECTION)) is None
 
 
 @pytest.mark.parametrize("parent", [paths.ISR_CHANGES, paths.LOG_DIR_EVENTS])
 def test_a_notification_that_cannot_be_read_is_named_and_removed(parent: str):
     stage, controller, errors = a_cluster()
     prefix = paths.ISR_CHANGE_PREFIX if parent == paths.ISR_CHANGES else paths.LOG_DIR_EVENT_PREFIX
-    path = stage.admin.port.create(prefix, "nonsense", sequential=True).path
-    stage.admin.propagate_isr_changes([T1])
+    path = wait(stage.admin.port.create(prefix, "nonsense", sequential=True)).path
+    wait(stage.admin.propagate_isr_changes([T1]))
 
     stage.run(controller)
 
     assert len(errors) == 1
     assert path in errors[0]
-    assert stage.admin.names(parent) == []
-    assert stage.admin.names(paths.ISR_CHANGES) == []
+    assert wait(stage.admin.names(parent)) == []
+    assert wait(stage.admin.names(paths.ISR_CHANGES)) == []
 
 
 def test_a_registration_that_cannot_be_read_is_nobodys():
     stage, controller, errors = a_cluster()
-    stage.sessions[2].set_data(paths.broker(2), '{"version":9}')
+    wait(stage.sessions[2].set_data(paths.broker(2), '{"version":9}'))
     stage.stop_broker(3)
 
     stage.run(controller)
@@ -127,9 +128,9 @@ def test_an_assignment_that_became_unreadable_is_written_anew_from_what_is_known
     stage, controller, _ = a_cluster("2.4")
     broken(stage, paths.topic("t"))
 
-    controller.reassigner.alter(T0, (2, 1))
+    wait(controller.reassigner.alter(T0, (2, 1)))
 
-    topic = stage.admin.topic("t")
+    topic = wait(stage.admin.topic("t"))
     assert topic is not None
     assert topic.partitions == {
         0: ReplicaAssignment((2, 1, 3), (1,), (3,)), 1: ReplicaAssignment((2, 3))
@@ -138,15 +139,15 @@ def test_an_assignment_that_became_unreadable_is_written_anew_from_what_is_known
 
 def test_a_znode_is_named_once_until_it_is_mended_and_broken_again():
     stage, controller, errors = a_cluster()
-    text = stage.admin.port.get(paths.state(*T0)).data
+    text = wait(stage.admin.port.get(paths.state(*T0))).data
     broken(stage, paths.state(*T0))
-    controller.core.read_states([T0])
-    controller.core.read_states([T0])
+    wait(controller.core.read_states([T0]))
+    wait(controller.core.read_states([T0]))
     once = len(errors)
 
-    stage.admin.port.set_data(paths.state(*T0), text)
-    controller.core.read_states([T0])
+    wait(stage.admin.port.set_data(paths.state(*T0), text))
+    wait(controller.core.read_states([T0]))
     broken(stage, paths.state(*T0))
-    controller.core.read_states([T0])
+    wait(controller.core.read_states([T0]))
 
     assert (once, len(errors)) == (1, 2)

@@ -9,7 +9,7 @@ from impl.core.cluster_context import ClusterContext, Replica
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.imbalance import candidates
-from impl.core.request_batch import RequestBatch
+from impl.core.request_batch import RequestBatch, Round
 from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata, kind_of
 from impl.core.states import PartitionState, ReplicaState
 from impl.releases import PRESETS, Release
@@ -18,6 +18,7 @@ from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPar
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import EmbeddedSession, Loss
+from impl.zookeeper.port import wait
 
 T0 = TopicPartition("t", 0)
 R23 = Release.of("2.3")
@@ -31,7 +32,7 @@ def a_cluster(
     stage = Stage(Release.of(release))
     for broker in brokers:
         stage.start_broker(broker)
-    stage.admin.make_path("/admin")
+    wait(stage.admin.make_path("/admin"))
     controller = stage.controller(brokers[0], config)
     stage.run(controller)
     stage.take_sent()
@@ -51,13 +52,13 @@ def test_a_broker_that_finds_its_own_id_under_another_epoch_is_not_elected():
     stage = Stage(R23)
     session = EmbeddedSession(stage.zookeeper)
     client = ZnodeClient(session, R23)
-    client.register_controller(1, NOW_MS)
-    office = client.controller_epoch()
+    wait(client.register_controller(1, NOW_MS))
+    office = wait(client.controller_epoch())
     assert office is not None
-    client.set_controller_epoch(9, office.epoch_version)
+    wait(client.set_controller_epoch(9, office.epoch_version))
 
     with pytest.raises(ControllerMoved, match="broker 1 was elected"):
-        client.register_controller(1, NOW_MS)
+        wait(client.register_controller(1, NOW_MS))
 
 
 @pytest.mark.parametrize("release", PRESETS)
@@ -66,11 +67,11 @@ def test_the_first_controller_has_epoch_1_and_the_next_one_2(release: str):
     stage = Stage(under)
     first, second = EmbeddedSession(stage.zookeeper), EmbeddedSession(stage.zookeeper)
 
-    one = ZnodeClient(first, under).register_controller(1, NOW_MS)
+    one = wait(ZnodeClient(first, under).register_controller(1, NOW_MS))
     with pytest.raises(ControllerMoved):
-        ZnodeClient(second, under).register_controller(2, NOW_MS)
+        wait(ZnodeClient(second, under).register_controller(2, NOW_MS))
     first.close()
-    two = ZnodeClient(second, under).register_controller(2, NOW_MS)
+    two = wait(ZnodeClient(second, under).register_controller(2, NOW_MS))
 
     assert (one.epoch, two.epoch) == (1, 2)
 
@@ -79,25 +80,25 @@ def test_a_lost_reply_to_the_registration_is_found_out():
     stage = Stage(R23)
     session = EmbeddedSession(stage.zookeeper)
     client = ZnodeClient(session, R23)
-    client.create_controller_epoch(0)
+    wait(client.create_controller_epoch(0))
     asked = session.multi
 
-    def losing(ops):  # the first transaction's answer is lost
+    async def losing(ops):  # the first transaction's answer is lost
         session.multi = asked  # type: ignore[method-assign]
         session.lose(Loss.REPLY)
-        return asked(ops)
+        return await asked(ops)
 
     session.multi = losing  # type: ignore[method-assign]
 
-    assert client.register_controller(1, NOW_MS).epoch == 1
+    assert wait(client.register_controller(1, NOW_MS)).epoch == 1
 
 
 def test_a_deposed_controller_resigns_at_its_first_write_and_sends_nothing():
     stage, controller = a_cluster()
     a_topic(stage, controller, 1, 2)
-    office = stage.admin.controller_epoch()
+    office = wait(stage.admin.controller_epoch())
     assert office is not None
-    stage.admin.set_controller_epoch(office.epoch + 1, office.epoch_version)
+    wait(stage.admin.set_controller_epoch(office.epoch + 1, office.epoch_version))
 
     stage.stop_broker(2)
     stage.run(controller)
@@ -111,7 +112,7 @@ def test_a_broker_stands_for_office_when_the_controller_is_gone():
     stage, first = a_cluster()
     a_topic(stage, first, 2, 3)
     second = EventController(2, stage.sessions[2], R23, stage.send)
-    assert not second.elect(NOW_MS)
+    assert not wait(second.elect(NOW_MS))
 
     stage.stop_broker(1)
     stage.run(second)
@@ -127,7 +128,7 @@ def test_a_controller_whose_session_is_gone_forgets_everything():
     a_topic(stage, controller, 1, 2)
     stage.zookeeper.expire(controller.core.client.port.session)
 
-    controller.guarded(controller.topics_changed)
+    wait(controller.guarded(controller.topics_changed))
 
     assert not controller.active
     assert controller.core.context.partitions() == []
@@ -138,11 +139,11 @@ def test_a_batch_that_was_left_unsent_moves_the_office_to_somebody_else():
     a_topic(stage, controller, 1, 2)
     controller.core.batch.add_update_metadata([2], [])
 
-    controller.guarded(controller.core.partitions.trigger_online)
+    wait(controller.guarded(controller.core.partitions.trigger_online))
 
     assert not controller.active
     assert "might be lost" in str(controller.moved_to)
-    assert stage.admin.controller() is None
+    assert wait(stage.admin.controller()) is None
     assert controller.core.batch.metadata_to == set()
 
 
@@ -187,16 +188,16 @@ def test_a_controlled_shutdown_moves_leaders_and_reports_what_is_left():
     stage.create_topic("u", {0: (2,)})
     stage.run(controller)
 
-    left = controller.brokers.shut_down(2)
+    left = wait(controller.brokers.shut_down(2))
     state = stage.state(T0)
-    again = controller.brokers.shut_down(3)
+    again = wait(controller.brokers.shut_down(3))
 
     assert left == []
     assert state is not None
     assert (state.leader, state.isr) == (3, (3,))
     assert again == [T0]
     with pytest.raises(BrokerNotAvailable):
-        controller.brokers.shut_down(9)
+        wait(controller.brokers.shut_down(9))
 
 
 def test_a_rebalance_gives_leadership_back_unless_something_is_being_moved():
@@ -207,10 +208,10 @@ def test_a_rebalance_gives_leadership_back_unless_something_is_being_moved():
     stage.start_broker(2)
     stage.run(controller)
     stage.leader_writes_isr(T0, (3, 2))
-    controller.core.read_states([T0])
+    wait(controller.core.read_states([T0]))
 
     waits = candidates(controller.core.context, 10, [T0])
-    controller.rebalance()
+    wait(controller.rebalance())
 
     state = stage.state(T0)
     assert waits == {}
@@ -222,12 +223,12 @@ def test_an_isr_change_is_read_told_to_all_and_removed():
     stage, controller = a_cluster()
     a_topic(stage, controller, 2, 3)
     stage.leader_writes_isr(T0, (2,))
-    stage.admin.propagate_isr_changes([T0, TopicPartition("unknown", 0)])
+    wait(stage.admin.propagate_isr_changes([T0, TopicPartition("unknown", 0)]))
 
     stage.run(controller)
 
     assert controller.core.context.leadership[T0].isr == (2,)
-    assert stage.admin.isr_changes() == {}
+    assert wait(stage.admin.isr_changes()) == {}
     told = {broker for broker, request in stage.sent if isinstance(request, UpdateMetadata)}
     assert told == {1, 2, 3}
 
@@ -240,10 +241,14 @@ def test_partitions_that_are_added_come_into_being_and_lists_that_shrink_change_
     a_topic(stage, controller, 2, 3)
     grown = Stage(R23)
     grown.create_topic("t", {0: (2, 3), 1: (3, 1)})
-    stage.admin.port.set_data(paths.topic("t"), grown.admin.port.get(paths.topic("t")).data)
+    wait(
+        stage.admin.port.set_data(
+            paths.topic("t"), wait(grown.admin.port.get(paths.topic("t"))).data
+        )
+    )
     stage.run(controller)
     added = stage.state(TopicPartition("t", 1))
-    stage.admin.port.set_data(paths.topic("t"), '{"version":1,"partitions":{"0":[2,3]}}')
+    wait(stage.admin.port.set_data(paths.topic("t"), '{"version":1,"partitions":{"0":[2,3]}}'))
     stage.run(controller)
 
     assert added is not None
@@ -257,20 +262,20 @@ def test_a_deletion_with_a_dead_broker_waits_for_its_return_and_then_completes()
     stage.stop_broker(3)
     stage.run(controller)
 
-    stage.admin.request_deletion("t")
+    wait(stage.admin.request_deletion("t"))
     stage.run(controller)
-    controller.core.deletion.replicas_deleted([Replica(T0, 2)])
-    waiting = stage.admin.topics()
+    wait(controller.core.deletion.replicas_deleted([Replica(T0, 2)]))
+    waiting = wait(stage.admin.topics())
     stage.start_broker(3)
     stage.run(controller)
     context = controller.core.context
     tried_again = context.replica_state(Replica(T0, 3))
-    controller.core.deletion.replicas_deleted([Replica(T0, 3)])
+    wait(controller.core.deletion.replicas_deleted([Replica(T0, 3)]))
 
     assert waiting == ["t"]
     assert tried_again is ReplicaState.DELETION_STARTED
-    assert stage.admin.topics() == []
-    assert stage.admin.deletions() == []
+    assert wait(stage.admin.topics()) == []
+    assert wait(stage.admin.deletions()) == []
     assert context.partitions() == []
 
 
@@ -279,7 +284,7 @@ def test_a_reassignment_survives_its_controllers_end(release: str):
     stage, first = a_cluster(release)
     a_topic(stage, first, 1, 2)
     text = '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[2,3]}]}'
-    stage.admin.port.create(paths.REASSIGN_PARTITIONS, text)
+    wait(stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
     stage.run(first)
     stage.stop_broker(1)
     second = stage.controller(2)
@@ -288,12 +293,12 @@ def test_a_reassignment_survives_its_controllers_end(release: str):
     stage.leader_writes_isr(T0, (2, 3))
     stage.run(second)
 
-    topic, state = stage.admin.topic("t"), stage.state(T0)
+    topic, state = wait(stage.admin.topic("t")), stage.state(T0)
     assert topic is not None
     assert state is not None
     assert topic.partitions[0] == ReplicaAssignment((2, 3))
     assert (state.leader, set(state.isr)) == (2, {2, 3})
-    assert stage.admin.reassignments() == {}
+    assert wait(stage.admin.reassignments()) == {}
 
 
 def test_a_running_reassignment_can_be_turned_and_cancelled_since_2_4():
@@ -301,18 +306,18 @@ def test_a_running_reassignment_can_be_turned_and_cancelled_since_2_4():
     a_topic(stage, controller, 1, 2)
     steps = controller.reassigner
     there = controller.core.context.assignment(T0).reassign_to((1, 3))
-    steps.reassign_recorded(T0, there)
+    wait(steps.reassign_recorded(T0, there))
 
     turned = controller.core.context.assignment(T0).reassign_to((1, 4))
-    steps.reassign_recorded(T0, turned)
+    wait(steps.reassign_recorded(T0, turned))
     stopped = {
         broker
         for broker, request in stage.take_sent()
         if isinstance(request, StopReplica) and any(s.delete for s in request.partitions.values())
     }
-    steps.reassign_recorded(T0, controller.core.context.assignment(T0).reassign_to((1, 2)))
+    wait(steps.reassign_recorded(T0, controller.core.context.assignment(T0).reassign_to((1, 2))))
 
-    topic = stage.admin.topic("t")
+    topic = wait(stage.admin.topic("t"))
     assert stopped == {3}
     assert topic is not None
     assert topic.partitions[0] == ReplicaAssignment((1, 2))
@@ -327,7 +332,11 @@ def sent_by(release: str) -> tuple[ClusterContext, RequestBatch, list[tuple[int,
     context.broker_epochs = {1: 7, 2: 8}
     context.assign(T0, (1, 2))
     context.leadership[T0] = LeaderIsrAndControllerEpoch(1, 3, (1, 2), 1)
-    batch = RequestBatch(1, context, Release.of(release), lambda b, r: sent.append((b, r)))
+
+    async def send(requests: Round) -> None:
+        sent.extend(requests)
+
+    batch = RequestBatch(1, context, Release.of(release), send)
     return context, batch, sent
 
 
@@ -336,7 +345,7 @@ def test_what_was_new_once_stays_new_in_a_batch():
 
     batch.add_leader_and_isr([2], T0, context.leadership[T0], (1, 2), is_new=True)
     batch.add_leader_and_isr([2], T0, context.leadership[T0], (1, 2), is_new=False)
-    batch.send_requests(1)
+    wait(batch.send_requests(1))
 
     order = next(request for _, request in sent if isinstance(request, LeaderAndIsr))
     assert order.partitions[T0].is_new
@@ -349,7 +358,7 @@ def test_since_2_2_nothing_is_sent_to_who_is_gone(release: str, recipients: list
     context, batch, sent = sent_by(release)
 
     batch.add_leader_and_isr([3], T0, context.leadership[T0], (1, 2), is_new=False)
-    batch.send_requests(1)
+    wait(batch.send_requests(1))
 
     assert [broker for broker, request in sent if kind_of(request) == "LeaderAndIsr"] == recipients
 
@@ -368,7 +377,7 @@ def test_stop_replica_took_many_shapes(release: str, shape: list[list[bool]]):
     for number, delete in enumerate((True, False, False)):
         batch.add_stop_replica([2], TopicPartition("t", number), delete)
 
-    batch.send_requests(1)
+    wait(batch.send_requests(1))
 
     requests = [request for _, request in sent if isinstance(request, StopReplica)]
     assert [[s.delete for s in one.partitions.values()] for one in requests] == shape
@@ -379,7 +388,7 @@ def test_metadata_names_offline_replicas_and_who_lives():
     context.broker_epochs.pop(2)
 
     batch.add_update_metadata([1], [T0])
-    batch.send_requests(1)
+    wait(batch.send_requests(1))
 
     ((_, request),) = sent
     assert isinstance(request, UpdateMetadata)
@@ -393,9 +402,9 @@ def test_a_leader_epoch_is_not_raised_over_what_a_newer_controller_wrote():
     state = stage.state(T0)
     assert state is not None
     newer = LeaderIsrAndControllerEpoch(2, 5, (1, 2), 9, state.zk_version)
-    stage.admin.update_states({T0: newer})
+    wait(stage.admin.update_states({T0: newer}))
 
-    assert controller.core.update_leader_epoch(T0) is None
+    assert wait(controller.core.update_leader_epoch(T0)) is None
     after = stage.state(T0)
     assert after is not None
     assert (after.leader_epoch, after.controller_epoch) == (5, 9)

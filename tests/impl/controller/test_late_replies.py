@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import pytest
 
 from impl.core.event_controller import EventController
+from impl.core.request_batch import Round
 from impl.releases import Release
 from impl.vectors.stage import NOW_MS
 from impl.znodes import paths
 from impl.zookeeper import ConnectionLoss, EmbeddedSession, Op, ZooKeeper
-from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.port import OpOutcome, wait
 
 
 class Expiring(EmbeddedSession):
@@ -19,9 +20,9 @@ class Expiring(EmbeddedSession):
 
     answered = True
 
-    def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """ZooKeeper executes it, and then ends the session."""
-        outcomes = super().multi(ops)
+        outcomes = await super().multi(ops)
         self.close()
         if not self.answered:
             raise ConnectionLoss("the connection broke before the reply came")
@@ -36,9 +37,13 @@ def test_a_registration_is_answered_when_the_session_is_over_and_the_broker_is_n
     zookeeper.make_path(paths.CONTROLLER_EPOCH, "0")
     session = Expiring(zookeeper)
     session.answered = answered
-    controller = EventController(1, session, Release.of("2.3"), lambda broker, request: None)
 
-    elected = controller.elect(NOW_MS)
+    async def send(requests: Round) -> None:
+        raise AssertionError(f"nothing is sent, and not {requests}")
+
+    controller = EventController(1, session, Release.of("2.3"), send)
+
+    elected = wait(controller.elect(NOW_MS))
 
     assert not elected
     assert not controller.active

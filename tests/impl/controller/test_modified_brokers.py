@@ -10,6 +10,7 @@ from impl.core.requests import UpdateMetadata
 from impl.releases import Release
 from impl.vectors.stage import NOW_MS, Stage
 from impl.znodes import BrokerInfo, encode_broker, paths
+from impl.zookeeper.port import wait
 
 
 def a_cluster(release: str) -> tuple[Stage, EventController]:
@@ -24,7 +25,7 @@ def a_cluster(release: str) -> tuple[Stage, EventController]:
 
 def says(stage: Stage, broker: int, host: str, jmx: int = -1) -> None:
     text = encode_broker(BrokerInfo((f"PLAINTEXT://{host}:9092",), NOW_MS, jmx), 4)
-    stage.admin.port.set_data(paths.broker(broker), text)
+    wait(stage.admin.port.set_data(paths.broker(broker), text))
 
 
 @pytest.mark.parametrize("release", ["1.1", "2.3", "2.7"])
@@ -80,7 +81,7 @@ def test_other_endpoints_are_told_though_brokers_came_and_went_meanwhile() -> No
 
     says(stage, 2, "elsewhere")
     stage.stop_broker(3)
-    controller.guarded(controller.brokers.changed)
+    wait(controller.guarded(controller.brokers.changed))
     stage.take_sent()
     stage.run(controller)
 
@@ -93,7 +94,7 @@ def test_a_registration_that_is_over_cannot_shut_its_broker_down() -> None:
     known = controller.core.context.broker_epochs[2]
 
     with pytest.raises(StaleBrokerEpoch, match="Broker 2 has registered anew"):
-        controller.brokers.shut_down(2, known - 1)
-    controller.brokers.shut_down(2, known)
+        wait(controller.brokers.shut_down(2, known - 1))
+    wait(controller.brokers.shut_down(2, known))
 
     assert controller.core.context.shutting_down == {2}

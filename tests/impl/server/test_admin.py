@@ -11,6 +11,7 @@ from impl.admin.topic_command import Filters, TopicCommand
 from impl.releases import Release
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 
@@ -19,9 +20,9 @@ def client(racks: dict[int, str | None], version: str = "2.3") -> ZnodeClient:
     """Brokers that are registered, and nobody who acts."""
     found = ZnodeClient(EmbeddedSession(ZooKeeper()), Release.of(version))
     for path in paths.persistent(found.release):
-        found.make_path(path)
+        wait(found.make_path(path))
     for broker, rack in racks.items():
-        found.register_broker(broker, BrokerInfo((f"PLAINTEXT://h:{broker}",), 0, rack=rack))
+        wait(found.register_broker(broker, BrokerInfo((f"PLAINTEXT://h:{broker}",), 0, rack=rack)))
     return found
 
 
@@ -30,7 +31,7 @@ def test_replicas_go_to_other_racks_unless_racks_are_not_looked_at():
     command = TopicCommand(known, "", random.Random(1))
 
     command.create("spread", 8, 2)
-    placed = known.topic("spread")
+    placed = wait(known.topic("spread"))
 
     assert placed is not None
     assert all(
@@ -52,11 +53,11 @@ def test_what_is_created_is_written_as_kafka_does():
     known = client({1: None})
     TopicCommand(known, "").create("t", 1, 1, configs={"retention.ms": "5"})
 
-    assert known.port.get(paths.config("topics", "t")).data == (
+    assert wait(known.port.get(paths.config("topics", "t"))).data == (
         '{"version":1,"config":{"retention.ms":"5"}}'
     )
-    assert known.port.get(paths.topic("t")).data == '{"version":1,"partitions":{"0":[1]}}'
-    assert known.names(paths.CONFIG_CHANGES) == []
+    assert wait(known.port.get(paths.topic("t"))).data == '{"version":1,"partitions":{"0":[1]}}'
+    assert wait(known.names(paths.CONFIG_CHANGES)) == []
 
 
 def test_a_topic_that_is_there_is_left_alone_only_if_that_is_asked_for():
@@ -108,7 +109,7 @@ def test_a_running_move_is_not_replaced_and_what_is_asked_for_must_exist():
 
     assert first[-1] == "Successfully started reassignment of partitions."
     assert second == ["There is an existing assignment running."]
-    assert known.reassignments() == {TopicPartition("t", 0): (2,)}
+    assert wait(known.reassignments()) == {TopicPartition("t", 0): (2,)}
     assert waiting[-1] == "Reassignment of partition t-0 is still in progress"
     with pytest.raises(AdminError, match="non-existent brokerIDs: 9"):
         command.execute(plan % "9")

@@ -10,6 +10,7 @@ from impl.server.metadata_cache import MetadataCache
 from impl.server.wire import Listener, Message
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 from tests.impl.server.conftest import Start
 from tests.impl.server.test_cluster import eventually, registered, values
 
@@ -23,10 +24,10 @@ def test_since_2_7_leaders_ask_the_controller_for_smaller_and_larger_isrs(start:
         auto_leader_rebalance_enable="false",
     )  # fmt: skip
     client = ZnodeClient(cluster.session(), cluster.release)
-    client.create_topic("t", {0: [1, 2]})
+    wait(client.create_topic("t", {0: [1, 2]}))
     with Producer(cluster.addresses()) as producer:
         producer.send("t", [b"both"])
-        follower = 2 if client.controller() == 1 else 1
+        follower = 2 if wait(client.controller()) == 1 else 1
         if registered(client).leader == follower:  # whoever leads must not be who is paused
             cluster.stop_broker(follower)
             cluster.start()
@@ -44,7 +45,7 @@ def test_since_2_7_leaders_ask_the_controller_for_smaller_and_larger_isrs(start:
     assert shrunk
     assert grown
     assert f"ISR updated from AlterIsr to {leader},{follower} and version updated to" in told
-    assert client.names(paths.ISR_CHANGES) == []
+    assert wait(client.names(paths.ISR_CHANGES)) == []
     assert values(cluster, "t") == [b"both", b"one alone"]
     client.port.close()
 
@@ -55,7 +56,7 @@ def test_an_older_protocol_keeps_leaders_writing_to_zookeeper_in_2_7(start: Star
         inter_broker_protocol_version="2.6",
     )  # fmt: skip
     client = ZnodeClient(cluster.session(), cluster.release)
-    client.create_topic("t", {0: [1, 2]})
+    wait(client.create_topic("t", {0: [1, 2]}))
     with Producer(cluster.addresses(), acks=1) as producer:
         producer.send("t", [b"x"])
         cluster.pause(2)

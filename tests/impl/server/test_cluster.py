@@ -12,6 +12,7 @@ from impl.server.cluster import Cluster, new_state
 from impl.server.processes import ClusterError, lock_folder
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 from tests.impl.server.conftest import SETTINGS, Start
 
 
@@ -25,7 +26,7 @@ def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> bool:
 
 
 def registered(client: ZnodeClient) -> LeaderIsrAndControllerEpoch:
-    found = client.state(TopicPartition("t", 0))
+    found = wait(client.state(TopicPartition("t", 0)))
     assert found is not None
     return found
 
@@ -39,7 +40,7 @@ def values(cluster: Cluster, topic: str, partition: int = 0) -> list[bytes | Non
 def test_what_was_acknowledged_survives_its_leaders_sudden_end_and_a_restart(start: Start):
     cluster = start(3)
     client = ZnodeClient(cluster.session(), cluster.release)
-    client.create_topic("t", {0: [1, 2, 3]})
+    wait(client.create_topic("t", {0: [1, 2, 3]}))
 
     with Producer(cluster.addresses()) as producer:
         sent = [b"%d" % number for number in range(20)]
@@ -64,7 +65,7 @@ def test_what_was_acknowledged_survives_its_leaders_sudden_end_and_a_restart(sta
 def test_too_small_an_isr_refuses_a_record_that_all_must_have(start: Start):
     cluster = start(2, min_insync_replicas="2")
     client = ZnodeClient(cluster.session(), cluster.release)
-    client.create_topic("t", {0: [1, 2]})
+    wait(client.create_topic("t", {0: [1, 2]}))
 
     with Producer(cluster.addresses(), timeout_s=2) as producer:
         producer.send("t", [b"both"])
@@ -82,7 +83,7 @@ def test_too_small_an_isr_refuses_a_record_that_all_must_have(start: Start):
 def test_a_corrupt_segment_takes_its_partition_offline_and_the_rest_goes_on(start: Start):
     cluster = start(1, num_io_threads="2")
     client = ZnodeClient(cluster.session(), cluster.release)
-    client.create_topic("t", {0: [1], 1: [1], 2: [1]})
+    wait(client.create_topic("t", {0: [1], 1: [1], 2: [1]}))
     with Producer(cluster.addresses()) as producer:
         for partition in (0, 1, 2):
             producer.send("t", [b"x"], partition=partition)
@@ -109,7 +110,7 @@ def test_a_failed_directory_gives_its_leaders_away_and_the_others_stay(start: St
         auto_leader_rebalance_enable="false",
     )  # fmt: skip
     client = ZnodeClient(cluster.session(), cluster.release)
-    client.create_topic("t", {number: [1, 2] for number in range(4)})
+    wait(client.create_topic("t", {number: [1, 2] for number in range(4)}))
     with Producer(cluster.addresses()) as producer:
         for partition in range(4):
             producer.send("t", [b"x"], partition=partition)
@@ -120,7 +121,7 @@ def test_a_failed_directory_gives_its_leaders_away_and_the_others_stay(start: St
     def leaders() -> dict[int, int]:
         found = {}
         for number in range(4):
-            state = client.state(TopicPartition("t", number))
+            state = wait(client.state(TopicPartition("t", number)))
             found[number] = -1 if state is None else state.leader
         return found
 
@@ -138,7 +139,7 @@ def test_up_to_0_11_one_failed_directory_ends_the_broker(start: Start):
         2, "0.11", log_dirs="d1,d2", replica_high_watermark_checkpoint_interval_ms="200",
     )  # fmt: skip
     client = ZnodeClient(cluster.session(), cluster.release)
-    client.create_topic("t", {0: [1, 2]})
+    wait(client.create_topic("t", {0: [1, 2]}))
     with Producer(cluster.addresses()) as producer:
         producer.send("t", [b"x"])
     (cluster.folder / "broker1" / "d1").rename(cluster.folder / "broker1" / "taken away")
@@ -196,10 +197,10 @@ def test_a_broker_without_an_id_gets_one_and_keeps_it(start: Start):
 
     cluster._launch("broker1", 20)
     client = ZnodeClient(cluster.session(), cluster.release)
-    generated = eventually(lambda: list(client.brokers()) == [1001])
+    generated = eventually(lambda: list(wait(client.brokers())) == [1001])
     cluster.stop_broker(1)
     cluster._launch("broker1", 20)
-    kept = eventually(lambda: list(client.brokers()) == [1001])
+    kept = eventually(lambda: list(wait(client.brokers())) == [1001])
 
     assert generated
     assert kept

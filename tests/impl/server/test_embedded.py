@@ -16,7 +16,7 @@ from impl.zookeeper.errors import (
     SessionExpired,
     ZooKeeperError,
 )
-from impl.zookeeper.port import Port
+from impl.zookeeper.port import Port, wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.znode import Check, Create, Delete, Event, EventType, SetData
@@ -46,19 +46,19 @@ def told(port: Port) -> list[object]:
     """One history, with whatever each operation answers."""
     me = port.session
     steps = [
-        lambda: port.create("/a", "one").path,
-        lambda: port.create("/a", "two"),
-        lambda: port.create("/a/b", "", ephemeral=True).znode.version,
-        lambda: port.create("/a/n_", "", sequential=True).path,
-        lambda: port.children("/a", watch=True),
-        lambda: port.get("/a", watch=True).data,
-        lambda: port.set_data("/a", "three", 0).version,
-        lambda: port.set_data("/a", "four", 0),
-        lambda: port.exists("/none", watch=True),
-        lambda: port.multi([Check("/a", 1), Create("/none", "x", me), SetData("/a", "z", 1)]),
-        lambda: port.multi([Delete("/a/b"), Check("/a", 7), Delete("/none")]),
-        lambda: port.delete("/a/b"),
-        lambda: port.get("/a/b"),
+        lambda: wait(port.create("/a", "one")).path,
+        lambda: wait(port.create("/a", "two")),
+        lambda: wait(port.create("/a/b", "", ephemeral=True)).znode.version,
+        lambda: wait(port.create("/a/n_", "", sequential=True)).path,
+        lambda: wait(port.children("/a", watch=True)),
+        lambda: wait(port.get("/a", watch=True)).data,
+        lambda: wait(port.set_data("/a", "three", 0)).version,
+        lambda: wait(port.set_data("/a", "four", 0)),
+        lambda: wait(port.exists("/none", watch=True)),
+        lambda: wait(port.multi([Check("/a", 1), Create("/none", "x", me), SetData("/a", "z", 1)])),
+        lambda: wait(port.multi([Delete("/a/b"), Check("/a", 7), Delete("/none")])),
+        lambda: wait(port.delete("/a/b")),
+        lambda: wait(port.get("/a/b")),
         lambda: [tuple(event) for event in port.events()],
         lambda: port.events(),
     ]
@@ -86,8 +86,8 @@ def test_behind_a_socket_it_answers_as_it_does_in_memory(running: Running):
 
 def test_a_session_that_is_silent_for_too_long_expires_and_others_are_told(running: Running):
     silent, watching = EmbeddedClient(running.address, 300), EmbeddedClient(running.address, 5000)
-    silent.create("/mine", "", ephemeral=True)
-    watching.exists("/mine", watch=True)
+    wait(silent.create("/mine", "", ephemeral=True))
+    wait(watching.exists("/mine", watch=True))
 
     silent._over.set()  # its heart stops, as that of a stopped process
     deadline = time.monotonic() + 5
@@ -99,7 +99,7 @@ def test_a_session_that_is_silent_for_too_long_expires_and_others_are_told(runni
     assert events == [Event(EventType.DELETED, "/mine")]
     silent._over.clear()
     with pytest.raises(SessionExpired):
-        silent.get("/")
+        wait(silent.get("/"))
     assert not silent.alive
     watching.close()
 
@@ -107,15 +107,15 @@ def test_a_session_that_is_silent_for_too_long_expires_and_others_are_told(runni
 def test_what_was_written_is_there_when_it_starts_again_and_sessions_are_over(tmp_path: Path):
     first = Running(tmp_path)
     client = EmbeddedClient(first.address, 5000)
-    client.create("/kept", "a")
-    client.set_data("/kept", "b")
-    owned = client.create("/gone", "", ephemeral=True).znode
+    wait(client.create("/kept", "a"))
+    wait(client.set_data("/kept", "b"))
+    owned = wait(client.create("/gone", "", ephemeral=True)).znode
     first.stop()
 
     second = Running(tmp_path)
     again = EmbeddedClient(second.address, 5000)
-    kept, gone = again.get("/kept"), again.exists("/gone")
-    newer = again.create("/later", "").znode
+    kept, gone = wait(again.get("/kept")), wait(again.exists("/gone"))
+    newer = wait(again.create("/later", "")).znode
     sessions = client.session, again.session
     again.close()
     client.close()

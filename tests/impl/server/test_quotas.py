@@ -8,6 +8,7 @@ from impl.releases import Release
 from impl.server.properties import parse_properties
 from impl.server.quotas import Quotas, ReplicationQuota
 from impl.znodes import TopicPartition, paths
+from impl.zookeeper.port import wait
 from tests.impl.server.test_admin import client
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -97,7 +98,7 @@ def test_rates_that_cannot_be_read_are_named_and_the_others_hold():
     edit_config(known, "brokers", "1", {LEADER_RATE: "much", FOLLOWER_RATE: "3"})
 
     found.read_rates(known, 1)
-    known.port.set_data(paths.config("brokers", "1"), "{")
+    wait(known.port.set_data(paths.config("brokers", "1"), "{"))
     found.read_rates(known, 1)
 
     assert (found.leader.bound, found.follower.bound) == (None, 3)

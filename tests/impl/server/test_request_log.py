@@ -8,6 +8,7 @@ from impl.server.admin_client import AdminClient
 from impl.server.clients import Producer
 from impl.server.log4j_files import Log4jFiles
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 from tests.impl.server.conftest import Start
 from tests.impl.server.test_cluster import eventually, values
 
@@ -15,12 +16,12 @@ from tests.impl.server.test_cluster import eventually, values
 def test_requests_carry_the_client_ids_of_kafkas_request_logs(start: Start):
     cluster = start(2, request_log=True)
     client = ZnodeClient(cluster.session(), cluster.release)
-    client.create_topic("t", {0: [1, 2]})
+    wait(client.create_topic("t", {0: [1, 2]}))
     with Producer(cluster.addresses()) as producer:
         producer.send("t", [b"x"])
     with AdminClient(cluster.addresses()) as admin:
         admin.elect_leaders("PREFERRED", None)
-    controller = client.controller()
+    controller = wait(client.controller())
     read = values(cluster, "t")
     client.port.close()
 

@@ -13,6 +13,7 @@ from impl.admin.reassign_command import ReassignCommand
 from impl.admin.topic_command import TopicCommand
 from impl.znodes import ReplicaAssignment, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 from tests.impl.server.test_admin import client
 
 T0 = TopicPartition("t", 0)
@@ -67,9 +68,9 @@ def plan(replicas: list[int], dirs: list[str] | None = None) -> str:
 
 def arrived(known: ZnodeClient, *replicas: int) -> None:
     """What the controller does in the end."""
-    known.port.delete(paths.REASSIGN_PARTITIONS)
+    wait(known.port.delete(paths.REASSIGN_PARTITIONS))
     text = json.dumps({"version": 1, "partitions": {"0": list(replicas)}})
-    known.port.set_data(paths.topic("t"), text)
+    wait(known.port.set_data(paths.topic("t"), text))
 
 
 @pytest.mark.parametrize(("version", "between"), [("0.11", ""), ("1.1", "inter-broker ")])
@@ -80,9 +81,9 @@ def test_a_throttle_is_set_changed_while_it_runs_and_taken_away_at_the_end(
     command = ReassignCommand(known)
 
     begun = command.execute(plan([2]), 100)
-    topic = known.port.get("/config/topics/t").data
+    topic = wait(known.port.get("/config/topics/t")).data
     changed = command.execute(plan([2]), 200)
-    rate = known.port.get("/config/brokers/2").data
+    rate = wait(known.port.get("/config/brokers/2")).data
     running = command.verify(plan([2]))
     arrived(known, 2)
     done = command.verify(plan([2]))
@@ -98,12 +99,12 @@ def test_a_throttle_is_set_changed_while_it_runs_and_taken_away_at_the_end(
         f"The {between}throttle limit was set to 200 B/s",
     ]
     assert '"leader.replication.throttled.rate":"200"' in rate
-    assert known.port.get("/config/topics/t").data != topic
+    assert wait(known.port.get("/config/topics/t")).data != topic
     assert '"leader.replication.throttled.replicas":"0:1"' in topic
     assert running[-1] == "Reassignment of partition t-0 is still in progress"
     assert done[-1] == "Throttle was removed."
     assert again[-1] == "Reassignment of partition t-0 completed successfully"
-    assert "throttled" not in known.port.get("/config/brokers/1").data
+    assert "throttled" not in wait(known.port.get("/config/brokers/1")).data
 
 
 def test_a_move_that_failed_keeps_its_throttle_up_to_2_5():
@@ -115,7 +116,7 @@ def test_a_move_that_failed_keeps_its_throttle_up_to_2_5():
     told = command.verify(plan([2]))
 
     assert told[-1] == "Reassignment of partition t-0 failed"
-    assert "throttled" in known.port.get("/config/brokers/1").data
+    assert "throttled" in wait(known.port.get("/config/brokers/1")).data
 
 
 def test_directories_are_asked_for_before_the_move_and_until_it_has_come_there():

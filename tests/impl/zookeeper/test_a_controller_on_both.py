@@ -18,6 +18,7 @@ from impl.releases import Release
 from impl.vectors.stage import Stage
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper import Port
+from impl.zookeeper.port import wait
 from impl.zookeeper.real import RealSession
 from impl.zookeeper.server import ZooKeeperServer
 
@@ -28,9 +29,9 @@ WATCHED = (paths.TOPICS, "/admin", "/config", paths.ISR_CHANGES, paths.CONTROLLE
 
 def texts(port: Port, path: str) -> dict[str, tuple[str, int]]:
     """Every znode from here on: its text and its version."""
-    node = port.get(path)
+    node = wait(port.get(path))
     found = {path: (node.data, node.version)}
-    for name in port.children(path):
+    for name in wait(port.children(path)):
         found |= texts(port, f"{path}/{name}")
     return found
 
@@ -67,20 +68,22 @@ class Tour:
         stage.start_broker(2)
         self.look()
         stage.leader_writes_isr(T0, (3, 2))
-        stage.admin.propagate_isr_changes([T0])
+        wait(stage.admin.propagate_isr_changes([T0]))
         self.look()
-        stage.admin.request_preferred_election([T0])
+        wait(stage.admin.request_preferred_election([T0]))
         self.look()
         text = '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]}]}'
-        stage.admin.port.create(paths.REASSIGN_PARTITIONS, text)
+        wait(stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
         self.look()
         stage.leader_writes_isr(T0, (2, 3, 1))
         self.look()
-        stage.admin.request_deletion("u")
+        wait(stage.admin.request_deletion("u"))
         self.look()
         context = self.controller.core.context
-        self.controller.core.deletion.replicas_deleted(
-            [Replica(one, broker) for one, broker in context.replicas_of("u") if broker != 1]
+        wait(
+            self.controller.core.deletion.replicas_deleted(
+                [Replica(one, broker) for one, broker in context.replicas_of("u") if broker != 1]
+            )
         )
         stage.stop_broker(1)
         self.controller = stage.controller(3, self.config)

@@ -26,6 +26,7 @@ from impl.zookeeper import (
     SetData,
     ZooKeeper,
 )
+from impl.zookeeper.port import wait
 
 CREATED, DELETED = EventType.CREATED, EventType.DELETED
 CHANGED, CHILDREN = EventType.DATA_CHANGED, EventType.CHILDREN_CHANGED
@@ -38,11 +39,11 @@ def two_sessions() -> tuple[EmbeddedSession, EmbeddedSession]:
 
 def test_a_watch_fires_once():
     mine, yours = two_sessions()
-    yours.create("/a")
-    mine.get("/a", watch=True)
+    wait(yours.create("/a"))
+    wait(mine.get("/a", watch=True))
 
-    yours.set_data("/a", "x")
-    yours.set_data("/a", "y")
+    wait(yours.set_data("/a", "x"))
+    wait(yours.set_data("/a", "y"))
 
     assert mine.events() == [Event(CHANGED, "/a")]
     assert mine.events() == []
@@ -50,10 +51,10 @@ def test_a_watch_fires_once():
 
 def test_a_watch_left_twice_fires_once():
     mine, yours = two_sessions()
-    mine.exists("/a", watch=True)
-    mine.exists("/a", watch=True)
+    wait(mine.exists("/a", watch=True))
+    wait(mine.exists("/a", watch=True))
 
-    yours.create("/a")
+    wait(yours.create("/a"))
 
     assert mine.events() == [Event(CREATED, "/a")]
 
@@ -61,26 +62,26 @@ def test_a_watch_left_twice_fires_once():
 def test_a_look_at_a_missing_znode_leaves_a_watch_and_a_read_does_not():
     mine, yours = two_sessions()
     with pytest.raises(NoNode):
-        mine.get("/read", watch=True)
+        wait(mine.get("/read", watch=True))
     with pytest.raises(NoNode):
-        mine.children("/listed", watch=True)
-    mine.exists("/looked", watch=True)
+        wait(mine.children("/listed", watch=True))
+    wait(mine.exists("/looked", watch=True))
 
     for path in ("/read", "/listed", "/looked"):
-        yours.create(path)
+        wait(yours.create(path))
 
     assert mine.events() == [Event(CREATED, "/looked")]
 
 
 def test_a_child_watch_tells_of_children_that_come_and_go_and_not_of_their_data():
     mine, yours = two_sessions()
-    yours.create("/a")
-    yours.create("/a/b")
-    mine.children("/a", watch=True)
+    wait(yours.create("/a"))
+    wait(yours.create("/a/b"))
+    wait(mine.children("/a", watch=True))
 
-    yours.set_data("/a/b", "x")
+    wait(yours.set_data("/a/b", "x"))
     quiet = mine.events()
-    yours.delete("/a/b")
+    wait(yours.delete("/a/b"))
 
     assert quiet == []
     assert mine.events() == [Event(CHILDREN, "/a")]
@@ -88,40 +89,40 @@ def test_a_child_watch_tells_of_children_that_come_and_go_and_not_of_their_data(
 
 def test_who_watches_the_data_and_the_children_is_told_of_the_end_once():
     mine, yours = two_sessions()
-    yours.create("/a")
-    mine.get("/a", watch=True)
-    mine.children("/a", watch=True)
+    wait(yours.create("/a"))
+    wait(mine.get("/a", watch=True))
+    wait(mine.children("/a", watch=True))
 
-    yours.delete("/a")
+    wait(yours.delete("/a"))
 
     assert mine.events() == [Event(DELETED, "/a")]
 
 
 def test_an_expired_session_is_forgotten_with_its_watches_and_others_hear_of_its_ephemerals():
     mine, yours = two_sessions()
-    yours.create("/controller", "2", ephemeral=True)
-    mine.get("/controller", watch=True)
-    yours.exists("/elsewhere", watch=True)
+    wait(yours.create("/controller", "2", ephemeral=True))
+    wait(mine.get("/controller", watch=True))
+    wait(yours.exists("/elsewhere", watch=True))
 
     mine.zookeeper.expire(yours.session)
-    mine.create("/elsewhere")
+    wait(mine.create("/elsewhere"))
 
     assert mine.events() == [Event(DELETED, "/controller")]
     assert yours.events() == []
     assert not yours.alive
     with pytest.raises(SessionExpired):
-        yours.get("/elsewhere")
+        wait(yours.get("/elsewhere"))
 
 
 def test_a_multi_fires_its_watches_in_its_order_and_only_if_it_went_through():
     mine, yours = two_sessions()
-    yours.create("/a")
-    mine.exists("/b", watch=True)
-    mine.get("/a", watch=True)
+    wait(yours.create("/a"))
+    wait(mine.exists("/b", watch=True))
+    wait(mine.get("/a", watch=True))
 
-    yours.multi([SetData("/a", "x"), Create("/b", ""), Check("/a", 9)])
+    wait(yours.multi([SetData("/a", "x"), Create("/b", ""), Check("/a", 9)]))
     refused = mine.events()
-    yours.multi([SetData("/a", "x"), Create("/b", "")])
+    wait(yours.multi([SetData("/a", "x"), Create("/b", "")]))
 
     assert refused == []
     assert mine.events() == [Event(CHANGED, "/a"), Event(CREATED, "/b")]
@@ -129,12 +130,12 @@ def test_a_multi_fires_its_watches_in_its_order_and_only_if_it_went_through():
 
 def test_sequential_znodes_count_creations_and_not_children():
     mine, _ = two_sessions()
-    mine.create("/q")
+    wait(mine.create("/q"))
 
-    first = mine.create("/q/n-", sequential=True).path
-    mine.delete(first)
-    mine.create("/q/other")
-    third = mine.create("/q/n-", sequential=True).path
+    first = wait(mine.create("/q/n-", sequential=True)).path
+    wait(mine.delete(first))
+    wait(mine.create("/q/other"))
+    third = wait(mine.create("/q/n-", sequential=True)).path
 
     assert first == "/q/n-0000000000"
     assert third == "/q/n-0000000002"
@@ -142,10 +143,10 @@ def test_sequential_znodes_count_creations_and_not_children():
 
 def test_a_multi_that_fails_uses_up_no_number():
     mine, _ = two_sessions()
-    mine.create("/q")
+    wait(mine.create("/q"))
 
-    refused = mine.multi([Create("/q/n-", "", sequential=True), Delete("/missing")])
-    done = mine.multi([Create("/q/n-", "", sequential=True)] * 2)
+    refused = wait(mine.multi([Create("/q/n-", "", sequential=True), Delete("/missing")]))
+    done = wait(mine.multi([Create("/q/n-", "", sequential=True)] * 2))
 
     assert [type(outcome) for outcome in refused] == [RolledBack, NoNode]
     assert done == ["/q/n-0000000000", "/q/n-0000000001"]
@@ -154,7 +155,7 @@ def test_a_multi_that_fails_uses_up_no_number():
 def test_a_multi_of_one_operation_answers_with_its_error():
     mine, _ = two_sessions()
 
-    (refused,) = mine.multi([Check("/missing", 0)])
+    (refused,) = wait(mine.multi([Check("/missing", 0)]))
 
     assert isinstance(refused, NoNode)
 
@@ -162,29 +163,29 @@ def test_a_multi_of_one_operation_answers_with_its_error():
 def test_later_operations_of_a_multi_see_the_earlier_ones():
     mine, _ = two_sessions()
 
-    outcomes = mine.multi(
-        [Create("/a", ""), Create("/a/b", ""), Delete("/a/b"), SetData("/a", "x", 0)]
+    outcomes = wait(
+        mine.multi([Create("/a", ""), Create("/a/b", ""), Delete("/a/b"), SetData("/a", "x", 0)])
     )
 
     assert outcomes == ["/a", "/a/b", None, 1]
-    assert mine.get("/a").creates == 1
+    assert wait(mine.get("/a")).creates == 1
 
 
 def test_a_transaction_has_one_zxid():
     mine, _ = two_sessions()
 
-    mine.multi([Create("/a", ""), Create("/b", ""), SetData("/b", "x")])
+    wait(mine.multi([Create("/a", ""), Create("/b", ""), SetData("/b", "x")]))
 
-    assert mine.get("/a").czxid == mine.get("/b").czxid == mine.get("/b").mzxid
+    assert wait(mine.get("/a")).czxid == wait(mine.get("/b")).czxid == wait(mine.get("/b")).mzxid
 
 
 def test_only_writes_of_the_data_move_the_mzxid():
     mine, _ = two_sessions()
-    created = mine.create("/a").znode
+    created = wait(mine.create("/a")).znode
 
-    mine.create("/a/b")
-    beside = mine.get("/a")
-    written = mine.set_data("/a", "x")
+    wait(mine.create("/a/b"))
+    beside = wait(mine.get("/a"))
+    written = wait(mine.set_data("/a", "x"))
 
     assert beside.mzxid == created.mzxid
     assert written.mzxid > created.mzxid
@@ -195,7 +196,7 @@ def test_a_session_creates_for_itself_alone():
     mine, yours = two_sessions()
 
     with pytest.raises(ValueError, match=f"cannot create for session {yours.session}"):
-        mine.multi([Create("/a", "", owner=yours.session)])
+        wait(mine.multi([Create("/a", "", owner=yours.session)]))
 
 
 def test_a_request_that_is_lost_does_nothing_and_a_reply_that_is_lost_undoes_nothing():
@@ -203,13 +204,13 @@ def test_a_request_that_is_lost_does_nothing_and_a_reply_that_is_lost_undoes_not
     mine.lose(Loss.REQUEST, Loss.REPLY)
 
     with pytest.raises(ConnectionLoss):
-        mine.create("/never")
+        wait(mine.create("/never"))
     with pytest.raises(ConnectionLoss):
-        mine.create("/done")
+        wait(mine.create("/done"))
 
-    assert yours.children("/") == ["done"]
+    assert wait(yours.children("/")) == ["done"]
     with pytest.raises(NodeExists):
-        mine.create("/done")
+        wait(mine.create("/done"))
 
 
 def test_a_refusal_may_be_lost_too():
@@ -217,7 +218,7 @@ def test_a_refusal_may_be_lost_too():
     mine.lose(Loss.REPLY)
 
     with pytest.raises(ConnectionLoss):
-        mine.delete("/missing")
+        wait(mine.delete("/missing"))
 
 
 def test_a_session_that_is_not_heard_of_is_overdue_after_its_timeout():
@@ -236,26 +237,26 @@ def test_a_session_that_is_not_heard_of_is_overdue_after_its_timeout():
 
 def test_a_closed_session_leaves_nothing_behind():
     mine, yours = two_sessions()
-    mine.create("/a", ephemeral=True)
+    wait(mine.create("/a", ephemeral=True))
 
     mine.close()
     mine.close()
 
-    assert yours.children("/") == []
+    assert wait(yours.children("/")) == []
     assert mine.zookeeper.overdue(10**9) == []
 
 
 def test_a_store_comes_back_from_what_was_saved_with_watches_leases_and_pending_events():
     zookeeper = ZooKeeper()
     mine, yours = EmbeddedSession(zookeeper, 6000, 5), EmbeddedSession(zookeeper)
-    yours.create("/a")
-    mine.get("/a", watch=True)
-    mine.children("/", watch=True)
-    yours.exists("/b", watch=True)
-    yours.create("/c")
+    wait(yours.create("/a"))
+    wait(mine.get("/a", watch=True))
+    wait(mine.children("/", watch=True))
+    wait(yours.exists("/b", watch=True))
+    wait(yours.create("/c"))
 
     saved = zookeeper.save()
-    yours.create("/b")
+    wait(yours.create("/b"))
     mine.zookeeper.expire(mine.session)
     zookeeper.load(saved)
 
@@ -263,8 +264,8 @@ def test_a_store_comes_back_from_what_was_saved_with_watches_leases_and_pending_
     assert zookeeper.children("/") == ["a", "c"]
     assert zookeeper.overdue(6006) == [mine.session]
     assert mine.events() == [Event(CHILDREN, "/")]
-    yours.set_data("/a", "x")
-    yours.create("/b")
+    wait(yours.set_data("/a", "x"))
+    wait(yours.create("/b"))
     assert mine.events() == [Event(CHANGED, "/a")]
     assert yours.events() == [Event(CREATED, "/b")]
 
@@ -281,8 +282,8 @@ def test_a_store_comes_back_from_what_was_saved_with_watches_leases_and_pending_
 )
 def test_refusals_are_zookeepers(error: type[Exception], ask: Callable[[EmbeddedSession], object]):
     mine, _ = two_sessions()
-    mine.create("/a")
-    mine.create("/mine", ephemeral=True)
+    wait(mine.create("/a"))
+    wait(mine.create("/mine", ephemeral=True))
     before = mine.zookeeper.save()
 
     with pytest.raises(error):
@@ -294,16 +295,16 @@ def test_refusals_are_zookeepers(error: type[Exception], ask: Callable[[Embedded
 @pytest.mark.parametrize("path", ["a", "", "/a/", "//a", "/a//b", "/./a", "/a/..", "/a\0b"])
 def test_what_is_no_path_is_refused(path: str):
     mine, _ = two_sessions()
-    mine.create("/a")
+    wait(mine.create("/a"))
 
     with pytest.raises(ValueError, match="a znode path"):
-        mine.create(path)
+        wait(mine.create(path))
 
 
 def test_multi_results_of_a_refused_multi_are_errors_throughout():
     mine, _ = two_sessions()
 
-    outcomes = mine.multi([Create("/a", ""), Check("/a", 3), Create("/b", "")])
+    outcomes = wait(mine.multi([Create("/a", ""), Check("/a", 3), Create("/b", "")]))
 
     assert [type(outcome) for outcome in outcomes] == [RolledBack, BadVersion, RuntimeInconsistency]
-    assert mine.children("/") == []
+    assert wait(mine.children("/")) == []

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from impl.zookeeper import ConnectionLoss, Event, EventType, SessionExpired
+from impl.zookeeper.port import wait
 from impl.zookeeper.real import RealSession
 from impl.zookeeper.server import NoServer, ZooKeeperServer, find_jars, find_java, free_port
 from tests.impl.zookeeper.expiry import expire
@@ -16,15 +17,15 @@ from tests.impl.zookeeper.expiry import expire
 
 def test_an_expired_session_says_so_and_does_nothing_under_a_new_one(server: ZooKeeperServer):
     mine, yours = RealSession(server.hosts), RealSession(server.hosts)
-    mine.create("/mine", ephemeral=True)
-    yours.exists("/mine", watch=True)
+    wait(mine.create("/mine", ephemeral=True))
+    wait(yours.exists("/mine", watch=True))
 
     expire(server, mine)
 
     assert yours.events() == [Event(EventType.DELETED, "/mine")]
     with pytest.raises(SessionExpired):
-        mine.create("/again", ephemeral=True)
-    assert yours.exists("/again") is None
+        wait(mine.create("/again", ephemeral=True))
+    assert wait(yours.exists("/again")) is None
     mine.close()
     yours.close()
 
@@ -32,18 +33,18 @@ def test_an_expired_session_says_so_and_does_nothing_under_a_new_one(server: Zoo
 def test_watches_survive_a_broken_connection_and_tell_what_was_missed(server: ZooKeeperServer):
     mine, yours = RealSession(server.hosts), RealSession(server.hosts)
     for path in ("/kept", "/changed", "/parent", "/gone"):
-        yours.create(path)
+        wait(yours.create(path))
     for path in ("/kept", "/changed", "/gone", "/coming"):
-        mine.exists(path, watch=True)
-    mine.children("/parent", watch=True)
+        wait(mine.exists(path, watch=True))
+    wait(mine.children("/parent", watch=True))
 
     mine._client._connection._socket.shutdown(socket.SHUT_RDWR)
-    yours.set_data("/changed", "x")
-    yours.create("/parent/child")
-    yours.create("/coming")
-    yours.delete("/gone")
+    wait(yours.set_data("/changed", "x"))
+    wait(yours.create("/parent/child"))
+    wait(yours.create("/coming"))
+    wait(yours.delete("/gone"))
     missed = until_answered(mine)
-    yours.set_data("/kept", "x")
+    wait(yours.set_data("/kept", "x"))
 
     assert sorted(missed, key=str) == [
         Event(EventType.CHILDREN_CHANGED, "/parent"),
@@ -71,15 +72,15 @@ def until_answered(session: RealSession) -> list[Event]:
 
 def test_a_closed_session_is_over_at_once_and_may_be_closed_again(server: ZooKeeperServer):
     mine, yours = RealSession(server.hosts), RealSession(server.hosts)
-    mine.create("/short", ephemeral=True)
+    wait(mine.create("/short", ephemeral=True))
 
     mine.close()
     mine.close()
 
-    assert yours.exists("/short") is None
+    assert wait(yours.exists("/short")) is None
     assert mine.events() == []
     with pytest.raises(SessionExpired):
-        mine.exists("/short")
+        wait(mine.exists("/short"))
     yours.close()
 
 

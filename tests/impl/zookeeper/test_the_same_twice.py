@@ -28,6 +28,7 @@ from impl.zookeeper import (
     ZooKeeper,
     ZooKeeperError,
 )
+from impl.zookeeper.port import wait
 from impl.zookeeper.real import RealSession
 from impl.zookeeper.server import ZooKeeperServer
 from tests.impl.zookeeper.expiry import expire
@@ -90,23 +91,25 @@ class Twins(RuleBasedStateMachine):
 
     @rule(who=WHO, path=PATHS, text=TEXTS, ephemeral=st.booleans())
     def create(self, who: int, path: str, text: str, ephemeral: bool) -> None:
-        self.both(self.of(who), lambda port: port.create(self.root + path, text, ephemeral))
+        self.both(self.of(who), lambda port: wait(port.create(self.root + path, text, ephemeral)))
 
     @rule(who=WHO, path=PREFIXES, text=TEXTS, ephemeral=st.booleans())
     def create_sequential(self, who: int, path: str, text: str, ephemeral: bool) -> None:
-        self.both(self.of(who), lambda port: port.create(self.root + path, text, ephemeral, True))
+        self.both(
+            self.of(who), lambda port: wait(port.create(self.root + path, text, ephemeral, True))
+        )
 
     @rule(who=WHO, path=PATHS, watch=WATCH)
     def get(self, who: int, path: str, watch: bool) -> None:
-        self.both(self.of(who), lambda port: port.get(self.root + path, watch))
+        self.both(self.of(who), lambda port: wait(port.get(self.root + path, watch)))
 
     @rule(who=WHO, path=PATHS, watch=WATCH)
     def exists(self, who: int, path: str, watch: bool) -> None:
-        self.both(self.of(who), lambda port: port.exists(self.root + path, watch))
+        self.both(self.of(who), lambda port: wait(port.exists(self.root + path, watch)))
 
     @rule(who=WHO, path=st.one_of(PATHS, st.just("")), watch=WATCH)
     def children(self, who: int, path: str, watch: bool) -> None:
-        self.both(self.of(who), lambda port: port.children(self.root + path, watch))
+        self.both(self.of(who), lambda port: wait(port.children(self.root + path, watch)))
 
     @rule(who=WHO)
     def watch_everything(self, who: int) -> None:
@@ -117,18 +120,20 @@ class Twins(RuleBasedStateMachine):
     @rule(who=WHO, path=PATHS, text=TEXTS, shift=SHIFTS)
     def set_data(self, who: int, path: str, text: str, shift: int | None) -> None:
         version = self.version(path, shift)
-        self.both(self.of(who), lambda port: port.set_data(self.root + path, text, version))
+        self.both(self.of(who), lambda port: wait(port.set_data(self.root + path, text, version)))
 
     @rule(who=WHO, path=PATHS, shift=SHIFTS)
     def delete(self, who: int, path: str, shift: int | None) -> None:
         version = self.version(path, shift)
-        self.both(self.of(who), lambda port: port.delete(self.root + path, version))
+        self.both(self.of(who), lambda port: wait(port.delete(self.root + path, version)))
 
     @rule(who=WHO, asked=st.lists(ASKED, min_size=1, max_size=4))
     def multi(self, who: int, asked: list[Asked]) -> None:
         # The versions as they are now: by the time the second one is asked the first has written.
         pairs = [(one, self.version(one.path, one.shift)) for one in asked]
-        self.both(self.of(who), lambda port: port.multi([self.op(*pair, port) for pair in pairs]))
+        self.both(
+            self.of(who), lambda port: wait(port.multi([self.op(*pair, port) for pair in pairs]))
+        )
 
     @rule(who=WHO, by_force=st.booleans())
     def end(self, who: int, by_force: bool) -> None:

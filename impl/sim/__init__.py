@@ -1,0 +1,1 @@
+"""The simulator: the coroutines of `impl.core`, interrupted at any of their effects."""

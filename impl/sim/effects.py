@@ -1,0 +1,146 @@
+"""What the core asks of the world, as values that a driver carries out: one class a port.
+
+An effect is awaited by the core and yielded to whoever drives the coroutine, who carries it out at
+once or later, answers, or lets the answer be lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from impl.core.journal import ControllerJournal
+from impl.core.request_batch import Round
+from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.session import EmbeddedSession
+from impl.zookeeper.znode import ANY_VERSION, Created, Event, Op, Znode
+
+
+class Effect:
+    """Awaited by the core; its result is what the driver sends back."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[Effect, Any, Any]:
+        return (yield self)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Effect):
+    """An operation on ZooKeeper: a method of ``Port`` by name, and its arguments in order."""
+
+    operation: str
+    arguments: tuple[Any, ...]
+
+    @property
+    def path(self) -> str:
+        """The znode; of a multi, none."""
+        return "" if self.operation == "multi" else str(self.arguments[0])
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        """The operations of a multi; of another operation, none."""
+        return tuple(self.arguments[0]) if self.operation == "multi" else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Send(Effect):
+    """A round of requests for the channels to the brokers; it may be empty."""
+
+    requests: Round
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Effect):
+    """Something that the core reports: a method of its journal by name, and its arguments."""
+
+    event: str
+    arguments: tuple[Any, ...]
+
+
+class EffectPort:
+    """A session with ZooKeeper whose operations are effects.
+
+    ``session`` may be replaced by another one when the broker has got a new session.
+    """
+
+    def __init__(self, session: EmbeddedSession) -> None:
+        self.embedded = session
+
+    @property
+    def session(self) -> int:
+        """The id of the session."""
+        return self.embedded.session
+
+    @property
+    def alive(self) -> bool:
+        """The session has not expired."""
+        return self.embedded.alive
+
+    async def create(
+        self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
+    ) -> Created:
+        """Create a znode."""
+        made: Created = await Ask("create", (path, data, ephemeral, sequential))
+        return made
+
+    async def get(self, path: str, watch: bool = False) -> Znode:
+        """The znode and its data."""
+        node: Znode = await Ask("get", (path, watch))
+        return node
+
+    async def exists(self, path: str, watch: bool = False) -> Znode | None:
+        """The znode without its data, or None."""
+        node: Znode | None = await Ask("exists", (path, watch))
+        return node
+
+    async def children(self, path: str, watch: bool = False) -> list[str]:
+        """The names of the children, sorted."""
+        names: list[str] = await Ask("children", (path, watch))
+        return list(names)
+
+    async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
+        """Write the data if the version is as expected."""
+        node: Znode = await Ask("set_data", (path, data, version))
+        return node
+
+    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
+        """Delete the znode if the version is as expected."""
+        await Ask("delete", (path, version))
+
+    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+        """All of the operations or none."""
+        outcomes: list[OpOutcome] = await Ask("multi", (tuple(ops),))
+        return list(outcomes)
+
+    def events(self) -> list[Event]:
+        """The notifications that have come since the last call, in order."""
+        return self.embedded.events()
+
+    def close(self) -> None:
+        """End the session."""
+        self.embedded.close()
+
+
+async def send_as_effect(requests: Round) -> None:
+    """The channels of a controller, as an effect."""
+    await Send(tuple(requests))
+
+
+class EffectJournal(ControllerJournal):
+    """A controller's journal whose every event is an effect."""
+
+
+def _reporting(name: str) -> Any:
+    async def report(self: EffectJournal, *arguments: Any) -> None:
+        await Report(name, arguments)
+
+    report.__name__ = name
+    report.__doc__ = getattr(ControllerJournal, name).__doc__
+    return report
+
+
+for _name, _method in vars(ControllerJournal).items():
+    if callable(_method) and not _name.startswith("_"):
+        setattr(EffectJournal, _name, _reporting(_name))

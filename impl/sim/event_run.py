@@ -1,0 +1,209 @@
+"""One event of a controller, run from effect to effect, and kept as plain data in between.
+
+A coroutine cannot be copied. What an event did is fixed by the memory that it began with and the
+answers that it got; so a suspended event is kept as these two and, where it must go on from a
+snapshot, done over: it gets the same answers, and nothing is carried out twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any
+
+from impl.core.event_controller import EventController
+from impl.releases import Release
+from impl.sim.effects import Ask, Effect, EffectJournal, EffectPort, Report, Send, send_as_effect
+from impl.zookeeper import ConnectionLoss, ZooKeeper, ZooKeeperError
+from impl.zookeeper.port import wait
+from impl.zookeeper.session import EmbeddedSession
+
+Event = Callable[[EventController], Coroutine[Any, Any, Any]]
+"""Begins an event: the coroutine of one of a controller's procedures. Kept, so called again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an event may be suspended: at an effect, before it is carried out or after that.
+
+    ``answer`` is what it came to, an exception included; it has not reached the controller yet.
+    """
+
+    effect: Effect
+    is_done: bool = False
+    answer: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """An event in the middle, as a value: how it began, its answers so far, where it stands."""
+
+    event: Event
+    began: Any
+    answers: tuple[Any, ...]
+    place: Place
+
+
+Grain = Callable[["ControllerThread", Place], bool]
+"""Whether the event is suspended here. It is asked once a place, and not where it is done over."""
+
+
+def frames(coroutine: Any) -> Iterator[FrameType]:
+    """The frames of a suspended coroutine, outermost first: the procedures that it is in."""
+    while coroutine is not None and hasattr(coroutine, "cr_frame"):
+        if coroutine.cr_frame is not None:
+            yield coroutine.cr_frame
+        coroutine = coroutine.cr_await
+
+
+class ControllerThread:
+    """The event thread of one broker's controller; ``place`` is None between two events.
+
+    ``carry_out`` gets each round of requests and each report once, in order; operations on
+    ZooKeeper are carried out here. ``grain`` says where an event is suspended.
+    """
+
+    def __init__(
+        self,
+        broker: int,
+        zookeeper: ZooKeeper,
+        session: int,
+        release: Release,
+        grain: Grain,
+        carry_out: Callable[[Send | Report], None],
+        **settings: Any,
+    ) -> None:
+        self.broker = broker
+        self.zookeeper = zookeeper
+        self.grain = grain
+        self.carry_out = carry_out
+        self.port = EffectPort(_known(zookeeper, session))
+        self.journal = EffectJournal()
+        self.controller = EventController(
+            broker, self.port, release, send_as_effect, journal=self.journal, **settings
+        )
+        self.place: Place | None = None
+        self._event: Event | None = None
+        self._began: Any = None
+        self._answers: list[Any] = []
+        self._running: Coroutine[Any, Any, Any] | None = None
+
+    # What an event is in the middle of
+
+    def stack(self) -> list[FrameType]:
+        """The frames of the suspended event, outermost first."""
+        return list(frames(self._running))
+
+    def frame_of(self, procedure: Callable[..., Any]) -> FrameType | None:
+        """The innermost frame of a procedure of the core, None if the event is not in it."""
+        code: CodeType = getattr(procedure, "__code__")  # noqa: B009  # no callable declares it
+        return next((one for one in reversed(self.stack()) if one.f_code is code), None)
+
+    # Running
+
+    def begin(self, event: Event) -> None:
+        """Begin an event, and go on with it until it is suspended or over."""
+        assert self.place is None, "one event at a time"
+        self._event, self._began, self._answers = event, self.controller.memory(), []
+        self._running = event(self.controller)
+        self._advance(None)
+
+    def go_on(self) -> None:
+        """Go on from where it is suspended."""
+        place = self.place
+        assert place is not None, "an event is suspended"
+        if place.is_done:
+            self._answer(place.answer)
+        else:
+            self._carry_out(place.effect)
+
+    def lose_answer(self) -> None:
+        """The connection breaks: what was carried out, the controller is not told."""
+        assert self.place is not None, "an event is suspended"
+        assert self.place.is_done, "an answer is on its way"
+        lost = ConnectionLoss("the connection broke before the reply came")
+        self.place = Place(self.place.effect, True, lost)
+
+    def abandon(self) -> None:
+        """The event ends here: the process, or its session, is over."""
+        if self._running is not None:
+            self._running.close()
+        self.place, self._event, self._began, self._answers = None, None, None, []
+        self._running = None
+
+    def _advance(self, answer: Any) -> None:
+        """Hand an answer to the coroutine, and look where it stands then."""
+        effect = self._resume(answer)
+        if effect is None:
+            self.abandon()
+            return
+        self.place = Place(effect)
+        if not self.grain(self, self.place):
+            self._carry_out(effect)
+
+    def _resume(self, answer: Any) -> Effect | None:
+        assert self._running is not None, "an event runs"
+        try:
+            if isinstance(answer, ZooKeeperError):
+                effect = self._running.throw(answer)
+            else:
+                effect = self._running.send(answer)
+        except StopIteration:
+            return None
+        except BaseException:
+            self.abandon()
+            raise
+        assert isinstance(effect, Effect), f"the core awaits effects alone, not {effect!r}"
+        return effect
+
+    def _carry_out(self, effect: Effect) -> None:
+        answer: Any = None
+        if isinstance(effect, Ask):
+            answer = self._ask(effect)
+        elif isinstance(effect, Send | Report):
+            self.carry_out(effect)
+        self.place = Place(effect, True, answer)
+        if not self.grain(self, self.place):
+            self._answer(answer)
+
+    def _ask(self, effect: Ask) -> Any:
+        try:
+            return wait(getattr(self.port.embedded, effect.operation)(*effect.arguments))
+        except ZooKeeperError as error:
+            return error
+
+    def _answer(self, answer: Any) -> None:
+        self._answers.append(answer)
+        self._advance(answer)
+
+    # Plain data
+
+    def save(self) -> Any:
+        """Everything, also in the middle of an event, as a value."""
+        if self.place is None:
+            return self.controller.memory(), None, self.port.session
+        assert self._event is not None
+        event = Suspended(self._event, self._began, tuple(self._answers), self.place)
+        return None, event, self.port.session
+
+    def load(self, saved: Any) -> None:
+        """Become what was saved: a suspended event is done over up to its place."""
+        memory, event, session = saved
+        self.abandon()
+        self.port.embedded = _known(self.zookeeper, session)
+        if event is None:
+            self.controller.remember(memory)
+            return
+        self.controller.remember(event.began)
+        self._event, self._began, self._answers = event.event, event.began, list(event.answers)
+        self._running = event.event(self.controller)
+        effect = self._resume(None)
+        for answer in event.answers:
+            effect = self._resume(answer)
+        assert effect == event.place.effect, "an event that is done over does the same"
+        self.place = event.place
+
+
+def _known(zookeeper: ZooKeeper, session: int) -> EmbeddedSession:
+    return EmbeddedSession.known(zookeeper, session)

@@ -1,0 +1,120 @@
+"""Events of a controller, suspended at any of their effects and done over from plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from impl.core.event_controller import EventController
+from impl.core.partition_machine import PartitionMachine
+from impl.releases import Release
+from impl.sim.effects import Ask, Report, Send
+from impl.sim.event_run import ControllerThread, Place
+from impl.znodes import BrokerInfo, TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper import ConnectionLoss, EmbeddedSession, ZooKeeper, wait
+
+RELEASES = ("0.10", "1.1", "2.3", "2.4", "2.7")
+
+
+class Cluster:
+    """Two brokers and a topic of two partitions; the controller of broker 1 is stepped."""
+
+    def __init__(self, release: str, every_effect: bool = True) -> None:
+        self.zookeeper, self.done = ZooKeeper(), list[Send | Report]()
+        as_of = Release.of(release)
+        self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), as_of)
+        for path in paths.persistent(as_of):
+            wait(self.admin.make_path(path))
+        for broker in (1, 2):
+            client = ZnodeClient(EmbeddedSession(self.zookeeper), as_of)
+            info = BrokerInfo((f"PLAINTEXT://b{broker}:9092",), 0)
+            wait(client.register_broker(broker, info))
+        wait(self.admin.create_topic("t", {0: (1, 2), 1: (2, 1)}))
+        session = EmbeddedSession(self.zookeeper).session
+        self.thread = ControllerThread(
+            1, self.zookeeper, session, as_of, lambda thread, place: every_effect, self.done.append
+        )
+
+    def to_the_end(self, often_saved: bool = False) -> int:
+        """Go on until the event is over; how many places it was suspended at."""
+        places = 0
+        while self.thread.place is not None:
+            places += 1
+            if often_saved:
+                zookeeper, saved = self.zookeeper.save(), self.thread.save()
+                self.thread.abandon()
+                self.zookeeper.load(zookeeper)
+                self.thread.load(saved)
+            self.thread.go_on()
+        return places
+
+    def outcome(self) -> Any:
+        sent = [one for one in self.done if isinstance(one, Send)]
+        return self.zookeeper.save(), self.thread.controller.memory(), sent, self.done
+
+
+def elects(controller: EventController) -> Any:
+    return controller.elect(0)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_an_event_that_is_suspended_at_every_effect_comes_to_the_same(release: str):
+    whole, stepped = Cluster(release, every_effect=False), Cluster(release)
+
+    whole.thread.begin(elects)
+    stepped.thread.begin(elects)
+    places = stepped.to_the_end()
+
+    assert places > 50
+    assert stepped.outcome() == whole.outcome()
+    assert stepped.thread.controller.active
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_an_event_that_is_done_over_from_every_place_carries_nothing_out_twice(release: str):
+    once, over = Cluster(release), Cluster(release)
+
+    once.thread.begin(elects)
+    once.to_the_end()
+    over.thread.begin(elects)
+    over.to_the_end(often_saved=True)
+
+    assert over.outcome() == once.outcome()
+
+
+def test_a_suspended_event_tells_which_procedures_it_is_in():
+    cluster = Cluster("2.3", every_effect=False)
+    created = paths.state(*TopicPartition("t", 1))
+
+    def creates(thread: ControllerThread, place: Place) -> bool:
+        effect = place.effect
+        return isinstance(effect, Ask) and any(op.path == created for op in effect.ops)
+
+    cluster.thread.grain = creates
+    cluster.thread.begin(elects)
+
+    frame = cluster.thread.frame_of(PartitionMachine.handle)
+    assert frame is not None
+    assert cluster.thread.frame_of(EventController.fail_over) is not None
+    assert cluster.thread.frame_of(EventController.topics_changed) is None
+
+
+def test_a_registration_whose_answer_is_lost_is_found_out_by_reading_back():
+    cluster = Cluster("2.3", every_effect=False)
+
+    def registers(thread: ControllerThread, place: Place) -> bool:
+        effect = place.effect
+        is_multi = isinstance(effect, Ask) and effect.operation == "multi"
+        return is_multi and place.is_done and not thread.controller.active
+
+    cluster.thread.grain = registers
+    cluster.thread.begin(elects)
+    cluster.thread.lose_answer()
+    assert cluster.thread.place is not None
+    assert isinstance(cluster.thread.place.answer, ConnectionLoss)
+    cluster.to_the_end()
+
+    assert cluster.thread.controller.active
+    assert cluster.thread.controller.core.context.epoch == 1
