@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
 
@@ -280,14 +281,16 @@ def test_a_store_comes_back_from_what_was_saved_with_watches_leases_and_pending_
         (NodeExists, lambda mine: mine.create("/")),
     ],
 )
-def test_refusals_are_zookeepers(error: type[Exception], ask: Callable[[EmbeddedSession], object]):
+def test_refusals_are_zookeepers(
+    error: type[Exception], ask: Callable[[EmbeddedSession], Coroutine[Any, Any, object]]
+):
     mine, _ = two_sessions()
     wait(mine.create("/a"))
     wait(mine.create("/mine", ephemeral=True))
     before = mine.zookeeper.save()
 
     with pytest.raises(error):
-        ask(mine)
+        wait(ask(mine))
 
     assert mine.zookeeper.save() == before
 
