@@ -205,8 +205,8 @@ class Move:
         steps = self.controller.reassigner
         original: Callable[..., Any] = getattr(steps, method)
 
-        def noting(*args: Any) -> Any:
-            result = original(*args)
+        async def noting(*args: Any) -> Any:
+            result = await original(*args)
             self.note(name)
             return result
 
@@ -288,8 +288,8 @@ def guard(question: Question) -> dict[str, Any]:
     noted: list[bool] = []
     begin = move.controller.reassigner.begin
 
-    def noting(*args: Any) -> bool:
-        noted.append(wait(begin(*args)))
+    async def noting(*args: Any) -> bool:
+        noted.append(await begin(*args))
         return noted[-1]
 
     setattr(move.controller.reassigner, "begin", noting)  # noqa: B010

@@ -13,7 +13,6 @@ from conformance.mapping import map_of
 from impl.core.replica_machine import ReplicaMachine
 from impl.world.candidates import STEPS
 from impl.znodes.office import OfficeZnodes
-from impl.zookeeper.port import wait
 from specs.story import play, read_story
 from specs.verdict import Verdict
 
@@ -36,9 +35,9 @@ def plays(text: str, folder: Path) -> Verdict:
 def test_a_wrong_end_in_election_is_told_from_the_start_by_a_short_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def deletes(self: OfficeZnodes, version: int) -> None:
-        if wait(self.port.exists("/controller")) is not None:
-            wait(self.port.delete("/controller"))
+    async def deletes(self: OfficeZnodes, version: int) -> None:
+        if await self.port.exists("/controller") is not None:
+            await self.port.delete("/controller")
 
     monkeypatch.setattr(OfficeZnodes, "delete_controller", deletes)
 

@@ -17,7 +17,7 @@ from impl.broker.replica_manager import ReplicaManager
 from impl.world.candidates import STEPS, Electorate
 from impl.znodes.access import ZnodeAccess
 from impl.znodes.office import OfficeZnodes
-from impl.zookeeper.port import wait
+from impl.zookeeper import Op
 from model.systems import system
 from specs.verdict import Verdict
 
@@ -68,11 +68,10 @@ def test_every_row_is_a_step_of_the_world_and_every_transition_and_field_has_its
 
 
 def test_a_write_without_its_fence_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        ZnodeAccess,
-        "fenced",
-        lambda self, op, version: self.again(lambda: self.port.multi([op]))[0],
-    )
+    async def unfenced(self: ZnodeAccess, op: Op, version: int) -> object:
+        return (await self.again(lambda: self.port.multi([op])))[0]
+
+    monkeypatch.setattr(ZnodeAccess, "fenced", unfenced)
 
     report = walk_edges(MAP.small, max_states=1_000, about=MAP)
 
@@ -81,9 +80,9 @@ def test_a_write_without_its_fence_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_zombie_that_deletes_its_successor_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def deletes(self: OfficeZnodes, version: int) -> None:
-        if wait(self.port.exists("/controller")) is not None:
-            wait(self.port.delete("/controller"))
+    async def deletes(self: OfficeZnodes, version: int) -> None:
+        if await self.port.exists("/controller") is not None:
+            await self.port.delete("/controller")
 
     monkeypatch.setattr(OfficeZnodes, "delete_controller", deletes)
 

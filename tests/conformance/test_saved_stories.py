@@ -18,7 +18,6 @@ from impl import simulate
 from impl.broker import ReplicaFetcher
 from impl.world.trace import lines_of
 from impl.znodes.office import OfficeZnodes
-from impl.zookeeper.port import wait
 from specs.story import play, read_story
 from specs.story.read import parse
 from specs.verdict import Verdict
@@ -105,9 +104,9 @@ def test_a_mismatch_of_walks_in_step_is_kept_as_a_story(
 def test_the_way_to_an_edge_that_differs_is_told_from_the_beginning_and_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def deletes(self: OfficeZnodes, version: int) -> None:
-        if wait(self.port.exists("/controller")) is not None:
-            wait(self.port.delete("/controller"))
+    async def deletes(self: OfficeZnodes, version: int) -> None:
+        if await self.port.exists("/controller") is not None:
+            await self.port.delete("/controller")
 
     monkeypatch.setattr(OfficeZnodes, "delete_controller", deletes)
     story = tmp_path / "kept.story"

@@ -40,6 +40,9 @@ def test_a_broker_that_keeps_its_logs_is_seen(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_controller_that_forgets_to_resume_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DeletionManager, "resume", lambda self: None)
+    async def forgets(self: DeletionManager) -> None:
+        pass
+
+    monkeypatch.setattr(DeletionManager, "resume", forgets)
 
     assert deleted("2.3", [0, 1, 2]) == {"eventually": "topic znode, delete znode, logs stay"}
