@@ -9,10 +9,12 @@ import click
 
 from conformance.cli.choice import Size, system_named
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say, unknown
+from conformance.cli.covered import coverage_option, measured
 from conformance.cli.kept import keep_text, open_option, show, story_option
 from conformance.cli.tables import show_table
 from conformance.mapping import MAPPED, SystemMap, map_of
 from conformance.mapping.rows import Family
+from specs.verdict import Verdict, combine
 
 if TYPE_CHECKING:
     from conformance.diagnosis import Diagnosis
@@ -24,6 +26,7 @@ SMALL = map_of("replication").small
 
 @click.command()
 @click.argument("system", default="replication")
+@click.option("--all", "everything", is_flag=True, help="Every system that has a map, in turn.")
 @click.option("--version", metavar="V", help="A release (see versions).")
 @click.option("--brokers", metavar="N", help="Short for --bound brokers=N.")
 @click.option("--bound", "bounds", metavar="NAME=N", multiple=True, help="Change one bound.")
@@ -35,17 +38,20 @@ SMALL = map_of("replication").small
 )
 @click.option("--family", metavar="NAME", help="A part of the graph: one family of faults.")
 @click.option("--map", "only_map", is_flag=True, help="Print the map instead: which step is which.")
+@coverage_option
 @story_option
 @open_option
 @json_option
 def edges(
     system: str,
+    everything: bool,
     version: str | None,
     brokers: str | None,
     bounds: tuple[str, ...],
     max_states: int | None,
     family: str | None,
     only_map: bool,
+    coverage: str | None,
     save_story: str | None,
     opens: bool,
     json_target: str | None,
@@ -65,11 +71,16 @@ def edges(
       insync edges election --map
       insync edges topics --brokers 1 --bound partitions=2
       insync edges topics --family deposed
+      insync edges --all --coverage
       insync edges reassignment --version 2.4 --save-story mismatch.story
       insync edges --bound versions=2 --bound expiries=1 --max-states 5000 --json -
     """
     from conformance.edges import walk_edges
 
+    if everything:
+        if bounds or brokers or version or family or only_map or save_story or opens:
+            raise WrongUse("--all walks each system at its own bounds; leave the others out")
+        finish(_all(max_states, coverage, json_target))
     if system not in MAPPED:
         raise unknown("system with a map", system, MAPPED)
     about = map_of(system)
@@ -85,7 +96,7 @@ def edges(
         raise unknown(f"version of {system}", version, system_named(system).versions)
     began = time.monotonic()
     try:
-        with Progress() as progress:
+        with measured(coverage, json_target), Progress() as progress:
             report = walk_edges(limits, max_states, progress, about, version, part)
     except ValueError as error:
         raise WrongUse(f"--version {version}: {error}") from error
@@ -113,6 +124,48 @@ def edges(
     if opens:
         _show_in_the_browser(story, json_target)
     finish(report.verdict)
+
+
+def _all(max_states: int | None, coverage: str | None, json_target: str | None) -> Verdict:
+    """Each system's graph at its small bounds, and each of its families of faults."""
+    from conformance.edges import EdgeReport, walk_edges
+
+    told: list[tuple[str, str, EdgeReport, float]] = []
+    with measured(coverage, json_target), Progress() as progress:
+        for name in MAPPED:
+            about = map_of(name)
+            for part in (None, *about.families.values()):
+                began = time.monotonic()
+                limits = {**about.small, **(part.bounds if part else {})}
+                where = next((key for key, one in about.families.items() if one is part), "")
+                progress(f"{name} {where}")
+                release = None if part is None else part.version
+                report = walk_edges(limits, max_states, progress, about, release, part)
+                told.append((name, where, report, time.monotonic() - began))
+    for name, where, report, _ in told:
+        for mismatch in report.mismatches:
+            say(f"{name} {where}: {mismatch}\n", json_target)
+    numbers = ("states", "edges", "covered", "s")
+    show_table(
+        ("system", "family", *numbers, "verdict"),
+        [
+            (name, where, f"{one.states:,}", f"{one.edges:,}", f"{one.covered:,}", f"{s:.1f}",
+             one.verdict.value)
+            for name, where, one, s in told
+        ],
+        json_target,
+        right=numbers,
+    )  # fmt: skip
+    verdict = combine(report.verdict for _, _, report, _ in told)
+    edges, covered = (sum(getattr(one, n) for _, _, one, _ in told) for n in ("edges", "covered"))
+    say(f"{verdict}: {covered:,} of {edges:,} edges covered", json_target)
+    emit_json(json_target, {
+        "format": "insync.edges/1", "verdict": verdict.value,
+        "walks": [
+            one.as_json() | {"family": where, "seconds": round(s, 3)} for _, where, one, s in told
+        ],
+    })  # fmt: skip
+    return verdict
 
 
 def _diagnosed(

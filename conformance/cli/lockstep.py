@@ -12,6 +12,7 @@ import click
 
 from conformance.cli.common import Progress as Counted
 from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
+from conformance.cli.covered import coverage_option, measured
 from conformance.cli.kept import keep_text, open_option, show, story_option
 from conformance.cli.simulate import seed_range
 from conformance.cli.tables import show_table
@@ -33,6 +34,7 @@ ONE_PARTITION, CLUSTER = "replication", "cluster"
 class Campaign:
     """The walks under one profile of faults."""
 
+    system: str
     faults: str
     runs: int = 0
     steps: int = 0
@@ -97,6 +99,8 @@ class Campaign:
 @click.option(
     "--map", "shows_map", is_flag=True, help="Show which step is which, and walk nothing."
 )
+@click.option("--all", "everything", is_flag=True, help="Both systems, one after the other.")
+@coverage_option
 @story_option
 @open_option
 @json_option
@@ -108,6 +112,8 @@ def lockstep(
     every: int,
     without_effects: bool,
     shows_map: bool,
+    everything: bool,
+    coverage: str | None,
     save_story: str | None,
     opens: bool,
     json_target: str | None,
@@ -127,6 +133,7 @@ def lockstep(
       insync lockstep
       insync lockstep --system cluster --seeds 0..3 --faults sessions
       insync lockstep --system cluster --map
+      insync lockstep --all --coverage
       insync lockstep --seeds 0..99 --faults lossy --faults swarm
       insync lockstep --every 0 --without-effects --faults everything --json -
     """
@@ -134,20 +141,13 @@ def lockstep(
         _show_map(system, json_target)
         return
     chosen = seed_range(seeds)
-    names, named = (PROFILES, profile_named) if system == ONE_PARTITION else (
-        STAGED_PROFILES, staged_profile
-    )  # fmt: skip
-    profiles = faults or (*names, SWARM)
-    for name in profiles:
-        try:
-            named(name)
-        except ValueError as error:
-            raise WrongUse(f"--faults {name}: {error}") from error
-    with Counted() as progress:
-        told: list[Campaign] = []
-        for name in profiles:
-            progress(f"{name}: {len(told)} of {len(profiles)} profiles done")
-            if system == CLUSTER:
+    systems = (ONE_PARTITION, CLUSTER) if everything else (system,)
+    campaigns = [(one, name) for one in systems for name in _profiles(one, faults)]
+    told: list[Campaign] = []
+    with measured(coverage, json_target), Counted() as progress:
+        for one, name in campaigns:
+            progress(f"{one} {name}: {len(told)} of {len(campaigns)} profiles done")
+            if one == CLUSTER:
                 told.append(_campaign_of_clusters(name, chosen, steps, not without_effects))
             else:
                 told.append(_campaign(name, chosen, steps, every, not without_effects))
@@ -156,13 +156,15 @@ def lockstep(
     verdict = next((bad for bad in (Verdict.BROKEN, Verdict.NOT_CHECKED) if bad in verdicts),
                    Verdict.HOLDS)  # fmt: skip
     total, seconds = sum(one.steps for one in told), sum(one.seconds for one in told)
+    fired = "".join(_coverage(one, [c for c in told if c.system == one]) for one in systems)
     say(
         f"{verdict}: {sum(one.runs for one in told):,} walks, {total:,} steps, "
-        f"{total / max(seconds, 1e-9):,.0f} steps/s{_coverage(system, told)}",
+        f"{total / max(seconds, 1e-9):,.0f} steps/s{fired}",
         json_target,
     )
     emit_json(json_target, {
-        "verdict": verdict.value, "profiles": [one.as_json() for one in told],
+        "format": "insync.lockstep/1", "verdict": verdict.value,
+        "profiles": [one.as_json() for one in told],
     })  # fmt: skip
     if save_story is not None:
         stories = (one.story for one in told if one.story is not None)
@@ -170,6 +172,19 @@ def lockstep(
     if opens:
         _show_in_the_browser(told, json_target)
     finish(verdict)
+
+
+def _profiles(system: str, faults: tuple[str, ...]) -> tuple[str, ...]:
+    """The profiles that are walked; WrongUse for one that the system does not have."""
+    names, named = (PROFILES, profile_named) if system == ONE_PARTITION else (
+        STAGED_PROFILES, staged_profile
+    )  # fmt: skip
+    for name in faults:
+        try:
+            named(name)
+        except ValueError as error:
+            raise WrongUse(f"--faults {name}: {error}") from error
+    return faults or (*names, SWARM)
 
 
 def _show_in_the_browser(told: list[Campaign], json_target: str | None) -> None:
@@ -197,7 +212,7 @@ def _campaign(faults: str, seeds: range, steps: int, every: int, with_effects: b
     def walked(seed: int) -> Progress:
         return walk(seed, steps, None, every, faults, heard)
 
-    told = _walked(Campaign(faults), seeds, walked, explained)
+    told = _walked(Campaign(ONE_PARTITION, faults), seeds, walked, explained)
     told.writes, told.requests = effects.writes, effects.requests
     return told
 
@@ -217,7 +232,7 @@ def _campaign_of_clusters(faults: str, seeds: range, steps: int, with_effects: b
     def walked(seed: int) -> Progress:
         return walk_cluster(seed, steps, faults=faults, effects=heard)
 
-    told = _walked(Campaign(faults), seeds, walked)
+    told = _walked(Campaign(CLUSTER, faults), seeds, walked)
     told.writes, told.requests = effects.writes, effects.requests
     return told
 
@@ -252,7 +267,7 @@ def _walked(
 def _coverage(system: str, told: list[Campaign]) -> str:
     """How many of the system's transitions the walks fired."""
     fired = {name for one in told for name in one.fired}
-    return f", {len(fired)} of {len(_transitions(system))} transitions fired"
+    return f", {len(fired)} of {len(_transitions(system))} transitions fired ({system})"
 
 
 def _transitions(system: str) -> list[str]:
@@ -302,10 +317,11 @@ def _show(told: list[Campaign], json_target: str | None) -> None:
             say(f"{one.faults}, {one.mismatch}\n", json_target)
     numbers = ("walks", "steps", "silent", "writes", "requests", "transitions", "steps/s")
     show_table(
-        ("faults", *numbers, "verdict"),
+        ("system", "faults", *numbers, "verdict"),
         [
             (
-                one.faults, one.runs, f"{one.steps:,}", f"{one.silent:,}", f"{one.writes:,}",
+                one.system, one.faults, one.runs, f"{one.steps:,}", f"{one.silent:,}",
+                f"{one.writes:,}",
                 f"{one.requests:,}", len(one.fired), f"{one.steps / max(one.seconds, 1e-9):,.0f}",
                 one.verdict.value,
             )

@@ -55,9 +55,10 @@ def mutants(
     """Plant Kafka's old bugs, and systematic mutants, in the implementation; count who is caught.
 
     Judged by conformance alone: the model's rules for every small input, stories driven on both
-    sides, edges of the model's graph, and walks in lock-step. Systematic mutants change one
-    comparison, connective, constant, result or statement of the broker, the controller, the log or
-    the epoch cache; they are drawn from every file and kind in proportion. A survivor is explained
+    sides, edges of the graphs of `replication`, `reassignment` and `topics`, and walks in lock-step
+    with `replication` and `cluster`. Systematic mutants change one comparison, connective,
+    constant, result or statement of the core, of the world of one partition, the log or the epoch
+    cache; they are drawn from every file and kind in proportion. A survivor is explained
     by a table, or said to be unexplained. --show ID --open shows the run to a mismatch, and
     --show ID --save-story FILE keeps it. Exits 0 when every old bug and enough of the others are
     caught, 1 when not, and 3 when the implementation as it is fails already.
@@ -98,7 +99,7 @@ def mutants(
             progress(f"{len(planted)} of {len(all_of.PLANTED)} old bugs")
         known = {} if kept is None else kept.trials
         tried += [known[one.key] for one in drawn if one.key in known]
-        for trial in all_of.try_sample(one for one in drawn if one.key not in known):
+        for trial in all_of.try_sample((one for one in drawn if one.key not in known), run):
             tried.append(trial)
             if kept is not None:
                 kept.add(trial)
@@ -121,7 +122,7 @@ def mutants(
         say(
             f"mutants: {new.caught} of {new.tried} caught, {new.caught / new.tried:.1%} "
             f"(95 %: {new.low:.1%} to {new.high:.1%}), drawn with seed {seed} from {len(reached)}; "
-            f"{len(every) - len(reached)} are in functions that the world never runs",
+            f"{len(every) - len(reached)} are in functions that no walk runs",
             json_target,
         )
     say(f"{verdict}, {seconds} s", json_target)

@@ -19,7 +19,12 @@ from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
-MODULES = (
+from conformance.coverage import modules
+
+CORE = tuple(modules())
+"""The core that running brokers have."""
+
+SMALL_WORLD = (
     "impl.broker.broker",
     "impl.broker.fetcher",
     "impl.broker.partition",
@@ -31,7 +36,10 @@ MODULES = (
     "impl.log.leader_epoch_cache",
     "impl.log.replica_log",
 )
-"""The controller, partition, log and epoch cache that the world runs."""
+"""The controller, partition, log and epoch cache of the world of one partition."""
+
+MODULES = (*CORE, *SMALL_WORLD)
+"""What is mutated."""
 
 SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -112,15 +120,18 @@ def mutants_of(module: str) -> list[Mutant]:
     return found
 
 
-def _functions(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _functions(tree: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.ClassDef):
             yield from _functions(node, f"{prefix}{node.name}.")
-        elif isinstance(node, ast.FunctionDef):
+        elif isinstance(node, Function):
             yield f"{prefix}{node.name}", node
 
 
-def _changes(function: ast.FunctionDef) -> Iterator[Change]:
+def _changes(function: Function) -> Iterator[Change]:
     for statement in function.body:
         for node in _code_in(statement):
             yield from _of(node)
