@@ -15,6 +15,12 @@ PRESETS = ("0.10", "0.11", "1.1", "2.0", "2.1", "2.3", "2.4", "2.7")
 
 DEFAULT = "2.3"
 
+PUBLISHED: dict[str, int] = {
+    "0.10.0": 1, "0.10.1": 1, "0.10.2": 2, "0.11.0": 3, "1.0": 2, "1.1": 1, "2.0": 1, "2.1": 1,
+    "2.2": 2, "2.3": 1, "2.4": 1, "2.5": 1, "2.6": 3, "2.7": 2, "2.8": 2,
+}  # fmt: skip
+"""Line -> its last patch: what Apache Kafka published from 0.10.0.0 to 2.8.2."""
+
 # The last patch of a line matters only where a line changed its behaviour within itself.
 _LAST_OF_LINE: dict[tuple[int, ...], tuple[int, ...]] = {(0, 10): (0, 10, 2)}
 
@@ -34,6 +40,22 @@ class Release:
         parts = tuple(int(part) for part in text.split("."))
         return Release(_LAST_OF_LINE.get(parts, parts))
 
+    @staticmethod
+    def published(text: str) -> Release:
+        """Read the name of a release, or of a line, that was published from 0.10.0 to 2.8.
+
+        ValueError says which there are.
+        """
+        release = Release.of(text)
+        line = next((name for name in PUBLISHED if _begins(release.parts, name)), None)
+        if line is None:
+            known = ", ".join(PUBLISHED)
+            raise ValueError(f"no release {text} from 0.10.0 to 2.8; there are {known}")
+        patch = release.parts[len(line.split(".")) :]
+        if len(patch) > 1 or (patch and patch[0] > PUBLISHED[line]):
+            raise ValueError(f"{line} ends with {line}.{PUBLISHED[line]}, so there is no {text}")
+        return release
+
     def since(self, text: str) -> bool:
         """This release is that one or a later one; "0.10" here means its first one, 0.10.0."""
         return self.parts >= tuple(int(part) for part in text.split("."))
@@ -43,6 +65,11 @@ class Release:
 
     def __str__(self) -> str:
         return ".".join(str(part) for part in self.parts)
+
+
+def _begins(parts: tuple[int, ...], line: str) -> bool:
+    numbers = tuple(map(int, line.split(".")))
+    return parts[: len(numbers)] == numbers or parts == numbers[: len(parts)] == (0, 11)
 
 
 def presets() -> list[Release]:

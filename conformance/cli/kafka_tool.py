@@ -57,8 +57,10 @@ def release_of(text: str | None) -> Release:
 
 def preset_of(text: str) -> str:
     """A release that a cluster can have. Raises WrongUse for another."""
-    if text not in PRESETS:
-        raise WrongUse(f"--version {text}: a cluster is one of {', '.join(PRESETS)}")
+    try:
+        Release.published(text)
+    except ValueError as error:
+        raise WrongUse(f"--version {text}: {error}") from error
     return text
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _EXAMPLE = """
 \b
 Example:
-  insync vectors ../shared/kafka/vectors/*.json
-  insync vectors ../shared/kafka/vectors/assignment.json --on both
+  insync vectors tests/data/vectors/*.json
+  insync vectors tests/data/vectors/assignment.json --on both
 """
 
 _SHOWN = 5  # failures a file, in the human report; the JSON has all

@@ -13,10 +13,7 @@ from conformance.vectors.model_stage import ModelStage, Ranks, preset_of
 from conformance.vectors.not_applicable import EXCEPTIONS, NOT_APPLICABLE
 from model.protocol import strategies
 
-VECTORS = Path(__file__).parents[3] / "shared" / "kafka" / "vectors"
-pytestmark = pytest.mark.skipif(
-    not VECTORS.is_dir(), reason="shared/kafka/vectors is not beside the repository"
-)
+VECTORS = Path(__file__).parents[1] / "data" / "vectors"
 
 
 def rows(side: str) -> list[Row]:

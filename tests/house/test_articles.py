@@ -14,6 +14,7 @@ from model.zoo import entry
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "articles.md"
 SHARED = ROOT.parent / "shared"
+VECTORS = Path(__file__).parents[1] / "data" / "vectors"
 STORIES = ROOT / "specs" / "stories"
 ITEM = re.compile(r"^### (\d{3})\.(\d+) (.+)\n((?:- .*\n|  .*\n)+)", re.MULTILINE)
 KINDS = ("Says", "Is", "Decides", "Shown")
@@ -62,10 +63,9 @@ def test_what_an_item_points_to_is_there(name, reference):
         assert claim in {one.name for one in SYSTEMS[system].claims}
     else:
         assert kind == "vector", f"{name}: {reference}"
-        if SHARED.exists():
-            file, _, case = what.partition(": ")
-            text = (SHARED / "kafka" / "vectors" / file.strip("`")).read_text(encoding="utf-8")
-            assert case in {one["case"] for one in json.loads(text)}
+        file, _, case = what.partition(": ")
+        text = (VECTORS / file.strip("`")).read_text(encoding="utf-8")
+        assert case in {one["case"] for one in json.loads(text)}
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="needs the shared folder beside the repository")

@@ -17,16 +17,13 @@ from impl.controller import assignment_order
 from impl.journal import Journal
 from impl.log import LeaderEpochFileCache, ReplicaLog
 
-VECTORS = Path(__file__).parents[3] / "shared" / "kafka" / "vectors"
+VECTORS = Path(__file__).parents[1] / "data" / "vectors"
 
 Case = dict[str, Any]
 
 
 def cases(file: str, in_slice: Callable[[Case], bool]) -> list[Any]:
     path = VECTORS / file
-    if not path.exists():
-        reason = f"shared/kafka/vectors/{file} is not beside the repository"
-        return [pytest.param({}, marks=pytest.mark.skip(reason=reason), id="absent")]
     loaded = json.loads(path.read_text(encoding="utf-8"))
     return [
         pytest.param(case, id=f"{case['case']}-{number}")

@@ -19,16 +19,13 @@ from impl.log.errors import MalformedCheckpoint
 from impl.log.leader_epoch_cache_0_11 import LeaderEpochFileCache011
 from impl.vectors.storage import answer
 
-VECTORS = Path(__file__).parents[4] / "shared" / "kafka" / "vectors"
+VECTORS = Path(__file__).parents[2] / "data" / "vectors"
 
 Case = dict[str, Any]
 
 
 def cases(file: str) -> list[Any]:
     path = VECTORS / file
-    if not path.exists():
-        reason = f"shared/kafka/vectors/{file} is not beside the repository"
-        return [pytest.param({}, marks=pytest.mark.skip(reason=reason), id="absent")]
     loaded = json.loads(path.read_text(encoding="utf-8"))
     return [pytest.param(case, id=f"{case['case']}-{number}") for number, case in enumerate(loaded)]
 
