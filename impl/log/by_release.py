@@ -1,7 +1,8 @@
 """What of a log depends on the release: the epoch cache's rules, and an index entry's offset.
 
-A release is its numbers: (0, 11) for 0.11, (2, 3) for 2.3. A log always writes format v2 (0.11+):
-what older releases wrote is read, and a follower keeps it as it comes.
+A release is its numbers: (0, 11) for 0.11, (2, 3) for 2.3. A leader stores messages of format v1
+up to 0.10 and v2 since, or an older one that a topic asks for; what came before is read, and a
+follower keeps it as it comes.
 """
 
 from __future__ import annotations
@@ -23,5 +24,16 @@ def epoch_cache_of(release: Numbers) -> LeaderEpochFileCache:
 
 
 def config_of(release: Numbers, config: LogConfig | None = None) -> LogConfig:
-    """The configuration with that release's kind of index entry."""
-    return replace(config or LogConfig(), index_last_offset=release >= (2, 0))
+    """The configuration with that release's kind of index entry, and a message format it knows."""
+    given = config or LogConfig()
+    newest = 2 if has_epochs(release) else 1
+    return replace(
+        given,
+        index_last_offset=release >= (2, 0),
+        message_format=min(given.message_format, newest),
+    )
+
+
+def has_epochs(release: Numbers) -> bool:
+    """Logs have leader epochs and start offsets, with a checkpoint file for each (0.11)."""
+    return release >= (0, 11)

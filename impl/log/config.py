@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
@@ -17,8 +18,9 @@ LARGEST = 2**63 - 1
 class LogConfig:
     """Sizes in bytes, times in milliseconds; -1 is no limit. Defaults are Kafka's.
 
-    ``index_last_offset``: index entries carry the last offset of their batch (2.0+), before that
-    the first.
+    ``message_format``: the magic that a leader stores (``message.format.version``, KIP-31, KIP-98):
+    0 before 0.10.0, 1 before 0.11, 2 since. ``index_last_offset``: index entries carry the last
+    offset of their batch (2.0+), before that the first.
     """
 
     segment_bytes: int = 1 << 30
@@ -33,6 +35,7 @@ class LogConfig:
     max_message_bytes: int = 1_048_588
     message_timestamp_type: str = CREATE_TIME
     message_timestamp_difference_max_ms: int = LARGEST
+    message_format: int = 2
     index_last_offset: bool = True
 
     def but(self, properties: Mapping[str, str]) -> LogConfig:
@@ -52,7 +55,9 @@ class LogConfig:
 
 _SETTABLE = [field.name for field in fields(LogConfig) if field.name != "index_last_offset"]
 
-FIELDS = {name.replace("_", "."): name for name in _SETTABLE} | {
+FIELDS = {name.replace("_", "."): name for name in _SETTABLE if name != "message_format"} | {
+    "message.format.version": "message_format",
+    "log.message.format.version": "message_format",
     "log.segment.bytes": "segment_bytes",
     "log.roll.ms": "segment_ms",
     "log.roll.jitter.ms": "segment_jitter_ms",
@@ -83,6 +88,8 @@ def _value(name: str, text: str) -> int | str:
         if text not in (CREATE_TIME, LOG_APPEND_TIME):
             raise ValueError(f"{name} is {CREATE_TIME} or {LOG_APPEND_TIME}, not {text!r}")
         return text
+    if FIELDS[name] == "message_format":
+        return magic_of(name, text)
     try:
         number = int(text)
     except ValueError:
@@ -91,3 +98,12 @@ def _value(name: str, text: str) -> int | str:
     if number < least:
         raise ValueError(f"{name} is {least} or more, not {number}")
     return number
+
+
+def magic_of(name: str, release: str) -> int:
+    """The message format of a release by name, such as 0.10.2 or 2.3-IV1; ValueError."""
+    found = re.fullmatch(r"(\d+)\.(\d+)(?:\.\d+)*(?:-IV\d+)?", release)
+    if found is None:
+        raise ValueError(f"{name} is a release such as 0.10.2 or 2.3, not {release!r}")
+    line = int(found[1]), int(found[2])
+    return 0 if line < (0, 10) else 1 if line < (0, 11) else 2

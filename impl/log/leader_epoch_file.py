@@ -11,10 +11,16 @@ NAME = "leader-epoch-checkpoint"
 
 
 class LeaderEpochFile:
-    """An epoch cache whose every change is durable before the caller goes on."""
+    """An epoch cache whose every change is durable before the caller goes on.
 
-    def __init__(self, disk: Disk, directory: str, cache: LeaderEpochFileCache) -> None:
+    Without ``has_epochs`` (0.10) there is no file, and no epoch is ever kept.
+    """
+
+    def __init__(
+        self, disk: Disk, directory: str, cache: LeaderEpochFileCache, has_epochs: bool = True
+    ) -> None:
         self.disk = disk
+        self.has_epochs = has_epochs
         self.path = f"{directory}/{NAME}"
         self.cache = cache
 
@@ -31,11 +37,13 @@ class LeaderEpochFile:
     def load(self) -> None:
         """Take the entries from the file, if there is one. MalformedCheckpoint, OSError."""
         self.cache.entries = []
-        if self.disk.exists(self.path):
+        if self.has_epochs and self.disk.exists(self.path):
             self.cache.entries = parse_epochs(self.path, read_file(self.disk, self.path))
 
     def assign(self, epoch: int, start: int) -> None:
         """Let an epoch begin at an offset; see the cache."""
+        if not self.has_epochs:
+            return
         before = list(self.cache.entries)
         self.cache.assign(epoch, start)
         self._write_unless(before)
@@ -63,6 +71,8 @@ class LeaderEpochFile:
 
     def write(self) -> None:
         """Replace the file by what the cache holds."""
+        if not self.has_epochs:
+            return
         replace_file(
             self.disk,
             self.path,

@@ -72,16 +72,24 @@ def records_of(message: bytes) -> list[StoredRecord]:
     ]
 
 
-def encode_message(record: StoredRecord, magic: int, codec: str = "none") -> bytes:
-    """A message, or with a codec the wrapper of it alone: what a client before 0.11 sent."""
+def encode_message(
+    record: StoredRecord, magic: int, codec: str = "none", append_time: bool = False
+) -> bytes:
+    """A message, or with a codec the wrapper of it alone: what a client before 0.11 sent.
+
+    ``append_time``: its timestamp is the broker's (v1).
+    """
     if magic not in (0, 1):
         raise ValueError(f"messages are of format 0 or 1, not {magic}")
     if codec == "none":
-        return _encode(record.offset, record.timestamp, record.key, record.value, magic, 0)
-    return encode_wrapper([record], magic, codec)
+        attributes = _LOG_APPEND_TIME if append_time else 0
+        return _encode(record.offset, record.timestamp, record.key, record.value, magic, attributes)
+    return encode_wrapper([record], magic, codec, append_time)
 
 
-def encode_wrapper(records: list[StoredRecord], magic: int, codec: str) -> bytes:
+def encode_wrapper(
+    records: list[StoredRecord], magic: int, codec: str, append_time: bool = False
+) -> bytes:
     """A compressed set of messages, as one message."""
     last = records[-1].offset
     base = records[0].offset if magic == 1 else 0
@@ -90,7 +98,8 @@ def encode_wrapper(records: list[StoredRecord], magic: int, codec: str) -> bytes
         for each in records
     )
     latest = max(each.timestamp for each in records)
-    return _encode(last, latest, None, compress(codec, inner), magic, CODECS.index(codec))
+    attributes = CODECS.index(codec) | (_LOG_APPEND_TIME if append_time else 0)
+    return _encode(last, latest, None, compress(codec, inner), magic, attributes)
 
 
 def _encode(

@@ -50,11 +50,12 @@ def load_log(
     recovery_point: int = 0,
     log_start: int = 0,
     cache: LeaderEpochFileCache | None = None,
+    has_epochs: bool = True,
 ) -> tuple[Log, Recovery]:
     """The log of a directory, and what was done to it; a directory without segments is an empty
     log. ``recovery_point`` and ``log_start`` are as checkpointed. StorageError, OSError.
     """
-    epochs = LeaderEpochFile(disk, directory, cache or LeaderEpochFileCache())
+    epochs = LeaderEpochFile(disk, directory, cache or LeaderEpochFileCache(), has_epochs)
     log = Log(disk, directory, config, epochs, now_ms)
     told = Recovery(directory, clean)
     bases = _tidied(log, told)

@@ -15,10 +15,10 @@ from impl.disk import Disk
 from impl.log.config import LOG_APPEND_TIME, LogConfig
 from impl.log.errors import InvalidBatch, OffsetOutOfRange
 from impl.log.leader_epoch_file import LeaderEpochFile
-from impl.log.record_batch import Batch, assigned
+from impl.log.record_batch import Batch, assigned, batches_in
 from impl.log.region import Region
 from impl.log.segment import MAX_RELATIVE, Segment, TimedOffset
-from impl.log.validation import check_time, checked, converted
+from impl.log.validation import check_time, checked, converted, messages
 
 LATEST, EARLIEST = -1, -2
 """The timestamps that ask for the log end, and for the log start."""
@@ -92,13 +92,22 @@ class Log:
     def append_as_leader(self, data: bytes, leader_epoch: int) -> Appended:
         """Append a producer's batches: they get the next offsets, and the leader's epoch.
 
-        Messages of older formats become one v2 batch. InvalidBatch if anything is wrong.
+        What is of another format than the log's is converted (``LogValidator``). InvalidBatch if
+        anything is wrong.
         """
         now_ms = self.now_ms() if self.config.message_timestamp_type == LOG_APPEND_TIME else None
         parts: list[bytes | memoryview] = []
         stored: list[Batch] = []
         offset = self.log_end
         for at, batch, whole in checked(data, self.config):
+            if self.config.message_format < 2:
+                check_time(batch, self.config, self.now_ms())
+                older = messages(whole, at, batch, offset, self.config.message_format, now_ms)
+                parts.append(older)
+                for _, one in batches_in(older):  # a compressed one tells its last offset alone
+                    stored.append(one._replace(base_offset=offset))
+                    offset = one.next_offset
+                continue
             if batch.magic < 2:
                 whole, at, batch = converted(whole, at)
             if batch.records != batch.last_offset - batch.base_offset + 1:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os.path import dirname
 
 from impl.disk import Disk, File, Locked, replace_file
@@ -40,6 +40,7 @@ class LogSettings:
 
     ``scan_everything``: for a disk that does not keep what it said was durable: no marker of a
     clean stop and no recovery point is believed, every segment is scanned at every start.
+    ``has_epochs``: without it (0.10) neither leader epochs nor log starts have checkpoints.
     """
 
     now_ms: Callable[[], int]
@@ -47,6 +48,7 @@ class LogSettings:
     config_of: Callable[[str, LogConfig], LogConfig] = lambda topic, config: config
     new_cache: Callable[[], LeaderEpochFileCache] = LeaderEpochFileCache
     scan_everything: bool = False
+    has_epochs: bool = True
 
 
 class LogDirectory:
@@ -150,7 +152,7 @@ class LogDirectory:
         try:
             log, told = load_log(
                 self.disk, path, self._config(partition), self.settings.now_ms, clean, point, start,
-                self.settings.new_cache(),
+                self.settings.new_cache(), self.settings.has_epochs,
             )  # fmt: skip
         except StorageError as error:
             if kind:  # a copy under way is worth nothing by itself
@@ -173,7 +175,7 @@ class LogDirectory:
         self.disk.make_directory(path)
         log, _ = load_log(
             self.disk, path, self._config(partition), self.settings.now_ms, clean=False,
-            cache=self.settings.new_cache(),
+            cache=self.settings.new_cache(), has_epochs=self.settings.has_epochs,
         )  # fmt: skip
         return log
 
@@ -199,7 +201,10 @@ class LogDirectory:
         self.broken[partition] = why
 
     def _config(self, partition: TopicPartition) -> LogConfig:
-        return self.settings.config_of(partition[0], self.settings.config)
+        config = self.settings.config_of(partition[0], self.settings.config)
+        if self.settings.has_epochs or config.message_format < 2:
+            return config
+        return replace(config, message_format=1)  # the newest that a broker without epochs knows
 
     def close(self) -> None:
         """A clean stop: everything durable, checkpointed, and marked as such."""
@@ -231,7 +236,8 @@ class LogDirectory:
             if log.log_start > log.segments[0].base_offset:  # else the first segment tells it
                 starts[name] = log.log_start
         self.recovery_points.write(points)
-        self.log_starts.write(starts)
+        if self.settings.has_epochs:
+            self.log_starts.write(starts)
         self.checkpoint_high_watermarks()
 
     def checkpoint_high_watermarks(self) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from impl.log.config import LOG_APPEND_TIME, LogConfig
 from impl.log.errors import CorruptRecord, InvalidBatch
+from impl.log.legacy_messages import encode_message, encode_wrapper
+from impl.log.record import StoredRecord
 from impl.log.record_batch import Batch, check, encode_batch, records_of
 
 
@@ -47,3 +49,32 @@ def converted(data: bytes, at: int) -> tuple[bytes, int, Batch]:
         return whole, 0, check(whole)
     except CorruptRecord as error:
         raise InvalidBatch("CORRUPT_MESSAGE", str(error)) from error
+
+
+def messages(
+    data: bytes, at: int, batch: Batch, base_offset: int, magic: int, now_ms: int | None
+) -> bytes:
+    """A batch of any format as messages of format 0 or 1, as the leader stores it (to 0.10).
+
+    Its records get offsets from ``base_offset`` on; ``now_ms``, if given, becomes their time
+    (LogAppendTime, which format 0 has not). A compressed batch stays one compressed message.
+    What older formats have no place for, headers and producer ids, is lost, as Kafka has it.
+    Source: LogValidator.convertAndAssignOffsetsNonCompressed.
+    """
+    try:
+        records = records_of(data, at)
+    except CorruptRecord as error:
+        raise InvalidBatch("CORRUPT_MESSAGE", str(error)) from error
+    placed = [
+        StoredRecord(
+            base_offset + number, each.timestamp if now_ms is None else now_ms, each.key, each.value
+        )
+        for number, each in enumerate(records)
+    ]
+    overrides = now_ms is not None and magic == 1
+    if batch.codec == "none":
+        return b"".join(encode_message(one, magic, append_time=overrides) for one in placed)
+    codec = batch.codec
+    if codec == "zstd":
+        raise InvalidBatch("UNSUPPORTED_COMPRESSION_TYPE", f"format {magic} has no zstd")
+    return encode_wrapper(placed, magic, codec, append_time=overrides)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from impl.disk import RealDisk
 from impl.log import LogManager, LogSettings
-from impl.log.by_release import config_of, epoch_cache_of
+from impl.log.by_release import config_of, epoch_cache_of, has_epochs
 from impl.log.log_tasks import LogTaskIntervals, LogTasks
 from impl.server.control import Control
 from impl.server.dispatch import Dispatch
@@ -114,6 +114,7 @@ class Broker:
             config,
             self.configs.log_config,
             lambda: epoch_cache_of(numbers),
+            has_epochs=has_epochs(numbers),
         )
         directories = [str(Path(path).resolve()) for path in self.config.log_dirs]
         return LogManager(RealDisk(), directories, settings, failed=self._directory_failed)

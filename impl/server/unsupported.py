@@ -30,7 +30,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         "log.cleaner.io.max.bytes.per.second", "log.cleaner.min.cleanable.ratio",
         "log.cleaner.backoff.ms", "log.cleaner.delete.retention.ms",
         "log.cleaner.min.compaction.lag.ms", "log.cleaner.max.compaction.lag.ms",
-        "compression.type", "log.message.format.version", "log.message.downconversion.enable",
+        "compression.type", "log.message.downconversion.enable",
         "log.preallocate",
     ),
     "a log is flushed by its messages, its rolls and its checkpoints": (

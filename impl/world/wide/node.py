@@ -12,7 +12,7 @@ from impl.core.request_batch import Round
 from impl.core.requests import LeaderAndIsr, Request, StopReplica
 from impl.disk import MemoryDisk
 from impl.log import LogConfig, LogManager, LogSettings
-from impl.log.by_release import config_of, epoch_cache_of
+from impl.log.by_release import config_of, epoch_cache_of, has_epochs
 from impl.releases import Release
 from impl.world.wide.channels import Answer, Channels
 from impl.world.wide.fetches import Connection
@@ -80,7 +80,10 @@ class Node:
         """What is in memory at a start: nothing but what the disk holds."""
         numbers = self.release.parts
         settings = LogSettings(
-            self.now_ms, config_of(numbers, CONFIG), new_cache=lambda: epoch_cache_of(numbers)
+            self.now_ms,
+            config_of(numbers, CONFIG),
+            new_cache=lambda: epoch_cache_of(numbers),
+            has_epochs=has_epochs(numbers),
         )
         self.logs = LogManager(self.disk, [FOLDER], settings, self._unique)
         self.logs.start(self.broker)
