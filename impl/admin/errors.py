@@ -84,6 +84,12 @@ class IllegalArgument(AdminError):
     kafka = "IllegalArgumentException"
 
 
+class InvalidConfig(AdminError):
+    """``ConfigException``: a value that its configuration cannot have."""
+
+    kafka = "ConfigException"
+
+
 TEXTS = {
     "UNKNOWN_TOPIC_OR_PARTITION": "This server does not host this topic-partition.",
     "INVALID_REPLICA_ASSIGNMENT": "Replica assignment is invalid.",

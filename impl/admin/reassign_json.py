@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from impl.admin.errors import AdminCommandFailed, UnknownTopicOrPartition
+from impl.admin.errors import AdminCommandFailed, AdminOperation, UnknownTopicOrPartition
 from impl.admin.placement import Assignment, assign_replicas, duplicates
 from impl.releases import Release
 from impl.znodes import TopicPartition
@@ -30,6 +30,7 @@ def parse_execute(fields: Mapping[str, Any] | str) -> Proposal:
     """Read ``--reassignment-json-file``; AdminCommandFailed says what is wrong with it."""
     if isinstance(fields, str):
         fields = _parsed(fields)
+    _check_version(fields)
     entries = fields.get("partitions") or []
     if not entries:
         raise AdminCommandFailed("Partition reassignment list cannot be empty")
@@ -70,6 +71,13 @@ def parse_execute(fields: Mapping[str, Any] | str) -> Proposal:
     return Proposal(plan, directories)
 
 
+def _check_version(fields: Mapping[str, Any]) -> None:
+    """Version 1 is the only one; a file without a version is of that one."""
+    version = fields.get("version", 1)
+    if version != 1:
+        raise AdminOperation(f"Not supported version field value {version}")
+
+
 def check_execute(
     plan: Plan, known: Mapping[TopicPartition, Sequence[int]], brokers: Collection[int], new: bool
 ) -> None:
@@ -104,6 +112,8 @@ def parse_generate(
     ids = [int(part) for part in brokers.split(",")]
     if _repeated(ids):
         raise duplicates("Broker list contains duplicate entries", _repeated(ids))
+    if isinstance(topics, Mapping):
+        _check_version(topics)
     names = (
         [entry["topic"] for entry in topics["topics"]]
         if isinstance(topics, Mapping)

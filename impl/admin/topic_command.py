@@ -12,7 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from impl.admin import placement, topic_lines
-from impl.admin.errors import AdminOperation, IllegalArgument, InvalidTopic, TopicExists, after
+from impl.admin.errors import (
+    AdminOperation,
+    IllegalArgument,
+    InvalidConfig,
+    InvalidTopic,
+    TopicExists,
+    after,
+)
 from impl.admin.topic_lines import PartitionLine
 from impl.admin.topic_names import (
     COLLISION_WARNING,
@@ -21,6 +28,8 @@ from impl.admin.topic_names import (
     has_collision_chars,
     is_internal,
 )
+from impl.log import LogConfig
+from impl.log.config import FIELDS
 from impl.releases import Release
 from impl.znodes import TopicPartition, decode_config, encode_config, paths
 from impl.znodes.client import ZnodeClient
@@ -298,5 +307,35 @@ def parse_configs(texts: Sequence[str], known: frozenset[str]) -> dict[str, str]
             )
         if name.strip() not in known:
             raise AdminOperation(f"Unknown topic config name: {name.strip()}")
+        _check_value(name.strip(), value.strip())
         found[name.strip()] = value.strip()
     return found
+
+
+TYPES = {"retention.ms": "LONG", "retention.bytes": "LONG", "segment.ms": "LONG",
+         "segment.jitter.ms": "LONG", "flush.messages": "LONG", "file.delete.delay.ms": "LONG",
+         "message.timestamp.difference.max.ms": "LONG"}  # fmt: skip
+"""Kafka's type of a number, where it is not INT (``LogConfig``)."""
+
+
+def _check_value(name: str, value: str) -> None:
+    """InvalidConfig in the words of ``ConfigDef`` for a value that the property cannot have."""
+    refused = f"Invalid value {value} for configuration {name}: "
+    if name == "unclean.leader.election.enable":
+        if value.lower() not in ("true", "false"):
+            raise InvalidConfig(f"{refused}Expected value to be either true or false")
+    elif name == "min.insync.replicas":
+        if not re.fullmatch(r"-?\d+", value):
+            raise InvalidConfig(f"{refused}Not a number of type INT")
+        if int(value) < 1:
+            raise InvalidConfig(f"{refused}Value must be at least 1")
+    elif name in FIELDS:
+        number = FIELDS[name] not in ("message_timestamp_type", "message_format")
+        if number and not re.fullmatch(r"-?\d+", value):
+            raise InvalidConfig(f"{refused}Not a number of type {TYPES.get(name, 'INT')}")
+        try:
+            LogConfig().but({name: value})
+        except ValueError as error:
+            least = re.search(r"is (-?\d+) or more", str(error))
+            why = f"Value must be at least {least[1]}" if least else str(error)
+            raise InvalidConfig(refused + why) from error

@@ -1,0 +1,55 @@
+"""The tools refuse what Kafka's refuse: values that a configuration cannot have, other versions."""
+
+from __future__ import annotations
+
+import pytest
+
+from impl.admin.errors import AdminOperation, InvalidConfig
+from impl.admin.reassign_json import parse_execute, parse_generate
+from impl.admin.topic_command import parse_configs
+from impl.server.properties import TOPIC_KEYS
+
+MOVE = [{"topic": "t", "partition": 0, "replicas": [1]}]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("retention.ms=abc", "retention.ms: Not a number of type LONG"),
+        ("segment.bytes=1.5", "segment.bytes: Not a number of type INT"),
+        ("segment.bytes=3", "segment.bytes: Value must be at least 14"),
+        ("retention.ms=-2", "retention.ms: Value must be at least -1"),
+        ("min.insync.replicas=0", "min.insync.replicas: Value must be at least 1"),
+        ("min.insync.replicas=two", "min.insync.replicas: Not a number of type INT"),
+        ("unclean.leader.election.enable=yes", "either true or false"),
+        ("message.timestamp.type=Later", "CreateTime or LogAppendTime"),
+        ("message.format.version=new", "is a release such as"),
+    ],
+)
+def test_a_value_that_is_none_is_refused_by_name(text: str, why: str) -> None:
+    with pytest.raises(InvalidConfig, match=why.replace(".", r"\.")):
+        parse_configs([text], TOPIC_KEYS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["retention.ms=-1", "min.insync.replicas=2", "unclean.leader.election.enable=TRUE",
+     "message.timestamp.type=LogAppendTime", "message.format.version=0.10.2"],
+)  # fmt: skip
+def test_a_value_that_kafka_takes_is_taken(text: str) -> None:
+    name, _, value = text.partition("=")
+
+    assert parse_configs([text], TOPIC_KEYS) == {name: value}
+
+
+@pytest.mark.parametrize("version", [0, 2, 9, "1"])
+def test_files_of_another_version_are_refused(version: object) -> None:
+    with pytest.raises(AdminOperation, match=f"Not supported version field value {version}"):
+        parse_execute({"version": version, "partitions": MOVE})
+    with pytest.raises(AdminOperation, match="Not supported version"):
+        parse_generate("1,2", {"version": version, "topics": [{"topic": "t"}]})
+
+
+@pytest.mark.parametrize("version", [{"version": 1}, {}])
+def test_version_1_and_files_without_a_version_are_taken(version: dict[str, int]) -> None:
+    assert len(parse_execute({**version, "partitions": MOVE}).replicas) == 1
