@@ -26,7 +26,8 @@ QUICK = {"controlled.shutdown.retry.backoff.ms": "500"}
 """A cluster that is stopped whole has nobody to move leaders to: it should not wait for long."""
 
 FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-BROKER = click.argument("broker", metavar="BROKER", type=int)
+BROKER = click.argument("broker", metavar="BROKER|zookeeper")
+MOST_BROKERS = 20
 
 
 @click.group()
@@ -46,8 +47,9 @@ def cluster() -> None:
 
 @cluster.command()
 @FOLDER
-@click.argument("broker", metavar="[BROKER]", type=int, required=False)
-@click.option("--brokers", type=click.IntRange(1, 20), default=None, metavar="N",
+@click.argument("broker", metavar="[BROKER|zookeeper]", required=False)
+@click.option("--broker-ids", "ids", metavar="N,N", help="Their ids, from 0 on; 1 to N by default.")
+@click.option("--brokers", type=click.IntRange(1, MOST_BROKERS), default=None, metavar="N",
               help="How many, for a new cluster; 3 by default.")  # fmt: skip
 @click.option("--version", metavar="V", help=f"The release, for a new one; {DEFAULT} by default.")
 @click.option("--zookeeper", "kind", metavar="KIND",
@@ -60,7 +62,8 @@ def cluster() -> None:
 @json_option
 def start(
     folder: Path,
-    broker: int | None,
+    broker: str | None,
+    ids: str | None,
     brokers: int | None,
     version: str | None,
     kind: str | None,
@@ -69,52 +72,67 @@ def start(
     request_log: bool,
     json_target: str | None,
 ) -> None:
-    """Start the cluster in DIR, a new one if there is none; or one broker of it.
+    """Start the cluster in DIR, a new one if there is none; or one of its processes.
 
     What runs already goes on. If anything fails, everything that was started here is ended.
 
     \b
     Example:
       insync cluster start DIR --brokers 3 --version 2.3 --zookeeper real
+      insync cluster start DIR --broker-ids 0,1,2 --version 0.10.2
       insync cluster start DIR 2
+      insync cluster start DIR zookeeper
     """
     with _changing(folder):
         if (folder / STATE).exists():
-            new = (brokers, version, kind, racks, settings or None, request_log or None)
+            new = (ids, brokers, version, kind, racks, settings or None, request_log or None)
             if any(given is not None for given in new):
                 raise WrongUse(
-                    f"{folder} has a cluster already: --brokers, --version, --zookeeper, --racks, "
-                    "--set and --request-log are for a new one; "
+                    f"{folder} has a cluster already: --brokers, --broker-ids, --version, "
+                    "--zookeeper, --racks, --set and --request-log are for a new one; "
                     f"write: insync cluster start {folder}"
                 )
             found = Cluster(folder)
         else:
             if broker is not None:
                 raise WrongUse(f"{folder} has no cluster yet; write: insync cluster start {folder}")
-            found = _new(folder, brokers or 3, version or DEFAULT, kind or "embedded", racks,
+            found = _new(folder, _ids(ids, brokers), version or DEFAULT, kind or "embedded", racks,
                          settings, request_log)  # fmt: skip
-        if broker is not None:
-            found.name_of(broker)
+        only = None if broker is None else found.name_of(broker)
         before = found.running()
-        found.start(only=broker)
+        found.start(only=only)
     for name in found.running():
         known = "runs already" if name in before else "started"
         say(f"{name}: {known}, process {found.pid(name)}", json_target)
     emit_json(json_target, _status(found))
 
 
+def _ids(ids: str | None, brokers: int | None) -> list[int]:
+    """The ids of a new cluster's brokers."""
+    if ids is None:
+        return list(range(1, (brokers or 3) + 1))
+    parts = [part.strip() for part in ids.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise WrongUse(f"--broker-ids {ids}: write whole numbers from 0 on, such as 0,1,2")
+    found = [int(part) for part in parts]
+    if len(set(found)) != len(found) or len(found) > MOST_BROKERS:
+        raise WrongUse(f"--broker-ids {ids}: name up to {MOST_BROKERS} ids, each once")
+    if brokers is not None and brokers != len(found):
+        raise WrongUse(f"--broker-ids {ids} are {len(found)}; leave out --brokers {brokers}")
+    return found
+
+
 def _new(
-    folder: Path, brokers: int, version: str, kind: str, racks: str | None,
+    folder: Path, ids: list[int], version: str, kind: str, racks: str | None,
     settings: tuple[str, ...], request_log: bool,
 ) -> Cluster:  # fmt: skip
     if folder.exists() and any(one.name != ".lock" for one in folder.iterdir()):
         raise WrongUse(f"{folder} is no cluster and not empty; name an empty directory")
     if kind not in KINDS and ":" not in kind:
         raise WrongUse(f"--zookeeper {kind}: write {', '.join(KINDS)} or HOST:PORT")
-    ids = range(1, brokers + 1)
     named = [part.strip() for part in racks.split(",")] if racks else []
-    if named and len(named) != brokers:
-        raise WrongUse(f"--racks {racks}: name {brokers} racks, one a broker")
+    if named and len(named) != len(ids):
+        raise WrongUse(f"--racks {racks}: name {len(ids)} racks, one a broker")
     chosen = dict(QUICK)
     for text in settings:
         name, equals, value = text.partition("=")
@@ -134,10 +152,36 @@ def _new(
 
 @cluster.command()
 @FOLDER
-@click.argument("broker", metavar="[BROKER]", type=int, required=False)
+@click.argument("broker", type=click.IntRange(0))
+@click.option("--rack", metavar="R", help="Its rack, where the others have racks.")
 @json_option
-def stop(folder: Path, broker: int | None, json_target: str | None) -> None:
-    """End every process of the cluster cleanly, or one broker; what is on the disk stays.
+def add(folder: Path, broker: int, rack: str | None, json_target: str | None) -> None:
+    """Add a broker to the cluster in DIR, and start it; partitions come to it by reassignment.
+
+    \b
+    Example:
+      insync cluster add DIR 4
+      insync cluster add DIR 0 --rack b
+    """
+    found = cluster_in(folder)
+    with _changing(folder):
+        if len(found.brokers) >= MOST_BROKERS:
+            raise WrongUse(f"{folder} has {MOST_BROKERS} brokers, and more do not fit one machine")
+        name = found.add(broker, rack)
+        if found.running():
+            found.start(only=name)
+    pid = found.pid(name)
+    say(f"{name}: " + ("added; nothing runs" if pid is None else f"started, process {pid}"),
+        json_target)  # fmt: skip
+    emit_json(json_target, _status(found))
+
+
+@cluster.command()
+@FOLDER
+@click.argument("broker", metavar="[BROKER|zookeeper]", required=False)
+@json_option
+def stop(folder: Path, broker: str | None, json_target: str | None) -> None:
+    """End every process of the cluster cleanly, or one of them; what is on the disk stays.
 
     \b
     Example:
@@ -149,7 +193,7 @@ def stop(folder: Path, broker: int | None, json_target: str | None) -> None:
         if broker is None:
             ended = found.stop()
         else:
-            found.stop_broker(broker)
+            found.stop_one(broker)
             ended = [found.name_of(broker)]
     for name in ended:
         say(f"{name}: ended", json_target)
@@ -189,7 +233,7 @@ def _one_broker(what: str, done: str, help_: str) -> None:
     @FOLDER
     @BROKER
     @json_option
-    def command(folder: Path, broker: int, json_target: str | None) -> None:
+    def command(folder: Path, broker: str, json_target: str | None) -> None:
         _do(folder, broker, what, done, json_target)
 
 
@@ -200,11 +244,11 @@ _one_broker(
 _one_broker("resume", "resumed", "Let a paused broker go on (SIGCONT).")
 
 
-def _do(folder: Path, broker: int, what: str, done: str, json_target: str | None) -> None:
+def _do(folder: Path, broker: str, what: str, done: str, json_target: str | None) -> None:
     found = cluster_in(folder)
     with _changing(folder):
         getattr(found, what)(broker)
-    say(f"broker{broker}: {done}", json_target)
+    say(f"{found.name_of(broker)}: {done}", json_target)
     emit_json(json_target, _status(found))
 
 

@@ -79,11 +79,24 @@ class Cluster(Processes):
     def create(folder: Path, state: ClusterState) -> Cluster:
         """Write a new cluster's state."""
         folder.mkdir(parents=True, exist_ok=True)
-        unfinished = folder / f"{STATE}.unfinished"
-        text = json.dumps({"format": FORMAT, **asdict(state)}, indent=2)
-        unfinished.write_text(text + "\n", encoding="utf-8")
-        unfinished.replace(folder / STATE)
+        _write(folder, state)
         return Cluster(folder)
+
+    def add(self, broker: int, rack: str | None = None) -> str:
+        """One more broker, on a port that is free now; the name of its process.
+
+        ClusterError if the id is taken, or if it alone would have no rack, or alone one.
+        """
+        if broker in self.state.ports:
+            raise ClusterError(f"{self.folder} has a broker {broker} already; name another id")
+        if self.state.ports and bool(self.state.racks) != (rack is not None):
+            has = "have racks: name one" if self.state.racks else "have no racks: name none"
+            raise ClusterError(f"the brokers of {self.folder} {has}")
+        self.state.ports[broker] = free_ports(1)[0]
+        if rack is not None:
+            self.state.racks[broker] = rack
+        _write(self.folder, self.state)
+        return f"broker{broker}"
 
     # Who lives
 
@@ -127,10 +140,10 @@ class Cluster(Processes):
 
     # Starting
 
-    def start(self, patience_s: float = 60.0, only: int | None = None) -> None:
-        """Start what does not run, or one broker alone; on a failure, end what was started."""
+    def start(self, patience_s: float = 60.0, only: str | None = None) -> None:
+        """Start what does not run, or one process alone; on a failure, end what was started."""
         started: list[str] = []
-        wanted = self.names() if only is None else [f"broker{only}"]
+        wanted = self.names() if only is None else [only]
         try:
             for name in wanted:
                 if self.pid(name) is None:
@@ -255,36 +268,50 @@ class Cluster(Processes):
             self.end([ZOOKEEPER], signal.SIGTERM, patience_s)
         return running
 
-    def stop_broker(self, broker: int, patience_s: float = 30.0) -> None:
-        """End one broker cleanly."""
-        self.end([self._living(broker)], signal.SIGTERM, patience_s)
+    def stop_one(self, process: int | str, patience_s: float = 30.0) -> None:
+        """End one process cleanly."""
+        self.end([self._living(process)], signal.SIGTERM, patience_s)
 
-    def kill(self, broker: int) -> None:
-        """End a broker at once (SIGKILL)."""
-        name = self._living(broker)
+    def kill(self, process: int | str) -> None:
+        """End a process at once (SIGKILL)."""
+        name = self._living(process)
         self.signal(name, signal.SIGKILL)
         self.wait_gone([name], 5.0)
 
-    def pause(self, broker: int) -> None:
-        """Stop a broker where it is (SIGSTOP), as a long collection of garbage would."""
-        self.signal(self._living(broker), signal.SIGSTOP)
+    def pause(self, process: int | str) -> None:
+        """Stop a process where it is (SIGSTOP), as a long collection of garbage would."""
+        self.signal(self._living(process), signal.SIGSTOP)
 
-    def resume(self, broker: int) -> None:
+    def resume(self, process: int | str) -> None:
         """Let it go on (SIGCONT)."""
-        self.signal(self._living(broker), signal.SIGCONT)
+        self.signal(self._living(process), signal.SIGCONT)
 
-    def _living(self, broker: int) -> str:
-        name = self.name_of(broker)
+    def _living(self, process: int | str) -> str:
+        name = self.name_of(process)
         if self.pid(name) is None:
             raise ClusterError(f"{name} does not run; write: insync cluster start {self.folder}")
         return name
 
-    def name_of(self, broker: int) -> str:
-        """The name of a broker's process. ClusterError if there is no such broker."""
-        if broker not in self.state.ports:
-            listed = ", ".join(map(str, self.brokers))
-            raise ClusterError(f"there is no broker {broker} in {self.folder}; there are {listed}")
-        return f"broker{broker}"
+    def name_of(self, process: int | str) -> str:
+        """The name of a process by what users call it: a broker's id, or ``zookeeper``.
+
+        ClusterError if there is none.
+        """
+        name = f"broker{process}" if str(process).isdecimal() else str(process)
+        if name not in self.names():
+            listed = ", ".join([str(one) for one in self.brokers])
+            own = f" and {ZOOKEEPER}" if self.own_zookeeper else ""
+            raise ClusterError(
+                f"there is no broker {process} in {self.folder}; there are {listed}{own}"
+            )
+        return name
+
+
+def _write(folder: Path, state: ClusterState) -> None:
+    unfinished = folder / f"{STATE}.unfinished"
+    text = json.dumps({"format": FORMAT, **asdict(state)}, indent=2)
+    unfinished.write_text(text + "\n", encoding="utf-8")
+    unfinished.replace(folder / STATE)
 
 
 def new_state(

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -201,6 +202,32 @@ def test_what_kafka_refuses_is_refused_in_its_words(
     assert "x" not in done(f"topics --list --zookeeper {here}").split()
 
 
+def test_a_cluster_of_ids_from_0_grows_by_a_broker_and_its_zookeeper_starts_alone(tmp_path: Path):
+    folder = tmp_path / "grows"
+    try:
+        done(f"cluster start {folder} --broker-ids 0,7 --version 2.8.1")
+        done(f"topics --create --zookeeper {folder} --topic t --replica-assignment 0:7")
+        assert "broker3: started" in done(f"cluster add {folder} 3")
+        plan = tmp_path / "plan.json"
+        to = {"topic": "t", "partition": 0, "replicas": [3, 0]}
+        plan.write_text(json.dumps({"version": 1, "partitions": [to]}))
+        done(f"reassign --zookeeper {folder} --reassignment-json-file {plan} --execute")
+        described = ""
+        for _ in range(100):
+            described = done(f"topics --describe --zookeeper {folder} --topic t")
+            if "Replicas: 3,0" in described and "Isr: 0,3" in described.replace("3,0", "0,3"):
+                break
+            time.sleep(0.1)
+        assert "Replicas: 3,0" in described
+        done(f"cluster stop {folder}")
+
+        assert done(f"cluster start {folder} zookeeper").startswith("zookeeper: started")
+        assert "t" in done(f"topics --list --zookeeper {folder}").split()
+        assert "broker0: started" in done(f"cluster start {folder}")
+    finally:
+        done(f"cluster stop {folder}")
+
+
 @pytest.mark.parametrize(
     "line, words",
     [
@@ -212,6 +239,12 @@ def test_what_kafka_refuses_is_refused_in_its_words(
         ("cluster start {full}", "is no cluster and not empty; name an empty directory"),
         ("cluster start {here} --brokers 2", "has a cluster already"),
         ("cluster kill {here} 9", "there is no broker 9 in"),
+        ("cluster add {here} 1", "has a broker 1 already; name another id"),
+        ("cluster add {here} 9 --rack a", "have no racks: name none"),
+        ("cluster add {empty} 9", "is no cluster; write: insync cluster start"),
+        ("cluster start {empty} --broker-ids 1,1", "name up to 20 ids, each once"),
+        ("cluster start {empty} --broker-ids a", "write whole numbers from 0 on, such as 0,1,2"),
+        ("cluster start {empty} --broker-ids 0,1 --brokers 3", "leave out --brokers 3"),
         ("cluster status {full}", "is no cluster; write: insync cluster start"),
         ("topics --list --zookeeper nowhere", "write HOST:PORT, or a cluster's directory"),
         ("topics --list --zookeeper 127.0.0.1:1", "no ZooKeeper answers at 127.0.0.1:1"),

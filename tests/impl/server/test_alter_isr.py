@@ -29,7 +29,7 @@ def test_since_2_7_leaders_ask_the_controller_for_smaller_and_larger_isrs(start:
         producer.send("t", [b"both"])
         follower = 2 if wait(client.controller()) == 1 else 1
         if registered(client).leader == follower:  # whoever leads must not be who is paused
-            cluster.stop_broker(follower)
+            cluster.stop_one(follower)
             cluster.start()
             assert eventually(lambda: set(registered(client).isr) == {1, 2})
         cluster.pause(follower)

@@ -191,14 +191,14 @@ def test_a_start_that_fails_leaves_nothing_running(tmp_path: Path):
 def test_a_broker_without_an_id_gets_one_and_keeps_it(start: Start):
     cluster = start(1)
     cluster.state.settings["broker.id"] = "-1"
-    cluster.stop_broker(1)
+    cluster.stop_one(1)
     for left in (cluster.folder / "broker1" / "data").iterdir():
         left.unlink()
 
     cluster._launch("broker1", 20)
     client = ZnodeClient(cluster.session(), cluster.release)
     generated = eventually(lambda: list(wait(client.brokers())) == [1001])
-    cluster.stop_broker(1)
+    cluster.stop_one(1)
     cluster._launch("broker1", 20)
     kept = eventually(lambda: list(wait(client.brokers())) == [1001])
 
