@@ -88,6 +88,7 @@ class ControllerThread:
         self._began: Any = None
         self._passed: list[Place] = []
         self._running: Coroutine[Any, Any, Any] | None = None
+        self._kept: Suspended | None = None  # as which it was saved where it stands, if it was
 
     # What an event is in the middle of
 
@@ -117,6 +118,7 @@ class ControllerThread:
         """Go on from where it is suspended."""
         place = self.place
         assert place is not None, "an event is suspended"
+        self._kept = None
         if place.is_done:
             self._answer(place)
         else:
@@ -127,7 +129,7 @@ class ControllerThread:
         assert self.place is not None, "an event is suspended"
         assert self.place.is_done, "an answer is on its way"
         lost = ConnectionLoss("the connection broke before the reply came")
-        self.place = Place(self.place.effect, True, lost)
+        self.place, self._kept = Place(self.place.effect, True, lost), None
 
     def answer_with(self, effect: Effect, answer: Any) -> None:
         """The answer to an effect that was carried out, on its way or come already, is this one.
@@ -168,7 +170,7 @@ class ControllerThread:
         if self._running is not None:
             self._running.close()
         self.place, self._event, self._began, self._passed = None, None, None, []
-        self._running = None
+        self._running = self._kept = None
 
     def _advance(self, answer: Any) -> None:
         """Hand an answer to the coroutine, and look where it stands then."""
@@ -221,20 +223,23 @@ class ControllerThread:
         """Everything, also in the middle of an event, as a value."""
         if self.place is None:
             return self.controller.memory(), None, self.port.session
-        assert self._event is not None
-        event = Suspended(self._event, self._began, tuple(self._passed), self.place)
-        return None, event, self.port.session
+        if self._kept is None:
+            assert self._event is not None
+            self._kept = Suspended(self._event, self._began, tuple(self._passed), self.place)
+        return None, self._kept, self.port.session
 
     def load(self, saved: Any) -> None:
         """Become what was saved: a suspended event is done over up to its place."""
         memory, event, session = saved
-        self.abandon()
-        self.port.embedded = _known(self.zookeeper, session)
+        if session != self.port.session:
+            self.port.embedded = _known(self.zookeeper, session)
         if event is None:
+            self.abandon()
             self.controller.remember(memory)
-            return
-        is_same = self._do_over(event)
-        assert is_same, "an event that is done over does the same"
+        elif event is not self._kept:  # else it stands there
+            is_same = self._do_over(event)
+            assert is_same, "an event that is done over does the same"
+            self._kept = event
 
 
 def _known(zookeeper: ZooKeeper, session: int) -> EmbeddedSession:
