@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
 from conformance.mapping.topics_families import FAMILIES, LARGE
+from conformance.mapping.topics_tasks import CAMPAIGN, gone, returns, task_of
 from impl.core.cluster_context import Replica
 from impl.core.requests import LeaderAndIsr, StopReplica
-from impl.core.states import ReplicaState
 from impl.releases import DEFAULT
+from impl.world.topics.grain import frames_of, is_lost, is_to_write, registered_epoch
 from impl.world.topics.life import TOPIC, Sent, TopicLife
-from impl.world.topics.put_down import Unfinished
 from impl.znodes import TopicPartition, paths
 from impl.znodes.cluster import decode_controller_epoch
 from impl.zookeeper.port import wait
@@ -103,12 +103,6 @@ ROWS: dict[str, Row] = {
     )
 }  # fmt: skip
 
-STARTING = ("starts_replicas", "starts_partitions")
-"""The state machines have not started: what they will start with is derived."""
-
-ABOUT_A_BROKER = ("elects_for_failed", "takes_offline", "moves_leaders", "stops_followers")
-"""What is done because of one broker."""
-
 UNOBSERVED: dict[str, str] = {
     "cache.followed": "within one event; what comes of it is seen",
     "deleted_once": "ghost",
@@ -164,65 +158,62 @@ def _lists(
 
 
 def _controller(table: FactTable, world: TopicLife, broker: int) -> None:
-    at, label = (broker,), world.acts(broker)
-    one = world.controllers[broker]
-    if label == "campaign":
-        table.put("campaign", at, one.port.campaign)
-        table.put("reply_lost", at, bool(one.unfinished and one.unfinished.lost))
+    at, one = (broker,), world.controllers[broker]
+    task = task_of(one)
+    if task == CAMPAIGN and one.place is not None:
+        table.put("campaign", at, registered_epoch(one.place.effect) or 0)
+        table.put("reply_lost", at, is_lost(one.place))
         return
-    if label is None:
+    if task is None:
         return
-    context = one.core.context
+    context = world.context(broker)
     table.put("belief", at, context.epoch)
-    table.put("cache.task", at, TASKS.code(label))
+    table.put("cache.task", at, TASKS.code(task))
     for kind in world.inbox[broker]:
         table.put(f"cache.told.{kind}", at, True)
-    if label == "reads_zookeeper":
+    if task == "reads_zookeeper":
         return
     table.members("cache.live", at, context.live)
     table.members("cache.shutting", at, context.shutting_down)
-    epochs = world.registrations() if world.fences_brokers else context.broker_epochs
+    epochs = world.registrations()
     reached = (one for one, epoch in context.broker_epochs.items() if epochs.get(one) == epoch)
     table.members("cache.reached", at, reached)
     _lists(table, "cache.known", at, world.known(broker))
     table.put("cache.queued", at, TOPIC in context.queued_for_deletion)
     table.put("cache.started", at, TOPIC in context.deletion_started)
     table.put("cache.ineligible", at, TOPIC in context.ineligible_for_deletion)
-    _states(table, world, broker, label)
-    if one.unfinished is not None:
-        _about(table, world, broker, one.unfinished)
+    _states(table, world, broker, task == "starts_replicas")
+    if one.place is not None:
+        _about(table, world, broker)
 
 
-def _about(table: FactTable, world: TopicLife, broker: int, event: Unfinished) -> None:
+def _about(table: FactTable, world: TopicLife, broker: int) -> None:
     """What an event is about, and what of it the controller has read."""
-    table.put("cache.outdated", (broker,), event.held)
-    if event.label in ABOUT_A_BROKER:
-        table.put("cache.gone", (broker,), event.about[0])
-    if event.half == "failed" and event.about[1]:
-        returned, epoch = event.about
-        table.put("cache.returns", (broker,), returned)
-        if world.registrations().get(returned) == epoch:
-            table.put("cache.reached", (broker, returned), True)
+    one = world.controllers[broker]
+    frames = frames_of(one)
+    table.put("cache.outdated", (broker,), is_to_write(one.place))
+    table.put("cache.gone", (broker,), gone(frames))
+    returned, epoch = returns(frames)
+    table.put("cache.returns", (broker,), returned)
+    if returned and world.registrations().get(returned) == epoch:
+        table.put("cache.reached", (broker, returned), True)
 
 
-def _states(table: FactTable, world: TopicLife, broker: int, label: str) -> None:
-    core = world.controllers[broker].core
+def _states(table: FactTable, world: TopicLife, broker: int, starting: bool) -> None:
+    core = world.controllers[broker].controller.core
     for number, replicas in world.known(broker).items():
         partition = TopicPartition(TOPIC, number)
         known = core.context.leadership.get(partition)
         if known is not None:
             table.put("cache.led", (broker, number), True)
             table.put("cache.leader", (broker, number), max(known.leader, 0))
-        if label in STARTING:  # it enters its states in the next batches
+        if starting:  # partitions enter their states after the replicas have
             state = core.partitions.initial_state(partition)
         else:
             state = core.context.partition_state(partition)
         table.put("cache.partition", (broker, number), PARTITION_STATES.code(state.value))
         for member in replicas:
             found = core.context.replica_state(Replica(partition, member))
-            if label == "starts_replicas":
-                alive = core.context.is_replica_online(member, partition)
-                found = ReplicaState.ONLINE if alive else ReplicaState.DELETION_INELIGIBLE
             code = REPLICA_STATES.code(found.value)
             table.put("cache.replica", (broker, number, member), code)
 
@@ -241,9 +232,9 @@ def _under_way(table: FactTable, world: TopicLife) -> None:
         for sent in queue:
             _request(table, to, sent)
     for to, answer in world.answers.items():
-        for number, deleted in answer:
-            code = STOPS.code("deleted" if deleted else "failed")
-            table.put("request.stop", (*to, number), code)
+        for partition, error in answer.errors.items():
+            code = STOPS.code("deleted" if error == "NONE" else "failed")
+            table.put("request.stop", (*to, partition.partition), code)
 
 
 def _request(table: FactTable, to: tuple[int, int], sent: Sent) -> None:

@@ -50,12 +50,12 @@ class BrokerEvents:
             await self.core.context.journal.brokers(new, dead, bounced, sorted(now))
         self.core.context.broker_infos |= {one: infos[one] for one in (*new, *bounced)}
         if new:
-            self.register(now, new)
+            await self.register(now, new)
             await self.started(new)
         if bounced:
             self._unregister(bounced)
             await self.failed(bounced)
-            self.register(now, bounced)
+            await self.register(now, bounced)
             await self.started(bounced)
         if dead:
             self._unregister(dead)
@@ -76,8 +76,9 @@ class BrokerEvents:
             await context.journal.told(f"Updated broker endpoints cache for broker {broker}")
             await self.core.update_metadata(context.live_or_shutting_down, [])
 
-    def register(self, now: dict[int, int], brokers: list[int]) -> None:
+    async def register(self, now: dict[int, int], brokers: list[int]) -> None:
         """Brokers are known from now on, by the epochs of their registrations."""
+        await self.core.context.journal.live_brokers_added(brokers)
         for broker in brokers:
             self.core.context.broker_epochs[broker] = now[broker]
 

@@ -127,7 +127,10 @@ class DeletionManager:
         """Go on with every queued topic as far as that is possible."""
         retry: list[Replica] = []
         ready: list[str] = []
-        for topic in sorted(self.context.queued_for_deletion):
+        queued = sorted(self.context.queued_for_deletion)
+        if queued:
+            await self.context.journal.deletions_handled(queued)
+        for topic in queued:
             members = self.context.replicas_of(topic)
             states = [self.context.replica_state(one) for one in members]
             blocked = topic in self.context.ineligible_for_deletion

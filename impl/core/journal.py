@@ -61,6 +61,22 @@ class ControllerJournal:
     async def adding(self, partitions: Mapping[TopicPartition, ReplicaAssignment]) -> None:
         """A topic grew."""
 
+    async def live_brokers_added(self, brokers: Iterable[int]) -> None:
+        """Brokers are about to be known as live (``addLiveBrokers``)."""
+
+    async def deletions_handled(self, topics: Collection[str]) -> None:
+        """The deletion manager looks how far queued topics can go on (``resumeDeletions``)."""
+
+    async def partitions_change(
+        self, partitions: Collection[TopicPartition], target: PartitionState
+    ) -> None:
+        """A batch of partitions is about to enter a state (``handleStateChanges``); maybe none."""
+
+    async def replicas_change(
+        self, replicas: Collection[tuple[TopicPartition, int]], target: ReplicaState
+    ) -> None:
+        """A batch of replicas is about to enter a state (``handleStateChanges``); maybe none."""
+
     async def partition_moved(
         self,
         partition: TopicPartition,

@@ -100,8 +100,10 @@ class PartitionMachine:
 
         An invalid transition is noted and skipped. ControllerMoved goes through.
         """
+        ordered = sorted(partitions)
+        await self.context.journal.partitions_change(ordered, target)
         self.batch.begin()
-        failed = await self._move(sorted(partitions), target, strategy)
+        failed = await self._move(ordered, target, strategy)
         await self.batch.send_requests(self.context.epoch)
         return failed
 

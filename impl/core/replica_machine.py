@@ -70,6 +70,7 @@ class ReplicaMachine:
         An invalid transition is noted and skipped. ControllerMoved goes through.
         """
         wanted = list(replicas)
+        await self.context.journal.replicas_change(wanted, target)
         if not wanted:
             return
         self.batch.begin()

@@ -85,6 +85,9 @@ class ControllerLines(ControllerJournal):
             CONTROLLER, "INFO", head + text, "kafka.controller.TopicDeletionManager"
         )  # fmt: skip
 
+    async def deletions_handled(self, topics: Collection[str]) -> None:
+        await self.deletion(f"Handling deletion for topics {','.join(topics)}")
+
     # What changed in ZooKeeper
 
     async def brokers(

@@ -8,7 +8,7 @@ snapshot, done over: it gets the same answers, and nothing is carried out twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType, FrameType
 from typing import Any
 
@@ -37,11 +37,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """An event in the middle, as a value: how it began, its answers so far, where it stands."""
+    """An event in the middle, as a value: how it began, what it came past, where it stands."""
 
     event: Event
     began: Any
-    answers: tuple[Any, ...]
+    passed: tuple[Place, ...]
     place: Place
 
 
@@ -86,8 +86,9 @@ class ControllerThread:
         self.place: Place | None = None
         self._event: Event | None = None
         self._began: Any = None
-        self._answers: list[Any] = []
+        self._passed: list[Place] = []
         self._running: Coroutine[Any, Any, Any] | None = None
+        self._kept: Suspended | None = None  # as which it was saved where it stands, if it was
 
     # What an event is in the middle of
 
@@ -100,12 +101,16 @@ class ControllerThread:
         code: CodeType = getattr(procedure, "__code__")  # noqa: B009  # no callable declares it
         return next((one for one in reversed(self.stack()) if one.f_code is code), None)
 
+    def reached(self) -> list[Place]:
+        """What the event came past, in order, and the place where it is suspended."""
+        return [] if self.place is None else [*self._passed, self.place]
+
     # Running
 
     def begin(self, event: Event) -> None:
         """Begin an event, and go on with it until it is suspended or over."""
         assert self.place is None, "one event at a time"
-        self._event, self._began, self._answers = event, self.controller.memory(), []
+        self._event, self._began, self._passed = event, self.controller.memory(), []
         self._running = event(self.controller)
         self._advance(None)
 
@@ -113,8 +118,9 @@ class ControllerThread:
         """Go on from where it is suspended."""
         place = self.place
         assert place is not None, "an event is suspended"
+        self._kept = None
         if place.is_done:
-            self._answer(place.answer)
+            self._answer(place)
         else:
             self._carry_out(place.effect)
 
@@ -123,14 +129,48 @@ class ControllerThread:
         assert self.place is not None, "an event is suspended"
         assert self.place.is_done, "an answer is on its way"
         lost = ConnectionLoss("the connection broke before the reply came")
-        self.place = Place(self.place.effect, True, lost)
+        self.place, self._kept = Place(self.place.effect, True, lost), None
+
+    def answer_with(self, effect: Effect, answer: Any) -> None:
+        """The answer to an effect that was carried out, on its way or come already, is this one.
+
+        For what the world leaves open, such as the order of a znode's children: it may be decided
+        as late as it first matters. ValueError if with it the event would have done otherwise so
+        far, or if there is no such effect.
+        """
+        assert self.place is not None, "an event is suspended"
+        saved = ControllerThread.save(self)
+        event: Suspended = saved[1]
+        places = self.reached()
+        at = next((i for i, one in enumerate(places) if one.is_done and one.effect == effect), None)
+        if at is None:
+            raise ValueError(f"{effect} was not carried out in this event")
+        places[at] = Place(effect, True, answer)
+        changed = replace(event, passed=tuple(places[:-1]), place=places[-1])
+        if not self._do_over(changed):
+            ControllerThread.load(self, saved)
+            raise ValueError(f"with {answer!r} it would have done otherwise")
+
+    def _do_over(self, event: Suspended) -> bool:
+        """Do over what it came past; False if that is not what it does."""
+        self.abandon()
+        self.controller.remember(event.began)
+        self._event, self._began, self._passed = event.event, event.began, list(event.passed)
+        self._running = event.event(self.controller)
+        effect = self._resume(None)
+        for place in event.passed:
+            if effect != place.effect:
+                return False
+            effect = self._resume(place.answer)
+        self.place = event.place
+        return effect == event.place.effect
 
     def abandon(self) -> None:
         """The event ends here: the process, or its session, is over."""
         if self._running is not None:
             self._running.close()
-        self.place, self._event, self._began, self._answers = None, None, None, []
-        self._running = None
+        self.place, self._event, self._began, self._passed = None, None, None, []
+        self._running = self._kept = None
 
     def _advance(self, answer: Any) -> None:
         """Hand an answer to the coroutine, and look where it stands then."""
@@ -165,7 +205,7 @@ class ControllerThread:
             self.carry_out(effect)
         self.place = Place(effect, True, answer)
         if not self.grain(self, self.place):
-            self._answer(answer)
+            self._answer(self.place)
 
     def _ask(self, effect: Ask) -> Any:
         try:
@@ -173,9 +213,9 @@ class ControllerThread:
         except ZooKeeperError as error:
             return error
 
-    def _answer(self, answer: Any) -> None:
-        self._answers.append(answer)
-        self._advance(answer)
+    def _answer(self, place: Place) -> None:
+        self._passed.append(place)
+        self._advance(place.answer)
 
     # Plain data
 
@@ -183,26 +223,23 @@ class ControllerThread:
         """Everything, also in the middle of an event, as a value."""
         if self.place is None:
             return self.controller.memory(), None, self.port.session
-        assert self._event is not None
-        event = Suspended(self._event, self._began, tuple(self._answers), self.place)
-        return None, event, self.port.session
+        if self._kept is None:
+            assert self._event is not None
+            self._kept = Suspended(self._event, self._began, tuple(self._passed), self.place)
+        return None, self._kept, self.port.session
 
     def load(self, saved: Any) -> None:
         """Become what was saved: a suspended event is done over up to its place."""
         memory, event, session = saved
-        self.abandon()
-        self.port.embedded = _known(self.zookeeper, session)
+        if session != self.port.session:
+            self.port.embedded = _known(self.zookeeper, session)
         if event is None:
+            self.abandon()
             self.controller.remember(memory)
-            return
-        self.controller.remember(event.began)
-        self._event, self._began, self._answers = event.event, event.began, list(event.answers)
-        self._running = event.event(self.controller)
-        effect = self._resume(None)
-        for answer in event.answers:
-            effect = self._resume(answer)
-        assert effect == event.place.effect, "an event that is done over does the same"
-        self.place = event.place
+        elif event is not self._kept:  # else it stands there
+            is_same = self._do_over(event)
+            assert is_same, "an event that is done over does the same"
+            self._kept = event
 
 
 def _known(zookeeper: ZooKeeper, session: int) -> EmbeddedSession:

@@ -11,6 +11,7 @@ from conformance.edges import EdgeReport, walk_edges
 from conformance.lockstep import Lockstep
 from conformance.mapping.topics import LEFT_OUT, MAP
 from conformance.mapping.topics_families import FAMILIES, LARGE
+from conformance.mapping.topics_tasks import task_of
 from impl import Step, StepNotPossible
 from impl.core.broker_events import BrokerEvents
 from impl.core.deletion import DeletionManager
@@ -20,8 +21,7 @@ from impl.world.topics.life import TopicLife
 from impl.znodes import TopicPartition, paths
 from impl.znodes.access import ZnodeAccess
 from impl.znodes.client import ZnodeClient
-from impl.zookeeper.port import wait
-from impl.zookeeper.znode import ANY_VERSION
+from impl.zookeeper.znode import ANY_VERSION, Op
 from model.systems import system
 from specs.verdict import Verdict
 
@@ -31,6 +31,10 @@ IN_OFFICE = ("broker_stands", *["controller_goes_on"] * 4)
 def steps_of(world: TopicLife, *names: str) -> None:
     for name in names:
         world.do(Step(name, (1,)))
+
+
+def acts(world: TopicLife, broker: int) -> str | None:
+    return task_of(world.controllers[broker])
 
 
 def with_a_topic() -> TopicLife:
@@ -103,7 +107,10 @@ def test_every_edge_of_a_large_part_is_covered(name: str, edges: int) -> None:
 
 
 def test_a_batch_of_a_creation_that_is_left_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ReplicaMachine, "_become_new", lambda self, broker, partitions: None)
+    async def forgets(self: ReplicaMachine, broker: int, partitions: list[TopicPartition]) -> None:
+        """The new replicas stay as they are."""
+
+    monkeypatch.setattr(ReplicaMachine, "_become_new", forgets)
 
     report = walk_edges(MAP.small, max_states=600, about=MAP)
 
@@ -115,9 +122,7 @@ def test_a_batch_of_a_creation_that_is_left_out_is_found(monkeypatch: pytest.Mon
 
 def test_a_deletion_that_begins_over_an_answer_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = DeletionManager.replicas_deleted
-    monkeypatch.setattr(
-        DeletionManager, "replicas_deleted", lambda self, replicas: wait(heard(self, []))
-    )
+    monkeypatch.setattr(DeletionManager, "replicas_deleted", lambda self, replicas: heard(self, []))
 
     report = walked("disk")
 
@@ -129,9 +134,9 @@ def test_an_added_partition_that_nobody_takes_back_is_found(
 ) -> None:
     changed = EventController.partitions_changed
 
-    def careless(self: EventController, topic: str) -> None:
+    async def careless(self: EventController, topic: str) -> None:
         if topic not in self.core.context.queued_for_deletion:
-            wait(changed(self, topic))
+            await changed(self, topic)
 
     monkeypatch.setattr(EventController, "partitions_changed", careless)
 
@@ -144,10 +149,12 @@ def test_a_fence_that_lets_a_deposed_controller_write_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fenced = ZnodeAccess.fenced
-    monkeypatch.setattr(
-        ZnodeAccess, "fenced",
-        lambda self, op, version: wait(fenced(self, op, self.read(paths.CONTROLLER_EPOCH).version)),
-    )  # fmt: skip
+
+    async def by_what_is_there(self: ZnodeAccess, op: Op, version: int) -> object:
+        epoch = await self.read(paths.CONTROLLER_EPOCH)
+        return await fenced(self, op, epoch.version if epoch else version)
+
+    monkeypatch.setattr(ZnodeAccess, "fenced", by_what_is_there)
 
     report = walked("deposed")
 
@@ -159,13 +166,13 @@ def test_a_broker_that_is_back_at_once_and_not_missed_is_found(
 ) -> None:
     changed = BrokerEvents.changed
 
-    def by_id_alone(self: BrokerEvents) -> None:
+    async def by_id_alone(self: BrokerEvents) -> None:
         known = self.core.context.broker_epochs
-        now = wait(self.core.client.brokers())
+        now = await self.core.client.brokers()
         self.core.context.broker_epochs = {
             one: now[one][1] if one in now else epoch for one, epoch in known.items()
         }
-        wait(changed(self))
+        await changed(self)
 
     monkeypatch.setattr(BrokerEvents, "changed", by_id_alone)
 
@@ -179,9 +186,9 @@ def test_a_write_over_a_state_that_changed_since_it_was_read_is_found(
 ) -> None:
     read = ZnodeClient.state
 
-    def without_version(self: ZnodeClient, partition: TopicPartition) -> object:
-        state = wait(read(self, partition))
-        return state and wait(replace(state, zk_version=ANY_VERSION))
+    async def without_version(self: ZnodeClient, partition: TopicPartition) -> object:
+        state = await read(self, partition)
+        return state and replace(state, zk_version=ANY_VERSION)
 
     monkeypatch.setattr(ZnodeClient, "state", without_version)
 
@@ -196,10 +203,10 @@ def test_a_controller_that_is_answered_over_a_session_that_is_over_is_in_nobodys
     world.do(Step("session_expires", (1,)))
 
     world.do(Step("controller_goes_on", (1,)))
-    believed = world.acts(1)
+    believed = acts(world, 1)
     world.do(Step("controller_resigns", (1,)))
 
-    assert (believed, world.acts(1)) == ("reads_zookeeper", None)
+    assert (believed, acts(world, 1)) == ("reads_zookeeper", None)
     assert world.why_not(Step("broker_stands", (2,))) is None
 
 
@@ -219,7 +226,7 @@ def test_a_controller_sends_nothing_twice_when_it_is_taken_up_again() -> None:
     steps_of(world, *["controller_goes_on"] * 4)
 
     assert {to: len(queue) for to, queue in world.connections.items()} == {(1, 1): 1, (1, 2): 1}
-    assert world.acts(1) == "waits"
+    assert acts(world, 1) == "waits"
 
 
 def test_a_world_is_put_back_into_the_middle_of_an_event() -> None:
@@ -230,10 +237,10 @@ def test_a_world_is_put_back_into_the_middle_of_an_event() -> None:
     end = MAP.facts(world)
 
     world.restore(middle)
-    before = world.acts(1)
+    before = acts(world, 1)
     steps_of(world, "controller_goes_on", "controller_goes_on")
 
-    assert (before, world.acts(1)) == ("elects_new", "waits")
+    assert (before, acts(world, 1)) == ("elects_new", "waits")
     assert MAP.facts(world) == end
 
 

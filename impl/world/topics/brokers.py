@@ -7,17 +7,11 @@ from typing import Any
 
 from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.world.steps import Step
-from impl.world.topics.put_down import WRITE
-from impl.world.topics.world import TOPIC, Hosted, Refusal, Sent, Steps, TopicWorld
+from impl.world.topics.grain import is_to_write
+from impl.world.topics.world import TOPIC, Answered, Hosted, Refusal, Sent, Steps, TopicWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 from impl.zookeeper.port import wait
-
-WRITERS = (
-    "starts_replicas", "starts_partitions", "elects_for_failed", "elects_for_started",
-    "takes_offline", "moves_leaders", "stops_followers", "resumes", "stops",
-)  # fmt: skip
-"""What a controller is about to do when it may write a state over one that it reads."""
 
 
 class Brokers(TopicWorld):
@@ -72,21 +66,21 @@ class Brokers(TopicWorld):
     def stops_arrive(self, broker: int, controller: int, deletes: bool = True) -> None:
         """The StopReplica requests that are next; what is to be deleted is, and answered."""
         one = self.hosted[broker]
-        stopped, deleted = set(), set()
+        stopped, gone = set(), set()
         for sent in self._taken(controller, broker, StopReplica):
-            for partition, stop in sent.request.partitions.items():
-                stopped.add(partition.partition)
-                if stop.delete:
-                    deleted.add(partition.partition)
-        gone = deleted if deletes else set()
+            stops = sent.request.partitions
+            stopped |= {partition.partition for partition in stops}
+            deleted = sorted(partition for partition, stop in stops.items() if stop.delete)
+            if deletes:
+                gone |= {partition.partition for partition in deleted}
+            if deleted:
+                errors = dict.fromkeys(deleted, "NONE" if deletes else "KAFKA_STORAGE_ERROR")
+                self.answers[controller, broker] = Answered(sent.request, errors)
         self.hosted[broker] = Hosted(
             tuple(pair for pair in one.roles if pair[0] not in stopped),
             tuple(pair for pair in one.directories if pair[0] not in gone),
             controller,
         )
-        if deleted:
-            answer = tuple((number, deletes) for number in sorted(deleted))
-            self.answers[controller, broker] = answer
 
     def _stops_fail_refusal(self, broker: int, controller: int) -> Refusal:
         reason = self._stops_arrive_refusal(broker, controller)
@@ -155,25 +149,22 @@ class Brokers(TopicWorld):
         reason = self._leader_expands_isr_refusal(leader, replica, number)
         if reason is not None:
             return reason
-        if self.acts(broker) not in WRITERS or not self.has_session(broker):
+        if self.place(broker) is None or not self.has_session(broker):
             return "the controller is about to write the state"
-        return None if self._reads(broker) else "the controller is about to write the state"
+        return None if self._writes(broker) else "the controller is about to write the state"
 
-    def _reads(self, broker: int) -> bool:
+    def _writes(self, broker: int) -> bool:
         """Gone on with, the controller comes to a write over a state that it has read."""
-        one = self.controllers[broker]
-        assert one.unfinished is not None, "it is in the middle of an event"
-        if one.unfinished.held:
+        if is_to_write(self.place(broker)):
             return True
         before = self.snapshot()
-        one.go_on(until=WRITE)
-        held = one.unfinished is not None and one.unfinished.held
+        self.controllers[broker].go_on(before_writes=True)
+        writes = is_to_write(self.place(broker))
         self.restore(before)
-        return held
+        return writes
 
     def leader_expands_isr_first(self, leader: int, replica: int, number: int, broker: int) -> None:
         """The same, after a controller has read the state that it is about to write over."""
-        one = self.controllers[broker]
-        if one.unfinished is not None and not one.unfinished.held:
-            one.go_on(until=WRITE)
+        if not is_to_write(self.place(broker)):
+            self.controllers[broker].go_on(before_writes=True)
         self.leader_expands_isr(leader, replica, number)

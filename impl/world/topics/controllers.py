@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from impl.core.cluster_context import Replica
 from impl.core.partition_machine import PREFERRED
+from impl.sim.event_run import Event
 from impl.world.steps import Step
-from impl.world.topics.put_down import CAMPAIGN, REFUSED, RETURNS
+from impl.world.topics.grain import (
+    is_registration,
+    is_return,
+    is_to_write,
+    removes_partitions,
+    returned,
+)
 from impl.world.topics.world import KINDS, TOPIC, Refusal, Steps, TopicWorld
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
@@ -33,7 +39,7 @@ class Controllers(TopicWorld):
 
     def is_deposed(self, broker: int) -> bool:
         """Another controller epoch was won since: its writes are refused."""
-        return self.controllers[broker].core.context.epoch < self.epoch()
+        return self.context(broker).epoch < self.epoch()
 
     # Office
 
@@ -44,19 +50,20 @@ class Controllers(TopicWorld):
             return "its process runs"
         if not self.has_session(broker):
             return "it has a ZooKeeper session"
-        return None if self.acts(broker) is None else "it is not in office"
+        stands = self.place(broker) is not None or self.is_active(broker)
+        return "it is not in office" if stands else None
 
     def broker_stands(self, broker: int) -> None:
         """It registers; ZooKeeper has executed that, and the answer is on its way."""
-        self.controllers[broker].begin("stands")
+        self.controllers[broker].begin(lambda one: one.elect(0))
 
     def _resigns_refusal(self, broker: int) -> Refusal:
-        if not self.controllers[broker].controller.active:
+        if not self.is_active(broker):
             return "it believes that it is in office"
         return "/controller is another's" if wait(self.admin.controller()) == broker else None
 
     def _controller_resigns_refusal(self, broker: int) -> Refusal:
-        if self.has_session(broker) and self.controllers[broker].unfinished is not None:
+        if self.has_session(broker) and self.place(broker) is not None:
             return "it waits for events, or its session is over"
         return self._resigns_refusal(broker)
 
@@ -64,12 +71,12 @@ class Controllers(TopicWorld):
         """It looks at `/controller`; or its session is over, which ends what it was about to do."""
         one = self.controllers[broker]
         if self.has_session(broker):
-            wait(one.controller.maybe_resign())
+            one.begin(lambda controller: controller.maybe_resign())
         else:
             one.break_off()
 
     def _controller_breaks_off_refusal(self, broker: int) -> Refusal:
-        if not self.has_session(broker) or self.controllers[broker].unfinished is None:
+        if not self.has_session(broker) or self.place(broker) is None:
             return "it is in the middle of an event"
         return self._resigns_refusal(broker)
 
@@ -80,29 +87,26 @@ class Controllers(TopicWorld):
     # In the middle of an event
 
     def _controller_goes_on_refusal(self, broker: int) -> Refusal:
-        one = self.controllers[broker]
-        if one.unfinished is None:
+        place = self.place(broker)
+        if place is None:
             return "it is in the middle of an event"
-        if one.unfinished.label != CAMPAIGN and not self.has_session(broker):
+        if not is_registration(place) and not self.has_session(broker):
             return "it has a ZooKeeper session"
-        if one.unfinished.label == RETURNS:
+        if is_return(place):
             return "its brokers are as they were"
         if self.is_deposed(broker):
             return None
-        if one.unfinished.held:
+        if is_to_write(place):
             return "the state is as it read it"
         states = any(self.zookeeper.exists(paths.state(TOPIC, one)) for one in self.partitions)
-        return (
-            "no partition's node is left" if self.acts(broker) == "unregisters" and states else None
-        )
+        return "no partition's node is left" if removes_partitions(place) and states else None
 
     def controller_goes_on(self, broker: int) -> None:
         """The next batch of the event that it is in the middle of."""
         self.controllers[broker].go_on()
 
     def _write_is_refused_refusal(self, broker: int) -> Refusal:
-        held = self.controllers[broker].unfinished
-        if held is None or not held.held:
+        if not is_to_write(self.place(broker)):
             return "the state changed since it read it"
         if not self.has_session(broker):
             return "it has a ZooKeeper session"
@@ -110,10 +114,10 @@ class Controllers(TopicWorld):
 
     def write_is_refused(self, broker: int) -> None:
         """BADVERSION; it is about to read once more."""
-        self.controllers[broker].go_on(until=REFUSED)
+        self.controllers[broker].go_on()
 
     def _partition_is_removed_refusal(self, broker: int, number: int) -> Refusal:
-        if self.acts(broker) != "unregisters":
+        if not removes_partitions(self.place(broker)):
             return "it removes the topic's nodes"
         if not self.has_session(broker):
             return "it has a ZooKeeper session"
@@ -124,59 +128,61 @@ class Controllers(TopicWorld):
 
     def partition_is_removed(self, broker: int, number: int) -> None:
         """The node of one partition goes."""
-        self.controllers[broker].go_on(first=number)
+        self.controllers[broker].lists_first(TOPIC, number)
+        self.controllers[broker].go_on()
 
     # Events
 
     def _hears_refusal(self, broker: int, kind: str) -> Refusal:
         return self.must_wait(broker) or (None if kind in self.inbox[broker] else "its watch fired")
 
-    def _hears(self, broker: int, kind: str) -> None:
+    def _hears(self, broker: int, kind: str, event: Event) -> None:
         self.inbox[broker] -= {kind}
-        self.controllers[broker].begin(kind, TOPIC)
+        self.controllers[broker].begin(event)
 
     def _controller_hears_of_topics_refusal(self, broker: int) -> Refusal:
         return self._hears_refusal(broker, "topics")
 
     def controller_hears_of_topics(self, broker: int) -> None:
         """A topic came or went."""
-        self._hears(broker, "topics")
+        self._hears(broker, "topics", lambda one: one.guarded(one.topics_changed))
 
     def _controller_hears_of_partitions_refusal(self, broker: int) -> Refusal:
         return self._hears_refusal(broker, "partitions")
 
     def controller_hears_of_partitions(self, broker: int) -> None:
         """The topic's node was written."""
-        self._hears(broker, "partitions")
+        self._hears(
+            broker, "partitions", lambda one: one.guarded(lambda: one.partitions_changed(TOPIC))
+        )
 
     def _controller_hears_of_deletions_refusal(self, broker: int) -> Refusal:
         return self._hears_refusal(broker, "deletions")
 
     def controller_hears_of_deletions(self, broker: int) -> None:
         """A request for a deletion came or went."""
-        self._hears(broker, "deletions")
+        self._hears(broker, "deletions", lambda one: one.guarded(one.deletion_requested))
 
     def _answer_arrives_refusal(self, broker: int, replica: int) -> Refusal:
-        epoch = self.controllers[broker].core.context.epoch
+        epoch = self.context(broker).epoch
         return self.must_wait(broker) or (
             None if (epoch, replica) in self.answers else "the broker answered"
         )
 
     def answer_arrives(self, broker: int, replica: int) -> None:
         """The controller hears what a broker has deleted, and what it could not."""
-        epoch = self.controllers[broker].core.context.epoch
-        gone: dict[bool, tuple[Replica, ...]] = {False: (), True: ()}
-        for number, deleted in self.answers.pop((epoch, replica)):
-            gone[deleted] += (Replica(TopicPartition(TOPIC, number), replica),)
-        self.controllers[broker].begin("answer", TOPIC, (gone[False], gone[True]))
+        answer = self.answers.pop((self.context(broker).epoch, replica))
+        self.controllers[broker].begin(
+            lambda one: one.stop_replica_answered(replica, answer.request, "NONE", answer.errors)
+        )
 
     # Brokers come and go, and their leaders are moved
 
     def _changes(self, broker: int) -> dict[str, set[int]]:
-        known, now = self.controllers[broker].core.context.broker_epochs, self.registrations()
+        known, now = self.context(broker).broker_epochs, self.registrations()
         back = {one for one in known.keys() & now.keys() if known[one] != now[one]}
         return {
-            "missed": (known.keys() - now.keys()) | (back if self.fences_brokers else set()),
+            "missed": (known.keys() - now.keys()) | back,
             "found": now.keys() - known.keys(),
         }
 
@@ -195,33 +201,32 @@ class Controllers(TopicWorld):
 
     def broker_is_missed(self, broker: int, failed: int) -> None:
         """A registration is gone, or another's: the channel to the broker is closed first."""
-        epoch = self.controllers[broker].core.context.epoch
+        epoch = self.context(broker).epoch
         self.connections.pop((epoch, failed), None)
         self.answers.pop((epoch, failed), None)
-        returned = self.registrations().get(failed, 0)
-        self.controllers[broker].begin("brokers", TOPIC, (failed, returned))
+        self.controllers[broker].begin(lambda one: one.guarded(one.brokers.changed))
 
     def _broker_is_found_refusal(self, broker: int, started: int) -> Refusal:
-        event = self.controllers[broker].unfinished
-        if event is None or event.label != RETURNS:
+        place = self.place(broker)
+        if place is None or not is_return(place):
             return self._change_refusal(broker, "found", started)
         if not self.has_session(broker):
             return "it has a ZooKeeper session"
-        return None if event.about[0] == started else "the broker is found"
+        return None if returned(place) == [started] else "the broker is found"
 
     def broker_is_found(self, broker: int, started: int) -> None:
         """A broker is registered that the controller took for dead; or it goes on with one who was
         missed because it had registered anew."""
-        if self.acts(broker) == RETURNS:
+        if is_return(self.place(broker)):
             self.controllers[broker].go_on()
         else:
-            self.controllers[broker].begin("brokers", TOPIC, (started, 0))
+            self.controllers[broker].begin(lambda one: one.guarded(one.brokers.changed))
 
     def _preferred_is_elected_refusal(self, broker: int, number: int) -> Refusal:
         reason = self.must_wait(broker)
         if reason is not None:
             return reason
-        core, partition = self.controllers[broker].core, TopicPartition(TOPIC, number)
+        core, partition = self.controllers[broker].controller.core, TopicPartition(TOPIC, number)
         if TOPIC in core.context.queued_for_deletion:
             return "the topic is not queued for deletion"
         state = self.state(number)
@@ -230,17 +235,22 @@ class Controllers(TopicWorld):
 
     def preferred_is_elected(self, broker: int, number: int) -> None:
         """The head of a partition's list leads again."""
-        self.controllers[broker].begin("preferred", TOPIC, (TopicPartition(TOPIC, number),))
+        elected = (TopicPartition(TOPIC, number),)
+        self.controllers[broker].begin(
+            lambda one: one.guarded(lambda: one.elect_preferred(elected))
+        )
 
     def _broker_asks_to_go_refusal(self, broker: int, subject: int) -> Refusal:
         reason = self.must_wait(broker)
         if reason is not None:
             return reason
-        if subject not in self.controllers[broker].core.context.live:
+        if subject not in self.context(broker).live:
             return "the broker lives, as far as the controller knows"
         asks = subject in self.up and self.has_session(subject)
         return None if asks else "the broker runs, and is registered"
 
     def broker_asks_to_go(self, broker: int, subject: int) -> None:
         """A controlled shutdown begins."""
-        self.controllers[broker].begin("shutdown", TOPIC, (subject,))
+        self.controllers[broker].begin(
+            lambda one: one.guarded(lambda: one.brokers.shut_down(subject))
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from impl.world.steps import Step
-from impl.world.topics.put_down import CAMPAIGN
+from impl.world.topics.grain import is_lost, is_registration
 from impl.world.topics.world import Refusal, Steps, TopicWorld
 
 
@@ -26,9 +26,8 @@ class Faults(TopicWorld):
 
     def drop_requests(self, broker: int) -> None:
         """What was sent to an earlier registration the next one refuses (KIP-380)."""
-        if self.fences_brokers:
-            for to in [to for to in self.connections if to[1] == broker]:
-                del self.connections[to]
+        for to in [to for to in self.connections if to[1] == broker]:
+            del self.connections[to]
 
     def drop_answers(self, broker: int) -> None:
         """Its connections end with its process."""
@@ -44,8 +43,7 @@ class Faults(TopicWorld):
         self.controllers[broker].renew(self.controllers[broker].port.session)
         self.hosted[broker] = replace(self.hosted[broker], roles=(), seen=0)
         self.drop_requests(broker)
-        if self.fences_brokers:
-            self.drop_answers(broker)
+        self.drop_answers(broker)
 
     def _session_expires_refusal(self, broker: int) -> Refusal:
         return None if self.has_session(broker) else "the broker is registered"
@@ -78,22 +76,20 @@ class Faults(TopicWorld):
         self.drop_requests(broker)
 
     def _reply_is_lost_refusal(self, broker: int) -> Refusal:
-        waits = self.controllers[broker].unfinished
-        if waits is None or waits.label != CAMPAIGN:
+        place = self.place(broker)
+        if place is None or not is_registration(place):
             return "it registered, and has not heard of it"
-        return "the reply is on its way" if waits.lost else None
+        return "the reply is on its way" if is_lost(place) else None
 
     def reply_is_lost(self, broker: int) -> None:
         """The connection breaks after ZooKeeper executed the registration."""
-        self.controllers[broker].lose_reply()
+        self.controllers[broker].lose_answer()
 
     def _request_is_lost_refusal(self, controller: int, broker: int) -> Refusal:
         to = (controller, broker)
         if to not in self.connections and to not in self.answers:
             return "something is under way to the broker"
-        acting = [
-            one.core.context.epoch for one in self.controllers.values() if one.controller.active
-        ]
+        acting = [self.context(one).epoch for one in self.brokers if self.is_active(one)]
         return "the sender is not in office any more" if controller in acting else None
 
     def request_is_lost(self, controller: int, broker: int) -> None:

@@ -6,16 +6,18 @@ leads, follows, stops, has a directory or none, and answers; `impl.world.wide` h
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, Request, StopReplica
 from impl.releases import DEFAULT, Release
+from impl.sim.event_run import Place
 from impl.world.steps import Step, StepNotPossible
-from impl.world.topics.put_down import CAMPAIGN, SteppedController
+from impl.world.topics.controller_run import ControllerRun, leaders_last
+from impl.world.topics.grain import sets_watches
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.cluster import decode_controller_epoch
@@ -31,9 +33,6 @@ FIRST_ALIKE = "2.3"
 KINDS = {paths.TOPICS: "topics", paths.DELETE_TOPICS: "deletions", paths.topic(TOPIC): "partitions"}
 """Path of a watch -> the event that it brings."""
 
-DEAF = (CAMPAIGN, "reads_zookeeper")
-"""Before it has set its watches, what an earlier one of its session brings is no event."""
-
 Connection = tuple[int, int]
 """Controller epoch and target."""
 
@@ -47,6 +46,14 @@ class Sent:
 
     request: Request
     outdated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A broker's answer to a StopReplica: an error for each partition that was to be deleted."""
+
+    request: StopReplica
+    errors: Mapping[TopicPartition, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +87,18 @@ class TopicWorld:
         wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
         self.brokers = range(1, brokers + 1)
         self.up = frozenset(self.brokers)
-        self.controllers: dict[int, SteppedController] = {}
+        self.controllers: dict[int, ControllerRun] = {}
         self.connections: dict[Connection, tuple[Sent, ...]] = {}
-        self.answers: dict[Connection, tuple[tuple[int, bool], ...]] = {}
+        self.answers: dict[Connection, Answered] = {}
         self.inbox = {broker: frozenset[str]() for broker in self.brokers}
         self.hosted = {broker: Hosted() for broker in self.brokers}
         for broker in self.brokers:
-            self.controllers[broker] = SteppedController(
+            run = ControllerRun(
                 broker, self.zookeeper, self.open_session(broker), self.release, self._send
             )
-            context = self.controllers[broker].core.context
-            self.controllers[broker].core.replicas.in_turn = partial(_leaders_last, context)
+            core = run.controller.core
+            core.replicas.in_turn = leaders_last(core.context, TopicPartition(TOPIC, 0))
+            self.controllers[broker] = run
 
     def open_session(self, broker: int) -> int:
         """A new session, under which the broker registers."""
@@ -103,17 +111,12 @@ class TopicWorld:
         if not isinstance(request, LeaderAndIsr | StopReplica):
             return
         registered = self.registrations().get(broker, request.broker_epoch)
-        if self.fences_brokers and registered != request.broker_epoch:
+        if registered != request.broker_epoch:
             return  # STALE_BROKER_EPOCH: it was made for an earlier registration (KIP-380)
         to = (request.controller_epoch, broker)
         self.connections[to] = (*self.connections.get(to, ()), Sent(request))
 
     # What can be seen
-
-    @property
-    def fences_brokers(self) -> bool:
-        """Requests name the registration that they are for."""
-        return self.release.since("2.2")
 
     def registrations(self) -> dict[int, int]:
         """Registered broker -> its epoch."""
@@ -136,7 +139,7 @@ class TopicWorld:
 
     def known(self, broker: int) -> dict[int, tuple[int, ...]]:
         """Partition -> its replicas, as far as a controller knows."""
-        context = self.controllers[broker].core.context
+        context = self.context(broker)
         return {
             one.partition: context.replicas(one)
             for one in context.partitions_of(TOPIC)
@@ -148,18 +151,24 @@ class TopicWorld:
         node = self.zookeeper.nodes.get(paths.state(TOPIC, number))
         return None if node is None else _state(number, node.data, node.version)
 
-    def acts(self, broker: int) -> str | None:
-        """What the broker's controller is about to do; None if it is not in office."""
-        one = self.controllers[broker]
-        if one.unfinished is not None:
-            return one.unfinished.label
-        return "waits" if one.controller.active else None
+    def context(self, broker: int) -> ClusterContext:
+        """What a broker's controller knows."""
+        return self.controllers[broker].controller.core.context
+
+    def place(self, broker: int) -> Place | None:
+        """Where a broker's controller is suspended; None if it is in the middle of nothing."""
+        return self.controllers[broker].place
+
+    def is_active(self, broker: int) -> bool:
+        """The broker believes that it is controller."""
+        return self.controllers[broker].controller.active
 
     def must_wait(self, broker: int) -> Refusal:
         """Why the broker's controller may not begin an event."""
         if not self.has_session(broker):
             return "it has a ZooKeeper session"
-        return None if self.acts(broker) == "waits" else "it waits for events"
+        waits = self.is_active(broker) and self.place(broker) is None
+        return None if waits else "it waits for events"
 
     # Steps
 
@@ -200,7 +209,7 @@ class TopicWorld:
                 if event.path in KINDS
                 and (event.path != paths.topic(TOPIC) or event.type is EventType.DATA_CHANGED)
             }
-            listens = one.controller.active and self.acts(broker) not in DEAF
+            listens = self.is_active(broker) and not sets_watches(one.place)
             inbox = self.inbox[broker] | heard if listens else frozenset()
             known = bool(self.known(broker))
             self.inbox[broker] = inbox if known else inbox - {"partitions"}
@@ -233,8 +242,3 @@ def _lists(text: str) -> tuple[tuple[int, tuple[int, ...]], ...]:
 @lru_cache(maxsize=1024)
 def _state(number: int, text: str, version: int) -> LeaderIsrAndControllerEpoch:
     return decode_state(TOPIC, number, text, version)
-
-
-def _leaders_last(context: ClusterContext, brokers: Iterable[int]) -> list[int]:
-    known = context.leadership.get(TopicPartition(TOPIC, 0))
-    return sorted(brokers, key=lambda one: (known is not None and one == known.leader, one))

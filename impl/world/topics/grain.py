@@ -1,0 +1,218 @@
+"""Where a controller's run is suspended in a topic's life: in front of each of its batches.
+
+Between two batches its process may die, its session end, others act. A place is known by its
+effect and by the procedures that the event is in; the core knows nothing of it.
+"""
+
+from __future__ import annotations
+
+import re
+from types import CodeType, FrameType
+from typing import Any
+
+from impl.core.broker_events import BrokerEvents
+from impl.core.deletion import DeletionManager
+from impl.core.event_controller import EventController
+from impl.core.partition_machine import PartitionMachine
+from impl.core.replica_machine import ReplicaMachine
+from impl.core.states import ReplicaState
+from impl.sim.effects import Ask, Effect, Report, Send
+from impl.sim.event_run import ControllerThread, Place
+from impl.znodes import paths
+from impl.znodes.access import ZnodeAccess
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper import BadVersion, ConnectionLoss, Create, Delete, SetData, ZooKeeperError
+
+STATE = re.compile(re.escape(paths.TOPICS) + r"/[^/]+/partitions/\d+/state")
+PARTITIONS = re.compile(re.escape(paths.TOPICS) + r"/[^/]+/partitions")
+
+HANDLERS = Report("step", ("Registering handlers",))
+"""The first of a new controller: it is in office, and watches nothing yet."""
+
+
+def code_of(procedure: Any) -> CodeType:
+    """By which frames of the procedure are known."""
+    code: CodeType = procedure.__code__
+    return code
+
+
+CREATES = code_of(EventController.create_partitions)
+CHANGED = code_of(BrokerEvents.changed)
+FAILED = code_of(BrokerEvents.failed)
+STARTED = code_of(BrokerEvents.started)
+SHUTS_DOWN = code_of(BrokerEvents.shut_down)
+MOVES = code_of(BrokerEvents.move_leaders)
+STOPS_FOLLOWERS = code_of(BrokerEvents.stop_followers)
+RESUMES = code_of(DeletionManager.resume)
+RETRIES = code_of(DeletionManager.try_again)
+STOPS = code_of(DeletionManager._stop_replicas)  # a frame of it, not a call
+REPLICAS_START = code_of(ReplicaMachine.startup)
+PARTITIONS_START = code_of(PartitionMachine.startup)
+TRIES_TO_ELECT = code_of(PartitionMachine.trigger_online)
+PARTITIONS_CHANGE = code_of(PartitionMachine.handle)
+REPLICAS_CHANGE = code_of(ReplicaMachine.handle)
+REMOVES_NODES = code_of(ZnodeClient.delete_topic)
+DELETES_BELOW = code_of(ZnodeAccess.fenced_delete_below)
+
+Frames = dict[CodeType, FrameType]
+"""Procedure -> its frame, the innermost if it is in it more than once."""
+
+
+def frames_of(thread: ControllerThread) -> Frames:
+    """The procedures that a suspended event is in, outermost first."""
+    return {frame.f_code: frame for frame in thread.stack()}
+
+
+# What a place is
+
+
+def is_registration(place: Place | None) -> bool:
+    """ZooKeeper has executed the registration of a controller; its answer is on its way."""
+    return place is not None and place.is_done and registered_epoch(place.effect) is not None
+
+
+def registered_epoch(effect: Effect) -> int | None:
+    """The controller epoch that an operation registers, None if it is no registration."""
+    ops = effect.ops if isinstance(effect, Ask) else ()
+    if not any(isinstance(op, Create) and op.path == paths.CONTROLLER for op in ops):
+        return None
+    return next((int(op.data) for op in ops if isinstance(op, SetData)), None)
+
+
+def sets_watches(place: Place | None) -> bool:
+    """A new controller: of what an earlier one of its session watched it minds nothing."""
+    return place is not None and place.effect == HANDLERS
+
+
+def is_lost(place: Place) -> bool:
+    """The answer was lost on its way."""
+    return isinstance(place.answer, ConnectionLoss)
+
+
+def writes_state(place: Place | None) -> bool:
+    """A write of a partition's state over the one that was read: about to be executed, or done."""
+    ops = place.effect.ops if place is not None and isinstance(place.effect, Ask) else ()
+    return any(isinstance(op, SetData) and STATE.fullmatch(op.path) for op in ops)
+
+
+def is_to_write(place: Place | None) -> bool:
+    """The write of a state is sent, and not executed."""
+    return place is not None and not place.is_done and writes_state(place)
+
+
+def is_return(place: Place | None) -> bool:
+    """Brokers that had registered anew, and so were missed, are about to be known again."""
+    effect = None if place is None else place.effect
+    return isinstance(effect, Report) and effect.event == "live_brokers_added"
+
+
+def returned(place: Place) -> list[int]:
+    """Who is about to be known again, where ``is_return``."""
+    assert isinstance(place.effect, Report), "brokers are about to be known again"
+    brokers: list[int] = place.effect.arguments[0]
+    return brokers
+
+
+def removes_partitions(place: Place | None) -> bool:
+    """The nodes of a topic's partitions are removed: all of them, or the next of them."""
+    effect = None if place is None else place.effect
+    if not isinstance(effect, Ask):
+        return False
+    deleted = [op.path for op in effect.ops if isinstance(op, Delete)]
+    return is_listing(effect) or any(path.startswith(f"{paths.TOPICS}/") for path in deleted)
+
+
+def is_listing(effect: Effect) -> bool:
+    """The partitions' nodes of a topic are listed."""
+    if not isinstance(effect, Ask) or effect.operation != "children":
+        return False
+    return PARTITIONS.fullmatch(effect.path) is not None
+
+
+# Where it is suspended
+
+
+def is_suspended(thread: ControllerThread, place: Place) -> bool:
+    """A batch begins here; or a write of a state was refused, and is to be tried again."""
+    effect = place.effect
+    if isinstance(effect, Report):
+        return not place.is_done and _begins(thread, effect)
+    if isinstance(effect, Send):
+        frames = frames_of(thread)
+        if place.is_done:  # replicas whose deletion had failed have gone offline
+            return RETRIES in frames
+        return STOPS_FOLLOWERS in frames and REPLICAS_CHANGE not in frames
+    assert isinstance(effect, Ask)
+    if effect.operation == "multi":
+        return _has_answered(thread, effect, place) if place.is_done else _removes(thread, effect)
+    return place.is_done and is_listing(effect) and _has_states(thread, effect.path)
+
+
+def _begins(thread: ControllerThread, report: Report) -> bool:
+    if report.event == "step":
+        return report == HANDLERS
+    if report.event == "deletions_handled":
+        return True
+    if report.event == "live_brokers_added":
+        return bool(frames_of(thread)[CHANGED].f_locals["bounced"])
+    if report.event == "partitions_change":
+        return _partitions_begin(thread)
+    return report.event == "replicas_change" and _replicas_begin(thread, report.arguments[1])
+
+
+def _partitions_begin(thread: ControllerThread) -> bool:
+    frames = frames_of(thread)
+    if CHANGED in frames:
+        return TRIES_TO_ELECT in frames and _stays(thread)
+    return CREATES in frames or PARTITIONS_START in frames or MOVES in frames
+
+
+def _replicas_begin(thread: ControllerThread, target: ReplicaState) -> bool:
+    frames = frames_of(thread)
+    if RESUMES in frames:
+        return STOPS in frames and target is not ReplicaState.DELETION_INELIGIBLE
+    if REPLICAS_START in frames:
+        return target is ReplicaState.ONLINE
+    if FAILED in frames:
+        return target is ReplicaState.OFFLINE and _stays(thread)
+    return CREATES in frames
+
+
+def _stays(thread: ControllerThread) -> bool:
+    """There is a topic that brokers come and go for, and it is not to be deleted."""
+    context = thread.controller.core.context
+    return bool(context.assignments) and not context.queued_for_deletion
+
+
+def _removes(thread: ControllerThread, effect: Ask) -> bool:
+    """Before the last nodes of a topic go, and before its config and the request do."""
+    for op in effect.ops:
+        if not isinstance(op, Delete):
+            continue
+        if PARTITIONS.fullmatch(op.path) or op.path.startswith(f"{paths.CONFIG}/"):
+            return True
+        if op.path.rpartition("/")[0] == paths.TOPICS:  # alone, if it had no children
+            return "name" not in frames_of(thread)[DELETES_BELOW].f_locals
+    return False
+
+
+def _has_answered(thread: ControllerThread, effect: Ask, place: Place) -> bool:
+    """ZooKeeper registered it, refused its write of a state, or removed a partition of some."""
+    if not isinstance(place.answer, list):
+        return False
+    if registered_epoch(effect) is not None:
+        return not isinstance(place.answer[0], ZooKeeperError)
+    if writes_state(place):
+        return isinstance(place.answer[-1], BadVersion)
+    return any(
+        isinstance(op, Delete)
+        and PARTITIONS.fullmatch(parent := op.path.rpartition("/")[0])
+        and _has_states(thread, parent)
+        for op in effect.ops
+    )
+
+
+def _has_states(thread: ControllerThread, listing: str) -> bool:
+    """A partition below the node still has its state."""
+    below = f"{listing}/"
+    return any(path.startswith(below) and STATE.fullmatch(path) for path in thread.zookeeper.nodes)
