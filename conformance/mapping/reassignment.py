@@ -1,7 +1,8 @@
-"""The map of `reassignment`: a partition that moves, write by write (`impl.world.moves.life`).
+"""The map of `reassignment`: a partition that moves, write by write (`impl.world.moves.world`).
 
-What a controller is about to do is where it was put down; a step of the model is what it does until
-it is put down again, or is done.
+What a controller is about to do, its task in the model, is found where its event is suspended: from
+the procedures that it is in, and the effect that it stands at. A step of the model is what it does
+until it is suspended again, or done.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from conformance.mapping.rows import Facts, FactTable, Family, Row, SystemMap, row
+from impl.core.reassigner import Reassigner
 from impl.core.requests import LeaderAndIsr
 from impl.releases import DEFAULT
-from impl.world.moves.faults import UNKNOWN
-from impl.world.moves.held import Sent
-from impl.world.moves.life import MoveLife
-from impl.world.moves.steps import MOVED
+from impl.sim.effects import Ask, Report, Send
+from impl.sim.event_run import ControllerThread
+from impl.world.moves.controllers import UNKNOWN
+from impl.world.moves.grain import MOVED, electing, finishing, going_offline
+from impl.world.moves.hosts import Sent
+from impl.world.moves.world import MovesWorld
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller_epoch
+from impl.zookeeper import SetData
 from impl.zookeeper.port import wait
 from model.reassignment.state import OTHERS, ROLES, STOPS, TASKS
 
@@ -124,14 +129,73 @@ LEFT_OUT: dict[str, str] = {
     ), _LATE),
 }  # fmt: skip
 
+BEFORE_CACHE = ("campaign", "reads_zookeeper")
+"""Where a controller has read nothing yet."""
+
+LEAVES = ("leading", "leaving", "deleting", "replacing", "discards")
 TASK = {
-    "campaign": "none", "reads_zookeeper": "none", "begins": "idle", "waits": "idle",
-    "deleting": "leaving", "discards": "replacing",
+    "reads_zookeeper": "none", "begins": "idle", "deleting": "leaving", "discards": "replacing",
 }  # fmt: skip
-"""What a controller is put down before -> the model's task, where it has another name."""
+"""Where a controller's event is suspended -> the model's task, where it has another name."""
 
 
-def facts(world: MoveLife) -> Facts:
+def stands(thread: ControllerThread) -> str | None:
+    """What a controller is about to do; None if it is not in office."""
+    place = thread.place
+    if place is None:
+        return "idle" if thread.controller.active else None
+    effect = place.effect
+    if isinstance(effect, Report) and effect.event in _REPORTED:
+        return _REPORTED[effect.event]
+    if thread.frame_of(Reassigner._write_assignment) is not None:
+        return "settling" if finishing(thread) else "assigning"
+    if thread.frame_of(Reassigner._drop) is not None:
+        return "closing"
+    return _about_state(thread, isinstance(effect, Send))
+
+
+_REPORTED = {
+    "step": "reads_zookeeper", "reassignment_triggered": "begins",
+    "reassignment_caught_up": "adopting", "sends_metadata": "telling",
+}  # fmt: skip
+"""A report at which an event is suspended -> what it is about to do."""
+
+
+def _about_state(thread: ControllerThread, has_told: bool) -> str:
+    if not thread.controller.active:
+        return "campaign"
+    if thread.frame_of(Reassigner._move_leader) is not None:
+        return "deleting" if has_told else "leading"
+    if going_offline(thread) is not None or has_told:
+        replaces = thread.frame_of(Reassigner._stop_outside) is not None
+        if has_told:
+            return "discards" if replaces else "deleting"
+        if replaces:
+            return "replacing"
+        return "leaving" if finishing(thread) else "removing"
+    return "electing" if electing(thread) is not None else "bumping"
+
+
+def _goal(thread: ControllerThread, task: str) -> tuple[int, ...]:
+    """Where a controller moves the partition, from when it takes a request up; nowhere else."""
+    if task == "begins":
+        return ()
+    recorded = thread.frame_of(Reassigner.reassign_recorded)
+    if recorded is not None and task in ("assigning", "replacing", "discards"):
+        goal: tuple[int, ...] = recorded.f_locals["goal"].target
+        return goal  # it is in memory when the znode is written
+    return thread.controller.reassigner.targets.get(MOVED, ())
+
+
+def _old(thread: ControllerThread, task: str) -> set[int]:
+    """The replicas that a controller's move leaves behind, as long as it knows of them."""
+    context = thread.controller.core.context
+    widens = task in ("replacing", "discards")
+    kept = context.replicas(MOVED) if widens else _goal(thread, task)
+    return {one.broker for one in context.replica_states} - set(kept)
+
+
+def facts(world: MovesWorld) -> Facts:
     """ZooKeeper, the controllers' memories, what is under way, and what brokers hold."""
     table = FactTable()
     table.put("zk.controller", (), wait(world.admin.controller()) or 0)
@@ -148,7 +212,7 @@ def facts(world: MoveLife) -> Facts:
     return table.found
 
 
-def _partition(table: FactTable, world: MoveLife) -> None:
+def _partition(table: FactTable, world: MovesWorld) -> None:
     state, node = world.state(), wait(world.admin.topic(MOVED.topic))
     if state is not None:
         table.put("zk.leader", (), max(state.leader, 0))
@@ -170,38 +234,46 @@ def _list(table: FactTable, field: str, at: tuple[int, ...], replicas: Iterable[
         table.put(field, (*at, replica), place, blank=-1)
 
 
-def _controller(table: FactTable, world: MoveLife, broker: int) -> None:
-    at, label = (broker,), world.acts(broker)
-    one = world.controllers[broker]
-    if label == "campaign":
-        table.put("campaign", at, one.port.campaign)
+def _controller(table: FactTable, world: MovesWorld, broker: int) -> None:
+    at, thread = (broker,), world.threads[broker]
+    task = stands(thread)
+    if task is None:
         return
-    if label is None:
+    if task == "campaign":
+        table.put("campaign", at, _registered_epoch(thread))
         return
-    context, seen = one.core.context, one.port.seen
+    context, known = thread.controller.core.context, world.knows(broker)
     table.put("belief", at, context.epoch)
-    table.put("cache.task", at, TASKS.code(TASK.get(label, label)))
-    if seen is None:
+    table.put("cache.task", at, TASKS.code(TASK.get(task, task)))
+    if task in BEFORE_CACHE or known is None:
         return
     held = context.leadership[MOVED]
-    table.put("cache.leader", at, max((held if label == "leading" else seen).leader, 0))
-    table.members("cache.isr", at, seen.isr)
-    table.put("cache.version", at, seen.zk_version)
+    table.put("cache.leader", at, max((held if task == "leading" else known).leader, 0))
+    table.members("cache.isr", at, known.isr)
+    table.put("cache.version", at, known.zk_version)
     table.put("cache.epoch", at, held.leader_epoch)
     table.members("cache.live", at, context.live)
     table.members("cache.reached", at, world.reaches(broker))
     _list(table, "cache.assignment", at, context.replicas(MOVED))
-    _list(table, "cache.target", at, world.target(broker))
-    if label in ("leading", "leaving", "deleting", "replacing", "discards"):
-        table.members("cache.old", at, world.old(broker))
-        table.members("cache.leaving", at, world.leaving(broker))
+    _list(table, "cache.target", at, _goal(thread, task))
+    if task in LEAVES:
+        table.members("cache.old", at, _old(thread, task))
+    if task in ("leading", "leaving", "replacing"):
+        table.members("cache.leaving", at, _old(thread, task))
 
 
-def _broker(table: FactTable, world: MoveLife, broker: int) -> None:
+def _registered_epoch(thread: ControllerThread) -> int:
+    """The epoch of a registration whose answer is on its way."""
+    assert thread.place is not None, "an event is suspended"
+    assert isinstance(thread.place.effect, Ask), "it was registered"
+    return next(int(op.data) for op in thread.place.effect.ops if isinstance(op, SetData))
+
+
+def _broker(table: FactTable, world: MovesWorld, broker: int) -> None:
     at, host = (broker,), world.hosts[broker]
     table.put("replica.controller_epoch", at, host.seen)
-    table.put("metadata.leader", at, host.told.leader)
-    table.put("metadata.controller", at, host.told.controller)
+    table.put("metadata.leader", at, host.metadata.leader)
+    table.put("metadata.controller", at, host.metadata.controller)
     table.members("log", at, (record for record, _ in host.log.records))
     replica = host.replica
     if replica is None:
@@ -236,8 +308,8 @@ def _under_way(table: FactTable, to: tuple[int, int], queue: Iterable[Sent]) -> 
             table.put("stop.epoch", to, sent.epoch)
 
 
-def _world(bounds: Mapping[str, int], version: str | None) -> MoveLife:
-    return MoveLife(bounds["brokers"], bounds["replicas"], version or DEFAULT)
+def _world(bounds: Mapping[str, int], version: str | None) -> MovesWorld:
+    return MovesWorld(bounds["brokers"], bounds["replicas"], version or DEFAULT)
 
 
 _FAULTS: dict[str, tuple[str, ...]] = {

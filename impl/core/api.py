@@ -134,12 +134,18 @@ class ControllerApi:
             for partition, target in sorted(targets.items()):
                 error = controller.reassigner.validate(partition, target)
                 errors[partition] = error
-                if error == NONE:
-                    await controller.reassigner.alter(partition, target)
+                if error == NONE and not await self._altered_reassignment(partition, target):
+                    errors[partition] = UNKNOWN_SERVER_ERROR
 
         await controller.guarded(alter_reassignments)
         whole = NONE if len(errors) == len(targets) and controller.active else NOT_CONTROLLER
         return whole, errors
+
+    async def _altered_reassignment(
+        self, partition: TopicPartition, target: Sequence[int] | None
+    ) -> bool:
+        steps = self.controller.reassigner
+        return await steps.attempt(partition, lambda: steps.alter(partition, target))
 
     def list_reassignments(
         self, partitions: Iterable[TopicPartition] | None = None

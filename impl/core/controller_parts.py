@@ -41,6 +41,10 @@ class ControllerConfig:
         return release.since("1.0") if self.delete_topics is None else self.delete_topics
 
 
+class StateChangeFailed(Exception):
+    """``StateChangeFailedException``: a partition's state cannot be written by this controller."""
+
+
 class ControllerCore:
     """Context, batch, machines and ZooKeeper of one broker's controller."""
 
@@ -103,14 +107,26 @@ class ControllerCore:
 
     # Leader epochs
 
-    async def update_leader_epoch(
-        self, partition: TopicPartition
-    ) -> LeaderIsrAndControllerEpoch | None:
-        """Write the same leader and ISR under the next leader epoch; None if there is no state."""
+    async def update_leader_epoch(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch:
+        """Write the same leader and ISR under the next leader epoch (``updateLeaderEpoch``).
+
+        StateChangeFailed if there is no state, or one that a newer controller has written;
+        ZooKeeperError if it cannot be written.
+        """
         while True:
             state = await self.client.state(partition)
-            if state is None or state.controller_epoch > self.context.epoch:
-                return None
+            if state is None:
+                raise StateChangeFailed(
+                    f"Cannot update leader epoch for partition {partition} as leaderAndIsr path is "
+                    "empty"
+                )
+            if state.controller_epoch > self.context.epoch:
+                raise StateChangeFailed(
+                    "Leader and isr path written by another controller. This probably means the "
+                    f"current controller with epoch {self.context.epoch} went through a soft "
+                    f"failure and another controller was elected with epoch "
+                    f"{state.controller_epoch}. Aborting state change by this controller"
+                )
             bumped = replace(
                 state, leader_epoch=state.leader_epoch + 1, controller_epoch=self.context.epoch
             )
@@ -124,15 +140,16 @@ class ControllerCore:
                 )
                 return updated.done[partition]
             if partition in updated.failed:
-                return None
+                raise updated.failed[partition]
 
     async def update_leader_epoch_and_send(
         self, partition: TopicPartition, brokers: Iterable[int], replicas: Iterable[int]
     ) -> None:
-        """The next leader epoch, told to brokers with a list of replicas."""
+        """The next leader epoch, told to brokers with a list of replicas.
+
+        StateChangeFailed, ZooKeeperError.
+        """
         state = await self.update_leader_epoch(partition)
-        if state is None:
-            return
         self.batch.begin()
         self.batch.add_leader_and_isr(brokers, partition, state, replicas, is_new=False)
         await self.batch.send_requests(self.context.epoch)

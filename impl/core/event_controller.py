@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from impl.core import imbalance
 from impl.core.broker_events import BrokerEvents
 from impl.core.cluster_context import ContextMemory, Replica
-from impl.core.controller_parts import ControllerConfig, ControllerCore
+from impl.core.controller_parts import ControllerConfig, ControllerCore, StateChangeFailed
 from impl.core.journal import ControllerJournal
 from impl.core.partition_machine import PREFERRED, Failed
 from impl.core.reassigner import Reassigner
@@ -22,7 +22,7 @@ from impl.core.request_batch import BatchNotSent, Send
 from impl.core.requests import LeaderAndIsr, Request, StopReplica
 from impl.core.states import PartitionState, ReplicaState
 from impl.releases import Release
-from impl.znodes import TopicPartition, paths
+from impl.znodes import ReplicaAssignment, TopicPartition, paths
 from impl.znodes.access import ControllerMoved
 from impl.zookeeper.errors import SessionExpired
 from impl.zookeeper.port import Port
@@ -38,6 +38,7 @@ class ControllerMemory:
     context: ContextMemory
     targets: dict[TopicPartition, tuple[int, ...]]
     last_change: dict[str, list[int]]
+    looks_again: bool
 
 
 class EventController:
@@ -112,13 +113,18 @@ class EventController:
         await core.replicas.startup()
         await core.partitions.startup()
         await self.journal.ready(context.epoch)
-        for partition, target in found.items():
-            await self.reassigner.begin(partition, target)
+        await self.reassigner.begin_all(found)
         for partition, assignment in context.being_reassigned().items():
             if partition not in self.reassigner.targets:
-                await self.reassigner.reassign_recorded(partition, assignment)
+                await self._resume_recorded(partition, assignment)
         await core.deletion.resume()
-        await self.preferred_election()
+        await self.preferred_election(at_failover=True)
+
+    async def _resume_recorded(
+        self, partition: TopicPartition, assignment: ReplicaAssignment
+    ) -> None:
+        steps = self.reassigner
+        await steps.attempt(partition, lambda: steps.reassign_recorded(partition, assignment))
 
     async def _drop_old_notifications(self) -> None:
         client, version = self.core.client, self.core.context.epoch_version
@@ -170,20 +176,30 @@ class EventController:
         self.core.batch.clear()
         self.core.context.reset()
         self.reassigner.targets.clear()
+        self.reassigner.looks_again = False
 
     async def guarded(self, work: Callable[[], Awaitable[object]]) -> None:
         """Do an event's work; a fence that refuses ends the office, and so does a lost session.
 
         A batch that was left unsent is an error of the controller itself: it lets another one try.
+        An event that fails otherwise is logged, and the next one comes. What an event has put into
+        the queue is the next event.
         """
         if not self.active:
             return
         try:
             await work()
+            if self.reassigner.looks_again:
+                self.reassigner.looks_again = False
+                await self.guarded(self.reassignment_requested)
         except (ControllerMoved, SessionExpired) as moved:
             self.moved_to = str(moved)
             await self.journal.moved(getattr(work, "__name__", "event"), str(moved))
             await self.resign()
+        except StateChangeFailed as failed:
+            self.core.batch.clear()
+            name = getattr(work, "__name__", "event")
+            await self.journal.told(f"Error processing event {name}: {failed}", "ERROR")
         except BatchNotSent as illegal:
             self.moved_to = str(illegal)
             await self.trigger_move()
@@ -217,6 +233,7 @@ class EventController:
             self.core.context.memory(),
             dict(self.reassigner.targets),
             dict(self.brokers.last_change),
+            self.reassigner.looks_again,
         )
 
     def remember(self, memory: ControllerMemory) -> None:
@@ -225,6 +242,7 @@ class EventController:
         self.core.context.remember(memory.context)
         self.reassigner.targets = dict(memory.targets)
         self.brokers.last_change = dict(memory.last_change)
+        self.reassigner.looks_again = memory.looks_again
         self.core.batch.clear()
         self.core.partitions.trouble.clear()
         self.core.replicas.trouble.clear()
@@ -247,10 +265,10 @@ class EventController:
         elif path == paths.DELETE_TOPICS:
             await self.guarded(self.deletion_requested)
         elif path == paths.REASSIGN_PARTITIONS:
-            if event.type is not EventType.DATA_CHANGED:
+            if event.type is not EventType.DATA_CHANGED or not self.release.since("1.1"):
                 await self.guarded(self.reassignment_requested)
         elif path == paths.PREFERRED_ELECTION:
-            if event.type is not EventType.DATA_CHANGED:
+            if event.type is not EventType.DATA_CHANGED or not self.release.since("1.1"):
                 await self.guarded(self.preferred_election)
         elif path == paths.ISR_CHANGES:
             await self.guarded(self.isrs_changed)
@@ -395,10 +413,7 @@ class EventController:
             await self.reassigner.requested()
 
     async def _await(self, path: str) -> bool:
-        """Leave a watch for a znode that comes and goes; True if it is there now.
-
-        Changes of its data are not minded while it is there (1.1 and later).
-        """
+        """Leave a watch for a znode that comes and goes; True if it is there now."""
         port = self.core.client.port
         return await self.core.client.again(lambda: port.exists(path, watch=True)) is not None
 
@@ -454,14 +469,23 @@ class EventController:
 
     # Preferred leaders
 
-    async def preferred_election(self) -> None:
+    async def preferred_election(self, at_failover: bool = False) -> None:
         """``PreferredReplicaLeaderElection``: what was asked for by the znode, which then goes.
 
-        Its end is told as well, so that one which comes right after it is not missed.
+        Its end is told as well, so that one which comes right after it is not missed. Who leads
+        already is left alone since 2.2, and by who takes office (up to 1.0: see the strategy).
         """
         if await self._await(paths.PREFERRED_ELECTION):
-            await self.elect_preferred(await self.core.client.preferred_election() or ())
+            asked = await self.core.client.preferred_election() or []
+            if at_failover or self.release.since("2.2"):
+                asked = [one for one in asked if not self._leads_as_preferred(one)]
+            await self.elect_preferred(asked)
             await self.core.client.delete_preferred_election(self.core.context.epoch_version)
+
+    def _leads_as_preferred(self, partition: TopicPartition) -> bool:
+        context = self.core.context
+        known = context.leadership.get(partition)
+        return known is not None and context.replicas(partition)[:1] == (known.leader,)
 
     async def elect_preferred(self, partitions: Iterable[TopicPartition]) -> Failed:
         """Elect the preferred replicas of known partitions whose topics are to stay."""

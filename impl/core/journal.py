@@ -77,6 +77,16 @@ class ControllerJournal:
     ) -> None:
         """A batch of replicas is about to enter a state (``handleStateChanges``); maybe none."""
 
+    async def reassignment_triggered(
+        self, partition: TopicPartition, target: Sequence[int]
+    ) -> None:
+        """An entry of ``/admin/reassign_partitions`` is looked at, to be begun or refused."""
+
+    async def reassignment_caught_up(
+        self, partition: TopicPartition, target: Sequence[int]
+    ) -> None:
+        """Every target replica is in the ISR: the reassignment is about to be completed."""
+
     async def partition_moved(
         self,
         partition: TopicPartition,

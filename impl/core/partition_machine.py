@@ -179,7 +179,7 @@ class PartitionMachine:
         writes: dict[TopicPartition, LeaderIsrAndControllerEpoch] = {}
         for partition in partitions:
             state = await self._readable_state(partition, failed)
-            if state is None:
+            if state is None or self._is_needless(partition, state, strategy):
                 continue
             elected = self.choose(partition, state, strategy)
             if elected is None:
@@ -221,6 +221,20 @@ class PartitionMachine:
             )
             return None
         return state
+
+    def _is_needless(
+        self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch, strategy: Strategy
+    ) -> bool:
+        """The preferred replica leads already, which up to 1.0 ends its election without a word.
+
+        ``LeaderElectionNotNeededException`` of ``PreferredReplicaPartitionLeaderSelector``.
+        """
+        preferred = self.context.replicas(partition)[:1]
+        return (
+            strategy.kind is Kind.PREFERRED
+            and not self.release.since("1.1")
+            and preferred == (state.leader,)
+        )
 
     def choose(
         self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch, strategy: Strategy

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
 from impl.core.cluster_context import Replica
-from impl.core.controller_parts import ControllerCore
+from impl.core.controller_parts import ControllerCore, StateChangeFailed
 from impl.core.partition_machine import REASSIGN
 from impl.core.states import PartitionState, ReplicaState
 from impl.znodes import ReplicaAssignment, TopicPartition, paths
+from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 
 NONE = "NONE"
 INVALID_REPLICA_ASSIGNMENT = "INVALID_REPLICA_ASSIGNMENT"
 UNKNOWN_TOPIC_OR_PARTITION = "UNKNOWN_TOPIC_OR_PARTITION"
 NO_REASSIGNMENT_IN_PROGRESS = "NO_REASSIGNMENT_IN_PROGRESS"
+UNKNOWN_SERVER_ERROR = "UNKNOWN_SERVER_ERROR"
 
 
 class Reassigner:
@@ -22,6 +24,13 @@ class Reassigner:
     def __init__(self, core: ControllerCore) -> None:
         self.core = core
         self.targets: dict[TopicPartition, tuple[int, ...]] = {}
+        self.looks_again = False
+        """The request was deleted: the watch on its znode is to be set anew, as an event."""
+
+    @property
+    def loaded_whole(self) -> bool:
+        """A request's entries are in memory together (KAFKA-6193), and rewritten from there."""
+        return self.core.release.since("1.1") and not self.recorded
 
     @property
     def recorded(self) -> bool:
@@ -38,19 +47,56 @@ class Reassigner:
 
     async def requested(self) -> None:
         """``/admin/reassign_partitions`` was created: begin what can be, drop the rest."""
-        for partition, target in (await self.core.client.reassignments()).items():
-            if partition not in self.targets:
-                await self.begin(partition, target)
+        found = await self.core.client.reassignments()
+        await self.begin_all(
+            {one: target for one, target in found.items() if one not in self.targets}
+        )
+
+    async def begin_all(self, found: Mapping[TopicPartition, Sequence[int]]) -> None:
+        """Begin entries of the znode, or drop them (``maybeTriggerPartitionReassignment``)."""
+        if self.loaded_whole:
+            self.targets |= {one: tuple(target) for one, target in found.items()}
+        for partition, target in found.items():
+            await self.begin(partition, target)
 
     async def begin(self, partition: TopicPartition, target: Sequence[int]) -> bool:
-        """Begin one of the znode's entries; False if it is refused, and then it is dropped."""
-        if self.refuse(partition, target):
+        """Begin one of the znode's entries; False if it is refused, or if its work fails.
+
+        Then it is dropped, so that administrators may ask for something else.
+        """
+        await self.core.context.journal.reassignment_triggered(partition, target)
+        if self.refuse(partition, target) or not await self.attempt(
+            partition, lambda: self._begin(partition, target)
+        ):
             await self._drop(partition)
+            self.targets.pop(partition, None)
             return False
+        return True
+
+    async def attempt(
+        self, partition: TopicPartition, work: Callable[[], Awaitable[object]]
+    ) -> bool:
+        """Do a reassignment's work; what fails is logged, and then the answer is False.
+
+        That another controller is in office, or the session over, goes through.
+        """
+        try:
+            await work()
+        except SessionExpired:
+            raise
+        except (StateChangeFailed, ZooKeeperError) as error:
+            self.core.batch.clear()
+            await self.core.context.journal.told(
+                f"Error completing reassignment of partition {partition}: {error}", "ERROR"
+            )
+            return False
+        return True
+
+    async def _begin(self, partition: TopicPartition, target: Sequence[int]) -> None:
         if self.recorded:
             current = self.core.context.assignment(partition)
             await self.reassign_recorded(partition, current.reassign_to(target))
-            return True
+            return
         await self.core.context.journal.told(
             f"Handling reassignment of partition {partition} to new replicas {_ids(target)}"
         )
@@ -60,7 +106,6 @@ class Reassigner:
         )
         await self.core.deletion.mark_ineligible([partition.topic])
         await self.go_on(partition)
-        return True
 
     def refuse(self, partition: TopicPartition, target: Sequence[int]) -> str | None:
         """Why an entry of the znode is not begun, None if it is.
@@ -127,6 +172,7 @@ class Reassigner:
 
     async def _finish(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         context, both = self.core.context, self.core.context.replicas(partition)
+        await context.journal.reassignment_caught_up(partition, target)
         out = [one for one in both if one not in target]
         await self._move(partition, target, ReplicaState.ONLINE)  # 5
         context.assign(partition, target)  # 6, in memory alone
@@ -177,11 +223,21 @@ class Reassigner:
         context.set_assignment(partition, assignment)
 
     async def _drop(self, partition: TopicPartition, target: Sequence[int] | None = None) -> None:
-        """Take the partition's entry out of the znode; with a target, only if it is that one."""
+        """Take the partition's entry out of the znode; with a target, only if it is that one.
+
+        From 1.1 to 2.3 what is left is what the controller has in memory, whatever the znode says.
+        When nothing is left the znode goes. A change of its data may have used up the watch, so
+        that an event is to look at it again (``removePartitionsFromReassignedPartitions``).
+        """
         entries = await self.core.client.reassignments()
-        if partition not in entries or (target is not None and entries[partition] != tuple(target)):
+        if self.loaded_whole:
+            entries = {one: held for one, held in self.targets.items() if one != partition}
+        elif partition not in entries or (
+            target is not None and entries[partition] != tuple(target)
+        ):
             return
-        del entries[partition]
+        else:
+            del entries[partition]
         await self.core.context.journal.told(
             f"Removed partition {partition} from the list of reassigned partitions in zookeeper"
             if entries
@@ -189,6 +245,7 @@ class Reassigner:
             "/admin/reassign_partitions"
         )
         await self.core.client.set_reassignments(entries, self.core.context.epoch_version)
+        self.looks_again |= not entries
 
     # KIP-455
 
@@ -228,6 +285,7 @@ class Reassigner:
 
     async def _complete(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
         context, target = self.core.context, assignment.target
+        await context.journal.reassignment_caught_up(partition, target)
         await self._move(partition, assignment.adding, ReplicaState.ONLINE)  # B1
         context.assign(partition, target)  # B2, in memory alone
         await self._move_leader(partition, target, assignment.replicas)  # B3

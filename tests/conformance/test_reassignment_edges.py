@@ -5,21 +5,22 @@ from __future__ import annotations
 import pytest
 
 from conformance.edges import walk_edges
-from conformance.mapping.reassignment import MAP
+from conformance.mapping.reassignment import MAP, stands
 from impl import Step, StepNotPossible
 from impl.core.reassigner import Reassigner
-from impl.world.moves.life import MoveLife
+from impl.world.moves.world import MovesWorld
+from impl.znodes import TopicPartition
 from specs.verdict import Verdict
 
 
-def steps_of(world: MoveLife, *names: str) -> None:
+def steps_of(world: MovesWorld, *names: str) -> None:
     for name in names:
         world.do(Step(name, (1,)))
 
 
-def in_the_middle_of_a_move() -> MoveLife:
+def in_the_middle_of_a_move() -> MovesWorld:
     """The controller on broker 1 has taken up a move from 1 to 2, and written nothing."""
-    world = MoveLife()
+    world = MovesWorld()
     world.do(Step("topic_is_created", (1, 0, 0)))
     steps_of(world, "broker_stands", "controller_goes_on", "controller_goes_on")
     world.do(Step("admin_asks_for_move", (2, 0, 0)))
@@ -94,7 +95,10 @@ def test_a_deposed_controller_and_its_successor_are_followed_as_far_as_one_goes(
 def test_a_move_that_does_not_wait_for_its_targets_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Reassigner, "caught_up", lambda self, partition, target: True)
+    async def at_once(steps: Reassigner, partition: TopicPartition, target: object) -> bool:
+        return True
+
+    monkeypatch.setattr(Reassigner, "caught_up", at_once)
 
     report = walk_edges(MAP.small, about=MAP)
 
@@ -103,13 +107,13 @@ def test_a_move_that_does_not_wait_for_its_targets_is_found(
 
 
 def test_what_may_not_be_done_says_what_is_missing() -> None:
-    world = MoveLife()
+    world = MovesWorld()
 
     with pytest.raises(StepNotPossible, match="it is in the middle of an event"):
         world.do(Step("controller_goes_on", (1,)))
     assert world.why_not(Step("it_rains", ())) == "it_rains is the name of a step"
     with pytest.raises(ValueError, match=r"as since 2\.3"):
-        MoveLife(version="1.1")
+        MovesWorld(version="1.1")
 
 
 def test_a_controller_writes_nothing_twice_when_it_is_taken_up_again() -> None:
@@ -120,7 +124,7 @@ def test_a_controller_writes_nothing_twice_when_it_is_taken_up_again() -> None:
     state = world.state()
     assert state is not None
     assert (state.leader_epoch, state.zk_version) == (1, 1)
-    assert world.acts(1) == "waits"
+    assert world.waits(1)
 
 
 def test_a_world_is_put_back_into_the_middle_of_a_move() -> None:
@@ -130,8 +134,8 @@ def test_a_world_is_put_back_into_the_middle_of_a_move() -> None:
     end = MAP.facts(world)
 
     world.restore(middle)
-    before = world.acts(1)
+    before = stands(world.threads[1])
     steps_of(world, "controller_goes_on", "controller_goes_on")
 
-    assert (before, world.acts(1)) == ("assigning", "waits")
+    assert (before, world.waits(1)) == ("assigning", True)
     assert MAP.facts(world) == end

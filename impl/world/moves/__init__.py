@@ -1,1 +1,1 @@
-"""A partition that is moved: the real controller and replicas, put down between writes."""
+"""A partition that is moved: the core's controllers, suspended by a grain, and real replicas."""

@@ -1,214 +1,345 @@
-"""What administrators and controllers do in a world of moving partitions."""
+"""What administrators and controllers do in a world of moving partitions.
+
+A controller goes on from where the grain has it suspended. The step that is offered names what it
+will do: read a state that tells something new, elect a leader, take a replica offline, or the rest.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from impl.core.api import ControllerApi
+from impl.core.event_controller import EventController
 from impl.core.requests import PartitionOrder
-from impl.world.moves.held import ELECTS, REPLACES, MovesHeld
-from impl.world.moves.steps import LOOKS_FIRST, MOVED, STATE
-from impl.znodes import LeaderIsrAndControllerEpoch, paths
+from impl.sim.effects import Report
+from impl.world.moves.grain import (
+    MOVED,
+    STATE,
+    going_offline,
+    reads_state,
+    writes_state,
+)
+from impl.world.moves.kinds import (
+    MovesKind,
+    each_broker,
+    each_broker_and_list,
+    each_list,
+    each_two,
+    once,
+)
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.partitions import encode_reassignment
-from impl.znodes.states import NO_LEADER, encode_state
+from impl.znodes.states import encode_state
 from impl.zookeeper.port import wait
 
+if TYPE_CHECKING:
+    from impl.world.moves.world import MovesWorld
 
-class MovesByControllers(MovesHeld):
-    """Steps of administrators and controllers; each has its refusal beside it."""
+UNKNOWN = TopicPartition("nobody", 0)
+"""A partition that there is not."""
 
-    # Administrators
+GOES_ON = ("goes_on", 0)
+LOOKS = ("looks", 0)
+Coming = tuple[str, int]
+"""What a controller does next: goes_on, looks, elects (the leader), takes_offline (the replica)."""
 
-    def _topic_is_created_refusal(self, *args: int) -> str | None:
-        if self.state() is not None:
-            return "there is no such topic"
-        office = wait(self.admin.controller_epoch())
-        return None if office is None or office.epoch == 0 else "no controller was there before"
 
-    def topic_is_created(self, first: int, second: int, third: int) -> None:
-        """Its znodes are written, and its replicas lead and follow in epoch 0.
+# Events, each begun by a notification, a request, or the death of /controller
 
-        How that comes about is the matter of `impl.world.topics.life`.
-        """
-        ids = tuple(one for one in (first, second, third) if one)
-        wait(self.admin.create_topic(MOVED.topic, {MOVED.partition: ids}))
-        wait(self.admin.make_path(paths.partition(*MOVED)))
-        state = LeaderIsrAndControllerEpoch(first, 0, ids, 0)
-        wait(self.admin.port.create(STATE, encode_state(state)))
-        order = PartitionOrder(state, ids, True)
-        for broker in ids:
-            self._hosted(broker).take(order, self.brokers)
-        leader = self.replica(first)
-        leader.first = True
-        for broker in ids[1:]:
-            self.replica(broker).fetch_all(leader)
 
-    def _admin_asks_for_move_refusal(self, *args: int) -> str | None:
-        if self.state() is None:
-            return "there is a topic"
-        if self.zookeeper.exists(paths.REASSIGN_PARTITIONS):
-            return "no other request is there"
-        node = wait(self.admin.topic(MOVED.topic))
-        moves = node is not None and node.partitions[MOVED.partition].is_being_reassigned
-        if moves:
-            return "no move stands in the topic's znode"
-        return self._list_refusal(args)
+async def _stands(controller: EventController) -> None:
+    await controller.elect(0)
 
-    def _list_refusal(self, args: tuple[int, ...]) -> str | None:
-        written = not args or tuple(one for one in args if one) in self.lists
-        return None if written else "the list may have so many replicas"
 
-    def admin_asks_for_move(self, first: int, second: int, third: int) -> None:
-        """``/admin/reassign_partitions`` is created."""
-        target = [one for one in (first, second, third) if one]
-        wait(
-            self.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment({MOVED: target}))
-        )
+async def _hears_of_moves(controller: EventController) -> None:
+    await controller.guarded(controller.reassignment_requested)
 
-    def _admin_asks_controller_refusal(self, broker: int, *args: int) -> str | None:
-        if self.acts(broker) != "waits":
-            return "it waits for events"
-        if self.zookeeper.exists(paths.REASSIGN_PARTITIONS):
-            return "no request stands under /admin"
-        core, target = self.controllers[broker].core, tuple(one for one in args if one)
-        known = core.context.replicas(MOVED)
-        if not core.context.live.issuperset(set(target) - set(known)):
-            return "every new replica is alive"
-        if target == (self.target(broker) or known):
-            return "another list is asked for than it works on"
-        return self._list_refusal(args)
 
-    def admin_asks_controller(self, broker: int, first: int, second: int, third: int) -> None:
-        """AlterPartitionReassignments comes to the controller (KIP-455)."""
-        target = tuple(one for one in (first, second, third) if one)
-        self.controllers[broker].begin("asked", target)
+async def _state_changed(controller: EventController) -> None:
+    await controller.state_changed(STATE)
 
-    # Controllers
 
-    def _broker_stands_refusal(self, broker: int) -> str | None:
-        if wait(self.admin.controller()) is not None:
-            return "/controller does not exist"
-        return None if self.acts(broker) is None else "it is not in office"
+async def _hears_of_state(controller: EventController) -> None:
+    await controller.guarded(lambda: _state_changed(controller))
 
-    def broker_stands(self, broker: int) -> None:
-        """It registers; ZooKeeper has executed that, and the answer is on its way."""
-        self.controllers[broker].begin("stands")
 
-    def news(self, broker: int) -> bool:
-        """The partition's state is another than the one that a controller knows."""
-        seen = self.controllers[broker].port.seen
-        return seen is None or seen.zk_version != self.registered().zk_version
+async def _resigns(controller: EventController) -> None:
+    await controller.resign()
 
-    def _controller_goes_on_refusal(self, broker: int) -> str | None:
-        one, label = self.controllers[broker], self.acts(broker)
-        if one.unfinished is None or label == "begins":
-            return "it is in the middle of an event"
-        if label == "reads_zookeeper" and self.state() is None:
-            return "the partition exists"
-        if label in LOOKS_FIRST and self.news(broker):
-            return "the state that it knows is the registered one"
-        if label in ("leaving", "replacing"):
-            return "it takes no replica offline"
-        if label in ELECTS and self.elects(broker) is not None:
-            return "it elects nobody"
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """AlterPartitionReassignments for the partition; None cancels its move."""
+
+    target: tuple[int, ...] | None
+
+    def __call__(self, controller: EventController) -> Any:
+        """The event."""
+        return ControllerApi(controller).alter_reassignments({MOVED: self.target})
+
+
+# Administrators
+
+
+def _topic_is_created_refusal(world: MovesWorld, *args: int) -> str | None:
+    if world.state() is not None:
+        return "there is no such topic"
+    office = wait(world.admin.controller_epoch())
+    return None if office is None or office.epoch == 0 else "no controller was there before"
+
+
+def topic_is_created(world: MovesWorld, *args: int) -> None:
+    """Its znodes are written, and its replicas lead and follow in epoch 0.
+
+    How that comes about is the matter of `impl.world.topics`.
+    """
+    ids = tuple(one for one in args if one)
+    wait(world.admin.create_topic(MOVED.topic, {MOVED.partition: ids}))
+    wait(world.admin.make_path(paths.partition(*MOVED)))
+    state = LeaderIsrAndControllerEpoch(ids[0], 0, ids, 0)
+    wait(world.admin.port.create(STATE, encode_state(state)))
+    order = PartitionOrder(state, ids, True)
+    for broker in ids:
+        world.hosts[broker].hosted().take(order, world.brokers)
+    leader = world.replica(ids[0])
+    leader.first = True
+    for broker in ids[1:]:
+        world.replica(broker).fetch_all(leader)
+
+
+def no_request_refusal(world: MovesWorld) -> str | None:
+    """Why an administrator may not write a request now."""
+    if world.state() is None:
+        return "there is a topic"
+    if world.zookeeper.exists(paths.REASSIGN_PARTITIONS):
+        return "no other request is there"
+    node = wait(world.admin.topic(MOVED.topic))
+    moves = node is not None and node.partitions[MOVED.partition].is_being_reassigned
+    return "no move stands in the topic's znode" if moves else None
+
+
+def _admin_asks_for_move_refusal(world: MovesWorld, *args: int) -> str | None:
+    return no_request_refusal(world) or _list_refusal(world, args)
+
+
+def _list_refusal(world: MovesWorld, args: Sequence[int]) -> str | None:
+    written = tuple(one for one in args if one) in world.lists
+    return None if written else "the list may have so many replicas"
+
+
+def admin_asks_for_move(world: MovesWorld, *args: int) -> None:
+    """``/admin/reassign_partitions`` is created."""
+    _request(world, {MOVED: [one for one in args if one]})
+
+
+def admin_asks_for_unknown(world: MovesWorld) -> None:
+    """``/admin/reassign_partitions`` names a partition that there is not."""
+    _request(world, {UNKNOWN: [1]})
+
+
+def _request(world: MovesWorld, targets: dict[TopicPartition, list[int]]) -> None:
+    wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment(targets)))
+
+
+def _api_refusal(world: MovesWorld, broker: int) -> str | None:
+    if not world.release.since("2.4"):
+        return "controllers are asked for moves since 2.4"
+    if not world.waits(broker):
+        return "it waits for events"
+    if world.zookeeper.exists(paths.REASSIGN_PARTITIONS):
+        return "no request stands under /admin"
+    return None
+
+
+def _admin_asks_controller_refusal(world: MovesWorld, broker: int, *args: int) -> str | None:
+    refusal = _api_refusal(world, broker)
+    if refusal is not None:
+        return refusal
+    controller, target = world.threads[broker].controller, tuple(one for one in args if one)
+    if controller.reassigner.validate(MOVED, target) != "NONE":
+        return "every new replica is alive"
+    known = controller.core.context.replicas(MOVED)
+    if target == (controller.reassigner.targets.get(MOVED) or known):
+        return "another list is asked for than it works on"
+    return _list_refusal(world, args)
+
+
+def admin_asks_controller(world: MovesWorld, broker: int, *args: int) -> None:
+    """AlterPartitionReassignments comes to the controller (KIP-455)."""
+    world.threads[broker].begin(Asked(tuple(one for one in args if one)))
+
+
+def _admin_cancels_move_refusal(world: MovesWorld, broker: int) -> str | None:
+    refusal = _api_refusal(world, broker)
+    if refusal is not None:
+        return refusal
+    moves = MOVED in world.threads[broker].controller.reassigner.targets
+    return None if moves else "the partition is to move"
+
+
+def admin_cancels_move(world: MovesWorld, broker: int) -> None:
+    """AlterPartitionReassignments without a target comes to the controller (KIP-455)."""
+    world.threads[broker].begin(Asked(None))
+
+
+# Office
+
+
+def _broker_stands_refusal(world: MovesWorld, broker: int) -> str | None:
+    if wait(world.admin.controller()) is not None:
+        return "/controller does not exist"
+    return "it is not in office" if world.in_office(broker) else None
+
+
+def broker_stands(world: MovesWorld, broker: int) -> None:
+    """It registers; ZooKeeper has executed that, and the answer is on its way."""
+    world.threads[broker].begin(_stands)
+
+
+def _controller_resigns_refusal(world: MovesWorld, broker: int) -> str | None:
+    if not world.threads[broker].controller.active:
+        return "the broker believes it is the controller"
+    mine = wait(world.admin.controller()) == broker
+    return "/controller is not its own any more" if mine else None
+
+
+def controller_resigns(world: MovesWorld, broker: int) -> None:
+    """It is told that /controller is not its own any more; what it was about to do is dropped."""
+    world.threads[broker].abandon()
+    world.threads[broker].begin(_resigns)
+
+
+def _controller_node_is_deleted_refusal(world: MovesWorld) -> str | None:
+    return "/controller exists" if wait(world.admin.controller()) is None else None
+
+
+def controller_node_is_deleted(world: MovesWorld) -> None:
+    """``/controller`` is deleted by hand; who was controller does not know."""
+    wait(world.admin.port.delete(paths.CONTROLLER))
+
+
+# Going on
+
+
+def coming(world: MovesWorld, broker: int) -> Coming | None:
+    """What a controller does next when it goes on; None if it is not in the middle of an event."""
+    thread = world.threads[broker]
+    place = thread.place
+    if place is None:
         return None
+    if not (reads_state(place) or writes_state(place)):
+        return GOES_ON
+    state, news = world.registered(), world.has_news(broker)
+    reads = not place.is_done and reads_state(place)
+    deposed = world.deposed(broker)
+    if deposed and not reads:
+        return GOES_ON  # to a write that is fenced
+    offline = going_offline(thread)
+    if offline is not None:
+        replica: int = offline.f_locals["broker"]
+        if (reads or news) and replica not in state.isr:
+            return "takes_offline", replica
+        if news:
+            return GOES_ON if deposed else LOOKS
+        return "takes_offline", replica
+    if news:
+        return GOES_ON if deposed else LOOKS
+    elected = world.would_elect(broker, state)
+    return GOES_ON if elected is None else ("elects", elected)
 
-    def elects(self, broker: int) -> int | None:
-        """Whom a controller is about to elect, found out by letting it; None if nobody."""
-        before, then = self.registered(), self.snapshot()
-        known = self.controllers[broker].core.context.leadership[MOVED].leader
-        self.controllers[broker].go_on()
-        after = self.registered()
-        self.restore(then)
-        wrote = after.zk_version != before.zk_version
-        return after.leader if wrote and after.leader not in (known, NO_LEADER) else None
 
-    def _controller_elects_refusal(self, broker: int, leader: int) -> str | None:
-        if self.acts(broker) not in ELECTS:
-            return "it is about to elect"
-        if self.news(broker):
-            return "the state that it knows is the registered one"
-        return None if self.elects(broker) == leader else "that is whom it elects"
+def _is_coming(world: MovesWorld, broker: int, what: Coming) -> bool:
+    return coming(world, broker) == what
 
-    def controller_elects(self, broker: int, leader: int) -> None:
-        """The partition gets another leader, the one that the controller chooses."""
-        self.controllers[broker].go_on()
 
-    def _controller_takes_offline_refusal(self, broker: int, replica: int) -> str | None:
-        if self.acts(broker) not in ("leaving", "replacing"):
-            return "it takes old replicas offline"
-        if self.news(broker) and not self._passes_over(broker):
-            return "the state that it knows is the registered one"
-        return None if replica in self.leaving(broker) else "the replica is one of them"
+def _controller_goes_on_refusal(world: MovesWorld, broker: int) -> str | None:
+    place = world.threads[broker].place
+    if place is None or _is_triggered(world, broker):
+        return "it is in the middle of an event"
+    if world.takes_up_work(broker) and world.state() is None:
+        return "the partition exists"
+    return None if coming(world, broker) == GOES_ON else "it reads, elects, or takes one offline"
 
-    def controller_takes_offline(self, broker: int, replica: int) -> None:
-        """An old replica is told to stop, and leaves the ISR if it is in it."""
-        self.controllers[broker].go_on()
 
-    def _passes_over(self, broker: int) -> bool:
-        """Whom it takes offline next is not in the registered ISR: nothing is written."""
-        leaves = self.acts(broker) in ("leaving", "replacing")
-        return leaves and not self.leaving(broker).intersection(self.registered().isr)
+def _controller_looks_refusal(world: MovesWorld, broker: int) -> str | None:
+    found = _is_coming(world, broker, LOOKS)
+    return None if found else "it reads a state that has changed since it looked"
 
-    def old(self, broker: int) -> set[int]:
-        """The replicas that a controller's move leaves behind, as long as it knows of them."""
-        context = self.controllers[broker].core.context
-        widens = self.acts(broker) in REPLACES
-        kept = context.replicas(MOVED) if widens else self.target(broker)
-        return {one.broker for one in context.replica_states} - set(kept)
 
-    def leaving(self, broker: int) -> set[int]:
-        """Those of them that have not gone offline yet."""
-        waits = self.acts(broker) in ("leading", "leaving", "replacing")
-        return self.old(broker) if waits else set()
+def _controller_elects_refusal(world: MovesWorld, broker: int, leader: int) -> str | None:
+    return None if _is_coming(world, broker, ("elects", leader)) else "that is whom it elects"
 
-    def target(self, broker: int) -> tuple[int, ...]:
-        """Where a controller moves the partition; nowhere if it does not."""
-        one = self.controllers[broker]
-        begins = self.release.since("2.4") and self.acts(broker) in ("assigning", *REPLACES)
-        if begins and one.unfinished is not None:
-            return one.unfinished.goal  # not in its memory before the znode is written
-        return one.reassigner.targets.get(MOVED, ())
 
-    def controller_goes_on(self, broker: int) -> None:
-        """The next write or batch of the event that it is in the middle of."""
-        self.controllers[broker].go_on()
+def _controller_takes_offline_refusal(world: MovesWorld, broker: int, replica: int) -> str | None:
+    found = _is_coming(world, broker, ("takes_offline", replica))
+    return None if found else "the replica is the one that goes offline next"
 
-    def _controller_looks_refusal(self, broker: int) -> str | None:
-        if self.acts(broker) not in LOOKS_FIRST:
-            return "it is about to write the partition's state"
-        if self.deposed(broker):
-            return "the epoch that it won is the newest"  # else that it meets the fence is told
-        return None if self.news(broker) else "the state has changed since it looked"
 
-    def deposed(self, broker: int) -> bool:
-        """A newer controller epoch was won than the one that a controller has."""
-        newest = wait(self.admin.controller_epoch())
-        return newest is not None and newest.epoch > self.controllers[broker].core.context.epoch
+def controller_goes_on(world: MovesWorld, broker: int, *args: int) -> None:
+    """On with the event that it is in the middle of, to where it is suspended next."""
+    world.threads[broker].go_on()
 
-    def controller_looks(self, broker: int) -> None:
-        """It reads the state before its write, or because its write was refused."""
-        self.controllers[broker].go_on(looks=True)
 
-    def _controller_hears_of_moves_refusal(self, broker: int) -> str | None:
-        if self.acts(broker) == "begins":
-            return None
-        if self.acts(broker) != "waits":
-            return "it waits for events"
-        return None if "moves" in self.inbox[broker] else "its watch fired"
+# What it is told of
 
-    def controller_hears_of_moves(self, broker: int) -> None:
-        """It looks at what is asked for, or has found it when it came to office."""
-        one = self.controllers[broker]
-        if self.acts(broker) == "waits":
-            self.inbox[broker] -= {"moves"}
-            one.begin("moves")
-        if self.acts(broker) == "begins":
-            one.go_on()
 
-    def _controller_hears_of_isr_refusal(self, broker: int) -> str | None:
-        if self.acts(broker) != "waits":
-            return "it waits for events"
-        return None if "state" in self.inbox[broker] else "its watch fired"
+def _is_triggered(world: MovesWorld, broker: int) -> bool:
+    """A reassignment is looked at, to be begun or refused."""
+    place = world.threads[broker].place
+    if place is None or not isinstance(place.effect, Report):
+        return False
+    return place.effect.event == "reassignment_triggered"
 
-    def controller_hears_of_isr(self, broker: int) -> None:
-        """The state of the partition changed: are the targets in the ISR?"""
-        self.inbox[broker] -= {"state"}
-        self.controllers[broker].begin("state")
+
+def _controller_hears_of_moves_refusal(world: MovesWorld, broker: int) -> str | None:
+    if _is_triggered(world, broker):
+        return None
+    if not world.waits(broker):
+        return "it waits for events"
+    return None if "moves" in world.inbox[broker] else "its watch fired"
+
+
+def controller_hears_of_moves(world: MovesWorld, broker: int) -> None:
+    """It looks at what is asked for, or has found it when it came to office."""
+    if world.waits(broker):
+        world.inbox[broker] -= {"moves"}
+        world.threads[broker].begin(_hears_of_moves)
+    if _is_triggered(world, broker):
+        world.threads[broker].go_on()
+
+
+def _controller_hears_of_isr_refusal(world: MovesWorld, broker: int) -> str | None:
+    if not world.waits(broker):
+        return "it waits for events"
+    return None if "state" in world.inbox[broker] else "its watch fired"
+
+
+def controller_hears_of_isr(world: MovesWorld, broker: int) -> None:
+    """The state of the partition changed: are the targets in the ISR?"""
+    world.inbox[broker] -= {"state"}
+    world.threads[broker].begin(_hears_of_state)
+
+
+KINDS: tuple[MovesKind, ...] = (
+    MovesKind("topic_is_created", each_list, _topic_is_created_refusal, topic_is_created),
+    MovesKind("admin_asks_for_move", each_list, _admin_asks_for_move_refusal, admin_asks_for_move),
+    MovesKind("admin_asks_for_unknown", once, no_request_refusal, admin_asks_for_unknown),
+    MovesKind("admin_asks_controller", each_broker_and_list,
+              _admin_asks_controller_refusal, admin_asks_controller),
+    MovesKind("admin_cancels_move", each_broker, _admin_cancels_move_refusal, admin_cancels_move),
+    MovesKind("broker_stands", each_broker, _broker_stands_refusal, broker_stands),
+    MovesKind("controller_node_is_deleted", once,
+              _controller_node_is_deleted_refusal, controller_node_is_deleted),
+    MovesKind("controller_resigns", each_broker, _controller_resigns_refusal, controller_resigns),
+    MovesKind("controller_goes_on", each_broker, _controller_goes_on_refusal, controller_goes_on),
+    MovesKind("controller_looks", each_broker, _controller_looks_refusal, controller_goes_on),
+    MovesKind("controller_elects", each_two, _controller_elects_refusal, controller_goes_on),
+    MovesKind("controller_takes_offline", each_two,
+              _controller_takes_offline_refusal, controller_goes_on),
+    MovesKind("controller_hears_of_moves", each_broker,
+              _controller_hears_of_moves_refusal, controller_hears_of_moves),
+    MovesKind("controller_hears_of_isr", each_broker,
+              _controller_hears_of_isr_refusal, controller_hears_of_isr),
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""What goes wrong in a world of moving partitions: answers that are lost, and an office that is.
+"""What goes wrong in a world of moving partitions: answers to writes of the state that are lost.
 
 A write whose answer is lost is done. Who wrote it sends it again, is refused, and looks: a
 controller takes it for another's, a leader may find that it is its own (KAFKA-1382).
@@ -6,133 +6,117 @@ controller takes it for another's, a leader may find that it is its own (KAFKA-1
 
 from __future__ import annotations
 
-from impl.world.moves.brokers import MovesByBrokers
-from impl.znodes import TopicPartition, paths
-from impl.znodes.partitions import encode_reassignment
-from impl.zookeeper.port import wait
+from typing import TYPE_CHECKING
 
-UNKNOWN = TopicPartition("nobody", 0)
-"""A partition that there is not."""
+from impl.world.moves import brokers
+from impl.world.moves.controllers import GOES_ON, Coming, coming
+from impl.world.moves.grain import electing, going_offline, reads_state, writes_state
+from impl.world.moves.kinds import MovesKind, each_broker, each_two
+
+if TYPE_CHECKING:
+    from impl.world.moves.world import MovesWorld
 
 
-class MovesWithFaults(MovesByBrokers):
-    """Steps that are nobody's wish; each has its refusal beside it."""
+# Answers to a controller
 
-    # Answers to a controller
 
-    def _raises(self, broker: int) -> bool:
-        """A controller is about to write the state, and elects nobody."""
-        before, then = self.registered(), self.snapshot()
-        self.controllers[broker].go_on()
-        after = self.registered()
-        self.restore(then)
-        return after.zk_version != before.zk_version and self.elects(broker) is None
+def _may_write(world: MovesWorld, broker: int) -> str | None:
+    place = world.threads[broker].place
+    if place is None or not (reads_state(place) or writes_state(place)):
+        return "it is about to write the partition's state"
+    if world.deposed(broker):
+        return "no newer controller was elected"
+    return "the state that it knows is the registered one" if world.has_news(broker) else None
 
-    def _controller_raise_is_unheard_refusal(self, broker: int) -> str | None:
-        if self.acts(broker) not in ("bumping", "leading"):
-            return "it is about to write the partition's state"
-        if self.news(broker):
-            return "the state that it knows is the registered one"
-        return None if self._raises(broker) else "the leader stays"
 
-    def controller_raise_is_unheard(self, broker: int) -> None:
-        """A new leader epoch is written, and the answer is lost."""
-        self.controllers[broker].go_on(unheard=True)
+def _controller_raise_is_unheard_refusal(world: MovesWorld, broker: int) -> str | None:
+    refusal = _may_write(world, broker)
+    if refusal is not None:
+        return refusal
+    thread = world.threads[broker]
+    raises = electing(thread) is None and going_offline(thread) is None
+    return None if raises and coming(world, broker) == GOES_ON else "the leader stays"
 
-    def _controller_move_is_unheard_refusal(self, broker: int, leader: int) -> str | None:
-        if self.acts(broker) != "leading":
-            return "the leader is to be a target"
-        return self._controller_elects_refusal(broker, leader)
 
-    def controller_move_is_unheard(self, broker: int, leader: int) -> None:
-        """A new leader is written, and the answer is lost."""
-        self.controllers[broker].go_on(unheard=True)
+def _controller_move_is_unheard_refusal(world: MovesWorld, broker: int, leader: int) -> str | None:
+    if not world.moves_leader(broker):
+        return "the leader is to be a target"
+    return _is_written(world, broker, ("elects", leader))
 
-    def _controller_removal_is_unheard_refusal(self, broker: int, replica: int) -> str | None:
-        if self.acts(broker) not in ("leaving", "replacing"):
-            return "old replicas are to go offline"
-        if self.news(broker):
-            return "the state that it knows is the registered one"
-        if replica not in self.leaving(broker):
-            return "the replica is one of them"
-        return None if replica in self.registered().isr else "it is in the registered ISR"
 
-    def controller_removal_is_unheard(self, broker: int, replica: int) -> None:
-        """A smaller ISR is written, and the answer is lost."""
-        self.controllers[broker].go_on(unheard=True)
+def _controller_removal_is_unheard_refusal(
+    world: MovesWorld, broker: int, replica: int
+) -> str | None:
+    if replica not in world.registered_isr():
+        return "it is in the registered ISR"
+    return _is_written(world, broker, ("takes_offline", replica))
 
-    # Answers to a leader
 
-    def _leader_shrink_is_unheard_refusal(self, leader: int, replica: int) -> str | None:
-        refusal = self._leader_shrinks_isr_refusal(leader, replica)
-        return refusal or self._version_refusal(leader)
+def _is_written(world: MovesWorld, broker: int, what: Coming) -> str | None:
+    refusal = _may_write(world, broker)
+    if refusal is not None:
+        return refusal
+    return None if coming(world, broker) == what else "that is what it is about to write"
 
-    def leader_shrink_is_unheard(self, leader: int, replica: int) -> None:
-        """A smaller ISR is written, and the answer is lost."""
-        self.replica(leader).loses = True
-        self.leader_shrinks_isr(leader, replica)
 
-    def _leader_expand_is_unheard_refusal(self, leader: int, replica: int) -> str | None:
-        refusal = self._leader_expands_isr_refusal(leader, replica)
-        return refusal or self._version_refusal(leader)
+def answer_is_lost(world: MovesWorld, broker: int, *args: int) -> None:
+    """The state is written, and the connection breaks: the write is about to be sent again."""
+    world.loses_answer(broker)
 
-    def leader_expand_is_unheard(self, leader: int, replica: int) -> None:
-        """A larger ISR is written, and the answer is lost."""
-        self.replica(leader).loses = True
-        self.leader_expands_isr(leader, replica)
 
-    def _version_refusal(self, leader: int) -> str | None:
-        current = self.replica(leader).zk_version == self.registered().zk_version
-        return None if current else "the cached version is current"
+# Answers to a leader
 
-    def _leader_reads_back_refusal(self, leader: int) -> str | None:
-        if self.role(leader) != "leader":
-            return "the broker believes it leads"
-        if not self.replica(leader).unheard:
-            return "its write was not answered"
-        return None if self.controllers[leader].port.alive else "it has a ZooKeeper session"
 
-    def leader_reads_back(self, leader: int) -> None:
-        """Its write is sent again, and refused; it reads what is there."""
-        self.replica(leader).reads_back()
+def _version_refusal(world: MovesWorld, leader: int) -> str | None:
+    current = world.replica(leader).zk_version == world.registered().zk_version
+    return None if current else "the cached version is current"
 
-    # Administrators
 
-    def _admin_cancels_move_refusal(self, broker: int) -> str | None:
-        if self.acts(broker) != "waits":
-            return "it waits for events"
-        if not self.target(broker):
-            return "the partition is to move"
-        there = self.zookeeper.exists(paths.REASSIGN_PARTITIONS)
-        return "no request stands under /admin" if there else None
+def _leader_shrink_is_unheard_refusal(world: MovesWorld, leader: int, replica: int) -> str | None:
+    refusal = brokers.leader_shrinks_isr_refusal(world, leader, replica)
+    return refusal or _version_refusal(world, leader)
 
-    def admin_cancels_move(self, broker: int) -> None:
-        """AlterPartitionReassignments without a target comes to the controller (KIP-455)."""
-        self.controllers[broker].begin("asked", None)
 
-    def _admin_asks_for_unknown_refusal(self) -> str | None:
-        return self._admin_asks_for_move_refusal()
+def leader_shrink_is_unheard(world: MovesWorld, leader: int, replica: int) -> None:
+    """A smaller ISR is written, and the answer is lost."""
+    world.replica(leader).loses = True
+    brokers.leader_shrinks_isr(world, leader, replica)
 
-    def admin_asks_for_unknown(self) -> None:
-        """``/admin/reassign_partitions`` names a partition that there is not."""
-        text = encode_reassignment({UNKNOWN: [1]})
-        wait(self.admin.port.create(paths.REASSIGN_PARTITIONS, text))
 
-    # Office
+def _leader_expand_is_unheard_refusal(world: MovesWorld, leader: int, replica: int) -> str | None:
+    refusal = brokers.leader_expands_isr_refusal(world, leader, replica)
+    return refusal or _version_refusal(world, leader)
 
-    def _controller_node_is_deleted_refusal(self) -> str | None:
-        return "/controller exists" if wait(self.admin.controller()) is None else None
 
-    def controller_node_is_deleted(self) -> None:
-        """``/controller`` is deleted by hand; who was controller does not know."""
-        wait(self.admin.port.delete(paths.CONTROLLER))
+def leader_expand_is_unheard(world: MovesWorld, leader: int, replica: int) -> None:
+    """A larger ISR is written, and the answer is lost."""
+    world.replica(leader).loses = True
+    brokers.leader_expands_isr(world, leader, replica)
 
-    def _controller_resigns_refusal(self, broker: int) -> str | None:
-        if self.acts(broker) in (None, "campaign"):
-            return "the broker believes it is the controller"
-        mine = wait(self.admin.controller()) == broker
-        return "/controller is not its own any more" if mine else None
 
-    def controller_resigns(self, broker: int) -> None:
-        """It is told that /controller is not its own any more."""
-        self.controllers[broker].resign()
+def _leader_reads_back_refusal(world: MovesWorld, leader: int) -> str | None:
+    if world.role(leader) != "leader":
+        return "the broker believes it leads"
+    if not world.replica(leader).unheard:
+        return "its write was not answered"
+    return None if world.threads[leader].port.alive else "it has a ZooKeeper session"
+
+
+def leader_reads_back(world: MovesWorld, leader: int) -> None:
+    """Its write is sent again, and refused; it reads what is there."""
+    world.replica(leader).reads_back()
+
+
+KINDS: tuple[MovesKind, ...] = (
+    MovesKind("controller_raise_is_unheard", each_broker,
+              _controller_raise_is_unheard_refusal, answer_is_lost),
+    MovesKind("controller_move_is_unheard", each_two,
+              _controller_move_is_unheard_refusal, answer_is_lost),
+    MovesKind("controller_removal_is_unheard", each_two,
+              _controller_removal_is_unheard_refusal, answer_is_lost),
+    MovesKind("leader_shrink_is_unheard", each_two,
+              _leader_shrink_is_unheard_refusal, leader_shrink_is_unheard),
+    MovesKind("leader_expand_is_unheard", each_two,
+              _leader_expand_is_unheard_refusal, leader_expand_is_unheard),
+    MovesKind("leader_reads_back", each_broker, _leader_reads_back_refusal, leader_reads_back),
+)  # fmt: skip

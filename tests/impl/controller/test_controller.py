@@ -6,7 +6,7 @@ import pytest
 
 from impl.core.broker_events import BrokerNotAvailable
 from impl.core.cluster_context import ClusterContext, Replica
-from impl.core.controller_parts import ControllerConfig
+from impl.core.controller_parts import ControllerConfig, StateChangeFailed
 from impl.core.event_controller import EventController
 from impl.core.imbalance import candidates
 from impl.core.request_batch import RequestBatch, Round
@@ -404,7 +404,8 @@ def test_a_leader_epoch_is_not_raised_over_what_a_newer_controller_wrote():
     newer = LeaderIsrAndControllerEpoch(2, 5, (1, 2), 9, state.zk_version)
     wait(stage.admin.update_states({T0: newer}))
 
-    assert wait(controller.core.update_leader_epoch(T0)) is None
+    with pytest.raises(StateChangeFailed, match="written by another controller"):
+        wait(controller.core.update_leader_epoch(T0))
     after = stage.state(T0)
     assert after is not None
     assert (after.leader_epoch, after.controller_epoch) == (5, 9)
