@@ -1,7 +1,8 @@
-"""A log as a list of batches: what a fetcher needs of one, and nothing of files."""
+"""Logs without files: what a fetcher needs of one, and what a leader does."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
@@ -27,16 +28,16 @@ class BatchLog:
         self, batches: tuple[Batch, ...] = (), high_watermark: int = 0, start: int = 0
     ) -> None:
         self.batches: list[Batch] = []
-        self.start = batches[0].base if batches else start
+        self.log_start = batches[0].base if batches else start
         self.high_watermark = high_watermark
         self.epochs = LeaderEpochFileCache()
         for batch in batches:
-            self.append(batch)
+            self._add(batch)
 
     @property
-    def end(self) -> int:
+    def log_end(self) -> int:
         """The log end offset."""
-        return self.batches[-1].end if self.batches else self.start
+        return self.batches[-1].end if self.batches else self.log_start
 
     def latest_epoch(self) -> int | None:
         """The newest epoch in the log, None if there is none."""
@@ -45,27 +46,40 @@ class BatchLog:
 
     def end_offset_for(self, epoch: int) -> tuple[int, int]:
         """Epoch and exclusive end, see ``LeaderEpochFileCache``."""
-        return self.epochs.end_offset_for(epoch, self.end)
+        return self.epochs.end_offset_for(epoch, self.log_end)
 
-    def append(self, batch: Batch) -> None:
+    async def append(self, batch: Batch) -> None:
         """Append a batch at the very end; ValueError elsewhere."""
-        if self.batches and batch.base < self.end:
-            raise ValueError(f"a batch at {batch.base} cannot follow offset {self.end}")
+        self._add(batch)
+
+    def _add(self, batch: Batch) -> None:
+        if self.batches and batch.base < self.log_end:
+            raise ValueError(f"a batch at {batch.base} cannot follow offset {self.log_end}")
         self.batches.append(batch)
         self.epochs.assign(batch.epoch, batch.base)
 
-    def truncate_to(self, offset: int) -> None:
+    async def truncate_to(self, offset: int) -> None:
         """Cut batches from an offset on; a batch that reaches beyond it goes whole."""
         self.batches = [batch for batch in self.batches if batch.end <= offset]
         self.epochs.truncate_from_end(offset)
-        self.high_watermark = min(self.high_watermark, self.end)
+        self.high_watermark = min(self.high_watermark, self.log_end)
 
-    def truncate_fully_and_start_at(self, offset: int) -> None:
+    async def truncate_fully_and_start_at(self, offset: int) -> None:
         """Forget every record; the log begins anew at an offset."""
         self.batches.clear()
         self.epochs.clear()
-        self.start = self.high_watermark = offset
+        self.log_start = self.high_watermark = offset
 
     def read(self, offset: int) -> Batch | None:
         """The first batch that ends after an offset, None at the end."""
         return next((batch for batch in self.batches if batch.end > offset), None)
+
+
+@dataclass(slots=True)
+class LogEnds:
+    """A log of which nothing but offsets and epochs is kept."""
+
+    log_end: int = 0
+    high_watermark: int = 0
+    log_start: int = 0
+    epochs: LeaderEpochFileCache = field(default_factory=LeaderEpochFileCache)

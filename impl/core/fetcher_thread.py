@@ -1,7 +1,8 @@
 """A follower's fetcher for many partitions of one leader (``AbstractFetcherThread``; g.8, h.3).
 
-One round is ``do_work``: compare epochs and cut where that is due, then fetch. What a leader
-answers comes through a port, so that a round can be played without network.
+One round is ``do_work``: compare epochs and cut where that is due, then fetch. Leader and logs are
+ports that are awaited: while a question is on its way partitions may be removed, or told to follow
+anew, and then its answer is not looked at.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from enum import Enum
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from impl.core.truncation import EpochEnd, follower_truncation
+from impl.log.errors import CorruptRecord, InvalidBatch, StorageError
 from impl.releases import Release
 
 Key = TypeVar("Key")
 
 
 class Answer(Enum):
-    """Kafka's error codes, those that a fetcher minds."""
+    """Kafka's error codes of fetches and of questions about epochs."""
 
     NONE = "NONE"
     FENCED_LEADER_EPOCH = "FENCED_LEADER_EPOCH"
@@ -26,6 +28,15 @@ class Answer(Enum):
     OFFSET_OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
     CORRUPT_MESSAGE = "CORRUPT_MESSAGE"
     NOT_LEADER_FOR_PARTITION = "NOT_LEADER_FOR_PARTITION"
+    NOT_LEADER_OR_FOLLOWER = "NOT_LEADER_OR_FOLLOWER"
+    UNKNOWN_TOPIC_OR_PARTITION = "UNKNOWN_TOPIC_OR_PARTITION"
+    KAFKA_STORAGE_ERROR = "KAFKA_STORAGE_ERROR"
+    UNKNOWN_SERVER_ERROR = "UNKNOWN_SERVER_ERROR"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Answer:
+        """A code that is not known here is one to try again after."""
+        return cls.UNKNOWN_SERVER_ERROR
 
 
 class Phase(Enum):
@@ -46,16 +57,19 @@ class FetchState:
 
 
 class EpochQuestion(NamedTuple):
-    """Where does ``epoch`` end? Asked in ``leader_epoch``."""
+    """Where does ``epoch`` end? Asked in ``leader_epoch``, which is sent since 2.1 (KIP-320)."""
 
-    leader_epoch: int
+    leader_epoch: int | None
     epoch: int
 
 
 class FetchQuestion(NamedTuple):
-    """What comes at ``offset``? With ``last_fetched_epoch`` where truncation comes with it."""
+    """What comes at ``offset``? With ``last_fetched_epoch`` where truncation comes with it.
 
-    leader_epoch: int
+    ``leader_epoch``, the one that the asker is in, is sent since 2.1 (KIP-320).
+    """
+
+    leader_epoch: int | None
     offset: int
     last_fetched_epoch: int | None
 
@@ -83,27 +97,27 @@ class FetchReply(NamedTuple):
 class Leader(Protocol[Key]):
     """What a fetcher asks of its leader."""
 
-    def epoch_ends(self, questions: Mapping[Key, EpochQuestion]) -> Mapping[Key, EpochReply]:
+    async def epoch_ends(self, questions: Mapping[Key, EpochQuestion]) -> Mapping[Key, EpochReply]:
         """OffsetForLeaderEpoch."""
 
-    def fetch(self, questions: Mapping[Key, FetchQuestion]) -> Mapping[Key, FetchReply]:
+    async def fetch(self, questions: Mapping[Key, FetchQuestion]) -> Mapping[Key, FetchReply]:
         """Fetch."""
 
-    def earliest(self, key: Key) -> int:
-        """ListOffsets, the log's start."""
+    async def earliest(self, key: Key) -> int:
+        """ListOffsets, the log's start. OffsetUnknown."""
 
-    def latest(self, key: Key) -> int:
-        """ListOffsets, the log's end."""
+    async def latest(self, key: Key) -> int:
+        """ListOffsets, the log's end. OffsetUnknown."""
 
 
 class FollowedLog(Protocol):
-    """What a fetcher asks of a follower's log."""
+    """What a fetcher asks of a follower's log; each call that writes may raise StorageError."""
 
     high_watermark: int
-    start: int
+    log_start: int
 
     @property
-    def end(self) -> int:
+    def log_end(self) -> int:
         """The log end offset."""
 
     def latest_epoch(self) -> int | None:
@@ -112,13 +126,13 @@ class FollowedLog(Protocol):
     def end_offset_for(self, epoch: int) -> tuple[int, int]:
         """Epoch and exclusive end, see ``LeaderEpochFileCache``."""
 
-    def append(self, batch: Any) -> None:
-        """Append what a leader answered."""
+    async def append(self, batch: Any) -> None:
+        """Append what a leader answered. InvalidBatch, CorruptRecord."""
 
-    def truncate_to(self, offset: int) -> None:
+    async def truncate_to(self, offset: int) -> None:
         """Cut from an offset on."""
 
-    def truncate_fully_and_start_at(self, offset: int) -> None:
+    async def truncate_fully_and_start_at(self, offset: int) -> None:
         """Forget every record; the log begins anew at an offset."""
 
 
@@ -126,12 +140,28 @@ class UnrequestedPartition(Exception):
     """``IllegalStateException``: an answer about a partition that was not asked about."""
 
 
-class CannotAppend(Exception):
-    """The log cannot be written: its partition fails, the others go on (2.3)."""
+class OffsetUnknown(Exception):
+    """The leader did not say where its log begins or ends."""
 
 
-class CannotTruncate(Exception):
-    """The log cannot be cut: its partition fails, the others go on."""
+class Watching(Protocol):
+    """What a fetcher tells of its logs; nothing by default."""
+
+    def truncating(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
+        """A log is about to be cut to ``offset``; where it ends there already, it stays."""
+
+    def append_failed(self, key: Any, error: str) -> None:
+        """What was fetched could not be appended: the partition is followed no more (2.3)."""
+
+
+class Unwatched:
+    """Nobody listens."""
+
+    def truncating(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
+        """Nobody is told."""
+
+    def append_failed(self, key: Any, error: str) -> None:
+        """Nobody is told."""
 
 
 class FetcherThread(Generic[Key]):
@@ -141,15 +171,29 @@ class FetcherThread(Generic[Key]):
     """
 
     def __init__(
-        self, leader: Leader[Key], logs: Mapping[Key, FollowedLog], release: Release, on_fetch: bool
-    ) -> None:
+        self, leader: Leader[Key], logs: Mapping[Key, FollowedLog], release: Release,
+        on_fetch: bool, watching: Watching | None = None,
+    ) -> None:  # fmt: skip
         self.leader = leader
         self.logs = logs
         self.release = release
         self.on_fetch = on_fetch
+        self.watching = watching or Unwatched()
         self.states: dict[Key, FetchState] = {}
         self.failed: set[Key] = set()
         self.truncations = 0
+
+    def follow(self, partitions: Mapping[Key, int]) -> None:
+        """Follow partitions in their leader epochs, from where their logs say.
+
+        That is the high watermark; where truncation comes with fetches it is the log end (2.7).
+        """
+        places = dict[Key, tuple[int, int]]()
+        for key, leader_epoch in partitions.items():
+            log = self.logs[key]
+            from_end = self.on_fetch and self.latest_epoch(key) is not None
+            places[key] = (log.log_end if from_end else log.high_watermark), leader_epoch
+        self.add(places)
 
     def add(self, partitions: Mapping[Key, tuple[int, int]]) -> None:
         """Follow partitions from (offset, leader epoch) on.
@@ -175,68 +219,77 @@ class FetcherThread(Generic[Key]):
         """The newest epoch of a partition's log, None if it has none."""
         return self.logs[key].latest_epoch()
 
-    def truncate(self, key: Key, offset: int) -> None:
+    def _sent(self, leader_epoch: int) -> int | None:
+        """The leader epoch as a question carries it (KIP-320)."""
+        return leader_epoch if self.release.since("2.1") else None
+
+    async def truncate(self, key: Key, offset: int) -> None:
         """Cut a partition's log."""
-        self.logs[key].truncate_to(offset)
+        log = self.logs[key]
+        self.watching.truncating(key, offset, log.log_end, log.high_watermark)
+        await log.truncate_to(offset)
         self.truncations += 1
 
-    def append(self, key: Key, batch: Any) -> None:
+    async def append(self, key: Key, batch: Any) -> None:
         """Append what was fetched to a partition's log."""
-        self.logs[key].append(batch)
+        await self.logs[key].append(batch)
 
-    def do_work(self) -> None:
+    async def do_work(self) -> None:
         """One round."""
-        self.maybe_truncate()
-        self.maybe_fetch()
+        await self.maybe_truncate()
+        await self.maybe_fetch()
 
     # Truncating
 
-    def maybe_truncate(self) -> None:
+    async def maybe_truncate(self) -> None:
         """Cut the partitions that are to be compared with their leader first."""
         truncating = [key for key, one in self.states.items() if one.phase is Phase.TRUNCATING]
         epochs = {key: self.latest_epoch(key) for key in truncating}
-        questions = {
-            key: EpochQuestion(self.states[key].leader_epoch, epoch)
-            for key, epoch in epochs.items()
-            if epoch is not None
-        }
-        if questions:
-            self._compare(questions)
+        asked = {key: self.states[key] for key, epoch in epochs.items() if epoch is not None}
+        if asked:
+            await self._compare(asked, epochs)
         for key in truncating:
             if epochs[key] is None and key in self.states:
-                self._truncate_safely(key, self.logs[key].high_watermark, done=True)
+                await self._truncate_safely(key, self.logs[key].high_watermark, done=True)
 
-    def _compare(self, questions: dict[Key, EpochQuestion]) -> None:
-        replies = self.leader.epoch_ends(questions)
+    async def _compare(
+        self, asked: Mapping[Key, FetchState], epochs: Mapping[Key, int | None]
+    ) -> None:
+        questions = {
+            key: EpochQuestion(self._sent(state.leader_epoch), epoch)
+            for key, state in asked.items()
+            if (epoch := epochs[key]) is not None
+        }
+        replies = await self.leader.epoch_ends(questions)
         unrequested = [key for key in replies if key not in questions]
         if unrequested:
             raise UnrequestedPartition(f"the leader answered about {unrequested}, not asked about")
         for key, reply in replies.items():
-            question, state = questions[key], self.states.get(key)
-            if state is None or state.leader_epoch != question.leader_epoch:
+            state = self.states.get(key)
+            if state is None or state.leader_epoch != asked[key].leader_epoch:
                 continue  # removed, or told to follow anew, while the question was on its way
             if reply.error is Answer.FENCED_LEADER_EPOCH:
                 self._fail(key)
             elif reply.error is Answer.NONE:
-                self._cut(key, reply.end)
+                await self._cut(key, reply.end)
 
-    def _cut(self, key: Key, reply: EpochEnd) -> None:
+    async def _cut(self, key: Key, reply: EpochEnd) -> None:
         log = self.logs[key]
         truncation = follower_truncation(
             reply,
-            log.end,
+            log.log_end,
             log.high_watermark,
             self.latest_epoch(key),
             log.end_offset_for,
             self.release,
         )
-        self._truncate_safely(key, truncation.offset, truncation.done)
+        await self._truncate_safely(key, truncation.offset, truncation.done)
 
-    def _truncate_safely(self, key: Key, offset: int, done: bool) -> None:
+    async def _truncate_safely(self, key: Key, offset: int, done: bool) -> None:
         state = self.states[key]
         try:
-            self.truncate(key, offset)
-        except CannotTruncate:
+            await self.truncate(key, offset)
+        except StorageError:
             self._fail(key)
             return
         phase = Phase.FETCHING if done else state.phase
@@ -250,61 +303,70 @@ class FetcherThread(Generic[Key]):
 
     # Fetching
 
-    def maybe_fetch(self) -> None:
+    async def maybe_fetch(self) -> None:
         """Fetch for the partitions that are compared, and append."""
-        questions = {
-            key: FetchQuestion(one.leader_epoch, one.offset, one.last_fetched_epoch)
-            for key, one in self.states.items()
-            if one.phase is Phase.FETCHING
-        }
-        if not questions:
+        asked = {key: one for key, one in self.states.items() if one.phase is Phase.FETCHING}
+        if not asked:
             return
-        for key, reply in self.leader.fetch(questions).items():
+        questions = {
+            key: FetchQuestion(self._sent(one.leader_epoch), one.offset, one.last_fetched_epoch)
+            for key, one in asked.items()
+        }
+        for key, reply in (await self.leader.fetch(questions)).items():
             state = self.states.get(key)
-            if state is None or state.leader_epoch != questions[key].leader_epoch:
-                continue
-            if state.offset == questions[key].offset:
-                self._apply(key, state, reply)
+            if state is None or state.leader_epoch != asked[key].leader_epoch:
+                continue  # removed, or told to follow anew, while the question was on its way
+            if state.offset == asked[key].offset and state.phase is Phase.FETCHING:
+                await self._apply(key, state, reply)
 
-    def _apply(self, key: Key, state: FetchState, reply: FetchReply) -> None:
+    async def _apply(self, key: Key, state: FetchState, reply: FetchReply) -> None:
         if reply.error is Answer.FENCED_LEADER_EPOCH:
             self._fail(key)
         elif reply.error is Answer.OFFSET_OUT_OF_RANGE:
-            self._out_of_range(key, state)
+            await self._out_of_range(key, state)
         elif reply.error is Answer.NONE and reply.diverging is not None:
-            self._cut_while_fetching(key, reply.diverging)
+            await self._cut_while_fetching(key, reply.diverging)
         elif reply.error is Answer.NONE:
-            self._append(key, state, reply)
+            await self._append(key, state, reply)
 
-    def _append(self, key: Key, state: FetchState, reply: FetchReply) -> None:
+    async def _append(self, key: Key, state: FetchState, reply: FetchReply) -> None:
         log = self.logs[key]
-        if reply.batch is not None:
-            try:
-                self.append(key, reply.batch)
-            except CannotAppend:
-                self._fail(key)
-                return
-        log.high_watermark = min(reply.high_watermark, log.end)
-        if log.start < reply.log_start <= log.high_watermark:
-            log.start = reply.log_start
+        try:
+            if reply.batch is not None:
+                await self.append(key, reply.batch)
+            log.high_watermark = min(reply.high_watermark, log.log_end)
+            if log.log_start < reply.log_start <= log.high_watermark:
+                log.log_start = reply.log_start
+        except (StorageError, InvalidBatch, CorruptRecord) as error:
+            self.watching.append_failed(key, str(error))
+            self._fail(key)
+            return
         latest = self.latest_epoch(key) if self.on_fetch else None
-        self.states[key] = replace(state, offset=log.end, last_fetched_epoch=latest)
+        self.states[key] = replace(state, offset=log.log_end, last_fetched_epoch=latest)
 
-    def _cut_while_fetching(self, key: Key, diverging: EpochEnd) -> None:
-        self._cut(key, diverging)
+    async def _cut_while_fetching(self, key: Key, diverging: EpochEnd) -> None:
+        await self._cut(key, diverging)
         if key in self.states:  # it goes on fetching, whether or not that was the last cut
             self.states[key] = replace(self.states[key], phase=Phase.FETCHING)
 
-    def _out_of_range(self, key: Key, state: FetchState) -> None:
+    async def _out_of_range(self, key: Key, state: FetchState) -> None:
         """Find where to go on when the leader does not have the offset (fact sheet g.9)."""
-        log, end = self.logs[key], self.leader.latest(key)
-        start = self.leader.earliest(key) if end >= log.end else 0
+        log = self.logs[key]
+        try:
+            end = await self.leader.latest(key)
+            start = await self.leader.earliest(key) if end >= log.log_end else 0
+        except OffsetUnknown:
+            return  # it fetches at the same offset again
         if self.states.get(key) != state:
             return  # removed, or told to follow anew, while the questions were on their way
-        if end < log.end:
-            self.truncate(key, end)
-            self.states[key] = replace(state, offset=end)
+        try:
+            if end < log.log_end:
+                await self.truncate(key, end)
+                self.states[key] = replace(state, offset=end)
+                return
+            if start > log.log_end:
+                await log.truncate_fully_and_start_at(start)
+        except StorageError:
+            self._fail(key)
             return
-        if start > log.end:
-            log.truncate_fully_and_start_at(start)
-        self.states[key] = replace(state, offset=max(start, log.end))
+        self.states[key] = replace(state, offset=max(start, log.log_end))

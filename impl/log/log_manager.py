@@ -18,7 +18,7 @@ from impl.log.errors import StorageError
 from impl.log.log import Log
 from impl.log.log_directory import LogDirectory, LogSettings
 from impl.log.meta_properties import MetaProperties, agreed, write_meta
-from impl.log.record_batch import batches_in
+from impl.log.record_batch import whole_batches
 from impl.log.retention import delete_old_segments
 
 
@@ -202,7 +202,8 @@ class LogManager:
     def delete(self, partition: TopicPartition) -> None:
         """Drop a partition: off the map, renamed, and removed when its time comes (``remove_due``).
 
-        A copy to another directory that was under way goes with it.
+        A copy to another directory that was under way goes with it. StorageError if it is offline,
+        or cannot be renamed: then its directory is offline, as Kafka has it (``asyncDelete``).
         """
         home = self.home(partition)
         if home is None:
@@ -210,7 +211,13 @@ class LogManager:
                 raise broken
             return
         self.abandon_move(partition)
-        self._doom(home, partition, home.logs.pop(partition))
+        try:
+            home.doom(partition, home.logs[partition], delete_name(partition, self.unique()))
+            del home.logs[partition]
+            home.checkpoint()
+        except (OSError, StorageError) as error:
+            self.fail(home.path, str(error))
+            raise StorageError(home.path, "", str(error)) from error
 
     def _doom(self, home: LogDirectory, partition: TopicPartition, log: Log) -> None:
         with self._directory_may_fail(home):
@@ -255,7 +262,7 @@ class LogManager:
                 future.truncate_fully_and_start_at(current.log_start)
             data = current.read(future.log_end, max_bytes).region.read()
             if data:
-                future.append_as_follower(_whole_batches(data))
+                future.append_as_follower(whole_batches(data))
             return future.log_end == current.log_end
 
     def compare_future(self, partition: TopicPartition) -> None:
@@ -354,10 +361,3 @@ class LogManager:
         for directory in self._online():
             with self._directory_may_fail(directory):
                 directory.checkpoint_high_watermarks()
-
-
-def _whole_batches(data: bytes) -> bytes:
-    end = 0
-    for at, batch in batches_in(data):
-        end = at + batch.size
-    return data[:end]

@@ -128,6 +128,14 @@ def batches_in(data: Buffer) -> Iterator[tuple[int, Batch]]:
         at += batch.size
 
 
+def whole_batches(data: bytes) -> bytes:
+    """The whole batches at the beginning of what a fetch brought, or a read; empty if none is."""
+    end = 0
+    for at, batch in batches_in(data):
+        end = at + batch.size
+    return data[:end]
+
+
 def encode_batch(
     records: Sequence[StoredRecord],
     leader_epoch: int = NO_EPOCH,

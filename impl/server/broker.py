@@ -28,7 +28,7 @@ from impl.server.log4j_files import Log4jFiles
 from impl.server.log_dirs import LogDirs
 from impl.server.properties import GENERATED, BrokerProperties, WrongProperties
 from impl.server.quotas import Quotas
-from impl.server.replicas import ReplicaManager, now_ms
+from impl.server.replicas import HostedReplicas, now_ms
 from impl.server.serving import Serving
 from impl.server.sessions import open_session
 from impl.server.topic_configs import TopicConfigs
@@ -126,16 +126,18 @@ class Broker:
         self.files.line("server.log", "INFO", version, _APP_INFO)
         if self.cluster_id is not None:
             self.files.line("server.log", "INFO", f"Cluster ID = {self.cluster_id}", _SERVER)
-        self.replicas = ReplicaManager(
+        self.replicas = HostedReplicas(
             self.broker, self.release, self.logs, self.config.whole("replica.lag.time.max.ms"),
             self.files, lambda: self.control.client, self.configs, self.quotas,
         )  # fmt: skip
         self.log_dirs = LogDirs(self.replicas)
+        self.isr_requests: IsrRequests | None = None
         if self.config.protocol.since("2.7"):
-            self.replicas.isr_requests = IsrRequests(
+            self.isr_requests = IsrRequests(
                 self.broker, self.replicas.lock, self.replicas.metadata,
                 lambda: self.control.epoch, self._trouble,
             )  # fmt: skip
+            self.replicas.core.isr_requests = self.isr_requests
         for name, why in self.config.without_effect.items():
             self._trouble(f"The configuration '{name}' was supplied but has no effect here: {why}")
         early, self._early = self._early or [], None
@@ -143,7 +145,7 @@ class Broker:
             self._trouble(text)
         self._tell_of_logs()
         self.fetchers = FetcherManager(self.replicas, self.config)
-        self.replicas.fetchers = self.fetchers
+        self.replicas.core.fetchers = self.fetchers
         self.serving = Serving(self.replicas, self._min_isr)
         self.dispatch = Dispatch(
             self.serving, self.log_dirs, lambda: self.control, self._stopped,
@@ -170,8 +172,8 @@ class Broker:
             raise
         self.files.server("started")
         self.control.start()
-        if self.replicas.isr_requests is not None:
-            self.replicas.isr_requests.start()
+        if self.isr_requests is not None:
+            self.isr_requests.start()
         self._tasks = LogTasks(
             self.logs,
             LogTaskIntervals(
@@ -255,7 +257,7 @@ class Broker:
         if all(one.failure for one in self.logs.directories):
             self._trouble("Shutdown broker because all log dirs have failed")
             os._exit(1)
-        self.control.events.put(self._tell_of_failure)
+        self.control.put("LogDirFailure", self._tell_of_failure)
 
     def _tell_of_failure(self) -> None:
         wait(self.control.client.propagate_log_dir_failure(self.broker))
@@ -291,8 +293,8 @@ class Broker:
         # A leader that waits for ZooKeeper holds the lock: then the logs are left as after a crash.
         if self.replicas.lock.acquire(timeout=5):
             self.fetchers.close()
-            if self.replicas.isr_requests is not None:
-                self.replicas.isr_requests.stop()
+            if self.isr_requests is not None:
+                self.isr_requests.stop()
             self.logs.stop()
             self.replicas.lock.release()
         else:

@@ -1,22 +1,21 @@
-"""A controller's way to the brokers: one queue and one thread each (``ControllerChannelManager``).
+"""A controller's way to the brokers: one thread each, over a socket (``ControllerChannelManager``).
 
-A request is tried until it is answered, with pauses, as long as its broker is registered as it was
-when the channel was made; when the broker goes, what is queued for it goes too.
+What is queued, sent again and dropped is the core's ``Channels``.
 """
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+from impl.core.channels import Channel, Channels
 from impl.core.cluster_context import ClusterContext
 from impl.core.request_batch import Round
 from impl.core.requests import Request, kind_of
 from impl.server.codec import encode_request
 from impl.server.log4j_files import Log4jFiles
-from impl.server.wire import Connection, Disconnected
+from impl.server.wire import Address, Connection, Disconnected
 from impl.world.log4j import CONTROLLER
 
 PAUSE_S = 0.1
@@ -24,113 +23,107 @@ Answered = Callable[[int, Request, dict[str, Any]], None]
 _LOGGER = "kafka.controller.ControllerChannelManager"
 
 
-class Channel(threading.Thread):
-    """One broker's queue (``RequestSendThread``)."""
+class Sealed(NamedTuple):
+    """A request, and its header as it is sent."""
+
+    request: Request
+    head: dict[str, Any]
+
+
+class BrokerChannel(Channel[Sealed]):
+    """One broker's queue, and the thread that sends what is in it (``RequestSendThread``)."""
 
     def __init__(
-        self, broker: int, epoch: int, address: tuple[str, int], patience_s: float,
-        answered: Answered, files: Log4jFiles,
+        self, broker: int, epoch: int, address: Address, patience_s: float, answered: Answered,
+        controller: int,
     ) -> None:  # fmt: skip
-        super().__init__(name=f"Controller-to-broker-{broker}-send-thread", daemon=True)
-        controller = str(files.broker)
+        super().__init__(epoch)
         self.broker = broker
-        self.epoch = epoch
-        self.connection = Connection(address, patience_s, controller)
         self.answered = answered
-        self.waiting: queue.Queue[tuple[Request, dict[str, Any]] | None] = queue.Queue()
+        self.connection = Connection(address, patience_s, str(controller))
+        self.news = threading.Condition()
         self.ended = threading.Event()
-        self.sent = 0
+        self.correlation = 0
+        name = f"Controller-{controller}-to-broker-{broker}-send-thread"
+        self.thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self.thread.start()
 
-    def run(self) -> None:
-        """Send one after the other."""
-        while not self.ended.is_set():
-            entry = self.waiting.get()
-            if entry is None:
-                return
-            request, head = entry
-            head["correlation"], self.sent = self.sent, self.sent + 1
-            while not self.ended.is_set():
-                try:
-                    answer = self.connection.ask(head)
-                except Disconnected:
-                    self.ended.wait(PAUSE_S)
-                    continue
-                if answer.head.get("error") == "RETRY":
-                    self.ended.wait(PAUSE_S)
-                    continue
-                self.answered(self.broker, request, answer.head)
-                break
+    def send(self, request: Sealed) -> None:
+        """Queue a request."""
+        with self.news:
+            request.head["correlation"], self.correlation = self.correlation, self.correlation + 1
+            super().send(request)
+            self.news.notify_all()
 
-    def stop(self) -> None:
+    def abandon(self) -> None:
         """Drop what is queued, and end."""
-        self.ended.set()
-        self.waiting.put(None)
+        with self.news:
+            super().abandon()
+            self.ended.set()
+            self.news.notify_all()
         self.connection.close()
 
+    def _run(self) -> None:
+        while True:
+            with self.news:
+                while self.under_way is None and not self.ended.is_set():
+                    self.news.wait()
+                if self.ended.is_set():
+                    return
+                request = self.under_way
+            assert request is not None, "there is something to send"
+            answer = self._sent(request.head)
+            with self.news:
+                if answer is None:
+                    self.lose()
+                elif not self.ended.is_set():
+                    self.done()
+            if answer is None:
+                self.ended.wait(PAUSE_S)
+            elif not self.ended.is_set():
+                self.answered(self.broker, request.request, answer)
 
-class Channels:
+    def _sent(self, head: dict[str, Any]) -> dict[str, Any] | None:
+        """The answer; None if there is none, or the broker says that it should be sent again."""
+        try:
+            answer = self.connection.ask(head).head
+        except Disconnected:
+            return None
+        return None if answer.get("error") == "RETRY" else answer
+
+
+class BrokerChannels(Channels[Sealed]):
     """The channels of one controller; used by its event thread alone."""
 
     def __init__(self, files: Log4jFiles, patience_s: float, answered: Answered) -> None:
+        super().__init__(self._made)
         self.files = files
         self.patience_s = patience_s
         self.answered = answered
         self.context: ClusterContext | None = None
-        self.open: dict[int, Channel] = {}
 
-    async def send(self, requests: Round) -> None:
+    def _made(self, broker: int, epoch: int) -> BrokerChannel | None:
+        assert self.context is not None, "who sends is controller"
+        info = self.context.broker_infos.get(broker)
+        host, port = (None, -1) if info is None else info.plaintext
+        if host is None:
+            return None
+        return BrokerChannel(
+            broker, epoch, (host, port), self.patience_s, self.answered, self.files.broker
+        )
+
+    async def send_round(self, requests: Round) -> None:
         """Queue a round's requests, each for its broker."""
-        for broker, request in requests:
-            self._queue(broker, request)
-
-    def _queue(self, broker: int, request: Request) -> None:
-        """One request; dropped, with a warning, if its broker is not registered."""
-        channel = self._channel(broker)
-        if channel is None:
-            head = f"[Channel manager on controller {self.files.broker}]: "
-            text = f"{head}Not sending request {kind_of(request)} to broker {broker}, since it is "
-            self.files.line(CONTROLLER, "WARN", f"{text}offline.", _LOGGER)
-            return
-        assert self.context is not None
+        assert self.context is not None, "who sends is controller"
+        self.epochs = self.context.broker_epochs
         endpoints = {
             one: (host, port)
             for one, info in self.context.broker_infos.items()
             for host, port in [info.plaintext]
             if host is not None
         }
-        channel.waiting.put((request, encode_request(request, endpoints)))
-
-    def _channel(self, broker: int) -> Channel | None:
-        context = self.context
-        if context is None or broker not in context.broker_epochs:
-            return None
-        epoch = context.broker_epochs[broker]
-        known = self.open.get(broker)
-        if known is not None and known.epoch == epoch:
-            return known
-        if known is not None:
-            known.stop()
-            del self.open[broker]
-        info = context.broker_infos.get(broker)
-        host, port = (None, -1) if info is None else info.plaintext
-        if host is None:
-            return None
-        made = Channel(broker, epoch, (host, port), self.patience_s, self.answered,
-                       self.files)  # fmt: skip
-        self.open[broker] = made
-        made.start()
-        return made
-
-    def forget_the_gone(self) -> None:
-        """Close the channels of brokers that are registered no more, or anew."""
-        known = {} if self.context is None else self.context.broker_epochs
-        for broker, channel in [*self.open.items()]:
-            if known.get(broker) != channel.epoch:
-                channel.stop()
-                del self.open[broker]
-
-    def close(self) -> None:
-        """Close all: the controller is out of office."""
-        for channel in self.open.values():
-            channel.stop()
-        self.open.clear()
+        for broker, request in requests:
+            if not self.send(broker, Sealed(request, encode_request(request, endpoints))):
+                head = f"[Channel manager on controller {self.files.broker}]: "
+                text = f"{head}Not sending request {kind_of(request)} to broker {broker}, since it "
+                self.files.line(CONTROLLER, "WARN", f"{text}is offline.", _LOGGER)

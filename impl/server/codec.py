@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from impl.core.metadata_cache import Endpoints
 from impl.core.requests import (
     LeaderAndIsr,
     PartitionMetadata,
@@ -16,10 +17,8 @@ from impl.core.requests import (
 )
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
-Endpoints = dict[int, tuple[str, int]]
 
-
-def encode_request(request: Request, endpoints: Mapping[int, tuple[str, int]]) -> dict[str, Any]:
+def encode_request(request: Request, endpoints: Endpoints) -> dict[str, Any]:
     """A request's header; ``endpoints``: where the brokers listen that it speaks of."""
     head: dict[str, Any] = {
         "api": type(request).__name__,

@@ -8,7 +8,6 @@ KafkaZkClient; fact sheet b.4, i.6, k.
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 from collections.abc import Callable
@@ -16,8 +15,9 @@ from typing import Any
 
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
-from impl.core.requests import LeaderAndIsr, Request, StopReplica
-from impl.server.channels import Channels
+from impl.core.event_manager import ControllerEventManager
+from impl.core.requests import Request
+from impl.server.channels import BrokerChannels
 from impl.server.controller_api import ControllerRequests
 from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import Log4jFiles
@@ -31,7 +31,6 @@ from impl.zookeeper.port import Port, wait
 
 POLL_S = 0.03
 FIRST_REBALANCE_S = 5.0
-Event = Callable[[], None]
 
 
 class Control(threading.Thread):
@@ -61,15 +60,15 @@ class Control(threading.Thread):
         self.port = port
         self.client = ZnodeClient(port, config.release)
         self.epoch = -1  # the broker's: the czxid of its registration
-        self.events: queue.Queue[Event] = queue.Queue()
+        self.news = threading.Condition()
         self.ended = threading.Event()
         self.lines = ControllerLines(files)
         patience_s = config.whole("controller.socket.timeout.ms") / 1000
-        self.channels = Channels(files, patience_s, self._answered)
-        self.controller = self._fresh_controller()
-        self.requests = ControllerRequests(
-            config.release, lambda work: self.events.put(lambda: work(self.controller))
+        self.channels = BrokerChannels(files, patience_s, self._answered)
+        self.events = ControllerEventManager(
+            self._fresh_controller(), self.channels, self._event_failed
         )
+        self.requests = ControllerRequests(config.release, self._put_request)
         self.next_rebalance = time.monotonic() + FIRST_REBALANCE_S
         self._notices: set[str] = set()
 
@@ -84,13 +83,18 @@ class Control(threading.Thread):
             self.broker,
             self.port,
             self.config.release,
-            self.channels.send,
+            self.channels.send_round,
             settings,
             self.lines,
             self.config.protocol,
         )
         self.channels.context = controller.core.context
         return controller
+
+    @property
+    def controller(self) -> EventController:
+        """The controller of the session that the broker has now."""
+        return self.events.controller
 
     # Registration
 
@@ -166,45 +170,51 @@ class Control(threading.Thread):
         self.files.line("controller.log", "INFO", head + text, logger)
 
     def _turn(self) -> None:
-        self._next()()
+        """Queue what ZooKeeper and the clock bring, and handle all that waits."""
+        with self.news:
+            if not self.events.waiting:
+                self.news.wait(POLL_S)
         for event in self.port.events():
             if event.path == paths.CONFIG_CHANGES:
-                self._watch_configs()
+                self.put(event.path, self._watch_configs)
             else:
-                wait(self.controller.told(event, now_ms()))
-            self._after_event()
+                self.events.notified(event, now_ms())
         if time.monotonic() >= self.next_rebalance:
             self._rebalance()
-        self._after_event()
+        while self.events.waiting and not self.ended.is_set():
+            wait(self.events.handle_next())
+            if not self.port.alive:
+                break
         if not self.port.alive:
             raise SessionExpired("the session is over")
 
-    def _next(self) -> Event:
-        try:
-            return self.events.get(timeout=POLL_S)
-        except queue.Empty:
-            return lambda: None
+    def put(self, name: str, work: Callable[[], None]) -> None:
+        """Have something done by this thread; from any thread."""
 
-    def _after_event(self) -> None:
-        if not self.controller.active:
-            if self.channels.open:
-                self.channels.close()
-            if not self.port.alive:
-                raise SessionExpired("the session is over")
-        else:
-            self.channels.forget_the_gone()
+        async def done(controller: EventController) -> None:
+            work()
+
+        with self.news:
+            self.events.put(name, done)
+            self.news.notify_all()
+
+    def _put_request(self, work: Callable[[EventController], None]) -> None:
+        self.put("request", lambda: work(self.controller))
+
+    def _event_failed(self, name: str, error: Exception) -> None:
+        """As Kafka's event thread: logged, and the next one comes."""
+        text = f"Error processing event {name}: {type(error).__name__}: {error}"
+        self.files.controller(text, "ERROR")
 
     def _rebalance(self) -> None:
         every = self.config.whole("leader.imbalance.check.interval.seconds")
         self.next_rebalance = time.monotonic() + every
         if self.config.truth("auto.leader.rebalance.enable"):
-            wait(self.controller.guarded(self.controller.rebalance))
+            self.events.put("AutoPreferredReplicaLeaderElection", _rebalanced)
 
     def _begin_anew(self) -> None:
         """The session expired: resign, then register under a new one, and stand again."""
-        if self.controller.active:
-            wait(self.controller.resign())
-        self.channels.close()
+        wait(self.events.expire())
         text = "[ZooKeeperClient Kafka server] Session expired."
         self.files.line("server.log", "INFO", text, "kafka.zookeeper.ZooKeeperClient")
         earlier = self.port.session
@@ -213,7 +223,7 @@ class Control(threading.Thread):
             try:
                 self.port = self.open_session()
                 self.client = ZnodeClient(self.port, self.config.release)
-                self.controller = self._fresh_controller()
+                self.events.controller = self._fresh_controller()
                 self.register(earlier)
                 self.begin()
                 return
@@ -226,24 +236,19 @@ class Control(threading.Thread):
     def _answered(self, broker: int, request: Request, answer: dict[str, Any]) -> None:
         """A broker's answer, in its channel's thread: made an event."""
         whole, errors = str(answer.get("error", "NONE")), _errors(answer)
-        match request:
-            case StopReplica() if request.raises_event:
-                self.events.put(
-                    lambda: wait(
-                        self.controller.stop_replica_answered(broker, request, whole, errors)
-                    )
-                )
-            case LeaderAndIsr():
-                self.events.put(
-                    lambda: wait(
-                        self.controller.leader_and_isr_answered(broker, request, whole, errors)
-                    )
-                )
+        with self.news:
+            self.events.answered(broker, request, whole, errors)
+            self.news.notify_all()
 
     def stop(self) -> None:
         """End the thread; the session is left to whoever opened it."""
         self.ended.set()
-        self.events.put(lambda: None)
+        with self.news:
+            self.news.notify_all()
+
+
+async def _rebalanced(controller: EventController) -> None:
+    await controller.guarded(controller.rebalance)
 
 
 def _errors(answer: dict[str, Any]) -> dict[TopicPartition, str]:

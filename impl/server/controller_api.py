@@ -15,8 +15,8 @@ from typing import Any
 from impl.core.api import NONE, UNCLEAN_TYPE, AlteredIsrs, ControllerApi
 from impl.core.broker_events import BrokerNotAvailable, StaleBrokerEpoch
 from impl.core.event_controller import EventController
+from impl.core.metadata_cache import MetadataCache
 from impl.releases import Release
-from impl.server.metadata_cache import MetadataCache
 from impl.server.wire import Message
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait

@@ -10,7 +10,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from impl.core import answers
+from impl.core.answers import EpochFromTheFuture
+from impl.core.metadata_cache import Endpoints
+from impl.core.replica_manager import Answered
+from impl.core.requests import Request
 from impl.server import config_requests
 from impl.server.codec import decode_request
 from impl.server.control import Control
@@ -46,7 +49,7 @@ class Dispatch:
         told: Callable[[dict[str, Any]], None] = lambda head: None,
     ) -> None:
         self.serving = serving
-        self.replicas = serving.manager
+        self.replicas = serving.replicas
         self.log_dirs = log_dirs
         self.control = control
         self.stopping = stopping
@@ -104,34 +107,21 @@ class Dispatch:
     def _controlled(self, head: dict[str, Any]) -> Message:
         if self.stopping.is_set():
             return Message({"error": "RETRY"})
-        error = self._broker_epoch_error(int(head["broker_epoch"]))
-        if error != "NONE":
-            return Message({"error": error})
         request, endpoints = decode_request(head)
-        correlation = int(head["correlation"])
-        match head["api"]:
-            case "LeaderAndIsr":
-                whole, errors = self.replicas.leader_and_isr(request, correlation)  # type: ignore[arg-type]
-            case "StopReplica":
-                whole, errors = self.replicas.stop_replica(request, correlation)  # type: ignore[arg-type]
-            case _:
-                whole = self.replicas.update_metadata(request, endpoints, correlation)  # type: ignore[arg-type]
-                errors = {}
+        whole, errors = self._handled(request, int(head["correlation"]), endpoints)
         return Message(
             {"error": whole, "partitions": [[*one, error] for one, error in errors.items()]}
         )
 
-    def _broker_epoch_error(self, asked: int) -> str:
-        """Whether the request was meant for this registration.
-
-        One that is not known here yet is waited for: ZooKeeper told the controller first.
+    def _handled(self, request: Request, correlation: int, endpoints: Endpoints) -> Answered:
+        """Hand it to the replicas; what is meant for a registration of which nothing is known here
+        yet is waited for: ZooKeeper told the controller first.
         """
         deadline = time.monotonic() + EPOCH_PATIENCE_S
-        release = self.replicas.release
         while True:
             try:
-                return answers.broker_epoch_error(asked, self.control().epoch, release)
-            except answers.EpochFromTheFuture:
+                return self.replicas.handle(request, self.control().epoch, correlation, endpoints)
+            except EpochFromTheFuture:
                 if time.monotonic() > deadline:
-                    return "RETRY"
+                    return "RETRY", {}
                 time.sleep(0.02)

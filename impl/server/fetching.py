@@ -1,7 +1,7 @@
 """Followers at work: fetcher threads, each for some partitions of one leader (fact sheet f.5, g.8).
 
-``FetcherThread`` has the rules; here it gets a leader behind a socket, and logs on the disk. It
-holds the replica manager's lock but while it waits for its leader, and looks anew after that.
+``FetcherThread`` has the rules; here it gets a leader behind a socket. A thread holds the replicas'
+lock but while it waits for its leader.
 """
 
 from __future__ import annotations
@@ -12,103 +12,35 @@ from collections.abc import Mapping
 from typing import Any
 
 from impl.core import answers
+from impl.core.events import LogTruncating
 from impl.core.fetcher_thread import (
     Answer,
-    CannotAppend,
-    CannotTruncate,
     EpochQuestion,
     EpochReply,
     FetcherThread,
     FetchQuestion,
     FetchReply,
+    OffsetUnknown,
 )
+from impl.core.replica_manager import EARLIEST, LATEST, Replica
 from impl.core.truncation import EpochEnd
-from impl.log import InvalidBatch, Log, StorageError
 from impl.log.errors import CorruptRecord, OffsetOutOfRange
-from impl.log.followed import FollowedLog
-from impl.log.record_batch import batches_in
-from impl.server.hosted import HostedPartition
+from impl.log.stored_log import StoredLog
 from impl.server.properties import BrokerProperties
-from impl.server.replicas import ReplicaManager
+from impl.server.replicas import HostedReplicas
 from impl.server.wire import Connection, Disconnected
 from impl.znodes import TopicPartition
+from impl.zookeeper.port import wait
 
-NO_EPOCH = -1
 LARGEST = 2**63 - 1
 Places = tuple[int, int]
-
-
-class FollowerLog(FollowedLog):
-    """A follower's log on the disk, as a fetcher uses it."""
-
-    def __init__(self, manager: ReplicaManager, hosted: HostedPartition, who: Places) -> None:
-        super().__init__(manager.release)
-        self.manager = manager
-        self.hosted = hosted
-        self.leader, self.fetcher = who
-
-    @property
-    def log(self) -> Log:
-        """The log, wherever it is now."""
-        return self.hosted.stored
-
-    def append(self, batch: bytes) -> None:
-        """Append whole batches. CannotAppend."""
-        try:
-            with self.manager.logs.using(self.hosted.partition) as log:
-                log.append_as_follower(batch)
-        except (StorageError, InvalidBatch, CorruptRecord, KeyError) as error:
-            self._said(f"Error for partition {self.hosted.partition}: {error}", "ERROR")
-            raise CannotAppend(str(error)) from error
-
-    def truncate_to(self, offset: int) -> None:
-        """Cut from an offset on. CannotTruncate."""
-        partition, release = self.hosted.partition, self.manager.release
-        if offset < self.high_watermark and release.since("2.1"):
-            self._said(
-                f"Truncating {partition} to offset {offset} below high watermark "
-                f"{self.high_watermark}",
-                "WARN",
-            )
-        newer = release.since("1.1")
-        if offset >= self.end:
-            largest = self.end - 1
-            text = (
-                f"Truncating to {offset} has no effect as the largest offset in the log is "
-                f"{largest}"
-                if newer
-                else f"Truncating {partition} to {offset} has no effect as the largest offset in "
-                f"the log is {largest}."
-            )
-        else:
-            text = (
-                f"Truncating to offset {offset}"
-                if newer
-                else f"Truncating log {partition} to offset {offset}."
-            )
-        folder = self.log.directory.rpartition("/")[0]
-        self.manager.files.log(partition, folder, text)
-        try:
-            with self.manager.logs.using(partition) as log:
-                log.truncate_to(offset)
-                self.manager.logs.truncate_future(partition, offset)
-        except (StorageError, KeyError) as error:
-            raise CannotTruncate(str(error)) from error
-
-    def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Forget every record; the log begins anew at an offset."""
-        self.log.truncate_fully_and_start_at(offset)
-        self.manager.logs.truncate_future(self.hosted.partition, offset)
-
-    def _said(self, text: str, level: str) -> None:
-        self.manager.files.fetcher(self.leader, self.fetcher, text, level)
 
 
 class RemoteLeader:
     """A leader behind a socket. Every call lets go of the lock while it waits."""
 
     def __init__(
-        self, manager: ReplicaManager, connection: Connection, who: Places, config: BrokerProperties
+        self, manager: HostedReplicas, connection: Connection, who: Places, config: BrokerProperties
     ) -> None:
         self.manager = manager
         self.connection = connection
@@ -120,28 +52,27 @@ class RemoteLeader:
         self.busy = False
         self.trouble = ""
 
-    def epoch_ends(
+    async def epoch_ends(
         self, questions: Mapping[TopicPartition, EpochQuestion]
     ) -> Mapping[TopicPartition, EpochReply]:
         """OffsetForLeaderEpoch."""
         due = [one for one in questions if self._due(one)]
-        asked = [[*one, self._epoch(questions[one].leader_epoch), questions[one].epoch]
+        asked = [[*one, questions[one].leader_epoch, questions[one].epoch]
                  for one in due]  # fmt: skip
         answer = self._ask({"api": "OffsetForLeaderEpoch", "partitions": asked}, due)
         replies = {}
         for topic, number, error, epoch, end in answer[0].get("partitions", ()):
             one = TopicPartition(topic, number)
-            known = epoch if self.manager.release.since("2.0") else NO_EPOCH
-            replies[one] = EpochReply(self._error(one, error), EpochEnd(known, end))
+            replies[one] = EpochReply(self._error(one, error), EpochEnd(epoch, end))
         return replies
 
-    def fetch(
+    async def fetch(
         self, questions: Mapping[TopicPartition, FetchQuestion]
     ) -> Mapping[TopicPartition, FetchReply]:
         """Fetch, as follower."""
         due = [one for one in questions if self._due(one) and not self._held_back(one, questions)]
         asked = [
-            [*one, self._epoch(questions[one].leader_epoch), questions[one].offset,
+            [*one, questions[one].leader_epoch, questions[one].offset,
              questions[one].last_fetched_epoch]
             for one in due
         ]  # fmt: skip
@@ -160,7 +91,7 @@ class RemoteLeader:
             at += size
             self._note(one, size, hw)
             end = None if diverging is None else EpochEnd(*diverging)
-            replies[one] = FetchReply(self._error(one, error), whole(data), hw, start, end)
+            replies[one] = FetchReply(self._error(one, error), data or None, hw, start, end)
         return replies
 
     def _held_back(
@@ -177,13 +108,13 @@ class RemoteLeader:
         if quota.is_throttled(partition):
             quota.record(size)
 
-    def earliest(self, key: TopicPartition) -> int:
+    async def earliest(self, key: TopicPartition) -> int:
         """ListOffsets, the log's start."""
-        return self._offset(key, -2)
+        return self._offset(key, EARLIEST)
 
-    def latest(self, key: TopicPartition) -> int:
+    async def latest(self, key: TopicPartition) -> int:
         """ListOffsets, the log's end."""
-        return self._offset(key, -1)
+        return self._offset(key, LATEST)
 
     def _offset(self, key: TopicPartition, timestamp: int) -> int:
         head = {"api": "ListOffsets", "replica": self.manager.broker, "topic": key.topic,
@@ -194,9 +125,6 @@ class RemoteLeader:
             raise OffsetUnknown(f"the leader does not tell where {key} begins or ends")
         return int(answer["offset"])
 
-    def _epoch(self, epoch: int) -> int | None:
-        return epoch if self.manager.release.since("2.1") else None
-
     def _due(self, partition: TopicPartition) -> bool:
         return self.not_before.get(partition, 0.0) <= time.monotonic()
 
@@ -204,10 +132,7 @@ class RemoteLeader:
         self.not_before[partition] = time.monotonic() + self.backoff_s
 
     def _error(self, partition: TopicPartition, error: str) -> Answer:
-        try:
-            answer = Answer(error)
-        except ValueError:
-            answer = Answer.NOT_LEADER_FOR_PARTITION
+        answer = Answer(error)
         if answer not in (Answer.NONE, Answer.FENCED_LEADER_EPOCH, Answer.OFFSET_OUT_OF_RANGE):
             self._delay(partition)
             self.tell(f"Error for partition {partition}: the leader answers {error}")
@@ -217,17 +142,14 @@ class RemoteLeader:
         if not due:
             return {}, b""
         self.busy = True
-        lock = self.manager.lock
-        lock.release()
         try:
-            answer = self.connection.ask(head, timeout_s=self._patience_s)
+            with self.manager.lock.released():
+                answer = self.connection.ask(head, timeout_s=self._patience_s)
         except Disconnected as error:
             for one in due:
                 self._delay(one)
             self.tell(f"Error sending fetch request to node {self.leader}: {error}")
             return {}, b""
-        finally:
-            lock.acquire()
         self.trouble = "" if answer.head.get("error", "NONE") == "NONE" else self.trouble
         return answer.head, answer.body
 
@@ -242,23 +164,11 @@ class RemoteLeader:
             self.manager.files.fetcher(self.leader, self.fetcher, text, "WARN")
 
 
-class OffsetUnknown(Exception):
-    """The leader could not be asked where its log begins or ends."""
-
-
-def whole(data: bytes) -> bytes | None:
-    """The whole batches at the beginning of what a fetch brought; None if there is none."""
-    end = 0
-    for at, batch in batches_in(data):
-        end = at + batch.size
-    return data[:end] or None
-
-
 class ReplicaFetcher(threading.Thread):
     """``ReplicaFetcherThread``: one thread for some partitions of one leader."""
 
     def __init__(
-        self, manager: ReplicaManager, who: Places, address: tuple[str, int],
+        self, manager: HostedReplicas, who: Places, address: tuple[str, int],
         config: BrokerProperties,
     ) -> None:  # fmt: skip
         leader, number = who
@@ -267,10 +177,10 @@ class ReplicaFetcher(threading.Thread):
         self.who = who
         self.connection = Connection(address, client_id=f"broker-{manager.broker}-fetcher-{number}")
         self.remote = RemoteLeader(manager, self.connection, who, config)
-        self.logs: dict[TopicPartition, FollowerLog] = {}
+        self.logs: dict[TopicPartition, StoredLog] = {}
         on_fetch = config.protocol.since("2.7")
         self.rounds: FetcherThread[TopicPartition] = FetcherThread(
-            self.remote, self.logs, manager.release, on_fetch
+            self.remote, self.logs, manager.release, on_fetch, self
         )
         self.stopped = False
 
@@ -280,11 +190,26 @@ class ReplicaFetcher(threading.Thread):
             while not self.stopped:
                 self.remote.busy = False
                 try:
-                    self.rounds.do_work()
-                except (OffsetUnknown, OffsetOutOfRange, CorruptRecord, CannotTruncate) as error:
+                    wait(self.rounds.do_work())
+                except (OffsetOutOfRange, CorruptRecord) as error:
                     self.remote.tell(f"Error in a round: {error}")
                 if not self.remote.busy and not self.stopped:
                     self.manager.changed.wait(0.1)
+
+    # What the rounds tell
+
+    def truncating(
+        self, key: TopicPartition, offset: int, log_end: int, high_watermark: int
+    ) -> None:
+        """A log is about to be cut."""
+        event = LogTruncating(key, offset, log_end, high_watermark)
+        self.manager.lines.truncating(event, self.logs[key].directory, *self.who)
+
+    def append_failed(self, key: TopicPartition, error: str) -> None:
+        """A log cannot be appended to."""
+        leader, fetcher = self.who
+        text = f"Error for partition {key}: {error}"
+        self.manager.files.fetcher(leader, fetcher, text, "ERROR")
 
     def stop(self) -> None:
         """End after the round that is under way."""
@@ -295,22 +220,20 @@ class ReplicaFetcher(threading.Thread):
 class FetcherManager:
     """``ReplicaFetcherManager``: which thread follows what; whoever calls holds the lock."""
 
-    def __init__(self, manager: ReplicaManager, config: BrokerProperties) -> None:
+    def __init__(self, manager: HostedReplicas, config: BrokerProperties) -> None:
         self.manager = manager
         self.config = config
         self.threads: dict[Places, ReplicaFetcher] = {}
 
-    def add(self, partitions: Mapping[TopicPartition, HostedPartition]) -> None:
+    def add(self, partitions: Mapping[TopicPartition, Replica]) -> None:
         """Follow each one's leader, from its high watermark on."""
         for partition, hosted in partitions.items():
             assert hosted.leader is not None, "a follower has a leader"
             number = answers.fetcher_id(*partition, self.config.whole("num.replica.fetchers"))
             thread = self._thread((hosted.leader, number))
-            log = FollowerLog(self.manager, hosted, thread.who)
-            thread.logs[partition] = log
-            from_end = self.config.protocol.since("2.7") and log.latest_epoch() is not None
-            offset = log.end if from_end else log.high_watermark
-            thread.rounds.add({partition: (offset, hosted.leader_epoch)})
+            assert isinstance(hosted.log, StoredLog), "brokers have their logs on disks"
+            thread.logs[partition] = hosted.log
+            thread.rounds.follow({partition: hosted.leader_epoch})
         if partitions:
             names = ", ".join(self.manager.files.name(one) for one in partitions)
             self.manager.files.manager(f"Added fetcher for partitions Set({names})")

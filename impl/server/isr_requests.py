@@ -1,36 +1,26 @@
-"""A leader's way to have its ISR changed by the controller (KIP-497, 2.7).
+"""A leader's way to have its ISR changed by the controller (KIP-497, 2.7): the thread that asks.
 
-One request is under way at a time, with all changes that wait; a change waits until it is answered,
-or until a LeaderAndIsr has made it void. Whoever is controller is looked up before each try.
-Source: kafka.server.DefaultAlterIsrManager; fact sheet g.5.
+What waits, and which answers count, is the core's ``AlterIsrManager``. Whoever is controller is
+looked up before each try. Source: kafka.server.DefaultAlterIsrManager; fact sheet g.5.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from impl.server.metadata_cache import MetadataCache
+from impl.core.alter_isr import AlterIsrManager, IsrChange
+from impl.core.metadata_cache import MetadataCache
+from impl.core.partition import IsrAnswered
+from impl.server.broker_lock import BrokerLock
+from impl.server.replicas import now_ms
 from impl.server.wire import Address, Connection, Disconnected
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 PAUSE_S = 0.05
 PATIENCE_S = 12.0
 NONE = "NONE"
-
-Answered = Callable[[str, LeaderIsrAndControllerEpoch | None], None]
-"""Takes the error about one partition, and the state that is registered if there is none."""
-
-
-@dataclass(eq=False)
-class IsrChange:
-    """One partition's change that waits: the leader's state, with the ISR that it wants."""
-
-    partition: TopicPartition
-    state: LeaderIsrAndControllerEpoch
-    answered: Answered
 
 
 class IsrRequests(threading.Thread):
@@ -39,7 +29,7 @@ class IsrRequests(threading.Thread):
     def __init__(
         self,
         broker: int,
-        lock: threading.RLock,
+        lock: BrokerLock,
         metadata: MetadataCache,
         broker_epoch: Callable[[], int],
         told: Callable[[str], None],
@@ -49,30 +39,32 @@ class IsrRequests(threading.Thread):
         self.metadata = metadata
         self.broker_epoch = broker_epoch
         self.told = told
-        self.waiting: dict[TopicPartition, IsrChange] = {}
-        self.news = threading.Condition(lock)
+        self.changes = AlterIsrManager()
+        self.news = threading.Condition(lock)  # type: ignore[arg-type]  # as an RLock is
         self.ended = False
         self._connection: Connection | None = None
         self._last_trouble = ""
 
-    def ask(self, change: IsrChange) -> None:
+    def submit(
+        self, partition: TopicPartition, wanted: LeaderIsrAndControllerEpoch, answered: IsrAnswered
+    ) -> None:
         """Have an ISR changed; whoever calls holds the lock."""
-        self.waiting[change.partition] = change
+        self.changes.submit(partition, wanted, answered)
         self.news.notify_all()
 
-    def forget(self, partition: TopicPartition) -> None:
-        """What waits for a partition is void (``clearPending``); the caller holds the lock."""
-        self.waiting.pop(partition, None)
+    def clear(self, partition: TopicPartition) -> None:
+        """What waits for a partition is void; whoever calls holds the lock."""
+        self.changes.clear(partition)
 
     def run(self) -> None:
         """Request after request."""
         while True:
             with self.news:
-                while not self.waiting and not self.ended:
+                while not self.changes.waiting and not self.ended:
                     self.news.wait()
                 if self.ended:
                     return
-                changes = list(self.waiting.values())
+                changes = self.changes.batch()
                 address = self.metadata.brokers.get(
                     -1 if self.metadata.controller is None else self.metadata.controller
                 )
@@ -109,17 +101,12 @@ class IsrRequests(threading.Thread):
 
     def _deal_with(self, changes: list[IsrChange], answer: dict[str, Any]) -> None:
         told = {
-            TopicPartition(topic, number): (error, state)
+            TopicPartition(topic, number): (error, None if state is None else _state(state))
             for topic, number, error, state in answer["partitions"]
         }
         with self.news:
-            for change in changes:
-                if self.waiting.get(change.partition) is not change:
-                    continue  # void, or followed by another one, while this was on its way
-                error, state = told.get(change.partition, ("UNKNOWN_SERVER_ERROR", None))
-                del self.waiting[change.partition]
-                change.answered(error, None if state is None else _state(state))
-            if self.waiting:
+            self.changes.answered(changes, told, now_ms())
+            if self.changes.waiting:
                 self.news.wait(PAUSE_S)  # what was refused is asked again: not at once
 
     def _trouble(self, text: str) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 
 from impl.log import Log, StorageError
 from impl.log.log_directory import LogDirectory
-from impl.server.replicas import ReplicaManager
+from impl.log.stored_log import StoredLog
+from impl.server.replicas import HostedReplicas
 from impl.znodes import TopicPartition
 from impl.zookeeper.errors import ZooKeeperError
 
@@ -27,7 +28,7 @@ SLICE_S = 0.02
 class LogDirs:
     """Moves between directories, and what is in each."""
 
-    def __init__(self, manager: ReplicaManager) -> None:
+    def __init__(self, manager: HostedReplicas) -> None:
         self.manager = manager
         self.logs = manager.logs
         self._compared: set[TopicPartition] = set()
@@ -111,7 +112,9 @@ class LogDirs:
         if caught_up:
             self.logs.finish_move(partition)
             self._compared.discard(partition)
-            self.manager.partitions[partition].moved_to(future)
+            log = self.manager.partitions[partition].log
+            assert isinstance(log, StoredLog), "brokers have their logs on disks"
+            log.moved_to(future)
             text = f"Current log replaced with the future one in {directory.path}"
             self.manager.files.log(partition, directory.path, text)
 

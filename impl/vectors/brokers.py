@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from impl.core import answers
-from impl.core.leader_partition import LeaderPartition
+from impl.core.batch_log import LogEnds
+from impl.core.partition import Partition
 from impl.core.truncation import (
     EpochEnd,
     OffsetOutOfRange,
@@ -14,6 +15,7 @@ from impl.core.truncation import (
 )
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
 from impl.vectors.questions import Answer, Question, given, release, under
+from impl.znodes import TopicPartition
 
 
 def truncation(question: Question) -> dict[str, Any]:
@@ -130,7 +132,8 @@ def stop_replica(question: Question) -> dict[str, Any]:
 def fetch_visibility(question: Question) -> dict[str, Any]:
     """How far consumers and followers may read."""
     asked = given(question)
-    partition = LeaderPartition(0, (0, 1), 30_000, release(question), asked["leo"], asked["hw"])
+    log = LogEnds(asked["leo"], asked["hw"])
+    partition = Partition(0, TopicPartition("t", 0), log, 30_000, release(question))
     return {
         "consumerMaxOffset": partition.list_offset(earliest=False, for_consumer=True),
         "followerMaxOffset": partition.list_offset(earliest=False, for_consumer=False),

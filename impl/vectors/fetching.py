@@ -10,6 +10,7 @@ from impl.core.fetcher_thread import UnrequestedPartition
 from impl.core.truncation import EpochEnd
 from impl.vectors.played import PARTITION, PlayedFetcher, PlayedLeader, log_of, said_pair
 from impl.vectors.questions import Answer, Question, given, release, under
+from impl.zookeeper.port import wait
 
 MOST_ROUNDS = 50
 
@@ -41,7 +42,7 @@ class Scene:
         if "latestEpoch" in asked:
             self.fetcher.epochs = {PARTITION: asked["latestEpoch"]}
         self.last_fetched: list[int | None] = []
-        self.add(follower.get("fetchOffset", self.log.end), follower.get("epoch", 0))
+        self.add(follower.get("fetchOffset", self.log.log_end), follower.get("epoch", 0))
 
     def add(self, offset: int, epoch: int) -> None:
         """Follow, or follow anew."""
@@ -50,7 +51,7 @@ class Scene:
 
     def round(self) -> None:
         """One round of the fetcher."""
-        self.fetcher.do_work()
+        wait(self.fetcher.do_work())
         self._note()
 
     def _note(self) -> None:
@@ -72,9 +73,9 @@ class Scene:
         """The follower now."""
         state = self.fetcher.states.get(PARTITION)
         return {
-            "leo": self.log.end,
+            "leo": self.log.log_end,
             "hw": self.log.high_watermark,
-            "logStart": self.log.start,
+            "logStart": self.log.log_start,
             "log": _batches(self.log),
             "tracked": state is not None,
             "failed": PARTITION in self.fetcher.failed,
@@ -122,8 +123,8 @@ def _without_leader(question: Question) -> dict[str, Any]:
     if scene.asked.get("removedDuringTruncation"):
         scene.fetcher.epochs = {PARTITION: None}
         scene.fetcher.before_truncating = lambda: scene.fetcher.remove([PARTITION])
-    scene.fetcher.maybe_truncate()
-    return scene.observe() | {"truncateTo": scene.log.end}
+    wait(scene.fetcher.maybe_truncate())
+    return scene.observe() | {"truncateTo": scene.log.log_end}
 
 
 def _leader_moves_on(question: Question) -> dict[str, Any]:
@@ -159,7 +160,7 @@ def _corrupt(question: Question) -> dict[str, Any]:
     scene.leader.corrupt = int(scene.asked["corruptFirstFetch"])
     for _ in range(2):
         scene.round()
-        ends.append(scene.log.end)
+        ends.append(scene.log.log_end)
     return {"leoAfterRound": ends}
 
 
@@ -178,9 +179,9 @@ def _out_of_range_low(question: Question) -> dict[str, Any]:
     rounds, scene, reset = {}, Scene(question), {}
     for name, on_fetch in (("truncateOnFetch", True), ("otherwise", False)):
         scene = Scene(question, on_fetch)
-        start = scene.leader_log.start
-        rounds[name] = scene.rounds_until(lambda s=scene, o=start: s.log.start == o)  # type: ignore[misc]
-        reset = {"logStartAfterReset": scene.log.start, "logAfterReset": _batches(scene.log)}
+        start = scene.leader_log.log_start
+        rounds[name] = scene.rounds_until(lambda s=scene, o=start: s.log.log_start == o)  # type: ignore[misc]
+        reset = {"logStartAfterReset": scene.log.log_start, "logAfterReset": _batches(scene.log)}
     scene.rounds_until(lambda: scene.log.batches == scene.leader_log.batches)
     return reset | {"finalLog": _batches(scene.log), "roundsNeeded": rounds}
 
@@ -193,7 +194,7 @@ def _told_anew_meanwhile(question: Question) -> dict[str, Any]:
     scene.fetcher.remove([PARTITION])
     scene.add(0, first)
     scene.leader.meanwhile = lambda: scene.add(0, second)
-    scene.fetcher.maybe_truncate()
+    wait(scene.fetcher.maybe_truncate())
     after = scene.observe()
     wanted = scene.leader.logs[PARTITION].batches
     scene.rounds_until(lambda: scene.log.batches == wanted)
@@ -230,7 +231,7 @@ def _one_of_several_fails(question: Question) -> dict[str, Any]:
     else:
         fetcher.failing_appends = failing
     fetcher.add(dict.fromkeys(keys, (2, 4)))
-    fetcher.do_work()
+    wait(fetcher.do_work())
     failed = sorted(int(key.rpartition("-")[2]) for key in fetcher.failed)
     others = {fetcher.states[key].phase.value for key in keys if key not in fetcher.failed}
     fetcher.add(dict.fromkeys(sorted(fetcher.failed), (2, 5)))
@@ -261,7 +262,7 @@ def loops(question: Question) -> dict[str, Any]:
     leader, fetcher = said_pair(release(question), asked["partitionsLatestEpoch"], said, 0)
     epoch_fetches, fetches = [], []
     for _ in range(asked["loops"]):
-        fetcher.do_work()
+        wait(fetcher.do_work())
         epoch_fetches.append(leader.epoch_fetches)
         fetches.append(leader.fetches)
     return {
@@ -278,7 +279,7 @@ def fetch_state(question: Question) -> dict[str, Any]:
     epochs: dict[str, int | None] = {PARTITION: asked["latestEpoch"]}
     _, fetcher = said_pair(release(question), epochs, said, asked["followerLeo"])
     before = fetcher.states[PARTITION].phase.value
-    fetcher.maybe_truncate()
+    wait(fetcher.maybe_truncate())
     after = fetcher.states[PARTITION]
     return {"before": before, "after": after.phase.value, "truncateTo": after.offset}
 
@@ -290,7 +291,7 @@ def epoch_fetches(question: Question) -> dict[str, Any]:
     leader = PlayedLeader({PARTITION: log_of({"log": [[0, 4, 1]], "hw": 1})}, 5)
     fetcher = PlayedFetcher(leader, {PARTITION: log}, release(question), on_fetch)
     fetcher.add({PARTITION: (1, 5)})
-    fetcher.do_work()
+    wait(fetcher.do_work())
     return {"epochFetchCountAfterFirstLoop": leader.epoch_fetches}
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from impl.core import answers
-from impl.core.leader_partition import (
-    LeaderPartition,
+from impl.core.batch_log import LogEnds
+from impl.core.partition import (
+    IsrAnswered,
+    Partition,
     Remote,
     high_watermark,
     is_under_replicated,
@@ -14,8 +16,37 @@ from impl.core.leader_partition import (
 )
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
 from impl.vectors.questions import Answer, Question, given, release, under
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.zookeeper.port import wait
 
 START_MS = 1_000_000
+T0 = TopicPartition("t", 0)
+
+
+class Requests:
+    """Changes of an ISR that are asked of a controller, which is played (2.7)."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, ...]] = []
+        self.waiting: tuple[LeaderIsrAndControllerEpoch, IsrAnswered] | None = None
+
+    def submit(
+        self, partition: TopicPartition, wanted: LeaderIsrAndControllerEpoch, answered: IsrAnswered
+    ) -> None:
+        """Kept, until an answer is said."""
+        self.asked.append(wanted.isr)
+        self.waiting = wanted, answered
+
+    def clear(self, partition: TopicPartition) -> None:
+        """What waits is void."""
+        self.waiting = None
+
+    def answer(self, error: str, now_ms: int) -> None:
+        """What the controller says of what waits."""
+        if self.waiting is not None:
+            (wanted, answered), self.waiting = self.waiting, None
+            state = wanted.with_zk_version(wanted.zk_version + 1) if error == "NONE" else None
+            answered(error, state, now_ms)
 
 
 class LeaderLife:
@@ -24,13 +55,16 @@ class LeaderLife:
     def __init__(self, question: Question) -> None:
         asked = given(question)
         self.now_ms = START_MS
-        self.partition = LeaderPartition(
+        self.requests = Requests()
+        end, checkpoint = asked.get("log", {}).get("records", 0), asked.get("hwCheckpoint") or 0
+        self.partition = Partition(
             asked["self"],
-            asked["replicas"],
+            T0,
+            LogEnds(end, max(0, min(checkpoint, end))),
             asked.get("replicaLagTimeMaxMs", 30_000),
             release(question),
-            asked.get("log", {}).get("records", 0),
-            asked.get("hwCheckpoint"),
+            isr_requests=self.requests if release(question).since("2.7") else None,
+            replicas=asked["replicas"],
         )
         self.partition.make_leader(asked["leaderEpoch"], asked["isr"], self.now_ms)
         self.last: Remote | None = None
@@ -43,21 +77,24 @@ class LeaderLife:
             case "sleep":
                 self.now_ms += step["ms"]
             case "leaderAppend":
-                partition.append(step["count"], self.now_ms)
+                partition.log.log_end += step["count"]
+                partition.advance(self.now_ms)
             case "followerFetch":
                 replica, offset = step["replica"], step["offset"]
-                partition.follower_fetched(replica, offset, self.now_ms, step.get("leaderEnd"))
+                wait(
+                    partition.follower_fetched(replica, offset, self.now_ms, step.get("leaderEnd"))
+                )
                 self.last = partition.remotes[replica]
             case "expandIsr":
-                partition.expand(step["replica"], self.now_ms)
+                wait(partition.expand(step["replica"], self.now_ms))
             case "shrinkIsr":
-                partition.shrink(step["replicas"], self.now_ms)
+                wait(partition.shrink(step["replicas"], self.now_ms))
             case "maybeShrink":
-                partition.maybe_shrink(self.now_ms)
+                wait(partition.maybe_shrink(self.now_ms))
             case "isrUpdateSucceeds":
-                partition.change_succeeded(self.now_ms)
+                self.requests.answer("NONE", self.now_ms)
             case "isrUpdateFails":
-                partition.change_failed(step["error"])
+                self.requests.answer(step["error"], self.now_ms)
             case "becomeLeader":
                 partition.make_leader(step["leaderEpoch"], step["isr"], self.now_ms)
             case "becomeFollower":
@@ -79,8 +116,8 @@ class LeaderLife:
             "remoteLeo": remote.end,
             "remoteLogStart": remote.log_start,
             "lastCaughtUpSinceStart": max(0, remote.last_caught_up - START_MS),
-            "isrRequests": len(partition.requests),
-            "requestedIsr": list(partition.requests[-1]) if partition.requests else None,
+            "isrRequests": len(self.requests.asked),
+            "requestedIsr": list(self.requests.asked[-1]) if self.requests.asked else None,
             "expands": partition.expands,
             "shrinks": partition.shrinks,
             "failures": partition.failures,
@@ -94,14 +131,14 @@ def leader(question: Question) -> dict[str, Any]:
     asked_before_failure = 0
     marks = {}
     for step in given(question).get("steps", ()):
-        asked_before_failure = len(life.partition.requests)
+        asked_before_failure = len(life.requests.asked)
         life.do(step)
         seen.append(life.observe())
         marks[f"hwAfterStep{len(seen)}"] = life.partition.hw
     return life.observe() | {
         "initial": initial,
         "afterStep": seen,
-        "isrRequestsQueuedAfterFailure": len(life.partition.requests) - asked_before_failure,
+        "isrRequestsQueuedAfterFailure": len(life.requests.asked) - asked_before_failure,
         **marks,
         "listOffsetResults": life.offsets,
     }
@@ -124,7 +161,7 @@ def old_format(question: Question) -> dict[str, Any]:
 
 def make_follower(question: Question) -> dict[str, Any]:
     """Whether a follower needs another fetcher, each time that it is told to follow."""
-    partition = LeaderPartition(0, (0, 1), 30_000, release(question))
+    partition = Partition(0, T0, LogEnds(), 30_000, release(question), replicas=(0, 1))
     steps = given(question)["steps"]
     return {"returns": [partition.make_follower(one["leader"], one["epoch"]) for one in steps]}
 

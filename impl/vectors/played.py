@@ -8,8 +8,6 @@ from typing import Any
 from impl.core.batch_log import Batch, BatchLog
 from impl.core.fetcher_thread import (
     Answer,
-    CannotAppend,
-    CannotTruncate,
     EpochQuestion,
     EpochReply,
     FetcherThread,
@@ -17,6 +15,7 @@ from impl.core.fetcher_thread import (
     FetchReply,
 )
 from impl.core.truncation import EpochEnd, OffsetOutOfRange, divergence
+from impl.log.errors import StorageError
 from impl.releases import Release
 
 PARTITION = "t-0"
@@ -34,12 +33,14 @@ class PlayedLeader:
         self.meanwhile: Callable[[], None] | None = None  # happens while a question is on its way
         self.also_about: str | None = None  # a partition that nobody asked about
 
-    def _refusal(self, asked: int) -> Answer:
+    def _refusal(self, asked: int | None) -> Answer:
+        if asked is None:
+            return Answer.NONE
         if asked < self.epoch:
             return Answer.FENCED_LEADER_EPOCH
         return Answer.UNKNOWN_LEADER_EPOCH if asked > self.epoch else Answer.NONE
 
-    def epoch_ends(self, questions: Mapping[str, EpochQuestion]) -> dict[str, EpochReply]:
+    async def epoch_ends(self, questions: Mapping[str, EpochQuestion]) -> dict[str, EpochReply]:
         """OffsetForLeaderEpoch."""
         self.epoch_fetches += 1
         replies = {key: self._epoch_end(key, one) for key, one in questions.items()}
@@ -54,7 +55,7 @@ class PlayedLeader:
             return EpochReply(refusal, _UNKNOWN)
         return EpochReply(Answer.NONE, EpochEnd(*self.logs[key].end_offset_for(question.epoch)))
 
-    def fetch(self, questions: Mapping[str, FetchQuestion]) -> dict[str, FetchReply]:
+    async def fetch(self, questions: Mapping[str, FetchQuestion]) -> dict[str, FetchReply]:
         """Fetch, one batch at a time."""
         self.fetches += 1
         replies = {key: self._fetched(key, one) for key, one in questions.items()}
@@ -68,31 +69,31 @@ class PlayedLeader:
         epoch = question.last_fetched_epoch
         try:
             known = log.end_offset_for
-            parts = epoch is not None and divergence(epoch, question.offset, log.start, known)
+            parts = epoch is not None and divergence(epoch, question.offset, log.log_start, known)
         except OffsetOutOfRange:
             parts = None
         if parts:
             return FetchReply(Answer.NONE, diverging=parts)
-        if not log.start <= question.offset <= log.end:
+        if not log.log_start <= question.offset <= log.log_end:
             return FetchReply(Answer.OFFSET_OUT_OF_RANGE)
         if self.corrupt:
             self.corrupt -= 1
             return FetchReply(Answer.CORRUPT_MESSAGE)
         batch = log.read(question.offset)
-        return FetchReply(Answer.NONE, batch, log.high_watermark, log.start)
+        return FetchReply(Answer.NONE, batch, log.high_watermark, log.log_start)
 
     def _meanwhile(self) -> None:
         if self.meanwhile is not None:
             happens, self.meanwhile = self.meanwhile, None
             happens()
 
-    def earliest(self, key: str) -> int:
+    async def earliest(self, key: str) -> int:
         """The log's start."""
-        return self.logs[key].start
+        return self.logs[key].log_start
 
-    def latest(self, key: str) -> int:
+    async def latest(self, key: str) -> int:
         """The log's end."""
-        return self.logs[key].end
+        return self.logs[key].log_end
 
 
 class PlayedFetcher(FetcherThread[str]):
@@ -113,24 +114,24 @@ class PlayedFetcher(FetcherThread[str]):
         latest = super().latest_epoch(key)
         return 0 if latest is None else latest
 
-    def maybe_truncate(self) -> None:
+    async def maybe_truncate(self) -> None:
         """As the fetcher does, after what was to happen before."""
         if self.before_truncating is not None:
             happens, self.before_truncating = self.before_truncating, None
             happens()
-        super().maybe_truncate()
+        await super().maybe_truncate()
 
-    def append(self, key: str, batch: Batch) -> None:
+    async def append(self, key: str, batch: Batch) -> None:
         """As the fetcher does, or not at all."""
         if key in self.failing_appends:
-            raise CannotAppend(key)
-        super().append(key, batch)
+            raise StorageError(key, "", "it cannot be written")
+        await super().append(key, batch)
 
-    def truncate(self, key: str, offset: int) -> None:
+    async def truncate(self, key: str, offset: int) -> None:
         """As the fetcher does, or not at all."""
         if key in self.failing:
-            raise CannotTruncate(key)
-        super().truncate(key, offset)
+            raise StorageError(key, "", "it cannot be cut")
+        await super().truncate(key, offset)
 
 
 class SaidLeader(PlayedLeader):

@@ -17,7 +17,7 @@ from conformance.walks import SHAPES, walk_cluster
 from impl.core import answers, strategies
 from impl.core.broker_events import BrokerEvents
 from impl.core.event_controller import EventController
-from impl.core.leader_partition import LeaderPartition
+from impl.core.partition import Partition
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.request_batch import RequestBatch
 from impl.world.staged.faults import STAGED_PROFILES, SWARM
@@ -164,13 +164,13 @@ def forget_the_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def join_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        LeaderPartition, "may_join", lambda self, replica, offset: replica not in self.isr
+        Partition, "may_join", lambda self, replica, offset: replica not in self.isr
     )
 
 
 def drop_who_keeps_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        LeaderPartition, "lagging",
+        Partition, "lagging",
         lambda self, now_ms: [one for one in self.isr if one != self.broker],
     )  # fmt: skip
 

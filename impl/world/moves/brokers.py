@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.world.moves.kinds import MovesKind, each_broker, each_two
+from impl.zookeeper.port import wait
 
 if TYPE_CHECKING:
     from impl.world.moves.world import MovesWorld
@@ -141,7 +142,7 @@ def leader_shrinks_isr_refusal(world: MovesWorld, leader: int, replica: int) -> 
 
 def leader_shrinks_isr(world: MovesWorld, leader: int, replica: int) -> None:
     """The leader looks for laggards and writes the smaller ISR."""
-    world.replica(leader).shrink([replica], 0)
+    wait(world.replica(leader).shrink([replica], 0))
 
 
 def _orders(world: MovesWorld) -> list[tuple[int, ...]]:

@@ -64,7 +64,7 @@ class Host:
         """The replica, which begins here if there is none."""
         if self.replica is None:
             self.replica = MovedReplica(self.broker, MOVED, self.log, self.release)
-            self.replica.client = self.client
+            self.replica.client = lambda: self.client
         return self.replica
 
     # Requests

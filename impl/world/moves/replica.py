@@ -20,14 +20,13 @@ from impl.core.fetcher_thread import (
     FetchQuestion,
     FetchReply,
 )
-from impl.core.leader_partition import LeaderPartition, Remote
+from impl.core.partition import Partition, Remote
 from impl.core.requests import PartitionOrder
 from impl.core.truncation import EpochEnd, divergence
 from impl.log import ReplicaLog
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
-from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 
 LONG_MS = 60_000
@@ -43,7 +42,7 @@ class MovedLog:
     def __init__(self, log: ReplicaLog) -> None:
         self.log = log
         self.high_watermark = 0
-        self.log_start = self.start = 0
+        self.log_start = 0
 
     @property
     def epochs(self) -> LeaderEpochFileCache:
@@ -55,15 +54,6 @@ class MovedLog:
         """The log end offset."""
         return self.log.end
 
-    @log_end.setter
-    def log_end(self, offset: int) -> None:
-        raise TypeError(f"a log gets to offset {offset} by records that are appended")
-
-    @property
-    def end(self) -> int:
-        """The log end offset, as a fetcher calls it."""
-        return self.log.end
-
     def latest_epoch(self) -> int | None:
         """The newest epoch in the log, None if there is none."""
         latest = self.log.epochs.latest_epoch
@@ -73,24 +63,24 @@ class MovedLog:
         """Epoch and exclusive end, see the epoch cache."""
         return self.log.end_offset_for(epoch)
 
-    def append(self, batch: tuple[tuple[int, int], ...]) -> None:
+    async def append(self, batch: tuple[tuple[int, int], ...]) -> None:
         """Append what was fetched."""
         for record in batch:
             self.log.append(record)
 
-    def truncate_to(self, offset: int) -> None:
+    async def truncate_to(self, offset: int) -> None:
         """Cut from an offset on."""
         self.log.truncate_to(offset)
         self.high_watermark = min(self.high_watermark, self.log.end)
 
-    def truncate_fully_and_start_at(self, offset: int) -> None:
+    async def truncate_fully_and_start_at(self, offset: int) -> None:
         """Forget every record."""
         self.log.truncate_to(0)
         self.log.epochs.clear()
-        self.log_start = self.start = self.high_watermark = offset
+        self.log_start = self.high_watermark = offset
 
 
-class MovedReplica(LeaderPartition):
+class MovedReplica(Partition[MovedLog]):
     """A replica with its fetcher; its ISR is written to ZooKeeper under the version that it holds.
 
     ``first`` marks who leads since the partition began and has appended nothing.
@@ -100,9 +90,7 @@ class MovedReplica(LeaderPartition):
         self, broker: int, partition: TopicPartition, log: ReplicaLog, release: Release
     ) -> None:
         self.stored = MovedLog(log)
-        super().__init__(broker, (), LONG_MS // 2, release, log=self.stored)
-        self.partition = partition
-        self.zk_version = self.controller_epoch = -1
+        super().__init__(broker, partition, self.stored, LONG_MS // 2, release)
         self.first = self.loses = False
         self.unheard: LeaderIsrAndControllerEpoch | None = None
         self.holds_back = True
@@ -157,7 +145,7 @@ class MovedReplica(LeaderPartition):
 
     def produce(self, record: int) -> None:
         """A producer's record, in the leader's epoch."""
-        self.stored.append(((record, self.leader_epoch),))
+        wait(self.stored.append(((record, self.leader_epoch),)))
         self.first = False
         self.advance(0)
 
@@ -174,7 +162,7 @@ class MovedReplica(LeaderPartition):
         """Rounds of the fetcher until there is nothing more to come, and the leader knows it."""
         self.leading, leader.holds_back = leader, True
         for _ in range(MOST_ROUNDS):
-            self.fetcher.do_work()
+            wait(self.fetcher.do_work())
             if self.has_all_of(leader) and leader.knows_caught_up(self.broker):
                 break
         self.leading = None
@@ -183,38 +171,38 @@ class MovedReplica(LeaderPartition):
         """One more fetch, at the end: the leader may take it into the ISR."""
         self.leading, leader.holds_back = leader, False
         for _ in range(MOST_ROUNDS):
-            self.fetcher.do_work()
+            wait(self.fetcher.do_work())
             if leader.knows_caught_up(self.broker):
                 break
         self.leading, leader.holds_back = None, True
 
     # The leader's answers
 
-    def _refused(self, epoch: int) -> Answer:
+    def _error(self, epoch: int | None) -> Answer:
         leader = self.leading
         assert leader is not None, "a fetch has a leader"
-        asked = epoch if leader.release.since("2.1") else None
-        error = answers.current_leader_epoch_error(
-            leader.leader_epoch, asked, leader.leads, True, leader.release
+        return Answer(
+            answers.current_leader_epoch_error(
+                leader.leader_epoch, epoch, leader.leads, True, leader.release
+            )
         )
-        return Answer(error.replace("NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_FOR_PARTITION"))
 
-    def epoch_ends(
+    async def epoch_ends(
         self, questions: Mapping[TopicPartition, EpochQuestion]
     ) -> Mapping[TopicPartition, EpochReply]:
         """OffsetForLeaderEpoch."""
         asked, leader = questions[self.partition], self.leading
-        error = self._refused(asked.leader_epoch)
+        error = self._error(asked.leader_epoch)
         assert leader is not None
         end = leader.stored.end_offset_for(asked.epoch) if error is Answer.NONE else (-1, -1)
         return {self.partition: EpochReply(error, EpochEnd(*end))}
 
-    def fetch(
+    async def fetch(
         self, questions: Mapping[TopicPartition, FetchQuestion]
     ) -> Mapping[TopicPartition, FetchReply]:
         """Fetch, as a follower: where it is, is noted, and its ISR may grow by that."""
         asked, leader = questions[self.partition], self.leading
-        error = self._refused(asked.leader_epoch)
+        error = self._error(asked.leader_epoch)
         assert leader is not None
         if error is not Answer.NONE:
             return {self.partition: FetchReply(error)}
@@ -231,37 +219,34 @@ class MovedReplica(LeaderPartition):
             return {self.partition: FetchReply(Answer.OFFSET_OUT_OF_RANGE, None, hw)}
         records = tuple(leader.stored.log.records[asked.offset :])
         if self.broker in leader.remotes:
-            leader.follower_fetched(self.broker, asked.offset, 0)
+            await leader.follower_fetched(self.broker, asked.offset, 0)
         return {self.partition: FetchReply(Answer.NONE, records or None, hw)}
 
-    def earliest(self, key: TopicPartition) -> int:
+    async def earliest(self, key: TopicPartition) -> int:
         """ListOffsets, the log's start."""
         assert self.leading is not None, "a fetch has a leader"
         return self.leading.log_start
 
-    def latest(self, key: TopicPartition) -> int:
+    async def latest(self, key: TopicPartition) -> int:
         """ListOffsets, the log's end."""
         assert self.leading is not None, "a fetch has a leader"
         return self.leading.log_end
 
     # The ISR
 
-    client: ZnodeClient | None = None
-
-    def expand(self, replica: int, now_ms: int) -> None:
+    async def expand(self, replica: int, now_ms: int) -> None:
         """Not before the fetch that is a step of its own."""
         if not self.holds_back:
-            super().expand(replica, now_ms)
+            await super().expand(replica, now_ms)
 
     def laggards(self) -> list[int]:
         """Whom a look for laggards finds, late enough for each of them."""
         return self.lagging(2 * LONG_MS)
 
-    def change(self, isr: Iterable[int], now_ms: int) -> None:
+    async def change(self, isr: tuple[int, ...], now_ms: int) -> None:
         """Write another ISR; memory follows the write, and a refused one changes nothing."""
-        assert self.client is not None, "who leads has a session"
         wanted = self.wanted(isr)
-        version = self.written(self.client, wanted)
+        version = await self.written(wanted)
         if self.loses:
             self.loses, self.unheard = False, wanted
         elif version is not None:
@@ -270,29 +255,12 @@ class MovedReplica(LeaderPartition):
 
     def reads_back(self) -> None:
         """The write that was not answered is sent again: it is refused, and may be one's own."""
-        assert self.client is not None, "who leads has a session"
         assert self.unheard is not None, "a write was not answered"
         wanted, self.unheard = self.unheard, None
-        version = self.written(self.client, wanted)
+        version = wait(self.written(wanted))
         if version is not None:
             self.zk_version = version
             self.adopt(wanted.isr, 0)
-
-    def wanted(self, isr: Iterable[int]) -> LeaderIsrAndControllerEpoch:
-        """The state that it would write for another ISR."""
-        return LeaderIsrAndControllerEpoch(
-            self.broker, self.leader_epoch, tuple(isr), self.controller_epoch, self.zk_version
-        )
-
-    def written(self, client: ZnodeClient, wanted: LeaderIsrAndControllerEpoch) -> int | None:
-        """The version that the write got; None if it was refused, and is not one's own either."""
-        updated = wait(client.update_states({self.partition: wanted}))
-        if self.partition in updated.done:
-            return updated.done[self.partition].zk_version
-        there = wait(client.state(self.partition))
-        if there is not None and there.with_zk_version(wanted.zk_version) == wanted:
-            return there.zk_version  # KAFKA-1382
-        return None
 
     # Plain data
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from impl.core.fetcher_thread import Phase
+from impl.core.replica_manager import Answered as Answer
 from impl.core.requests import Request, UpdateMetadata
 from impl.disk import MemoryDisk
 from impl.log import LogConfig, LogManager, LogSettings
@@ -19,7 +20,6 @@ from impl.releases import Release
 from impl.server.log4j_files import Log4jFiles
 from impl.server.metadata_cache import MetadataCache
 from impl.world.staged.thread import EventThread
-from impl.world.wide.channels import Answer
 from impl.world.wide.claims import records_in
 from impl.world.wide.fetches import Connection, answer
 from impl.world.wide.replicas import NONE, Replica, Replicas

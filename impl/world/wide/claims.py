@@ -6,10 +6,23 @@ With ``power`` or ``disks`` among the faults it may, as in Kafka, where a write 
 
 from __future__ import annotations
 
-from impl.log.record_batch import batches_in, records_of
-from impl.world.wide.replicas import Replica
+from impl.core.answers import NONE
+from impl.core.events import LogTruncating
+from impl.core.fetcher_thread import Answer
+from impl.core.replica_manager import Replica
+from impl.log import Log
+from impl.log.stored_log import StoredLog
+from impl.world.wide.ghosts import (
+    ConsumerRead,
+    FetchAnswered,
+    FetchApplied,
+    LateAnswerTaken,
+    RequestAnswered,
+    values_in,
+)
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition, paths
+from impl.znodes.states import decode_state
 from impl.znodes.text import MalformedZnode
 from impl.zookeeper.port import wait
 
@@ -28,10 +41,12 @@ class Claims:
         self.world = world
         self.holders: dict[int, int] = {}
         self.leaders: dict[tuple[TopicPartition, int], tuple[int, int]] = {}
-        self.heard: dict[int, tuple[int, int]] = {}
+        self.obeyed: dict[int, tuple[int, int]] = {}
+        self.read: dict[tuple[TopicPartition, int], dict[int, int]] = {}
+        self._states: dict[str, tuple[int, int, tuple[int, ...]]] = {}
 
     def look(self) -> None:
-        """One holder of each controller epoch, one leader of each leader epoch; none goes back."""
+        """What is cheap to see after a step; ClusterClaimBroken says which claim does not hold."""
         for number, node in self.world.nodes.items():
             if not node.up:
                 continue
@@ -40,21 +55,133 @@ class Claims:
                 epoch = controller.core.context.epoch
                 holder = self.holders.setdefault(epoch, number)
                 _claim(holder == number, f"two brokers hold controller epoch {epoch}")
-            before = self.heard.get(number, (0, 0))
-            known = node.replicas.controller_epoch
-            same_process = before[0] == id(node.replicas)
-            _claim(not same_process or known >= before[1], f"broker {number} obeys an older one")
-            self.heard[number] = (id(node.replicas), known)
-            for replica in node.replicas.hosted.values():
+            for replica in node.replicas.partitions.values():
                 if replica.leads:
-                    self._leader(number, replica)
+                    self._leader(number, replica, node.incarnations[replica.partition])
+                    self._registered(number, replica, node.incarnations[replica.partition])
+        for broker, happened in self.world.happened:
+            match happened:
+                case RequestAnswered():
+                    self._answered(broker, happened)
+                case LateAnswerTaken(request):
+                    _claim(False, f"the controller on broker {broker} takes an answer to a request "
+                           f"of controller epoch {request.controller_epoch}")  # fmt: skip
+                case FetchAnswered():
+                    self._fetch_answered(broker, happened)
+                case FetchApplied():
+                    self._fetch_applied(broker, happened)
+                case ConsumerRead():
+                    self._consumed(happened)
+                case LogTruncating():
+                    self._truncating(broker, happened)
         self._forget()
 
-    def _leader(self, number: int, replica: Replica) -> None:
+    # Requests of controllers
+
+    def _answered(self, broker: int, done: RequestAnswered) -> None:
+        """A broker carries out nothing of an older controller, nor for an earlier registration."""
+        if done.error != NONE:
+            return
+        request = done.request
+        process, epoch = self.obeyed.get(broker, (0, 0))
+        _claim(
+            process != done.process or request.controller_epoch >= epoch,
+            f"broker {broker} obeys a controller of epoch {request.controller_epoch}, though it "
+            f"obeyed one of epoch {epoch}",
+        )
+        self.obeyed[broker] = done.process, request.controller_epoch
+        _claim(
+            not self.world.release.since("2.2") or request.broker_epoch >= done.broker_epoch,
+            f"broker {broker} obeys a request for its registration {request.broker_epoch}, though "
+            f"it is registered as {done.broker_epoch}",
+        )
+
+    # Followers
+
+    def _fetch_answered(self, leader: int, done: FetchAnswered) -> None:
+        """Since 2.1 (KIP-320) a leader answers only followers of its own leader epoch."""
+        exchange, release = done.exchange, self.world.release
+        if not release.since("2.1") or exchange.kind == "ListOffsets":
+            return
+        for one, reply in (exchange.replies or {}).items():
+            asked, epoch = exchange.asked_in.get(one), (exchange.answered_in or {}).get(one)
+            _claim(
+                reply.error is not Answer.NONE or asked == epoch,
+                f"broker {leader} answers broker {done.follower} about {one} in leader epoch "
+                f"{epoch}, though it asked in {asked}",
+            )
+
+    def _fetch_applied(self, broker: int, done: FetchApplied) -> None:
+        """What a follower appends is of its own leader epoch; up to 2.0 nobody compares them."""
+        same = done.leader_epoch == done.answered_in or not self.world.release.since("2.1")
+        _claim(
+            done.leader_epoch is not None and same,
+            f"broker {broker} appends to {done.partition} in leader epoch {done.leader_epoch} what "
+            f"was answered in {done.answered_in}",
+        )
+
+    def _truncating(self, broker: int, done: LogTruncating) -> None:
+        """Without unclean elections a follower keeps what it knows to be committed."""
+        _claim(
+            done.offset >= min(done.high_watermark, done.log_end) or not self.keeps_committed,
+            f"broker {broker} cuts {done.partition} to offset {done.offset}, below its high "
+            f"watermark {done.high_watermark}",
+        )
+
+    keeps_committed = True
+    """False where disks lose what was written: then logs are cut below what is committed."""
+
+    # Consumers
+
+    def _consumed(self, done: ConsumerRead) -> None:
+        """Nobody reads two different records at one offset."""
+        known = self.read.setdefault((done.partition, done.born), {})
+        for offset, record in done.records.items():
+            before = known.setdefault(offset, record)
+            _claim(
+                before == record or not self.keeps_committed,
+                f"consumers read records {before} and {record} at offset {offset} of "
+                f"{done.partition}",
+            )
+        while len(known) > MOST_REMEMBERED:
+            del known[next(iter(known))]
+
+    # Leaders
+
+    def _registered(self, number: int, replica: Replica, born: int) -> None:
+        """Who knows the version of the registered state knows the state."""
+        node = self.world.zookeeper.nodes.get(paths.state(*replica.partition))
+        if node is None or node.version != replica.zk_version or replica.writes_isr:
+            return
+        if self.world.born(replica.partition.topic) != born:
+            return
+        state = self._state(replica.partition, node.data, node.version)
+        known = (replica.broker, replica.leader_epoch, replica.isr)
+        _claim(
+            state is None or known == state,
+            f"broker {number} knows version {node.version} of the state of {replica.partition} as "
+            f"leader, leader epoch and ISR {known}, but {state} is registered",
+        )
+
+    def _state(
+        self, partition: TopicPartition, text: str, version: int
+    ) -> tuple[int, int, tuple[int, ...]] | None:
+        """What a state znode says; texts that were seen before are not read again."""
+        if text not in self._states:
+            if len(self._states) > MOST_REMEMBERED:
+                self._states.clear()
+            try:
+                state = decode_state(*partition, text, version)
+            except MalformedZnode:
+                return None
+            self._states[text] = state.leader, state.leader_epoch, state.isr
+        return self._states[text]
+
+    def _leader(self, number: int, replica: Replica, incarnation: int) -> None:
         led = replica.partition, replica.leader_epoch
-        leader, born = self.leaders.setdefault(led, (number, replica.born))
-        if born != replica.born:
-            self.leaders[led] = number, replica.born
+        leader, born = self.leaders.setdefault(led, (number, incarnation))
+        if born != incarnation:
+            self.leaders[led] = number, incarnation
         else:
             _claim(leader == number, f"two brokers lead {led[0]} in epoch {led[1]}")
 
@@ -74,13 +201,40 @@ class Claims:
             assert leader is not None
             held = records_in(leader)
             for offset, record in told.items():
-                if offset >= leader.log_start:
-                    found = held.get(offset)
-                    _claim(
-                        found == record,
-                        f"record {record} was acknowledged at offset {offset} of {one}, where "
-                        f"{'nothing' if found is None else f'record {found}'} is",
-                    )
+                self._is_there(held, offset, record, leader, "acknowledged")
+        for (one, born), read in sorted(self.read.items()):
+            leader = leader_of(world, one)
+            if leader is not None and world.born(one.topic) == born:
+                held = records_in(leader)
+                for offset, record in read.items():
+                    self._is_there(held, offset, record, leader, "read")
+        self._replicas_agree()
+
+    def _is_there(
+        self, held: dict[int, int], offset: int, record: int, leader: Replica, what: str
+    ) -> None:
+        if offset >= leader.log_start:
+            found = held.get(offset)
+            _claim(
+                found == record,
+                f"record {record} was {what} at offset {offset} of {leader.partition}, where "
+                f"{'nothing' if found is None else f'record {found}'} is",
+            )
+
+    def _replicas_agree(self) -> None:
+        """Since 2.0 (KIP-279): all replicas hold the same records."""
+        world = self.world
+        for leader in [one for node in world.nodes.values() for one in node.replicas.leading()]:
+            held = records_in(leader)
+            for number in leader.replicas:
+                other = world.nodes[number].replicas.partitions.get(leader.partition)
+                if other is None or not world.release.since("2.0"):
+                    continue
+                start = max(leader.log_start, other.log_start)
+                theirs = {at: one for at, one in records_in(other).items() if at >= start}
+                ours = {at: one for at, one in held.items() if at >= start}
+                _claim(theirs == ours, f"brokers {leader.broker} and {number} hold different "
+                       f"records of {leader.partition}")  # fmt: skip
 
 
 def leader_of(world: WideWorld, partition: TopicPartition) -> Replica | None:
@@ -90,23 +244,27 @@ def leader_of(world: WideWorld, partition: TopicPartition) -> Replica | None:
     except MalformedZnode:
         return None
     node = None if state is None else world.nodes.get(state.leader)
-    replica = None if node is None else node.replicas.hosted.get(partition)
+    replica = None if node is None else node.replicas.partitions.get(partition)
     return replica if replica is not None and replica.leads else None
 
 
 def records_in(replica: Replica) -> dict[int, int]:
     """The records of a log by offset."""
-    log, found = replica.stored, dict[int, int]()
+    log, found = log_of(replica), dict[int, int]()
     offset = log.log_start
     while offset < log.log_end:
         data = log.read(offset, 1 << 16).region.read()
         if not data:
             break
-        for at, batch in batches_in(data):
-            for record in records_of(data[at : at + batch.size]):
-                found[record.offset] = int.from_bytes(record.value or b"", "big")
-            offset = batch.next_offset
+        found.update(values_in(data))
+        offset = max(found) + 1
     return found
+
+
+def log_of(replica: Replica) -> Log:
+    """The log on the disk."""
+    assert isinstance(replica.log, StoredLog), "brokers have their logs on disks"
+    return replica.log.log
 
 
 def is_at_rest(world: WideWorld) -> bool:
@@ -115,7 +273,7 @@ def is_at_rest(world: WideWorld) -> bool:
     for node in world.nodes.values():
         if not (node.running and node.alive) or pending.get(node.session.session):
             return False
-        if node.channels.busy() or node.replicas.isr_changes:
+        if node.channels.busy() or node.replicas.isr_changes or node.events.waiting:
             return False
     nodes = world.zookeeper.nodes
     if paths.REASSIGN_PARTITIONS in nodes or wait(world.admin.deletions()):

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from impl.core.answers import NONE
+from impl.core.fetcher_thread import FetchQuestion
+from impl.core.replica_manager import CONSUMER, AcksAwaited
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
-from impl.world.wide.replicas import Waiting
+from impl.world.wide.fetches import MOST_BYTES
+from impl.world.wide.ghosts import ConsumerRead, values_in
+from impl.world.wide.node import Waiting
 from impl.world.wide.world import WideKind, WideWorld
 from impl.znodes import TopicPartition, encode_reassignment, paths
 from impl.zookeeper.port import wait
@@ -21,44 +26,73 @@ def _leaders(world: WideWorld) -> Args:
     return [
         (number, int(one.partition.topic[1:]), one.partition.partition)
         for number, node in world.running()
-        for one in node.replicas.hosted.values()
-        if one.leads and len(one.waiting) < ENOUGH_WAITING
+        for one in node.replicas.leading()
+        if len(node.waiting.get(one.partition, ())) < ENOUGH_WAITING
     ]
 
 
 def producer_appends(world: WideWorld, broker: int, topic: int, partition: int) -> None:
     """A record with acks=all; its producer waits."""
-    replica = world.nodes[broker].replicas.hosted[TopicPartition(f"t{topic}", partition)]
+    node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
     record, world.next_record = world.next_record, world.next_record + 1
     value = record.to_bytes(8, "big")
     batch = encode_batch([StoredRecord(0, world.now_ms(), None, value)])
-    appended = replica.stored.append_as_leader(batch, replica.leader_epoch)
-    replica.advance(world.now_ms())
-    replica.waiting.append(Waiting(appended.last_offset + 1, replica.reign, record))
+    done = wait(node.replicas.append(one, batch, -1, 1, world.now_ms()))
+    assert done.awaited is not None, f"a leader takes a record, but says {done.error}"
+    node.waiting.setdefault(one, []).append(Waiting(done.awaited, record))
 
 
 def _heard(world: WideWorld) -> Args:
     return [
-        (number, int(one.partition.topic[1:]), one.partition.partition)
+        (number, int(one.topic[1:]), one.partition)
         for number, node in world.running()
-        for one in node.replicas.hosted.values()
-        if one.waiting and one.leads and one.hw >= one.waiting[0].end
+        for one, waiting in node.waiting.items()
+        if waiting and waiting[0].awaited.outcome(node.replicas, expired=False) is not None
     ]
 
 
 def producer_hears(world: WideWorld, broker: int, topic: int, partition: int) -> None:
-    """The first that waits hears that its record is committed."""
-    one = TopicPartition(f"t{topic}", partition)
-    replica = world.nodes[broker].replicas.hosted[one]
-    done = replica.waiting.pop(0)
-    told = world.told
-    if world.born(one.topic) != replica.born:
+    """The first that waits hears that its record is committed, or that nobody can tell."""
+    node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
+    done = node.waiting[one].pop(0)
+    if not node.waiting[one]:
+        del node.waiting[one]
+    if done.awaited.outcome(node.replicas, expired=False) != NONE:
+        return
+    if world.born(one.topic) != node.incarnations[one]:
         return  # a topic of that name is another one by now
-    held = told.at.setdefault(one, {})
-    held[done.end - 1] = done.record
-    told.acknowledged += 1
-    while held and next(iter(held)) < replica.log_start:  # retention: nobody is owed those
+    world.told.acknowledged += 1
+    _keep(world.told.at.setdefault(one, {}), done.awaited.end - 1, done.record, done.awaited)
+
+
+def _keep(held: dict[int, int], offset: int, record: int, awaited: AcksAwaited) -> None:
+    held[offset] = record
+    while held and next(iter(held)) < awaited.replica.log_start:  # retention: nobody is owed those
         del held[next(iter(held))]
+
+
+def _readable(world: WideWorld) -> Args:
+    return [
+        (number, int(one.partition.topic[1:]), one.partition.partition)
+        for number, node in world.running()
+        for one in node.replicas.leading()
+        if one.log_end > max(one.log_start, world.consumed.get(one.partition, 0))
+    ]
+
+
+def consumer_reads(world: WideWorld, broker: int, topic: int, partition: int) -> None:
+    """A consumer reads on where it was; if that is not there any more, from the log's start."""
+    node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
+    replica = node.replicas.partitions[one]
+    offset = max(replica.log_start, world.consumed.get(one, 0))
+    question = {one: FetchQuestion(None, offset, None)}
+    reply = wait(node.replicas.read(CONSUMER, question, MOST_BYTES))[one]
+    if reply.batch is None:
+        return
+    found = dict(values_in(reply.batch.read()))
+    if world.born(one.topic) == node.incarnations[one]:
+        world.consumed[one] = max(found) + 1
+        world.happened.append((broker, ConsumerRead(one, node.incarnations[one], found)))
 
 
 # Operators
@@ -71,8 +105,7 @@ def _missing(world: WideWorld) -> Args:
 
 def topic_is_created(world: WideWorld, topic: int) -> None:
     """Created again: it owes nothing of its earlier life."""
-    for one in [one for one in world.told.at if one.topic == f"t{topic}"]:
-        del world.told.at[one]
+    world.forget(f"t{topic}")
     world.create_topic(topic)
 
 
@@ -87,8 +120,7 @@ def _there(world: WideWorld) -> Args:
 
 def topic_is_deleted(world: WideWorld, topic: int) -> None:
     """Asked for; what was told of it counts no more."""
-    for one in [one for one in world.told.at if one.topic == f"t{topic}"]:
-        del world.told.at[one]
+    world.forget(f"t{topic}")
     wait(world.admin.request_deletion(f"t{topic}"))
 
 
@@ -130,6 +162,7 @@ def preferred_election_is_requested(world: WideWorld) -> None:
 KINDS = (
     WideKind("producer_appends", AT, _leaders, producer_appends, 30),
     WideKind("producer_hears", AT, _heard, producer_hears, 60),
+    WideKind("consumer_reads", AT, _readable, consumer_reads, 10),
     WideKind("topic_is_created", ("topic",), _missing, topic_is_created, 20),
     WideKind("topic_is_deleted", ("topic",), _there, topic_is_deleted, 0, "deletions"),
     WideKind(

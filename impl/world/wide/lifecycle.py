@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 
 from impl.core.broker_events import BrokerNotAvailable
+from impl.core.event_controller import EventController
 from impl.world.wide.world import WideKind, WideWorld
 from impl.znodes import paths
+from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
 
 One = Iterable[tuple[int, ...]]
@@ -34,8 +37,8 @@ def _goes_down(world: WideWorld, broker: int, power: bool) -> None:
             if broker in channels:
                 channels[broker].lose()
         connection = node.connections.get(broker)
-        if connection is not None and connection.exchange and connection.exchange.replies is None:
-            connection.exchange = None
+        if connection is not None and connection.exchange and connection.exchange.is_under_way:
+            connection.lose()
 
 
 def _down(world: WideWorld) -> One:
@@ -126,14 +129,10 @@ def broker_shuts_down(world: WideWorld, broker: int) -> None:
     office = _office(world)
     assert office is not None, "somebody is in office"
     controller = world.nodes[office].controller
-
-    def leave() -> None:
-        try:
-            wait(controller.guarded(lambda: controller.brokers.shut_down(broker)))
-        except BrokerNotAvailable:
-            return  # the controller has not heard of it yet: it goes all the same
-
-    world.nodes[office].work(leave)
+    with contextlib.suppress(BrokerNotAvailable, SessionExpired, ZooKeeperError):
+        # If the controller has not heard of the broker yet it goes all the same.
+        wait(controller.guarded(lambda: controller.brokers.shut_down(broker)))
+    world.nodes[office].events.close_channels()
     world.nodes[broker].logs.stop()
     broker_crashes(world, broker)
     if world.nodes[broker].alive:
@@ -168,22 +167,21 @@ def _lagging(world: WideWorld) -> One:
 
 def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
     """Members of its ISRs that lag for too long leave them (``maybeShrinkIsr``)."""
-    node = world.nodes[broker]
-    for replica in node.replicas.leading():
-        replica.maybe_shrink(world.now_ms())
+    wait(world.nodes[broker].replicas.maybe_shrink_isrs(world.now_ms()))
 
 
 def _with_news(world: WideWorld) -> One:
+    now = world.now_ms()
     return [
-        (number,) for number, node in world.running() if node.alive and node.replicas.isr_changes
+        (number,)
+        for number, node in world.running()
+        if node.alive and node.replicas.has_isr_changes_to_propagate(now)
     ]
 
 
 def isr_changes_are_propagated(world: WideWorld, broker: int) -> None:
     """The controller is told of changed ISRs through ZooKeeper."""
-    replicas = world.nodes[broker].replicas
-    wait(replicas.client().propagate_isr_changes(sorted(replicas.isr_changes)))
-    replicas.isr_changes.clear()
+    wait(world.nodes[broker].replicas.maybe_propagate_isr_changes(world.now_ms()))
 
 
 def _in_office(world: WideWorld) -> One:
@@ -193,7 +191,11 @@ def _in_office(world: WideWorld) -> One:
 def leaders_are_rebalanced(world: WideWorld, broker: int) -> None:
     """``auto.leader.rebalance.enable``: the periodic look at preferred leaders."""
     node = world.nodes[broker]
-    node.work(lambda: wait(node.controller.guarded(node.controller.rebalance)))
+    node.events.put("AutoPreferredReplicaLeaderElection", _rebalance)
+
+
+async def _rebalance(controller: EventController) -> None:
+    await controller.guarded(controller.rebalance)
 
 
 KINDS = (

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from impl.core.requests import UpdateMetadata
 from impl.world.wide.fetches import answer
+from impl.world.wide.ghosts import FetchAnswered, FetchApplied, LateAnswerTaken, RequestAnswered
 from impl.world.wide.world import WideKind, WideWorld
+from impl.zookeeper.port import wait
 
 Two = Iterable[tuple[int, ...]]
 TO = ("controller", "broker")
@@ -26,7 +29,22 @@ def zookeeper_notifies(world: WideWorld, broker: int) -> None:
     event, *later = pending.pop(node.session.session)
     if later:
         pending[node.session.session] = later
-    node.told(event)
+    node.events.notified(event, world.now_ms())
+
+
+def _with_events(world: WideWorld) -> Two:
+    return [(number,) for number, node in world.running() if node.events.waiting]
+
+
+def event_is_handled(world: WideWorld, broker: int) -> None:
+    """The next event of the broker's controller."""
+    node = world.nodes[broker]
+    request, controller = node.events.waiting[0].request, node.controller
+    late = request is not None and request.controller_epoch != controller.core.context.epoch
+    before = controller.memory() if late else None
+    node.handle_next()
+    if request is not None and before is not None and controller.memory() != before:
+        world.happened.append((broker, LateAnswerTaken(request)))
 
 
 # Requests of controllers
@@ -46,7 +64,14 @@ def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
     channel = world.nodes[controller].channels.to(broker)
     node = world.nodes[broker]
     assert channel.under_way is not None, "a request is under way"
-    channel.answer = node.replicas.handle(channel.under_way, node.epoch)
+    request = channel.under_way
+    live = request.live_brokers if isinstance(request, UpdateMetadata) else ()
+    endpoints = {one: (f"b{one}", 9092) for one in live}
+    handled = node.replicas.handle(request, node.epoch, world.now_ms(), endpoints=endpoints)
+    channel.answer = wait(handled)
+    world.happened.append(
+        (broker, RequestAnswered(request, node.epoch, node.started, channel.answer[0]))
+    )
     if channel.orphan:
         channel.under_way = None
 
@@ -68,7 +93,7 @@ def answer_arrives(world: WideWorld, controller: int, broker: int) -> None:
     assert request is not None, "a request is under way"
     assert said is not None, "it is answered"
     channel.done()
-    node.answered(broker, request, said)
+    node.events.answered(broker, request, *said)
 
 
 def answer_is_lost(world: WideWorld, controller: int, broker: int) -> None:
@@ -98,7 +123,7 @@ def _idle(world: WideWorld) -> Two:
         (follower, leader)
         for follower, node in world.running()
         for leader, connection in node.connections.items()
-        if connection.exchange is None and connection.rounds.states
+        if connection.round is None and connection.rounds.states
     ]
 
 
@@ -113,7 +138,7 @@ def _asked(world: WideWorld) -> Two:
         for follower, node in world.nodes.items()
         for leader, connection in node.connections.items()
         if connection.exchange is not None
-        and connection.exchange.replies is None
+        and connection.exchange.is_under_way
         and world.nodes[leader].running
     ]
 
@@ -122,7 +147,9 @@ def leader_answers(world: WideWorld, follower: int, leader: int) -> None:
     """Read and answered; where the follower is, is noted."""
     connection = world.nodes[follower].connections[leader]
     assert connection.exchange is not None, "a question is under way"
-    connection.exchange = answer(world.nodes[leader].replicas, follower, connection.exchange)
+    manager = world.nodes[leader].replicas
+    connection.exchange = answer(manager, follower, connection.exchange, world.now_ms())
+    world.happened.append((leader, FetchAnswered(follower, connection.exchange)))
 
 
 def _answered_fetches(world: WideWorld) -> Two:
@@ -130,14 +157,27 @@ def _answered_fetches(world: WideWorld) -> Two:
         (follower, leader)
         for follower, node in world.running()
         for leader, connection in node.connections.items()
-        if connection.exchange is not None and connection.exchange.replies is not None
+        if connection.exchange is not None and not connection.exchange.is_under_way
     ]
 
 
 def follower_applies(world: WideWorld, follower: int, leader: int) -> None:
     """Cut, append, take the high watermark along; the next question may go out at once."""
-    node, other = world.nodes[follower], world.nodes[leader]
-    node.connections[leader].apply(other.replicas if other.running else None)
+    node = world.nodes[follower]
+    connection = node.connections[leader]
+    done = connection.exchange
+    assert done is not None, "something was asked"
+    ends = {one: log.log_end for one, log in connection.logs.items()}
+    logs = dict(connection.logs)
+    connection.apply()
+    for partition, end in ends.items():
+        if logs[partition].log_end > end:
+            hosted = node.replicas.partitions.get(partition)
+            epoch = None if hosted is None or hosted.leads else hosted.leader_epoch
+            answered = (done.answered_in or {}).get(partition)
+            world.happened.append((follower, FetchApplied(partition, epoch, answered)))
+    if not connection.rounds.states and connection.round is None:
+        node.connections.pop(leader, None)
 
 
 def _under_way(world: WideWorld) -> Two:
@@ -145,17 +185,18 @@ def _under_way(world: WideWorld) -> Two:
         (follower, leader)
         for follower, node in world.nodes.items()
         for leader, connection in node.connections.items()
-        if connection.exchange is not None
+        if connection.exchange is not None and not connection.exchange.is_lost
     ]
 
 
 def fetch_is_lost(world: WideWorld, follower: int, leader: int) -> None:
     """A question or an answer never arrives."""
-    world.nodes[follower].connections[leader].exchange = None
+    world.nodes[follower].connections[leader].lose()
 
 
 KINDS = (
     WideKind("zookeeper_notifies", ("broker",), _with_notifications, zookeeper_notifies, 100),
+    WideKind("event_is_handled", ("broker",), _with_events, event_is_handled, 150),
     WideKind("request_arrives", TO, _arriving, request_arrives, 120),
     WideKind("answer_arrives", TO, _answered, answer_arrives, 120),
     WideKind("answer_is_lost", TO, _answered, answer_is_lost, 0, "losses"),

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any
+from typing import NamedTuple
 
+from impl.core.channels import Channels
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
+from impl.core.event_manager import ControllerEventManager
+from impl.core.events import BecameFollower, BecameLeader, ReplicaEvent
+from impl.core.replica_manager import AcksAwaited, Replica, ReplicaManager
 from impl.core.request_batch import Round
-from impl.core.requests import LeaderAndIsr, Request, StopReplica
+from impl.core.requests import Request
 from impl.disk import MemoryDisk
 from impl.log import LogConfig, LogManager, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of, has_epochs
+from impl.log.stored_log import StoredLogs
 from impl.releases import Release
-from impl.world.wide.channels import Answer, Channels
 from impl.world.wide.fetches import Connection
-from impl.world.wide.replicas import Replica, Replicas
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
-from impl.zookeeper.znode import Event
 
 FOLDER = "/kafka-logs"
 LAG_MS = 3_000
@@ -38,14 +41,22 @@ CONFIG = LogConfig(
 """Small logs that roll and shed their old segments soon, so that memory stays as it is."""
 
 
+class Waiting(NamedTuple):
+    """A producer that waits for its acknowledgement, and the record that it sent."""
+
+    awaited: AcksAwaited
+    record: int
+
+
 class Node:
     """A broker; ``up`` is its process, ``paused`` a process that is stopped where it is."""
 
     def __init__(
         self, broker: int, zookeeper: ZooKeeper, release: Release, now_ms: Callable[[], int],
-        seed: int, config: ControllerConfig | None = None,
+        seed: int, happened: list[tuple[int, object]], config: ControllerConfig | None = None,
     ) -> None:  # fmt: skip
         self.broker = broker
+        self.happened = happened
         self.zookeeper = zookeeper
         self.release = release
         self.now_ms = now_ms
@@ -53,6 +64,7 @@ class Node:
         self.config = config
         self.disks = 0
         self.names = 0
+        self.started = 0  # so many processes it had
         self.failed_events = 0
         self.up = self.paused = False
         self.epoch = -1
@@ -78,6 +90,7 @@ class Node:
 
     def _start_process(self) -> None:
         """What is in memory at a start: nothing but what the disk holds."""
+        self.started += 1
         numbers = self.release.parts
         settings = LogSettings(
             self.now_ms,
@@ -88,20 +101,29 @@ class Node:
         self.logs = LogManager(self.disk, [FOLDER], settings, self._unique)
         self.logs.start(self.broker)
         self.connections: dict[int, Connection] = {}
-        self.replicas = Replicas(
-            self.broker, self.release, self.logs, LAG_MS, self.now_ms, lambda: self.client,
-            self._follow, self._leave, self.born,
+        self.waiting: dict[TopicPartition, list[Waiting]] = {}
+        self.incarnations: dict[TopicPartition, int] = {}
+        self.replicas = ReplicaManager(
+            self.broker, self.release, StoredLogs(self.logs, self.release), LAG_MS,
+            lambda: self.client, self._observe,
         )  # fmt: skip
+        self.replicas.fetchers = self
         self._new_session()
 
     def _new_session(self) -> None:
         self.session = EmbeddedSession(self.zookeeper)
         self.client = ZnodeClient(self.session, self.release)
-        self.channels = Channels()
-        self.controller = EventController(
+        self.channels: Channels[Request] = Channels()
+        controller = EventController(
             self.broker, self.session, self.release, self._send, self.config,
             protocol=self._protocol,
         )  # fmt: skip
+        self.events = ControllerEventManager(controller, self.channels, self._event_failed)
+
+    @property
+    def controller(self) -> EventController:
+        """The controller of the session that the broker has now."""
+        return self.events.controller
 
     @property
     def _protocol(self) -> Release:
@@ -128,7 +150,8 @@ class Node:
         self.up = True
         info = BrokerInfo((f"PLAINTEXT://b{self.broker}:9092",), self.now_ms())
         self.epoch = wait(self.client.register_broker(self.broker, info))
-        self.work(lambda: wait(self.controller.elect(self.now_ms())))
+        self.events.put("Startup", lambda controller: controller.elect(self.now_ms()))
+        self.handle_next()
 
     def start(self) -> None:
         """A new process: logs are loaded, then it registers."""
@@ -137,72 +160,58 @@ class Node:
 
     def reconnect(self) -> None:
         """A live process whose session is over: out of office, a new session, registered anew."""
-        if self.controller.active:
-            wait(self.controller.resign())
-        self.leave_office()
+        wait(self.events.expire())
         self._new_session()
         self.register()
 
     def crash(self, power: bool) -> None:
         """The process ends; with the power goes what was not forced to disk."""
         self.up = self.paused = False
-        self.leave_office()
-        self.connections.clear()
-        self.disk.crash(power)
-
-    def leave_office(self) -> None:
-        """No request of its controller leaves any more."""
         self.channels.close()
+        self.events.waiting.clear()
+        for connection in self.connections.values():
+            connection.close()
+        self.connections.clear()
+        self.waiting.clear()
+        self.disk.crash(power)
 
     # The controller's events
 
-    def work(self, event: Callable[[], Any]) -> None:
-        """Handle one event of the controller; an expired session is noticed later.
+    def handle_next(self) -> None:
+        """Handle the event that waits longest; an expired session is noticed later."""
+        with contextlib.suppress(SessionExpired):
+            wait(self.events.handle_next())
 
-        Another error ends the event and no more, as in Kafka's event thread: a topic, say, that is
-        gone from ZooKeeper while one of its partitions was about to move.
+    def _event_failed(self, name: str, error: Exception) -> None:
+        """An event ends and no more, as in Kafka's event thread: a topic, say, that is gone from
+        ZooKeeper while one of its partitions was about to move. Other errors are ours.
         """
-        try:
-            event()
-        except SessionExpired:
-            return
-        except ZooKeeperError:
-            self.failed_events += 1
-        if self.controller.active:
-            self.channels.epochs = self.controller.core.context.broker_epochs
-            self.channels.forget_the_gone()
-        else:
-            self.leave_office()
+        if not isinstance(error, ZooKeeperError):
+            raise error
+        self.failed_events += 1
 
-    def told(self, event: Event) -> None:
-        """ZooKeeper's notification."""
-        self.work(lambda: wait(self.controller.told(event, self.now_ms())))
+    def _observe(self, event: ReplicaEvent) -> None:
+        """What happens to the replicas; of which of the topics of one name each is, is noted."""
+        if isinstance(event, BecameLeader | BecameFollower):
+            self.incarnations[event.partition] = self.born(event.partition.topic)
+        self.happened.append((self.broker, event))
 
-    def answered(self, broker: int, request: Request, answer: Answer) -> None:
-        """A broker's answer is an event for the deletion of topics, and for failed directories."""
-        controller, (whole, errors) = self.controller, answer
-        match request:
-            case StopReplica():
-                self.work(
-                    lambda: wait(controller.stop_replica_answered(broker, request, whole, errors))
-                )
-            case LeaderAndIsr():
-                self.work(
-                    lambda: wait(controller.leader_and_isr_answered(broker, request, whole, errors))
-                )
+    # Its fetchers: one for each leader
 
-    # Following
+    def add(self, partitions: Mapping[TopicPartition, Replica]) -> None:
+        """Follow each one's leader."""
+        for replica in partitions.values():
+            assert replica.leader is not None, "a follower has a leader"
+            connection = self.connections.get(replica.leader)
+            if connection is None:
+                connection = Connection(replica.leader, self.release)
+                self.connections[replica.leader] = connection
+            connection.add(replica)
 
-    def _follow(self, replica: Replica) -> None:
-        assert replica.leader is not None, "a follower has a leader"
-        connection = self.connections.get(replica.leader)
-        if connection is None:
-            connection = Connection(replica.leader, self.release)
-            self.connections[replica.leader] = connection
-        connection.add(replica)
-
-    def _leave(self, partition: TopicPartition) -> None:
+    def remove(self, partitions: list[TopicPartition]) -> None:
+        """Follow these no more."""
         for leader, connection in [*self.connections.items()]:
-            connection.remove(partition)
-            if not connection.logs and connection.exchange is None:
+            for partition in partitions:
+                connection.remove(partition)
+            if not connection.rounds.states and connection.round is None:
                 del self.connections[leader]

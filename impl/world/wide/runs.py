@@ -125,6 +125,7 @@ def run_wide(
         raise ValueError(f"a run has 1 step or more, not {steps}")
     world = WideWorld(brokers, topics, partitions, min(3, brokers), release, seed)
     simulator, claims = WideSimulator(world, seed, faults), Claims(world)
+    claims.keeps_committed = faults in (*KEEPS_RECORDS, SWARM)
     digest, broken, rest = hashlib.sha256(), "", False
     try:
         for _ in range(steps):
@@ -136,7 +137,7 @@ def run_wide(
         taken = world.clock
         if settle:
             rest = _settles(simulator, claims)
-            if rest and faults in (*KEEPS_RECORDS, SWARM):
+            if rest and claims.keeps_committed:
                 claims.at_rest()
     except ClusterClaimBroken as claim:
         broken = f"{claim} (after {world.clock} steps)"

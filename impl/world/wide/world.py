@@ -56,7 +56,8 @@ class WideWorld:
 
     ``factor``: replicas of each partition, at most as many as there are brokers. ``seed`` only
     decides what a disk that loses power keeps; ``config`` is the controllers'. ValueError for
-    numbers that make no sense.
+    numbers that make no sense. ``happened``: what the last step did, by broker, for those who look
+    on: events of replicas, and what ``ghosts`` has.
     """
 
     def __init__(
@@ -85,9 +86,13 @@ class WideWorld:
             wait(self.admin.make_path(path))
         self.next_record = 0
         self.told = Told({})
+        self.happened: list[tuple[int, object]] = []
+        self.consumed: dict[TopicPartition, int] = {}  # where consumers read on
         self.moves = 0
         self.nodes = {
-            number: Node(number, self.zookeeper, self.release, self.now_ms, seed, config)
+            number: Node(
+                number, self.zookeeper, self.release, self.now_ms, seed, self.happened, config
+            )
             for number in range(1, brokers + 1)
         }
         for node in self.nodes.values():
@@ -109,6 +114,12 @@ class WideWorld:
             for number in range(self.partitions)
         }
         wait(self.admin.create_topic(f"t{topic}", assignment))
+
+    def forget(self, topic: str) -> None:
+        """A topic is deleted, or created again: nobody is owed what it held."""
+        for known in (self.told.at, self.consumed):
+            for one in [one for one in known if one.topic == topic]:
+                del known[one]
 
     def born(self, topic: str) -> int:
         """Which of the topics of one name there is now, 0 if none."""
@@ -146,6 +157,7 @@ class WideWorld:
     def take(self, step: Step) -> None:
         """Take a step that ``enabled`` has just listed."""
         self.clock += 1
+        self.happened.clear()
         WIDE_KINDS[step.name].act(self, *step.args)
 
 

@@ -7,12 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from impl.core import answers
-from impl.core.batch_log import Batch, BatchLog
-from impl.core.leader_partition import LeaderPartition, high_watermark, keeps_fetching
+from impl.core.batch_log import Batch, BatchLog, LogEnds
+from impl.core.partition import Partition, high_watermark, keeps_fetching
 from impl.core.truncation import EpochEnd, divergence, follower_truncation
 from impl.releases import Release
+from impl.vectors.leaders import Requests
+from impl.znodes import TopicPartition
+from impl.zookeeper.port import wait
 
+T0 = TopicPartition("t", 0)
 R23, R27 = Release.of("2.3"), Release.of("2.7")
+
+
+def partition_of(
+    replicas: tuple[int, ...], release: Release, log_end: int, requests: Requests | None = None
+) -> Partition[LogEnds]:
+    """Broker 1's replica; whoever is silent for 10 s lags."""
+    return Partition(
+        1, T0, LogEnds(log_end), 10_000, release, isr_requests=requests, replicas=replicas
+    )
 
 
 def test_a_replica_that_was_caught_up_lately_is_waited_for_though_it_left_the_isr():
@@ -25,10 +38,12 @@ def test_a_replica_that_was_caught_up_lately_is_waited_for_though_it_left_the_is
 def test_up_to_2_6_an_isr_change_counts_at_once_and_since_2_7_when_it_is_agreed():
     changed = []
     for release in (R23, R27):
-        partition = LeaderPartition(1, (1, 2), 10_000, release, log_end=4)
+        requests = Requests()
+        asks = requests if release.since("2.7") else None
+        partition = partition_of((1, 2), release, 4, asks)
         partition.make_leader(0, (1,), 0)
-        partition.follower_fetched(2, 4, 5)
-        changed.append((partition.isr, partition.maximal_isr, len(partition.requests)))
+        wait(partition.follower_fetched(2, 4, 5))
+        changed.append((partition.isr, partition.maximal_isr, len(requests.asked)))
 
     assert changed == [((1, 2), (1, 2), 0), ((1,), (1, 2), 1)]
 
@@ -36,21 +51,21 @@ def test_up_to_2_6_an_isr_change_counts_at_once_and_since_2_7_when_it_is_agreed(
 def test_a_follower_joins_at_the_start_of_the_leaders_epoch_and_not_before_since_2_0():
     joined = []
     for name in ("1.1", "2.0"):
-        partition = LeaderPartition(1, (1, 2, 3), 10_000, Release.of(name), log_end=6)
+        partition = partition_of((1, 2, 3), Release.of(name), 6)
         partition.log.high_watermark = 2
         partition.make_leader(1, (1, 3), 0)
-        partition.follower_fetched(2, 4, 5)
+        wait(partition.follower_fetched(2, 4, 5))
         joined.append(2 in partition.isr)
 
     assert joined == [True, False]
 
 
 def test_a_leader_may_drop_who_is_in_the_isr_and_no_replica_any_more():
-    partition = LeaderPartition(1, (1,), 10_000, Release.of("2.3"), log_end=3)
+    partition = partition_of((1,), Release.of("2.3"), 3)
     partition.make_leader(1, (1, 2), now_ms=0)
 
     late = partition.lagging(now_ms=20_000)
-    partition.maybe_shrink(now_ms=20_000)
+    wait(partition.maybe_shrink(now_ms=20_000))
 
     assert (late, partition.isr, partition.hw) == ([2], (1,), 3)
 
@@ -58,10 +73,10 @@ def test_a_leader_may_drop_who_is_in_the_isr_and_no_replica_any_more():
 def test_since_2_1_a_silent_follower_that_has_everything_stays_in_the_isr():
     left = []
     for name in ("2.0", "2.1"):
-        partition = LeaderPartition(1, (1, 2), 10_000, Release.of(name), log_end=3)
+        partition = partition_of((1, 2), Release.of(name), 3)
         partition.make_leader(0, (1, 2), 0)
-        partition.follower_fetched(2, 3, 1)
-        partition.maybe_shrink(20_000)
+        wait(partition.follower_fetched(2, 3, 1))
+        wait(partition.maybe_shrink(20_000))
         left.append(partition.isr)
 
     assert left == [(1,), (1, 2)]
@@ -102,14 +117,14 @@ def test_cutting_until_the_leader_agrees_leaves_what_both_have(
     common: list[int], led: list[int], followed: list[int]
 ):
     leader, follower = a_log([*common, *led]), a_log([*common, *followed])
-    leader.epochs.assign(11, leader.end)  # as it does when it is elected
+    leader.epochs.assign(11, leader.log_end)  # as it does when it is elected
     for _ in range(12):
         latest = follower.latest_epoch()
         if latest is None:
             break
         reply = EpochEnd(*leader.end_offset_for(latest))
-        cut = follower_truncation(reply, follower.end, 0, latest, follower.end_offset_for, R23)
-        follower.truncate_to(cut.offset)
+        cut = follower_truncation(reply, follower.log_end, 0, latest, follower.end_offset_for, R23)
+        wait(follower.truncate_to(cut.offset))
         if cut.done:
             break
 
@@ -125,4 +140,4 @@ def test_a_log_that_is_a_prefix_of_the_leaders_does_not_diverge(first: list[int]
     latest = follower.latest_epoch()
 
     if latest is not None:
-        assert divergence(latest, follower.end, leader.start, leader.end_offset_for) is None
+        assert divergence(latest, follower.log_end, leader.log_start, leader.end_offset_for) is None

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
+from impl.core.metadata_cache import MetadataCache
 from impl.releases import Release
+from impl.server.broker_lock import BrokerLock
 from impl.server.clients import Producer
-from impl.server.isr_requests import IsrChange, IsrRequests
-from impl.server.metadata_cache import MetadataCache
+from impl.server.isr_requests import IsrRequests
 from impl.server.wire import Listener, Message
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
@@ -84,7 +84,7 @@ class Office:
         metadata.controller = 7
         metadata.brokers = {7: self.listener.address}
         self.told: list[str] = []
-        self.requests = IsrRequests(1, threading.RLock(), metadata, lambda: 33,
+        self.requests = IsrRequests(1, BrokerLock(), metadata, lambda: 33,
                                     self.told.append)  # fmt: skip
         self.requests.start()
 
@@ -110,7 +110,7 @@ def test_a_request_that_the_office_refuses_is_sent_again():
     answers: list[object] = []
 
     with office.requests.news:
-        office.requests.ask(IsrChange(T0, STATE, lambda *told: answers.append(told)))
+        office.requests.submit(T0, STATE, lambda *told: answers.append(told[:2]))
     came = eventually(lambda: bool(answers), 5)
     office.close()
 
@@ -125,17 +125,15 @@ def test_a_request_that_the_office_refuses_is_sent_again():
 def test_an_answer_to_a_change_that_became_void_is_not_taken():
     office = Office(yes(7), yes(8))
     answers: list[object] = []
-    void = IsrChange(T0, STATE, lambda *told: answers.append("void"))
-    valid = IsrChange(T0, STATE, lambda *told: answers.append("valid"))
 
     def a_leader_and_isr_comes() -> None:
         with office.requests.news:
-            office.requests.forget(T0)
-            office.requests.ask(valid)
+            office.requests.clear(T0)
+            office.requests.submit(T0, STATE, lambda *told: answers.append("valid"))
 
     office.meanwhile = a_leader_and_isr_comes
     with office.requests.news:
-        office.requests.ask(void)
+        office.requests.submit(T0, STATE, lambda *told: answers.append("void"))
     came = eventually(lambda: bool(answers), 5)
     office.close()
 

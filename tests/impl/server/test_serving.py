@@ -1,51 +1,49 @@
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import SimpleNamespace
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
+from impl.core.requests import LeaderAndIsr, PartitionOrder
 from impl.disk import MemoryDisk
-from impl.log import Log
-from impl.log.config import LogConfig
-from impl.log.loading import load_log
+from impl.log import Log, LogManager, LogSettings
 from impl.releases import Release
+from impl.server.log4j_files import Log4jFiles
 from impl.server.properties import parse_properties
 from impl.server.quotas import Quotas
-from impl.server.replicas import ReplicaManager
+from impl.server.replicas import HostedReplicas
 from impl.server.serving import Serving
-from impl.znodes import TopicPartition
+from impl.server.topic_configs import TopicConfigs
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper import ZooKeeper
+from impl.zookeeper.session import EmbeddedSession
 from tests.impl.log.batches import Clock, batch
 
 T0 = TopicPartition("t", 0)
+R23 = Release.of("2.3")
 
 
-def leading(*values: bytes) -> tuple[Serving, Log, Quotas]:
+def leading(folder: Path, *values: bytes) -> tuple[Serving, Log, Quotas]:
     """Broker 1 leads ``t-0``, follower 2 is in sync and 3 is not; all is committed."""
+    text = "zookeeper.connect=h:1\nlog.dirs=a\n"
+    quotas = Quotas(parse_properties("p", text, R23), lambda trouble: None)
     clock = Clock()
-    disk = MemoryDisk(clock)
-    disk.make_directory("/d/t-0")
-    log, _ = load_log(disk, "/d/t-0", LogConfig(), clock, clean=False)
+    logs = LogManager(MemoryDisk(clock), ["/d"], LogSettings(clock))
+    logs.start(1)
+    client = ZnodeClient(EmbeddedSession(ZooKeeper()), R23)
+    replicas = HostedReplicas(
+        1, R23, logs, 10_000, Log4jFiles(folder, 1, R23), lambda: client,
+        TopicConfigs(lambda trouble: None), quotas,
+    )  # fmt: skip
+    order = PartitionOrder(LeaderIsrAndControllerEpoch(1, 0, (1, 2), 1), (1, 2, 3), True)
+    request = LeaderAndIsr(2, 1, 1, -1, {T0: order}, (1,))
+    assert replicas.handle(request, 7, 0, {}) == ("NONE", {T0: "NONE"})
+    log = logs.log(T0)
+    assert log is not None
     for value in values:
         log.append_as_leader(batch(value), 0)
-    text = "zookeeper.connect=h:1\nlog.dirs=a\n"
-    quotas = Quotas(parse_properties("p", text, Release.of("2.3")), lambda trouble: None)
-    hosted = SimpleNamespace(
-        partition=T0, leads=True, leader_epoch=0, hw=log.log_end, log_start=0, isr=(1, 2),
-        replicas=(1, 2, 3), remotes={},
-    )  # fmt: skip
-
-    @contextmanager
-    def using(partition: TopicPartition) -> Iterator[Log]:
-        yield log
-
-    lock = threading.RLock()
-    manager = SimpleNamespace(
-        release=Release.of("2.3"), lock=lock, changed=threading.Condition(lock), quotas=quotas,
-        partitions={T0: hosted}, logs=SimpleNamespace(using=using, offline={}),
-    )  # fmt: skip
-    return Serving(cast(ReplicaManager, manager), lambda topic: 1), log, quotas
+    log.high_watermark = log.log_end
+    return Serving(replicas, lambda topic: 1), log, quotas
 
 
 def asked(replica: int, offset: int = 0) -> dict[str, Any]:
@@ -53,8 +51,8 @@ def asked(replica: int, offset: int = 0) -> dict[str, Any]:
             "partitions": [[*T0, None, offset, None]]}  # fmt: skip
 
 
-def test_records_are_handed_out_as_a_region_of_the_file_and_never_looked_at():
-    serving, log, _ = leading(b"one", b"two")
+def test_records_are_handed_out_as_a_region_of_the_file_and_never_looked_at(tmp_path: Path):
+    serving, log, _ = leading(tmp_path, b"one", b"two")
 
     answer = serving.fetch(asked(-1), b"")
 
@@ -66,14 +64,14 @@ def test_records_are_handed_out_as_a_region_of_the_file_and_never_looked_at():
     )  # fmt: skip
 
 
-def test_where_nothing_is_found_no_file_is_held():
-    serving, _, _ = leading(b"one")
+def test_where_nothing_is_found_no_file_is_held(tmp_path: Path):
+    serving, _, _ = leading(tmp_path, b"one")
 
     assert serving.fetch(asked(-1, 1), b"").regions == ()
 
 
-def test_a_leader_above_its_rate_gives_nothing_to_a_throttled_follower_that_lags():
-    serving, log, quotas = leading(b"one")
+def test_a_leader_above_its_rate_gives_nothing_to_a_throttled_follower_that_lags(tmp_path: Path):
+    serving, log, quotas = leading(tmp_path, b"one")
     quotas.leader.bound = 1
     first = serving.fetch(asked(3), b"")
     not_throttled = serving.fetch(asked(3), b"")

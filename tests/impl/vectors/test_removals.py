@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from impl.core.deletion import DeletionManager
+from impl.core.replica_manager import ReplicaManager
 from impl.vectors import answer
-from impl.world.wide.replicas import Replicas
+from impl.znodes import TopicPartition
 
 GONE = {"eventually": "topic znode, delete znode and all logs gone"}
 
@@ -34,7 +35,10 @@ def test_partitions_that_are_added_meanwhile_never_come_to_be() -> None:
 
 
 def test_a_broker_that_keeps_its_logs_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Replicas, "_stop", lambda self, partition, delete, epoch: "NONE")
+    async def keeps(self: ReplicaManager, partition: TopicPartition, delete: bool) -> str:
+        return "NONE"
+
+    monkeypatch.setattr(ReplicaManager, "_stop", keeps)
 
     assert deleted("2.3", [0, 1, 2]) == {"eventually": "logs stay"}
 

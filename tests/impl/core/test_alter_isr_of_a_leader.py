@@ -2,56 +2,43 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
+from impl.core.alter_isr import AlterIsrManager
+from impl.core.batch_log import LogEnds
+from impl.core.events import IsrUpdated, ReplicaEvent
+from impl.core.partition import Partition
 from impl.core.requests import PartitionOrder
-from impl.disk import MemoryDisk
-from impl.log.config import LogConfig
-from impl.log.loading import load_log
 from impl.releases import Release
-from impl.server.hosted import HostedPartition
-from impl.server.isr_requests import IsrRequests
-from impl.server.log4j_files import Log4jFiles
-from impl.server.metadata_cache import MetadataCache
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
-from impl.znodes.client import ZnodeClient
-from tests.impl.log.batches import Clock, batch
+from impl.zookeeper.port import wait
 
 T0 = TopicPartition("t", 0)
 R27 = Release.of("2.7")
 
 
-def nobody() -> ZnodeClient:
-    raise AssertionError("a leader of 2.7 writes nothing to ZooKeeper")
-
-
 class Leader:
     """Broker 1 leads in epoch 4 with an ISR of 1 and 2; replica 3 lags. ``now`` is in ms."""
 
-    def __init__(self, folder: Path) -> None:
-        disk, clock = MemoryDisk(Clock()), Clock()
-        disk.make_directory("/d/t-0")
-        log, _ = load_log(disk, "/d/t-0", LogConfig(), clock, clean=False)
-        log.append_as_leader(batch(b"a", b"b", b"c"), 4)
-        self.requests = IsrRequests(1, threading.RLock(), MetadataCache(), lambda: 33, print)
-        self.files = Log4jFiles(folder, 1, R27)
+    def __init__(self) -> None:
+        self.requests = AlterIsrManager()
         self.told: list[TopicPartition] = []
-        self.hosted = HostedPartition(
-            1, T0, log, 1000, R27, self.files, nobody, self.told.append, self.requests
+        self.hosted = Partition(
+            1, T0, LogEnds(3), 1000, R27, isr_requests=self.requests, observer=self.observe
         )
         self.leads(4)
 
+    def observe(self, event: ReplicaEvent) -> None:
+        if isinstance(event, IsrUpdated):
+            self.told.append(event.partition)
+
     def leads(self, epoch: int, *isr: int) -> None:
         state = LeaderIsrAndControllerEpoch(1, epoch, isr or (1, 2), 9, 6)
-        self.hosted.lead(PartitionOrder(state, (1, 2, 3), False), 9, 10_000)
+        self.hosted.lead(PartitionOrder(state, (1, 2, 3), False), 10_000)
 
     def answered(self, error: str, state: LeaderIsrAndControllerEpoch | None = None) -> None:
         """The answer to what waits; it waits no more."""
-        self.requests.waiting.pop(T0).answered(error, state)
+        self.requests.answered(self.requests.batch(), {T0: (error, state)}, 20_000)
 
     @property
     def asked(self) -> LeaderIsrAndControllerEpoch | None:
@@ -60,10 +47,8 @@ class Leader:
 
 
 @pytest.fixture
-def leader(tmp_path: Path) -> Iterator[Leader]:
-    found = Leader(tmp_path)
-    with found.requests.news:  # the lock that whoever works with a replica holds
-        yield found
+def leader() -> Leader:
+    return Leader()
 
 
 def state(isr: tuple[int, ...], epoch: int = 4, version: int = 7) -> LeaderIsrAndControllerEpoch:
@@ -74,15 +59,15 @@ def test_who_is_about_to_join_holds_the_high_watermark_and_who_is_about_to_leave
     leader: Leader,
 ):
     hosted = leader.hosted
-    hosted.stored.append_as_leader(batch(b"d", b"e"), 4)
-    hosted.follower_fetched(3, 3, 20_000)  # it reached the epoch's start: it may join
+    hosted.log.log_end = 5
+    wait(hosted.follower_fetched(3, 3, 20_000))  # it reached the epoch's start: it may join
     joining = leader.asked, hosted.isr, hosted.maximal_isr
-    hosted.follower_fetched(2, 5, 20_010)
+    wait(hosted.follower_fetched(2, 5, 20_010))
     held_by_3 = hosted.hw
     leader.answered("NONE", state((1, 2, 3)))
-    hosted.maybe_shrink(20_020)  # 3 has not caught up for too long
+    wait(hosted.maybe_shrink(20_020))  # 3 has not caught up for too long
     leaving = leader.asked
-    hosted.follower_fetched(2, 5, 20_030)
+    wait(hosted.follower_fetched(2, 5, 20_030))
     held_still = hosted.hw
     leader.answered("NONE", state((1, 2), version=8))
 
@@ -94,9 +79,9 @@ def test_who_is_about_to_join_holds_the_high_watermark_and_who_is_about_to_leave
 
 
 def test_one_change_is_asked_for_at_a_time(leader: Leader):
-    leader.hosted.shrink([2], 10_010)
+    wait(leader.hosted.shrink([2], 10_010))
 
-    leader.hosted.expand(3, 10_020)
+    wait(leader.hosted.expand(3, 10_020))
 
     assert leader.asked == state((1,), version=6)
     assert leader.hosted.isr == (1, 2)
@@ -104,7 +89,7 @@ def test_one_change_is_asked_for_at_a_time(leader: Leader):
 
 @pytest.mark.parametrize("error", ["UNKNOWN_SERVER_ERROR", "REQUEST_TIMED_OUT"])
 def test_an_unexpected_answer_is_asked_again(leader: Leader, error: str):
-    leader.hosted.shrink([2], 10_010)
+    wait(leader.hosted.shrink([2], 10_010))
 
     leader.answered(error)
 
@@ -119,7 +104,7 @@ def test_an_unexpected_answer_is_asked_again(leader: Leader, error: str):
 def test_an_answer_that_only_a_leader_and_isr_can_mend_leaves_the_change_pending(
     leader: Leader, error: str
 ):
-    leader.hosted.shrink([2], 10_010)
+    wait(leader.hosted.shrink([2], 10_010))
     leader.answered(error)
     waits = leader.asked, leader.hosted.pending
 
@@ -130,14 +115,14 @@ def test_an_answer_that_only_a_leader_and_isr_can_mend_leaves_the_change_pending
 
 
 def test_what_a_leader_and_isr_said_is_not_undone_by_a_late_answer(leader: Leader):
-    leader.hosted.shrink([2], 10_010)
-    late = leader.requests.waiting[T0]
+    wait(leader.hosted.shrink([2], 10_010))
+    late = leader.requests.batch()[0]
     leader.leads(5)
     void = leader.asked
-    leader.hosted.shrink([2], 10_020)
+    wait(leader.hosted.shrink([2], 10_020))
 
-    late.answered("NONE", state((1,), version=7))
-    late.answered("UNKNOWN_SERVER_ERROR", None)
+    late.answered("NONE", state((1,), version=7), 10_030)
+    late.answered("UNKNOWN_SERVER_ERROR", None, 10_030)
 
     assert void is None
     assert (leader.hosted.isr, leader.hosted.pending) == ((1, 2), (1,))
@@ -149,7 +134,7 @@ def test_what_a_leader_and_isr_said_is_not_undone_by_a_late_answer(leader: Leade
 def test_a_state_that_is_older_than_ones_own_is_not_taken(
     leader: Leader, old: LeaderIsrAndControllerEpoch
 ):
-    leader.hosted.shrink([2], 10_010)
+    wait(leader.hosted.shrink([2], 10_010))
 
     leader.answered("NONE", old)
 

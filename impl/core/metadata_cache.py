@@ -1,21 +1,25 @@
-"""What a broker knows of the cluster: as its controller told it (fact sheet f.4)."""
+"""What a broker knows of the cluster: as its controller told it (``MetadataCache``; f.4)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from impl.core.events import LeaderCached, LeaderForgotten, Observer, Sender, silent
 from impl.core.requests import PartitionMetadata, UpdateMetadata
-from impl.server.codec import Endpoints
-from impl.server.log4j_files import Log4jFiles
-from impl.server.state_texts import metadata, short
 from impl.znodes import TopicPartition
 from impl.znodes.states import LEADER_DURING_DELETE
+
+Endpoints = Mapping[int, tuple[str, int]]
+"""Host and port of each live broker."""
 
 
 class MetadataCache:
     """Brokers are replaced by each request; partitions are kept until they are told anew."""
 
-    def __init__(self) -> None:
+    def __init__(self, observer: Observer = silent) -> None:
+        self.observer = observer
         self.controller: int | None = None
-        self.brokers: Endpoints = {}
+        self.brokers: dict[int, tuple[str, int]] = {}
         self.partitions: dict[TopicPartition, PartitionMetadata] = {}
 
     @property
@@ -28,28 +32,17 @@ class MetadataCache:
         told = self.partitions.get(partition)
         return None if told is None else told.state.leader
 
-    def update(
-        self, request: UpdateMetadata, endpoints: Endpoints, files: Log4jFiles, words: str
-    ) -> None:
-        """Take what a controller tells; leader -2 means that the topic goes."""
+    def update(self, request: UpdateMetadata, endpoints: Endpoints, sender: Sender) -> None:
+        """Take what a controller tells; leader -2 means that the topic is being deleted."""
         self.controller = request.controller
         self.brokers = dict(endpoints)
         for partition, told in request.partitions.items():
-            name = files.name(partition)
             if told.state.leader == LEADER_DURING_DELETE:
                 self.partitions.pop(partition, None)
-                files.change(f"Deleted partition {name} from metadata cache {words}")
-                continue
-            self.partitions[partition] = told
-            if files.old:
-                listed = ",".join(map(str, told.replicas))
-                shown = (
-                    f"(LeaderAndIsrInfo:{short(told.state)},ReplicationFactor:"
-                    f"{len(told.replicas)}),AllReplicas:{listed})"
-                )
+                self.observer(LeaderForgotten(partition, sender))
             else:
-                shown = metadata(partition, told, files.release)
-            files.change(f"Cached leader info {shown} for partition {name} {words}")
+                self.partitions[partition] = told
+                self.observer(LeaderCached(partition, told, sender))
 
     def partitions_of(self, topic: str) -> dict[int, PartitionMetadata]:
         """A topic's partitions by number."""

@@ -1,0 +1,58 @@
+"""Changes of ISRs that leaders ask of the controller (``DefaultAlterIsrManager``; KIP-497, 2.7).
+
+A change waits until it is answered, or until a LeaderAndIsr has made it void. One request is under
+way at a time, with all changes that wait; whoever sends it takes them by ``batch`` and hands the
+answer to ``answered``. What is not answered, or refused as a whole, is sent again. Fact sheet g.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from impl.core.partition import IsrAnswered
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+
+
+@dataclass(eq=False)
+class IsrChange:
+    """One partition's change that waits: the leader's state, with the ISR that it wants."""
+
+    partition: TopicPartition
+    state: LeaderIsrAndControllerEpoch
+    answered: IsrAnswered
+
+
+class AlterIsrManager:
+    """What waits, by partition."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[TopicPartition, IsrChange] = {}
+
+    def submit(
+        self, partition: TopicPartition, wanted: LeaderIsrAndControllerEpoch, answered: IsrAnswered
+    ) -> None:
+        """Have an ISR changed."""
+        self.waiting[partition] = IsrChange(partition, wanted, answered)
+
+    def clear(self, partition: TopicPartition) -> None:
+        """What waits for a partition is void (``clearPending``)."""
+        self.waiting.pop(partition, None)
+
+    def batch(self) -> list[IsrChange]:
+        """All that waits: the next request."""
+        return list(self.waiting.values())
+
+    def answered(
+        self,
+        batch: list[IsrChange],
+        answers: Mapping[TopicPartition, tuple[str, LeaderIsrAndControllerEpoch | None]],
+        now_ms: int,
+    ) -> None:
+        """The controller carried out a request: by partition the error, or what is registered."""
+        for change in batch:
+            if self.waiting.get(change.partition) is not change:
+                continue  # void, or followed by another one, while this was on its way
+            error, state = answers.get(change.partition, ("UNKNOWN_SERVER_ERROR", None))
+            del self.waiting[change.partition]
+            change.answered(error, state, now_ms)

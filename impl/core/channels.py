@@ -1,0 +1,116 @@
+"""A controller's connections to brokers: in order on each, in any order between them.
+
+One request is under way at a time. It is sent until it is answered (``RequestSendThread``), so a
+lost answer brings it to the broker twice; when its broker goes, or its controller resigns, what is
+queued is dropped. What is under way then may arrive all the same. Source: ControllerChannelManager.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
+
+from impl.core.replica_manager import Answered
+
+Item = TypeVar("Item")
+"""A request, with whatever is needed to send it."""
+
+
+class Channel(Generic[Item]):
+    """To one registration of a broker; ``orphan`` once nobody waits for the answer any more."""
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.waiting: deque[Item] = deque()
+        self.under_way: Item | None = None
+        self.answer: Answered | None = None
+        self.orphan = False
+
+    def send(self, request: Item) -> None:
+        """Queue a request."""
+        self.waiting.append(request)
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Put the next request on its way, if none is."""
+        if self.under_way is None and self.waiting:
+            self.under_way = self.waiting.popleft()
+
+    def done(self) -> None:
+        """The request under way was answered; the next one goes out."""
+        self.under_way = self.answer = None
+        self.go_on()
+
+    def lose(self) -> None:
+        """The connection breaks: the request is sent again, unless nobody waits for its answer."""
+        self.answer = None
+        if self.orphan:
+            self.under_way = None
+
+    def abandon(self) -> None:
+        """Its controller has resigned, or the broker is gone: what has not left, does not."""
+        self.waiting.clear()
+        self.orphan = True
+
+
+def in_memory(broker: int, epoch: int) -> Channel[Item]:
+    """A channel whose requests somebody else delivers."""
+    return Channel(epoch)
+
+
+class Channels(Generic[Item]):
+    """The channels of one controller, open ones and those that only still deliver.
+
+    ``make`` opens one to a broker that is registered with a broker epoch; None if it cannot be
+    reached. ``epochs``: the brokers that the controller knows.
+    """
+
+    def __init__(self, make: Callable[[int, int], Channel[Item] | None] = in_memory) -> None:
+        self.make = make
+        self.open: dict[int, Channel[Item]] = {}
+        self.orphans: dict[int, Channel[Item]] = {}
+        self.epochs: Mapping[int, int] = {}
+
+    def send(self, broker: int, request: Item) -> bool:
+        """Queue a request; False, and it is dropped, if the controller does not know the broker."""
+        epoch = self.epochs.get(broker)
+        if epoch is None:
+            return False
+        channel = self.open.get(broker)
+        if channel is None or channel.epoch != epoch:
+            self.close([broker])
+            channel = self.make(broker, epoch)
+            if channel is None:
+                return False
+            self.open[broker] = channel
+        channel.send(request)
+        return True
+
+    def forget_the_gone(self) -> None:
+        """Close channels to brokers that are registered no more, or anew."""
+        self.close([one for one, held in self.open.items() if self.epochs.get(one) != held.epoch])
+
+    def close(self, brokers: list[int] | None = None) -> None:
+        """Close some channels, by default all: the controller has resigned."""
+        for broker in [*self.open] if brokers is None else brokers:
+            channel = self.open.pop(broker, None)
+            if channel is not None:
+                channel.abandon()
+                if channel.under_way is not None:
+                    self.orphans[broker] = channel
+
+    def busy(self) -> list[tuple[int, Channel[Item]]]:
+        """Every channel with something under way, by broker, orphans last."""
+        found = [(broker, one) for broker, one in self.open.items() if one.under_way is not None]
+        for broker, one in [*self.orphans.items()]:
+            if one.under_way is None:
+                del self.orphans[broker]
+            elif broker not in self.open:
+                found.append((broker, one))
+        return sorted(found, key=lambda entry: entry[0])
+
+    def to(self, broker: int) -> Channel[Item]:
+        """The channel to a broker that ``busy`` names."""
+        channel = self.open.get(broker)
+        return self.orphans[broker] if channel is None else channel

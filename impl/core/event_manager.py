@@ -1,0 +1,99 @@
+"""A broker's controller events: queued from all sides, handled one after the other.
+
+Notifications of ZooKeeper, answers of brokers and what is due by the clock wait in one queue, each
+by itself; an event that fails is reported, and the next one comes. When the session expires what
+waits is dropped, and the controller resigns. Source: ControllerEventManager; fact sheet b.4.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from impl.core.channels import Channels
+from impl.core.event_controller import EventController
+from impl.core.requests import LeaderAndIsr, Request, StopReplica
+from impl.znodes import TopicPartition
+from impl.zookeeper.errors import SessionExpired
+from impl.zookeeper.znode import Event
+
+Work = Callable[[EventController], Awaitable[object]]
+Failed = Callable[[str, Exception], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerEvent:
+    """Something to be handled, by name; ``request``: the one whose answer it is, if it is one."""
+
+    name: str
+    work: Work
+    request: Request | None = None
+
+
+class ControllerEventManager:
+    """The queue of one broker. ``controller`` is replaced when the broker has another session.
+
+    ``failed`` is called with the name of an event that failed, and its error.
+    """
+
+    def __init__(
+        self, controller: EventController, channels: Channels[Any], failed: Failed
+    ) -> None:
+        self.controller = controller
+        self.channels = channels
+        self.failed = failed
+        self.waiting: deque[ControllerEvent] = deque()
+
+    def put(self, name: str, work: Work, request: Request | None = None) -> None:
+        """Queue an event."""
+        self.waiting.append(ControllerEvent(name, work, request))
+
+    def notified(self, event: Event, now_ms: int) -> None:
+        """Queue ZooKeeper's notification; what it means is read anew when it is handled."""
+        self.put(event.path, lambda controller: controller.told(event, now_ms))
+
+    def answered(
+        self, broker: int, request: Request, error: str, errors: Mapping[TopicPartition, str]
+    ) -> None:
+        """A broker's answer: an event for the deletion of topics, and for failed directories."""
+        match request:
+            case StopReplica() if request.raises_event:
+                self.put(
+                    "TopicDeletionStopReplicaResponseReceived",
+                    lambda one: one.stop_replica_answered(broker, request, error, errors),
+                    request,
+                )
+            case LeaderAndIsr():
+                self.put(
+                    "LeaderAndIsrResponseReceived",
+                    lambda one: one.leader_and_isr_answered(broker, request, error, errors),
+                    request,
+                )
+
+    async def handle_next(self) -> None:
+        """Handle the first event that waits. SessionExpired: see ``expire``."""
+        event = self.waiting.popleft()
+        try:
+            await event.work(self.controller)
+        except SessionExpired:
+            raise
+        except Exception as error:
+            self.failed(event.name, error)
+        finally:
+            self.close_channels()
+
+    async def expire(self) -> None:
+        """The session is over: what waits is dropped, and the controller resigns."""
+        self.waiting.clear()
+        await self.controller.resign()
+        self.close_channels()
+
+    def close_channels(self) -> None:
+        """Keep channels to brokers that are registered as they were, while this is controller."""
+        if self.controller.active:
+            self.channels.epochs = self.controller.core.context.broker_epochs
+            self.channels.forget_the_gone()
+        else:
+            self.channels.close()

@@ -1,0 +1,280 @@
+"""What happens to the replicas of a broker: typed events, told to a plain observer.
+
+The core writes no logs. It calls its observer where Kafka would log, or where somebody who looks on
+(a trace, a test, a claim) must know; ``impl.server.replica_lines`` makes Kafka's lines of them.
+Nothing here feeds back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from impl.core.requests import PartitionMetadata, PartitionOrder
+from impl.znodes import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Which controller sent a request, in which controller epoch, under which correlation id."""
+
+    controller: int
+    epoch: int
+    correlation: int
+
+
+# A leader and its ISR
+
+
+@dataclass(frozen=True, slots=True)
+class BecameLeader:
+    """The replica leads in ``leader_epoch``, which begins at offset ``start``."""
+
+    partition: TopicPartition
+    leader_epoch: int
+    previous_epoch: int
+    start: int
+    high_watermark: int
+
+
+@dataclass(frozen=True, slots=True)
+class BecameFollower:
+    """The replica follows ``leader`` in ``leader_epoch``."""
+
+    partition: TopicPartition
+    leader: int
+    leader_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class IsrExpanding:
+    """A replica that caught up is to join the ISR; it is written to ZooKeeper, or asked for."""
+
+    partition: TopicPartition
+    isr: tuple[int, ...]
+    wanted: tuple[int, ...]
+    by_request: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IsrShrinking:
+    """Replicas that lag are to leave the ISR; ``late`` are their ids and log ends."""
+
+    partition: TopicPartition
+    isr: tuple[int, ...]
+    wanted: tuple[int, ...]
+    late: tuple[tuple[int, int], ...]
+    high_watermark: int
+    log_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class IsrUpdated:
+    """The ISR is registered under ``zk_version``; ``by_request``: the controller wrote it."""
+
+    partition: TopicPartition
+    isr: tuple[int, ...]
+    zk_version: int
+    by_request: bool
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class IsrUpdateRefused:
+    """Another state is registered than the one that the leader knows as ``zk_version``."""
+
+    partition: TopicPartition
+    zk_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class IsrUpdateFailed:
+    """ZooKeeper did not carry out the write."""
+
+    partition: TopicPartition
+    isr: tuple[int, ...]
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsrRequestRefused:
+    """The controller's answer to AlterIsr was an error; ``gives_up``: it is not asked again."""
+
+    partition: TopicPartition
+    isr: tuple[int, ...]
+    error: str
+    gives_up: bool
+
+
+# Requests of controllers
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndIsrReceived:
+    """One partition of a LeaderAndIsr request, before it is checked."""
+
+    partition: TopicPartition
+    order: PartitionOrder
+    sender: Sender
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRefused:
+    """A whole request of a controller whose epoch is older than ``known``."""
+
+    kind: str
+    sender: Sender
+    known: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndIsrIgnored:
+    """One partition of a LeaderAndIsr request was refused with ``error``.
+
+    ``current`` is the leader epoch that the replica has, -1 where it has none.
+    """
+
+    partition: TopicPartition
+    order: PartitionOrder
+    sender: Sender
+    current: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionBegun:
+    """A replica is about to become leader, or follower of ``leader``."""
+
+    partition: TopicPartition
+    sender: Sender
+    leader: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionCompleted:
+    """A replica became leader, or follower of ``leader``."""
+
+    partition: TopicPartition
+    sender: Sender
+    leader: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderUnavailable:
+    """A replica cannot follow: its leader is not in the metadata cache."""
+
+    partition: TopicPartition
+    order: PartitionOrder
+    sender: Sender
+
+
+@dataclass(frozen=True, slots=True)
+class StopReplicaBegun:
+    """A replica is about to be stopped, and deleted if ``delete``."""
+
+    partition: TopicPartition
+    delete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StopReplicaCompleted:
+    """A replica was stopped; ``error`` if its log could not be deleted."""
+
+    partition: TopicPartition
+    delete: bool
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderCached:
+    """The metadata cache has a partition's state."""
+
+    partition: TopicPartition
+    metadata: PartitionMetadata
+    sender: Sender
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderForgotten:
+    """The metadata cache has dropped a partition whose topic is being deleted."""
+
+    partition: TopicPartition
+    sender: Sender
+
+
+# Logs
+
+
+@dataclass(frozen=True, slots=True)
+class LogCreated:
+    """A replica got a new, empty log in ``directory``."""
+
+    partition: TopicPartition
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogDeleted:
+    """A log was renamed to ``directory``, and is removed later."""
+
+    partition: TopicPartition
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogFailed:
+    """A log cannot be used (``KafkaStorageException``)."""
+
+    partition: TopicPartition
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogTruncating:
+    """A follower is about to cut its log to ``offset``; where it ends there already, it stays."""
+
+    partition: TopicPartition
+    offset: int
+    log_end: int
+    high_watermark: int
+
+
+@dataclass(frozen=True, slots=True)
+class AppendFailed:
+    """What a follower fetched could not be appended: the partition is followed no more."""
+
+    partition: TopicPartition
+    error: str
+
+
+ReplicaEvent = (
+    BecameLeader
+    | BecameFollower
+    | IsrExpanding
+    | IsrShrinking
+    | IsrUpdated
+    | IsrUpdateRefused
+    | IsrUpdateFailed
+    | IsrRequestRefused
+    | LeaderAndIsrReceived
+    | RequestRefused
+    | LeaderAndIsrIgnored
+    | TransitionBegun
+    | TransitionCompleted
+    | LeaderUnavailable
+    | StopReplicaBegun
+    | StopReplicaCompleted
+    | LeaderCached
+    | LeaderForgotten
+    | LogCreated
+    | LogDeleted
+    | LogFailed
+    | LogTruncating
+    | AppendFailed
+)
+
+Observer = Callable[[ReplicaEvent], None]
+
+
+def silent(event: ReplicaEvent) -> None:
+    """An observer that nobody listens to."""

@@ -1,0 +1,490 @@
+"""One replica of a partition: leader or follower, ISR, high watermark (``Partition``; f, g).
+
+``now_ms`` comes with each call. An ISR change is written to ZooKeeper, conditional on the version
+that the leader knows, and awaited; since 2.7 it is a request to the controller, and pending until
+that answers (KIP-497). While a write to ZooKeeper is under way (``writes_isr``) nothing else may be
+done to this partition, as Kafka holds ``leaderIsrUpdateLock``; other partitions go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from impl.core.events import (
+    BecameFollower,
+    BecameLeader,
+    IsrExpanding,
+    IsrRequestRefused,
+    IsrShrinking,
+    IsrUpdated,
+    IsrUpdateFailed,
+    IsrUpdateRefused,
+    Observer,
+    silent,
+)
+from impl.core.requests import PartitionOrder
+from impl.releases import Release
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes.client import ZnodeClient
+from impl.znodes.text import MalformedZnode
+from impl.zookeeper.errors import ZooKeeperError
+
+NO_EPOCH = -1
+UNKNOWN_END = -1
+GIVES_UP = ("FENCED_LEADER_EPOCH", "INVALID_UPDATE_VERSION", "UNKNOWN_TOPIC_OR_PARTITION")
+"""Answers after which a leader waits for the controller and does not ask again (2.7)."""
+
+
+@dataclass(slots=True)
+class Remote:
+    """What a leader knows of one follower; times are ms."""
+
+    end: int = UNKNOWN_END
+    log_start: int = UNKNOWN_END
+    last_caught_up: int = 0
+    last_leader_end: int = 0
+    last_fetch: int = 0
+
+    def fetched(self, offset: int, log_start: int, leader_end: int, now_ms: int) -> None:
+        """A fetch at ``offset``, when the leader's log ended at ``leader_end``.
+
+        Reaching the end that the fetch before was shown counts as of that time.
+        """
+        if offset >= leader_end:
+            self.last_caught_up = max(self.last_caught_up, now_ms)
+        elif offset >= self.last_leader_end:
+            self.last_caught_up = max(self.last_caught_up, self.last_fetch)
+        self.end, self.log_start = offset, log_start
+        self.last_leader_end, self.last_fetch = leader_end, now_ms
+
+    def new_epoch(self, leader_end: int, now_ms: int, in_isr: bool) -> None:
+        """A leader epoch begins: members of the ISR count as caught up now."""
+        self.last_leader_end, self.last_fetch = leader_end, now_ms
+        self.last_caught_up = now_ms if in_isr else 0
+
+
+def high_watermark(
+    leader_end: int,
+    isr: Collection[int],
+    remotes: Mapping[int, tuple[int, int]],
+    now_ms: int,
+    lag_ms: int,
+    old: int,
+) -> int:
+    """The least end among the leader, the ISR, and whoever was caught up lately; it never falls.
+
+    ``remotes`` maps a follower to its end (-1 unknown, which holds back) and when it was caught up.
+    """
+    waited_for = [
+        end
+        for replica, (end, caught_up) in remotes.items()
+        if replica in isr or now_ms - caught_up <= lag_ms
+    ]
+    return max(old, min([leader_end, *waited_for]))
+
+
+def out_of_sync(
+    end: int, last_caught_up: int, leader_end: int, now_ms: int, lag_ms: int, release: Release
+) -> bool:
+    """A follower has lagged for too long; since 2.1 never one that has all there is."""
+    if release.since("2.1") and end == leader_end:
+        return False
+    return now_ms - last_caught_up > lag_ms
+
+
+class Epochs(Protocol):
+    """What a leader asks of its log's epoch cache."""
+
+    def assign(self, epoch: int, start: int) -> None:
+        """Let an epoch begin at an offset."""
+
+
+class LeaderLog(Protocol):
+    """What a partition asks of its log: where it begins and ends, in memory or on a disk."""
+
+    high_watermark: int
+
+    @property
+    def log_start(self) -> int:
+        """Where the log begins."""
+
+    @property
+    def log_end(self) -> int:
+        """The log end offset."""
+
+    @property
+    def epochs(self) -> Epochs:
+        """The leader epochs of its records."""
+
+
+SomeLog = TypeVar("SomeLog", bound=LeaderLog)
+
+
+class IsrRequestQueue(Protocol):
+    """Changes of ISRs that wait to be sent to the controller (``AlterIsrManager``; 2.7)."""
+
+    def submit(
+        self, partition: TopicPartition, wanted: LeaderIsrAndControllerEpoch, answered: IsrAnswered
+    ) -> None:
+        """Have an ISR changed; ``answered`` is called with what the controller said."""
+
+    def clear(self, partition: TopicPartition) -> None:
+        """What waits for a partition is void (``clearPending``): its answer is not awaited."""
+
+
+IsrAnswered = Callable[[str, LeaderIsrAndControllerEpoch | None, int], None]
+"""Takes the error, the state that is registered if there is none, and the time (ms)."""
+
+
+class Partition(Generic[SomeLog]):
+    """A replica on ``broker``, over ``log``.
+
+    How another ISR is registered: with ``isr_requests`` it is asked for; else, with ``client``, the
+    ZooKeeper client of the session that the broker has now, it is written; else it counts at once.
+    """
+
+    def __init__(
+        self,
+        broker: int,
+        partition: TopicPartition,
+        log: SomeLog,
+        lag_ms: int,
+        release: Release,
+        client: Callable[[], ZnodeClient] | None = None,
+        isr_requests: IsrRequestQueue | None = None,
+        observer: Observer = silent,
+        replicas: Iterable[int] = (),
+    ) -> None:
+        self.broker = broker
+        self.partition = partition
+        self.log = log
+        self.lag_ms = lag_ms
+        self.release = release
+        self.client = client
+        self.isr_requests = isr_requests
+        self.observer = observer
+        self.replicas = tuple(replicas)
+        self.remotes: dict[int, Remote] = {}
+        self.leads = False
+        self.leader: int | None = None
+        self.leader_epoch = NO_EPOCH
+        self.controller_epoch = NO_EPOCH
+        self.zk_version = NO_EPOCH
+        self.epoch_start = 0
+        self.isr: tuple[int, ...] = ()
+        self.pending: tuple[int, ...] | None = None  # the ISR that is being registered
+        self.generation = 0  # how often it ceased to lead, was stopped, or told to follow anew
+        self.expands = self.shrinks = self.failures = 0
+
+    @property
+    def log_end(self) -> int:
+        """The log end offset."""
+        return self.log.log_end
+
+    @property
+    def log_start(self) -> int:
+        """Where the log begins."""
+        return self.log.log_start
+
+    @property
+    def hw(self) -> int:
+        """The high watermark."""
+        return self.log.high_watermark
+
+    @property
+    def writes_isr(self) -> bool:
+        """A write of its ISR to ZooKeeper is under way: whoever wants anything of it waits."""
+        return self.pending is not None and self.isr_requests is None
+
+    # LeaderAndIsr, StopReplica
+
+    def lead(self, order: PartitionOrder, now_ms: int) -> bool:
+        """Lead as a LeaderAndIsr says; True if somebody else led before."""
+        previous, start, state = self.leader_epoch, self.log_end, order.state
+        self._take(order)
+        known = {*order.replicas}
+        if not self.release.since("2.4"):  # who is in the ISR alone keeps what is known of it
+            known.update(state.isr)
+        self.remotes = {one: held for one, held in self.remotes.items() if one in known}
+        new = self.make_leader(state.leader_epoch, state.isr, now_ms)
+        self.observer(BecameLeader(self.partition, self.leader_epoch, previous, start, self.hw))
+        return new
+
+    def follow(self, order: PartitionOrder) -> bool:
+        """Follow as a LeaderAndIsr says; False if the fetcher may go on as it is."""
+        self._take(order)
+        new = self.make_follower(order.state.leader, order.state.leader_epoch)
+        self.observer(BecameFollower(self.partition, order.state.leader, self.leader_epoch))
+        return new
+
+    def _take(self, order: PartitionOrder) -> None:
+        if self.isr_requests is not None:
+            self.isr_requests.clear(self.partition)
+        self.replicas = order.replicas
+        self.controller_epoch = order.state.controller_epoch
+        self.zk_version = order.state.zk_version
+
+    def stop(self) -> None:
+        """It neither leads nor follows any more."""
+        self.leads, self.leader, self.isr, self.pending = False, None, (), None
+        if self.isr_requests is not None:
+            self.isr_requests.clear(self.partition)
+        self.generation += 1
+
+    def make_leader(self, epoch: int, isr: Iterable[int], now_ms: int) -> bool:
+        """Lead in an epoch; True if somebody else led before (``makeLeader``)."""
+        new = self.leader != self.broker
+        self.isr, self.pending = tuple(isr), None
+        self.leader_epoch, self.epoch_start = epoch, self.log_end
+        self.leader, self.leads = self.broker, True
+        if self.release.since("2.0"):
+            self.log.epochs.assign(epoch, self.log_end)
+        for replica in self.replicas:
+            if replica == self.broker:
+                continue
+            remote = self.remotes.setdefault(replica, Remote())
+            remote.new_epoch(self.log_end, now_ms, replica in self.isr)
+            if new:
+                remote.end = remote.log_start = UNKNOWN_END
+        self.advance(now_ms)
+        return new
+
+    def make_follower(self, leader: int, epoch: int) -> bool:
+        """Follow in an epoch; False if the fetcher may go on as it is (``makeFollower``)."""
+        same, before = self.leader == leader, self.leader_epoch
+        self.isr, self.pending, self.leads = (), None, False
+        self.leader, self.leader_epoch = leader, epoch
+        self.generation += 1
+        return not (same and keeps_fetching(before, epoch, self.release))
+
+    # Followers
+
+    async def follower_fetched(
+        self, replica: int, offset: int, now_ms: int, leader_end: int | None = None
+    ) -> None:
+        """A follower fetched; it may join the ISR, and the high watermark may move.
+
+        ``leader_end`` is the leader's log end when the fetch was read, by default the one now.
+        """
+        shown = self.log_end if leader_end is None else leader_end
+        self.remotes[replica].fetched(offset, 0, shown, now_ms)
+        if self.may_join(replica, offset):
+            await self.expand(replica, now_ms)
+        self.advance(now_ms)
+
+    def may_join(self, replica: int, offset: int) -> bool:
+        """A replica outside the ISR has all that is committed, and reached this epoch's start.
+
+        The second condition since 2.0 (KAFKA-7128); since 2.7 one change at a time.
+        """
+        reached = offset >= self.epoch_start or not self.release.since("2.0")
+        return (
+            replica not in self.maximal_isr
+            and replica in self.replicas
+            and self.remotes[replica].end >= self.hw
+            and reached
+            and self.pending is None
+        )
+
+    # The ISR
+
+    @property
+    def maximal_isr(self) -> tuple[int, ...]:
+        """The ISR and who is about to join it; who is about to leave still counts."""
+        joining = [one for one in self.pending or () if one not in self.isr]
+        return (*self.isr, *joining)
+
+    async def expand(self, replica: int, now_ms: int) -> None:
+        """Add a replica that caught up, or ask for it."""
+        if replica in self.maximal_isr or self.pending is not None:
+            return
+        wanted = (*self.isr, replica)
+        by_request = self.isr_requests is not None
+        self.observer(IsrExpanding(self.partition, self.isr, wanted, by_request))
+        await self.change(wanted, now_ms)
+
+    async def shrink(self, replicas: Collection[int], now_ms: int) -> None:
+        """Remove replicas that lag, or ask for it."""
+        if self.pending is not None:
+            return
+        kept = tuple(one for one in self.isr if one not in replicas)
+        late = tuple((one, self.known(one).end) for one in replicas)
+        self.observer(IsrShrinking(self.partition, self.isr, kept, late, self.hw, self.log_end))
+        await self.change(kept, now_ms)
+
+    def lagging(self, now_ms: int) -> list[int]:
+        """The members of the ISR that are out of sync."""
+        return [
+            member
+            for member in self.isr
+            if member != self.broker
+            and out_of_sync(
+                self.known(member).end,
+                self.known(member).last_caught_up,
+                self.log_end,
+                now_ms,
+                self.lag_ms,
+                self.release,
+            )
+        ]
+
+    def known(self, member: int) -> Remote:
+        """What is known of a follower: nothing of one in the ISR that is no replica.
+
+        A move shortens the list of replicas before the old ones leave the ISR. Up to 2.3 nothing
+        stood against dropping such a one, and since 3.0 neither (KAFKA-9672).
+        """
+        return self.remotes.get(member) or Remote()
+
+    async def maybe_shrink(self, now_ms: int) -> None:
+        """The periodic look at who lags (``maybeShrinkIsr``)."""
+        late = self.lagging(now_ms)
+        if late and self.pending is None:
+            await self.shrink(late, now_ms)
+
+    async def change(self, isr: tuple[int, ...], now_ms: int) -> None:
+        """Have another ISR: once it is written, or when the controller agrees (2.7)."""
+        if isr == self.isr or self.pending is not None:
+            return
+        if self.isr_requests is not None:
+            self.pending = isr
+            self._ask(isr)
+        elif self.client is not None:
+            await self._write(isr, now_ms)
+        else:
+            self.adopt(isr, now_ms)
+
+    def wanted(self, isr: tuple[int, ...]) -> LeaderIsrAndControllerEpoch:
+        """The state that it registers for another ISR; the leader epoch does not change (g.5)."""
+        return LeaderIsrAndControllerEpoch(
+            self.broker, self.leader_epoch, isr, self.controller_epoch, self.zk_version
+        )
+
+    def adopt(self, isr: tuple[int, ...], now_ms: int) -> None:
+        """The other ISR is registered."""
+        self.expands += len(isr) > len(self.isr)
+        self.shrinks += len(isr) < len(self.isr)
+        self.isr = isr
+        self.advance(now_ms)
+
+    # The ISR, written to ZooKeeper (up to 2.6, and with an older inter.broker.protocol.version)
+
+    async def _write(self, isr: tuple[int, ...], now_ms: int) -> None:
+        """Write another ISR, under the version that is known; memory follows the write."""
+        wanted, self.pending, generation = self.wanted(isr), isr, self.generation
+        try:
+            version = await self.written(wanted)
+        except (ZooKeeperError, MalformedZnode) as error:
+            self.observer(IsrUpdateFailed(self.partition, isr, str(error)))
+            return
+        finally:
+            self.pending = None
+        if self.generation != generation:
+            return  # its log directory failed meanwhile
+        if version is None:
+            self.observer(IsrUpdateRefused(self.partition, self.zk_version))
+            return
+        self.zk_version = version
+        self.adopt(isr, now_ms)
+        self.observer(IsrUpdated(self.partition, isr, version, False, now_ms))
+
+    async def written(self, wanted: LeaderIsrAndControllerEpoch) -> int | None:
+        """The version that a state got; None if another one is registered.
+
+        A write that is refused may be one's own, whose answer was lost: then what is registered is
+        what was wanted, and its version counts (KAFKA-1382).
+        """
+        assert self.client is not None, "who writes has a session"
+        client = self.client()
+        updated = await client.update_states({self.partition: wanted})
+        if self.partition in updated.done:
+            return updated.done[self.partition].zk_version
+        if self.partition in updated.failed:
+            raise updated.failed[self.partition]
+        there = await client.state(self.partition)
+        if there is not None and there.with_zk_version(wanted.zk_version) == wanted:
+            return there.zk_version
+        return None
+
+    # The ISR, asked of the controller (2.7)
+
+    def _ask(self, isr: tuple[int, ...]) -> None:
+        assert self.isr_requests is not None, "only who has a controller to ask does so"
+        epoch = self.leader_epoch
+
+        def answered(error: str, state: LeaderIsrAndControllerEpoch | None, now_ms: int) -> None:
+            if self.pending is not isr or self.leader_epoch != epoch:
+                return  # a LeaderAndIsr came in between: what it said counts
+            if state is None:
+                self._refused(isr, error)
+            elif state.leader_epoch == self.leader_epoch and state.zk_version > self.zk_version:
+                self._agreed(state, now_ms)
+
+        self.isr_requests.submit(self.partition, self.wanted(isr), answered)
+
+    def _refused(self, isr: tuple[int, ...], error: str) -> None:
+        """Ask again, unless only a LeaderAndIsr can help; until it comes the change is pending."""
+        self.failures += 1
+        gives_up = error in GIVES_UP
+        self.observer(IsrRequestRefused(self.partition, isr, error, gives_up))
+        if not gives_up:
+            self._ask(isr)
+
+    def _agreed(self, state: LeaderIsrAndControllerEpoch, now_ms: int) -> None:
+        self.pending, self.zk_version = None, state.zk_version
+        self.adopt(state.isr, now_ms)
+        self.observer(IsrUpdated(self.partition, state.isr, state.zk_version, True, now_ms))
+
+    # The high watermark
+
+    def advance(self, now_ms: int) -> None:
+        """Raise the high watermark as far as it may go."""
+        if not self.leads:
+            return
+        remotes = {
+            one: (known.end, known.last_caught_up)
+            for one, known in self.remotes.items()
+            if one in self.replicas
+        }
+        self.log.high_watermark = high_watermark(
+            self.log_end, self.maximal_isr, remotes, now_ms, self.lag_ms, self.hw
+        )
+
+    # Consumers
+
+    def list_offset(self, earliest: bool, for_consumer: bool) -> int | str:
+        """ListOffsets: an offset, or OFFSET_NOT_AVAILABLE.
+
+        A consumer is not told a high watermark that may be behind the last leader's (2.2).
+        """
+        if earliest:
+            return self.log_start
+        if not for_consumer:
+            return self.log_end
+        if self.hw_may_be_stale:
+            return "OFFSET_NOT_AVAILABLE"
+        return self.hw
+
+    @property
+    def hw_may_be_stale(self) -> bool:
+        """The high watermark has not reached this leader epoch's start yet (2.2)."""
+        return self.hw < self.epoch_start and self.release.since("2.2")
+
+
+def keeps_fetching(before: int, epoch: int, release: Release) -> bool:
+    """Told to follow the same leader in ``epoch``, a follower need not start over (f.2)."""
+    if not release.since("2.0"):
+        return True
+    if not release.since("2.1"):
+        return epoch in (before, before + 1)
+    return epoch == before if not release.since("3.0") else epoch <= before
+
+
+def is_under_replicated(
+    isr: Collection[int], replicas: Collection[int], adding: Collection[int], release: Release
+) -> bool:
+    """Fewer in sync than assigned; replicas that are being added do not count since 2.4."""
+    expected = [one for one in replicas if not (release.since("2.4") and one in adding)]
+    return len(isr) < len(expected)

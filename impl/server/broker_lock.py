@@ -1,0 +1,144 @@
+"""The one lock of a broker's replicas, which is let go of while its holder waits for the world."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+
+from impl.zookeeper.port import OpOutcome, Port
+from impl.zookeeper.znode import ANY_VERSION, Created, Event, Op, Znode
+
+
+class BrokerLock:
+    """A lock that its thread may take again, and can let go of whole (``released``).
+
+    ``threading.Condition`` takes it as it takes an RLock.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._owner: int | None = None
+        self._depth = 0
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Take it; False if the time is up."""
+        taken = self._lock.acquire(blocking, timeout)
+        if taken:
+            self._owner, self._depth = threading.get_ident(), self._depth + 1
+        return taken
+
+    def release(self) -> None:
+        """Give it back, once."""
+        self._depth -= 1
+        if not self._depth:
+            self._owner = None
+        self._lock.release()
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+    @property
+    def is_mine(self) -> bool:
+        """This thread holds it."""
+        return self._owner == threading.get_ident()
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Others may have it while the block runs; nothing happens if this thread does not hold it.
+
+        What was known of its replicas before has to be looked at anew after.
+        """
+        depth = self._release_save() if self.is_mine else 0
+        try:
+            yield
+        finally:
+            if depth:
+                self._acquire_restore(depth)
+
+    # What a condition asks of it
+
+    def _is_owned(self) -> bool:
+        return self.is_mine
+
+    def _release_save(self) -> int:
+        depth = self._depth
+        for _ in range(depth):
+            self.release()
+        return depth
+
+    def _acquire_restore(self, depth: int) -> None:
+        for _ in range(depth):
+            self.acquire()
+
+
+class PatientPort:
+    """A ``Port`` whose every operation lets go of a lock until ZooKeeper has answered."""
+
+    def __init__(self, port: Port, lock: BrokerLock) -> None:
+        self.port = port
+        self.lock = lock
+
+    @property
+    def session(self) -> int:
+        """The id of the session."""
+        return self.port.session
+
+    @property
+    def alive(self) -> bool:
+        """False once the client knows that its session has expired."""
+        return self.port.alive
+
+    async def create(
+        self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
+    ) -> Created:
+        """As the port does."""
+        with self.lock.released():
+            return await self.port.create(path, data, ephemeral, sequential)
+
+    async def get(self, path: str, watch: bool = False) -> Znode:
+        """As the port does."""
+        with self.lock.released():
+            return await self.port.get(path, watch)
+
+    async def exists(self, path: str, watch: bool = False) -> Znode | None:
+        """As the port does."""
+        with self.lock.released():
+            return await self.port.exists(path, watch)
+
+    async def children(self, path: str, watch: bool = False) -> list[str]:
+        """As the port does."""
+        with self.lock.released():
+            return await self.port.children(path, watch)
+
+    async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
+        """As the port does."""
+        with self.lock.released():
+            return await self.port.set_data(path, data, version)
+
+    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
+        """As the port does."""
+        with self.lock.released():
+            await self.port.delete(path, version)
+
+    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+        """As the port does."""
+        with self.lock.released():
+            return await self.port.multi(ops)
+
+    def events(self) -> list[Event]:
+        """As the port does."""
+        return self.port.events()
+
+    def close(self) -> None:
+        """As the port does."""
+        self.port.close()

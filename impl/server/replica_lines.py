@@ -1,0 +1,267 @@
+"""Kafka's lines about a broker's replicas, by release: what the core reports, in Kafka's words.
+
+server.log and state-change.log; the fact sheet, section m.
+"""
+
+from __future__ import annotations
+
+from impl.core.events import (
+    BecameLeader,
+    IsrExpanding,
+    IsrRequestRefused,
+    IsrShrinking,
+    IsrUpdated,
+    IsrUpdateFailed,
+    IsrUpdateRefused,
+    LeaderAndIsrIgnored,
+    LeaderAndIsrReceived,
+    LeaderCached,
+    LeaderForgotten,
+    LeaderUnavailable,
+    LogCreated,
+    LogDeleted,
+    LogFailed,
+    LogTruncating,
+    ReplicaEvent,
+    RequestRefused,
+    Sender,
+    StopReplicaBegun,
+    StopReplicaCompleted,
+    TransitionBegun,
+    TransitionCompleted,
+)
+from impl.server.log4j_files import Log4jFiles
+from impl.server.state_texts import ids, metadata, order_received, short
+from impl.znodes import TopicPartition
+
+_LOG_MANAGER = "kafka.log.LogManager"
+
+
+class ReplicaLines:
+    """Writes a broker's events to its files; an observer of its replicas."""
+
+    def __init__(self, files: Log4jFiles) -> None:
+        self.files = files
+        self.release = files.release
+
+    def __call__(self, event: ReplicaEvent) -> None:
+        match event:
+            case BecameLeader():
+                self._became_leader(event)
+            case IsrExpanding() | IsrShrinking():
+                self._isr_changing(event)
+            case IsrUpdated() | IsrUpdateRefused() | IsrUpdateFailed() | IsrRequestRefused():
+                self._isr_changed(event)
+            case LeaderAndIsrReceived() | LeaderAndIsrIgnored() | LeaderUnavailable():
+                self._leader_and_isr(event)
+            case TransitionBegun() | TransitionCompleted():
+                self._transition(event)
+            case RequestRefused():
+                self._refused(event)
+            case StopReplicaBegun() | StopReplicaCompleted():
+                self._stopped(event)
+            case LeaderCached() | LeaderForgotten():
+                self._cached(event)
+            case LogCreated() | LogDeleted() | LogFailed():
+                self._log(event)
+
+    def _name(self, partition: TopicPartition) -> str:
+        return self.files.name(partition)
+
+    # A leader and its ISR
+
+    def _became_leader(self, event: BecameLeader) -> None:
+        name, epoch, previous = event.partition, event.leader_epoch, event.previous_epoch
+        if self.release.since("2.4"):
+            text = (
+                f"{name} starts at leader epoch {epoch} from offset {event.start} with high "
+                f"watermark {event.high_watermark}. Previous leader epoch was {previous}."
+            )
+        elif self.release.since("0.11"):
+            text = (
+                f"{name} starts at Leader Epoch {epoch} from offset {event.start}. Previous Leader "
+                f"Epoch was: {previous}"
+            )
+        else:
+            return
+        self.files.partition(name, text)
+
+    def _isr_changing(self, event: IsrExpanding | IsrShrinking) -> None:
+        if isinstance(event, IsrExpanding) and event.by_request:
+            return
+        verb = "Expanding" if isinstance(event, IsrExpanding) else "Shrinking"
+        old = f" for partition {self._name(event.partition)}"
+        where = "" if self.release.since("0.11") else old
+        text = f"{verb} ISR{where} from {ids(event.isr)} to {ids(event.wanted)}"
+        if isinstance(event, IsrShrinking) and self.release.since("2.2"):
+            late = " ".join(f"(brokerId: {one}, endOffset: {end})" for one, end in event.late)
+            text += (
+                f". Leader: (highWatermark: {event.high_watermark}, endOffset: {event.log_end}). "
+                f"Out of sync replicas: {late}."
+            )
+        self.files.partition(event.partition, text)
+
+    def _isr_changed(
+        self, event: IsrUpdated | IsrUpdateRefused | IsrUpdateFailed | IsrRequestRefused
+    ) -> None:
+        level = "INFO"
+        match event:
+            case IsrUpdated(by_request=True):
+                text = f"ISR updated from AlterIsr to {ids(event.isr)} and version updated to "
+                text += f"[{event.zk_version}]"
+            case IsrUpdated():
+                text = f"ISR updated to [{ids(event.isr)}] and zkVersion updated to "
+                text += f"[{event.zk_version}]"
+                level = "INFO" if self.release.since("2.4") else "TRACE"
+            case IsrUpdateRefused():
+                brackets = not self.release.since("2.4")
+                shown = f"[{event.zk_version}]" if brackets else str(event.zk_version)
+                text = f"Cached zkVersion {shown} not equal to that in zookeeper, skip updating ISR"
+            case IsrUpdateFailed():
+                text, level = f"Failed to update ISR to {ids(event.isr)}: {event.error}", "ERROR"
+            case IsrRequestRefused(gives_up=True):
+                text = f"Failed to update ISR to {ids(event.isr)}: {event.error}. Giving up."
+                level = "DEBUG"
+            case IsrRequestRefused():
+                text = f"Failed to update ISR to {ids(event.isr)} due to unexpected {event.error}. "
+                text, level = text + "Retrying.", "WARN"
+        self.files.partition(event.partition, text, level)
+
+    # Requests of controllers
+
+    def _refused(self, event: RequestRefused) -> None:
+        by = event.sender
+        if event.kind == "UpdateMetadata":
+            text = (
+                f"Received update metadata request with correlation id {by.correlation} from an "
+                f"old controller {by.controller} with epoch {by.epoch}. Latest known controller "
+                f"epoch is {event.known}"
+            )
+        else:
+            text = (
+                f"Ignoring {event.kind} request from controller {by.controller} with correlation "
+                f"id {by.correlation} since its controller epoch {by.epoch} is old. Latest known "
+                f"controller epoch is {event.known}"
+            )
+        self.files.change(text, "WARN")
+
+    def _leader_and_isr(
+        self, event: LeaderAndIsrReceived | LeaderAndIsrIgnored | LeaderUnavailable
+    ) -> None:
+        match event:
+            case LeaderAndIsrReceived(partition, order, by):
+                shown = order_received(partition, order, self.release)
+                named = f" for partition {self._name(partition)}"
+                named = "" if self.release.since("2.4") else named
+                self.files.change(
+                    f"Received LeaderAndIsr request {shown} correlation id {by.correlation} from "
+                    f"controller {by.controller} epoch {by.epoch}{named}"
+                )
+            case LeaderAndIsrIgnored():
+                self._ignored(event)
+            case LeaderUnavailable(partition, order, by):
+                last = order.state.controller_epoch
+                newer = self.release.since("2.0")
+                since = f" (last update controller epoch {last})" if newer else ""
+                shown = str(by.epoch if newer else last)
+                self.files.change(
+                    f"Received LeaderAndIsrRequest with correlation id {by.correlation} from "
+                    f"controller {by.controller} epoch {shown} for partition "
+                    f"{self._name(partition)}{since} but cannot become follower since the new "
+                    f"leader {order.state.leader} is unavailable.",
+                    "ERROR",
+                )
+
+    def _ignored(self, event: LeaderAndIsrIgnored) -> None:
+        by, current, asked = event.sender, event.current, event.order.state.leader_epoch
+        head = (
+            f"Ignoring LeaderAndIsr request from controller {by.controller} with correlation id "
+            f"{by.correlation} epoch {by.epoch} for partition {self._name(event.partition)} "
+        )
+        if event.error == "STALE_CONTROLLER_EPOCH":
+            why = f"since its associated leader epoch {asked} "
+            if not self.release.since("2.1"):
+                why += f"is not higher than the current leader epoch {current}"
+            elif asked == current:
+                why += "matches the current leader epoch"
+            else:
+                why += f"is smaller than the current leader epoch {current}"
+            same = asked == current and self.release.since("2.1")
+            self.files.change(head + why, "INFO" if same else "WARN")
+        elif event.error == "UNKNOWN_TOPIC_OR_PARTITION":
+            listed = ",".join(map(str, event.order.replicas))
+            self.files.change(f"{head}as itself is not in assigned replica list {listed}", "WARN")
+
+    def _transition(self, event: TransitionBegun | TransitionCompleted) -> None:
+        begins, by = isinstance(event, TransitionBegun), event.sender
+        verb, what = ("Handling", "starting") if begins else ("Completed", "for")
+        role = "leader" if event.leader is None else "follower"
+        with_leader = "" if event.leader is None else f" with leader {event.leader}"
+        self.files.change(
+            f"{verb} LeaderAndIsr request correlationId {by.correlation} from controller "
+            f"{by.controller} epoch {by.epoch} {what} the become-{role} transition for partition "
+            f"{self._name(event.partition)}{with_leader}"
+        )
+
+    def _stopped(self, event: StopReplicaBegun | StopReplicaCompleted) -> None:
+        delete = "true" if event.delete else "false"
+        verb = "Handling" if isinstance(event, StopReplicaBegun) else "Finished handling"
+        name = self._name(event.partition)
+        self.files.change(f"{verb} stop replica (delete={delete}) for partition {name}")
+
+    def _cached(self, event: LeaderCached | LeaderForgotten) -> None:
+        name, words = self._name(event.partition), _in_response(event.sender)
+        if isinstance(event, LeaderForgotten):
+            self.files.change(f"Deleted partition {name} from metadata cache {words}")
+            return
+        told = event.metadata
+        if self.files.old:
+            listed = ",".join(map(str, told.replicas))
+            shown = (
+                f"(LeaderAndIsrInfo:{short(told.state)},ReplicationFactor:{len(told.replicas)}),"
+                f"AllReplicas:{listed})"
+            )
+        else:
+            shown = metadata(event.partition, told, self.release)
+        self.files.change(f"Cached leader info {shown} for partition {name} {words}")
+
+    # Logs
+
+    def _log(self, event: LogCreated | LogDeleted | LogFailed) -> None:
+        partition = event.partition
+        match event:
+            case LogCreated():
+                text = f"Created log for partition {partition} in {event.directory} with "
+                self.files.line("server.log", "INFO", f"{text}properties {{}}", _LOG_MANAGER)
+                self.files.partition(
+                    partition, f"No checkpointed highwatermark is found for partition {partition}"
+                )
+            case LogDeleted():
+                text = f"Log for partition {partition} is renamed to {event.directory} and is "
+                self.files.line("server.log", "INFO", f"{text}scheduled for deletion", _LOG_MANAGER)
+            case LogFailed():
+                text = f"Error while using the log of partition {partition}: {event.error}"
+                self.files.line("server.log", "ERROR", text, "kafka.server.LogDirFailureChannel")
+
+    def truncating(self, event: LogTruncating, directory: str, leader: int, fetcher: int) -> None:
+        """A fetcher cuts the log in ``directory``."""
+        name, offset, release = event.partition, event.offset, self.release
+        if offset < event.high_watermark and release.since("2.1"):
+            text = f"Truncating {name} to offset {offset} below high watermark "
+            self.files.fetcher(leader, fetcher, f"{text}{event.high_watermark}", "WARN")
+        newer, last = release.since("1.1"), event.log_end - 1
+        if offset >= event.log_end:
+            what = "has no effect as the largest offset in the log is"
+            text = f"Truncating to {offset} {what} {last}"
+            text = text if newer else f"Truncating {name} to {offset} {what} {last}."
+        else:
+            text = f"Truncating to offset {offset}"
+            text = text if newer else f"Truncating log {name} to offset {offset}."
+        self.files.log(name, directory.rpartition("/")[0], text)
+
+
+def _in_response(by: Sender) -> str:
+    return (
+        f"in response to UpdateMetadata request sent by controller {by.controller} epoch "
+        f"{by.epoch} with correlation id {by.correlation}"
+    )

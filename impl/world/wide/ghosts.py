@@ -1,0 +1,67 @@
+"""What those who look on note of a step, beside the events of replicas: nobody acts on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from impl.core.requests import Request
+from impl.log.record_batch import batches_in, records_of
+from impl.world.wide.fetches import Exchange
+from impl.znodes import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class RequestAnswered:
+    """A broker carried out a controller's request, or refused it with ``error``.
+
+    ``broker_epoch`` is that of its registration; ``process`` tells its processes apart.
+    """
+
+    request: Request
+    broker_epoch: int
+    process: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class LateAnswerTaken:
+    """The answer to a request of another controller epoch changed what a controller knows."""
+
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class FetchAnswered:
+    """A leader answered a follower."""
+
+    follower: int
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class FetchApplied:
+    """A follower's log grew by what the leader answered in leader epoch ``answered_in``.
+
+    ``leader_epoch`` is the one that the follower is in, None if it does not follow.
+    """
+
+    partition: TopicPartition
+    leader_epoch: int | None
+    answered_in: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerRead:
+    """A consumer was given records, by offset; ``born`` is the topic's incarnation."""
+
+    partition: TopicPartition
+    born: int
+    records: dict[int, int]
+
+
+def values_in(data: bytes) -> Iterator[tuple[int, int]]:
+    """Offset and number of each record in whole batches."""
+    for at, batch in batches_in(data):
+        for record in records_of(data[at : at + batch.size]):
+            yield record.offset, int.from_bytes(record.value or b"", "big")
