@@ -94,13 +94,16 @@ class Lockstep:
             return known
         row = self.about.rows[step.name]
         arguments = dict(zip(row.parameters, step.args, strict=True))
-        renamed = model_arguments(row, arguments, self._leader_of)
+        renamed, names = model_arguments(row, arguments, self._leader_of), row.transitions
+        if row.stands is not None:
+            names, more = row.stands(self.world, *step.args)
+            renamed |= more
         keys = [
             self.partner.key(name, renamed)
-            for name in row.transitions
+            for name in names
             if name in self.partner.parameters  # else not in this release
         ]
-        if row.leader_of is None:
+        if row.leader_of is None and row.stands is None:
             self._candidates[step] = keys  # the arguments alone decide
         return keys
 
@@ -277,7 +280,7 @@ class Lockstep:
     def _way_to(self, target: Step, broker: int, key: Key) -> list[Step] | None:
         if self._fits(target, key):
             return [target]
-        if not broker:
+        if not broker or not self.about.may_be_silent:
             return None
         before = self.world.snapshot()
         found = self._search(target, broker, key)

@@ -73,7 +73,8 @@ def require_change(now, broker):
 
 def with_change(now, broker, found, done_with=None):
     """The event is out of the queue; who bounced or died has no channel any more, and is kept but
-    for those whom the thread is now `done_with`. Of who is new or back the data are read, too."""
+    for those whom the thread is now `done_with`. Of who is new or back registration and data are
+    read now, whenever their turn comes."""
     cache = now.cache[broker]
     cache = cache.but(
         events=when(cache.stage == "comparing", cache.events, cache.events.rest()),
@@ -84,8 +85,9 @@ def with_change(now, broker, found, done_with=None):
         return cache.but(
             dead=less(found.dead, done_with), reached=cache.reached.joined(found.bounced),
             queue=without_channels(now, broker, found.dead))
+    reached = when(cache.stage == "comparing", cache.reached, cache.reached.joined(found.bounced))
     return cache.but(
-        bounced=less(found.bounced, done_with), dead=less(found.dead, done_with),
+        reached=reached, bounced=less(found.bounced, done_with), dead=less(found.dead, done_with),
         queue=without_channels(now, broker, found.bounced.joined(found.dead)))
 
 
@@ -127,7 +129,7 @@ def controller_sees_dead_brokers(now, new, broker):
         require(found.bounced.is_empty(),           "no broker has registered anew")
     require(not_(found.dead.is_empty()),            "a broker that it takes for alive is gone")
 
-    fail(now, new, broker, found, found.dead, started=[])
+    fail(now, new, broker, found, found.dead)
 
 
 @transition(broker=BROKERS)
@@ -159,15 +161,17 @@ def controller_overlooks_bounced_brokers(now, new, broker):
     new.cache[broker] = with_change(now, broker, found)
 
 
-def fail(now, new, broker, found, failed, started):
-    """onBrokerFailure: all its replicas go offline."""
+def fail(now, new, broker, found, failed, started=None):
+    """onBrokerFailure: all their replicas go offline. Those that bounced have `started` as well,
+    under the registration that was read with the event."""
     cache = with_change(now, broker, found, done_with=failed)
     live = less(cache.live, failed)
+    reached = less(cache.reached, failed) if started is None else cache.reached
     take_offline(
         now, new, broker,
         cache.but(
-            live=live, started=started, shutting=less(cache.shutting, failed),
-            reached=less(cache.reached, failed).joined(started)),
+            live=live, reached=reached, started=[] if started is None else started,
+            shutting=less(cache.shutting, failed)),
         lambda partition: without_their_log_dirs(own(now, broker, partition), failed).but(
             gone=now.partition[partition].replicas.within(failed)))
 

@@ -75,7 +75,7 @@ def controller_tells_removals(now, new, broker):
 
     new.cache[broker] = cache.but(
         subject=when(cache.stage == "retiring", cache.subject, None),
-        stage=when(cache.stage == "burying", at("electing"),
+        stage=when(cache.stage == "burying", at("onlining"),
               when(cache.stage == "removing_followers", at("notifying"),
               when(cache.stage == "retiring", at("answering"),
               when(cache.started.is_empty(), done(cache), at("welcoming"))))),

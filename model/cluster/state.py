@@ -42,6 +42,8 @@ STAGES = Names("stage", (
     "announcing",           # failover: UpdateMetadata, so that all know who is alive
     "restoring",            # failover: replicas of live brokers to Online
     "burying",              # failover: replicas of dead brokers to Offline
+    "onlining",             # failover: offline partitions to Online
+    "looking",              # failover: is there a request for preferred leaders?
     "electing",             # offline partitions to Online
     "retrying",             # the same, where no partition lost its leader just now
     "removing",             # replicas of failed brokers to Offline, after an election
@@ -105,6 +107,8 @@ STATE = Record(
         subject=BROKERS.or_none,                            # whose shutdown or failed log
                                                             # directory it works on
         bounced=SetOf(BROKERS), dead=SetOf(BROKERS),        # what a BrokerChange has still to do
+        unbalanced=SetOf(BROKERS),                          # preferred brokers that a rebalance
+                                                            # has still to elect
         events=Log(EVENT_SLOTS, EVENTS_WAITING, Record(     # the one event queue
             kind=EVENTS, subject=BROKERS.or_none)),
         queue=per(BROKERS, Log(SLOTS, WAITING, Record(      # requests, one queue for each broker

@@ -31,7 +31,7 @@ def _in_work(world: StagedCluster) -> list[int]:
     return [
         broker
         for broker, server in world.servers.items()
-        if server.thread.controller.active and server.thread.label != "reads_context"
+        if server.has_begun
     ]
 
 
@@ -48,13 +48,7 @@ def broker_stops(world: StagedCluster, broker: int) -> None:
 
 
 def _may_change(world: StagedCluster, server: Server) -> bool:
-    """Registered, and by no controller found to have bounced and not yet taken up."""
-    waits = any(
-        one.thread.stack.part == "new" and one.thread.label
-        and server.broker in one.thread.controller.brokers.last_change["bounced"]
-        for one in world.servers.values()
-    )  # fmt: skip
-    return server.up and server.alive and not server.lingers and not waits
+    return server.up and server.alive and not server.lingers
 
 
 def broker_changes_endpoints(world: StagedCluster, broker: int) -> None:

@@ -1,14 +1,15 @@
 """One broker of the staged cluster: process, disk, session, replicas, fetchers, controller.
 
-`impl.world.wide` has the same parts and handles an event of the controller at once; here its thread
-is put down at every stage (`thread`), the metadata cache is that of a running broker, and a
-leader takes a follower into the ISR only in a step that says so.
+`impl.world.wide` has the same parts and handles an event of the controller at once; here the event
+is suspended where the world's grain says so (`impl.sim.event_run`), the metadata cache is that of a
+running broker, and a leader takes a follower into the ISR only in a step that says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from impl.core.fetcher_thread import Phase
 from impl.core.requests import Request, UpdateMetadata
@@ -18,19 +19,22 @@ from impl.log.by_release import config_of, epoch_cache_of
 from impl.releases import Release
 from impl.server.log4j_files import Log4jFiles
 from impl.server.metadata_cache import MetadataCache
-from impl.world.staged.thread import EventThread
+from impl.sim.checkpoint import keep, put_back
+from impl.sim.effects import Ask, Report, Send
+from impl.sim.event_run import ControllerThread, Grain
 from impl.world.wide.channels import Answer
 from impl.world.wide.claims import records_in
 from impl.world.wide.fetches import Connection, answer
 from impl.world.wide.replicas import NONE, Replica, Replicas
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
-from impl.zookeeper import ZooKeeper
+from impl.zookeeper import ConnectionLoss, ZooKeeper
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 
 FOLDER = "/kafka-logs"
 LAG_MS = 10_000
+NO_SESSION = 0
 FIRST_PORT = 9092
 MOST_ROUNDS = 200
 CONFIG = LogConfig(segment_index_bytes=256, index_interval_bytes=512)
@@ -103,7 +107,11 @@ class StagedReplicas(Replicas):
 
 
 class Server:
-    """A broker; ``up`` is its process. ``send`` takes what its controller sends."""
+    """A broker; ``up`` is its process.
+
+    ``carry_out`` gets what its controller sends and reports; ``grain`` says where an event of the
+    controller is suspended.
+    """
 
     def __init__(
         self,
@@ -111,13 +119,13 @@ class Server:
         zookeeper: ZooKeeper,
         release: Release,
         now_ms: Callable[[], int],
-        send: Callable[[int, int, Request], None],
+        grain: Grain,
+        carry_out: Callable[[int, Send | Report], None],
     ) -> None:
         self.broker = broker
         self.zookeeper = zookeeper
         self.release = release
         self.now_ms = now_ms
-        self.send = send
         self.up = self.lingers = False
         self.departure = "stays"
         self.port = FIRST_PORT
@@ -125,6 +133,11 @@ class Server:
         self.disk = MemoryDisk(now_ms, power_loss=False)
         self.held: dict[TopicPartition, dict[int, int]] = {}
         self.events: list[tuple[str, int]] = []
+        self.thread = ControllerThread(
+            broker, zookeeper, NO_SESSION, release, grain,
+            lambda effect: carry_out(broker, effect),
+        )  # fmt: skip
+        self._idle = self.thread.save()[0]
         self.start()
 
     # Life
@@ -150,11 +163,7 @@ class Server:
         self.session = EmbeddedSession(self.zookeeper)
         self.earlier = earlier
         self.client = ZnodeClient(self.session, self.release)
-        self.thread = EventThread(
-            self.broker, self.zookeeper, self.session.session, self.release,
-            lambda to, request: self.send(self.broker, to, request),
-        )  # fmt: skip
-        self.events.clear()
+        self.resign()
 
     def register(self) -> None:
         """``/brokers/ids/N`` under its session; its czxid is the broker's epoch."""
@@ -181,17 +190,55 @@ class Server:
         A node that the last session left is replaced (2.2); then ZooKeeper removes the rest of it.
         """
         last = self.session
-        self.resign()
         self._open_session(last.session)
         self.register()
         self.lingers = False
         last.close()
 
     def resign(self) -> None:
-        """Out of office: what was queued and under way is forgotten."""
-        self.thread.forget()
-        wait(self.thread.controller.resign())
+        """The controller is none any more: what was queued and under way is forgotten."""
+        self.thread.load((self._idle, None, self.session.session))
         self.events.clear()
+
+    # The controller's event thread
+
+    @property
+    def has_begun(self) -> bool:
+        """It acts as the controller: it has read who lives, and its watches are set."""
+        controller = self.thread.controller
+        return controller.active and bool(controller.core.context.broker_epochs)
+
+    @property
+    def is_blocked(self) -> bool:
+        """Its event is about to ask ZooKeeper, and there is no session to ask on."""
+        place = self.thread.place
+        if self.alive or place is None:
+            return False
+        return self.reply_is_lost or (isinstance(place.effect, Ask) and not place.is_done)
+
+    @property
+    def waits_for_reply(self) -> bool:
+        """ZooKeeper has carried out what its event asked; the answer is on its way, or lost."""
+        place = self.thread.place
+        return place is not None and place.is_done and isinstance(place.effect, Ask)
+
+    @property
+    def reply_is_lost(self) -> bool:
+        """The answer that its event waits for will not come."""
+        place = self.thread.place
+        return place is not None and place.is_done and isinstance(place.answer, ConnectionLoss)
+
+    # Plain data
+
+    def snapshot(self) -> Any:
+        """Everything of this broker, also in the middle of an event of its controller."""
+        return keep([self], (self.zookeeper, self.thread)), self.thread.save()
+
+    def restore(self, snapshot: Any) -> None:
+        """Become what a snapshot says."""
+        kept, thread = snapshot
+        put_back(kept)
+        self.thread.load(thread)
 
     def crash(self) -> None:
         """The process ends; its session and what it wrote stay."""
