@@ -7,6 +7,7 @@ leaders that change the ISR by themselves. Of the logs it is kept who has all th
 
 from model.cluster.claims import CLAIMS
 from model.cluster.conflicts import (
+    controller_is_fenced,
     controller_finds_a_newer_controller,
     controller_reads_state,
     controller_write_conflicts,
@@ -79,7 +80,6 @@ from model.cluster.obedience import (
     stop_replica_is_sent_again,
 )
 from model.cluster.office import (
-    controller_is_fenced,
     controller_is_still_in_office,
     controller_node_is_deleted,
     controller_resigns,

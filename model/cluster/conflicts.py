@@ -1,16 +1,21 @@
 """A state is read, and written under the condition that it is as it was read; else all that again.
+And no write of a deposed controller is executed.
 
 Source: PartitionStateMachine.doElectLeaderForPartitions, KafkaZkClient.updateLeaderAndIsr,
-ReplicaStateMachine.doRemoveReplicasFromIsr (2.3)
+ReplicaStateMachine.doRemoveReplicasFromIsr (2.3); ControllerMovedException (2.1)
 """
 
 from model.cluster.elections import OFFLINE, as_read, require_read
+from model.cluster.events import is_next
+from model.cluster.failover import has_notifications
+from model.cluster.notifications import is_noted
 from model.cluster.preferred import PREFERRED
 from model.cluster.replicas import takes_offline
 from model.cluster.shutdown import MOVES
-from model.cluster.thread import require_acting, require_writing
-from model.language import all_of, any_of, is_none, not_, require, some, transition
-from model.protocol.office import require_office
+from model.cluster.state import PARTITIONS
+from model.cluster.thread import leave_context, require_acting, require_writing
+from model.language import all_of, any_of, focus, is_none, not_, require, some, transition
+from model.protocol.office import fence_is_passed, require_office
 from model.protocol.state import BROKERS
 
 KINDS = (OFFLINE, MOVES, PREFERRED)
@@ -71,3 +76,37 @@ def controller_finds_a_newer_controller(now, new, broker):
                                                     "a newer controller has written the state")
 
     new.context[broker] = now.context[broker].but(due=False, gone=[], read=None)
+
+
+def is_to_delete(now, broker):
+    """It deletes what it was told by: notifications, or the request for preferred leaders."""
+    cache, noted, named = now.cache[broker], is_noted(now), not_(now.zk.log_dir_events.is_empty())
+    idle = cache.stage == "idle"
+    return any_of(
+        cache.stage == "cleaning",
+        all_of(cache.stage == "starting", has_notifications(now)),
+        all_of(idle, is_next(now, broker, "isr_change"), noted),
+        all_of(idle, is_next(now, broker, "log_dir_event"), named))
+
+
+def has_a_write(now, broker):
+    """What it has read of the partition gives it something to write."""
+    return all_of(
+        is_to_write(now, broker), not_(is_none(now.context[broker].read)),
+        as_read(now, broker).controller <= now.belief[broker], would_write(now, broker))
+
+
+@transition(only=lambda v: v.zk_writes_fenced, broker=BROKERS)
+def controller_is_fenced(now, new, broker):
+    """A deposed controller writes, the check of /controller_epoch fails, and it resigns.
+
+    Kafka: ControllerMovedException, KAFKA-6082
+    """
+    require_office(now, broker)
+    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+    require(any_of(is_to_delete(now, broker), some(PARTITIONS, lambda partition: has_a_write(
+        focus(now, "partition", partition), broker))),
+                                                    "it is about to write")
+
+    new.belief[broker] = 0
+    leave_context(now, new, broker)

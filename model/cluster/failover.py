@@ -15,11 +15,11 @@ from model.cluster.thread import (
     keep,
     own,
     require_acting,
-    require_writing,
     states_by,
     with_one,
 )
-from model.language import all_of, lam, not_, require, some, transition, version, when
+from model.language import all_of, any_of, lam, not_, require, some, transition, version, when
+from model.protocol.office import fence_is_passed, require_office
 from model.protocol.state import BROKERS
 
 
@@ -29,11 +29,16 @@ def controller_reads_context(now, new, broker):
     state.
 
     Why:   what a notification would have told it, it reads anyway. Its own deletion fires the
-           watch, and that event will find nothing.
+           watch, and that event will find nothing. To delete is all that is fenced here: where
+           there is nothing to delete a deposed controller reads on, and tells what it has read.
     Kafka: KafkaController.onControllerFailover, initializeControllerContext
     """
-    require_writing(now, broker)
+    require_office(now, broker)
     require(now.cache[broker].stage == "starting",   "it has read nothing yet")
+    if version.zk_writes_fenced:
+        require(any_of(fence_is_passed(now, broker), not_(has_notifications(now))),
+                                                     "the epoch that it won is the newest, or there "
+                                                     "is no notification to delete")
 
     cache = now.cache[broker]
     new.cache[broker] = cache.but(
@@ -47,6 +52,11 @@ def controller_reads_context(now, new, broker):
         noted=False,
         context=with_one(now.partition[partition].context, broker,
             own(now, broker, partition).but(version=now.partition[partition].version))))
+
+
+def has_notifications(now):
+    """Somebody noted an ISR change, or a failed log directory."""
+    return any_of(is_noted(now), not_(now.zk.log_dir_events.is_empty()))
 
 
 def echoes(now, cache):

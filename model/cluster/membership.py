@@ -33,7 +33,6 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import require_office
 from model.protocol.state import BROKERS
 
 
@@ -64,8 +63,11 @@ def change(now, broker):
 
 
 def require_change(now, broker):
-    require_office(now, broker)
-    require(any_of(now.cache[broker].stage == "comparing", all_of(
+    """The registrations are read with the event; what is left of it then is in memory."""
+    taken_up = now.cache[broker].stage == "comparing"
+    require_acting(now, broker)
+    require(any_of(taken_up, now.zk.registered.has(broker)), "it has a ZooKeeper session")
+    require(any_of(taken_up, all_of(
         now.cache[broker].stage == "idle", is_next(now, broker, "broker_change"))),
                                                     "a BrokerChange is next in its queue, or is "
                                                     "worked on")
@@ -185,7 +187,8 @@ def without_their_log_dirs(mine, failed):
 
 
 def take_offline(now, new, broker, cache, context):
-    """onReplicasBecomeOffline: elections where a leader is lost, then the replicas go offline.
+    """onReplicasBecomeOffline: elections where there is no leader that lives, then the replicas go
+    offline. A partition that has been without for long counts as one that lost its leader now.
 
     `cache` and `context(partition)` are what the controller has by now, with who is `gone`.
     """
@@ -194,8 +197,7 @@ def take_offline(now, new, broker, cache, context):
 
     def loses_its_leader(partition):
         can_lead = with_their_log(less(cache.live, cache.shutting), context(partition))
-        return not_(any_of(
-            was_offline(partition), leader_is_among(now, broker, partition, can_lead)))
+        return not_(leader_is_among(now, broker, partition, can_lead))
 
     new.cache[broker] = cache.but(
         stage=when(some(PARTITIONS, loses_its_leader), at("electing"),

@@ -64,7 +64,6 @@ def broker_asks_to_go(now, new, broker):
 def shutdown_request_arrives(now, new, broker, subject):
     """The request takes its place in the event queue of a controller."""
     require_acting(now, broker)
-    require(now.cache[broker].stage != "starting",  "it has begun its work as the controller")
     require(now.asked.has(subject),                 "a ControlledShutdown of it is under way")
 
     new.asked         = now.asked.without(subject)

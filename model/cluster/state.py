@@ -45,9 +45,9 @@ STAGES = Names("stage", (
     "onlining",             # failover: offline partitions to Online
     "looking",              # failover: is there a request for preferred leaders?
     "electing",             # offline partitions to Online
-    "retrying",             # the same, where no partition lost its leader just now
+    "retrying",             # the same, where every partition's leader lives
     "removing",             # replicas of failed brokers to Offline, after an election
-    "removing_followers",   # the same, where no partition lost its leader
+    "removing_followers",   # the same, where every partition's leader lives
     "notifying",            # UpdateMetadata, for no other request said who is alive
     "welcoming",            # a broker started: UpdateMetadata
     "instating",            # its replicas to Online

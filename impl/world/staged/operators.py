@@ -27,12 +27,8 @@ def broker_asks_to_go(world: StagedCluster, broker: int) -> None:
     world.asked[broker] = world.servers[broker].epoch
 
 
-def _in_work(world: StagedCluster) -> list[int]:
-    return [
-        broker
-        for broker, server in world.servers.items()
-        if server.has_begun
-    ]
+def _controllers(world: StagedCluster) -> list[int]:
+    return [one for one, server in world.servers.items() if server.thread.controller.active]
 
 
 def shutdown_request_arrives(world: StagedCluster, broker: int, subject: int) -> None:
@@ -101,7 +97,7 @@ def late_stop_replica_arrives(world: StagedCluster, broker: int) -> None:
 KINDS: tuple[StagedKind, ...] = (
     staged_kind("broker_asks_to_go", "broker", brokers_that(_may_ask), broker_asks_to_go),
     staged_kind("shutdown_request_arrives", "broker subject",
-                lambda world: product(_in_work(world), sorted(world.asked)),
+                lambda world: product(_controllers(world), sorted(world.asked)),
                 shutdown_request_arrives),
     staged_kind("broker_stops", "broker",
                 brokers_that(lambda _, one: one.departure == "may_go"), broker_stops),
@@ -111,7 +107,7 @@ KINDS: tuple[StagedKind, ...] = (
                 lambda world: [] if wait(world.admin.preferred_election()) is not None else [()],
                 admin_asks_for_preferred_leaders),
     staged_kind("rebalance_timer_fires", "broker",
-                lambda world: [(one,) for one in _in_work(world)], rebalance_timer_fires),
+                brokers_that(lambda _, one: one.has_begun), rebalance_timer_fires),
     staged_kind("stop_replica_is_sent_again", "broker sender", _repeatable,
                 stop_replica_is_sent_again),
     staged_kind("late_stop_replica_arrives", "broker", _late, late_stop_replica_arrives),
