@@ -41,6 +41,31 @@ AS_RELEASED: dict[str, object] = {"isr_takes_the_living": False}
 _FENCED = "a write of a deposed controller ends its office"
 _OLD = "a request of an older controller is refused whole"
 
+HANDLES: Mapping[str, tuple[str, ...]] = {
+    "controller_change": ("controller_resigns", "controller_is_still_in_office"),
+    "broker_change": (
+        "controller_sees_new_brokers", "controller_sees_bounced_brokers",
+        "controller_sees_dead_brokers", "controller_finds_brokers_unchanged"),
+    "isr_change": (
+        "controller_reads_isr_changes", "controller_finds_no_isr_change", "controller_is_fenced"),
+    "log_dir_event": (
+        "controller_asks_for_log_dirs", "controller_finds_no_log_dir_event",
+        "controller_is_fenced"),
+    "broker_modification": (
+        "controller_reads_endpoints", "controller_finds_endpoints_unchanged"),
+    "preferred_election": (
+        "controller_begins_preferred_election", "controller_finds_no_request"),
+    "rebalance": ("controller_begins_rebalance", "controller_finds_balance"),
+    "controlled_shutdown": ("controller_begins_shutdown", "controller_refuses_shutdown"),
+}  # fmt: skip
+"""An event of a controller's queue -> the transitions that its first part may be."""
+
+
+def _next_event(server: Server) -> tuple[tuple[str, ...], dict[str, int]]:
+    kind, subject = server.events[0]
+    return HANDLES[kind], {"subject": subject}
+
+
 ROWS: dict[str, Row] = {
     one.step: one
     for one in (
@@ -58,24 +83,11 @@ ROWS: dict[str, Row] = {
             why="that its own /controller came is an event, too, by which the broker finds itself "
                 "in office and watches on: that is done at once"),
         row("reply_is_lost", "broker", "reply_is_lost"),
-        row("controller_handles_event", "broker subject",
-            "controller_resigns", "controller_is_still_in_office",
-            "controller_sees_new_brokers", "controller_sees_bounced_brokers",
-            "controller_sees_dead_brokers", "controller_finds_brokers_unchanged",
-            "controller_reads_isr_changes", "controller_finds_no_isr_change",
-            "controller_reads_endpoints", "controller_finds_endpoints_unchanged",
-            "controller_begins_preferred_election", "controller_finds_no_request",
-            "controller_begins_rebalance", "controller_finds_balance",
-            "controller_begins_shutdown", "controller_refuses_shutdown",
-            "controller_is_fenced",
+        row("controller_handles_event", "broker",
+            *dict.fromkeys(one for names in HANDLES.values() for one in names),
+            stands=lambda world, broker: _next_event(world.servers[broker]),
             why="a controller that resigns as /controller is gone would stand at once: that is a "
-                "step of its own. Of a rebalance Kafka sends a batch for each preferred broker, "
-                "the model one for all, and it leaves out partitions without a leader: where "
-                "several are due, or such a one, this world waits. So it does where a broker "
-                "fails, a partition is offline, and none loses its leader now: Kafka does not "
-                "tell by itself then who died. And where a "
-                "broker has registered twice since it asked to go and the controller knows the "
-                "registration in between, which the model does not tell from the last"),
+                "step of its own"),
         row("controller_goes_on", "broker",
             *dict.fromkeys(one for names in TRANSITIONS.values() for one in names),
             stands=lambda world, broker: next_of(world.servers[broker].thread),
@@ -129,9 +141,7 @@ UNOBSERVED: dict[str, str] = {
 
 _DIRECTORIES = "log directories do not fail in this world yet"
 LEFT_OUT: dict[str, str] = dict.fromkeys((
-    "broker_cannot_reach_its_log", "broker_reports_log_dir_failure",
-    "controller_asks_for_log_dirs", "controller_finds_no_log_dir_event",
-    "controller_hears_no_news", "controller_marks_replicas_offline", "log_directory_fails",
+    "broker_cannot_reach_its_log", "broker_reports_log_dir_failure", "controller_hears_no_news", "controller_marks_replicas_offline", "log_directory_fails",
     "log_directory_is_repaired"), _DIRECTORIES)  # fmt: skip
 
 

@@ -86,7 +86,7 @@ def _asks(effect: Ask, at: Frames) -> str:
                 return "cleans"
         return ""
     if FAILOVER in at and effect.path == paths.CONTROLLER:
-        return "reads_context"
+        return "reads_context" if effect.operation == "get" else ""
     if FAILOVER in at and effect.operation == "exists" and PREFERRED in at:
         return "looks"
     in_machine = ELECTION in at or REPLICAS in at

@@ -138,21 +138,23 @@ def _fetching(world: StagedCluster) -> One:
         one = at(number)
         for other in world.servers.values():
             outside = other.broker not in replica.isr and other.broker in replica.replicas
-            if not (outside and server.alive and other.fetches(one, server)):
-                continue
-            even = other.held.get(one, {}) == server.held.get(one, {})
-            if even or not other.compares(one, server.broker):
+            if outside and server.alive and other.fetches(one, server):
                 found.append((server.broker, other.broker, number))
     return found
 
 
 def leader_sees_fetch(world: StagedCluster, leader: int, replica: int, partition: int) -> None:
-    """A follower out of the ISR fetches, and may join it; the answer is lost on its way."""
+    """A follower out of the ISR fetches, and may join it; the answer is lost on its way.
+
+    What was not committed it has fetched before, if that is all that it lacks.
+    """
     server, other, one = world.servers[leader], world.servers[replica], at(partition)
-    if other.compares(one, leader):
-        other.exchange(one, server)
+    if has_all(world, replica, one):
+        other.catches_up(one, server)
+        other.look(one)
     server.replicas.joining = (replica, one)
-    other.exchange(one, server, is_lost=True)
+    if other.exchange(one, server, loses_fetch=True) == "epochs":
+        other.exchange(one, server, loses_fetch=True)
     server.replicas.joining = None
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from impl.core.fetcher_thread import Phase
 from impl.core.requests import Request, UpdateMetadata
@@ -19,7 +18,6 @@ from impl.log.by_release import config_of, epoch_cache_of
 from impl.releases import Release
 from impl.server.log4j_files import Log4jFiles
 from impl.server.metadata_cache import MetadataCache
-from impl.sim.checkpoint import keep, put_back
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, Grain
 from impl.world.wide.channels import Answer
@@ -228,18 +226,6 @@ class Server:
         place = self.thread.place
         return place is not None and place.is_done and isinstance(place.answer, ConnectionLoss)
 
-    # Plain data
-
-    def snapshot(self) -> Any:
-        """Everything of this broker, also in the middle of an event of its controller."""
-        return keep([self], (self.zookeeper, self.thread)), self.thread.save()
-
-    def restore(self, snapshot: Any) -> None:
-        """Become what a snapshot says."""
-        kept, thread = snapshot
-        put_back(kept)
-        self.thread.load(thread)
-
     def crash(self) -> None:
         """The process ends; its session and what it wrote stay."""
         self.up, self.departure = False, "stays"
@@ -284,9 +270,11 @@ class Server:
         state = self.connections[leader].rounds.states[partition]
         return state.phase is Phase.TRUNCATING
 
-    def exchange(self, partition: TopicPartition, leader: Server, is_lost: bool = False) -> None:
-        """A question about one partition and the leader's answer; one that is lost is only heard
-        by the leader."""
+    def exchange(self, partition: TopicPartition, leader: Server, loses_fetch: bool = False) -> str:
+        """A question about one partition and the leader's answer; returns what was asked.
+
+        A fetch whose answer is lost is only heard by the leader.
+        """
         connection = self.connections[leader.broker]
         rounds = connection.rounds
         others = rounds.states
@@ -295,13 +283,12 @@ class Server:
         asked = connection.exchange
         if asked is not None:
             connection.exchange = answer(leader.replicas, self.broker, asked)
-            if is_lost:
-                connection.exchange = None
-            else:
+            if not loses_fetch or asked.kind == "epochs":
                 connection.apply(leader.replicas)
-                connection.exchange = None
+            connection.exchange = None
         rest = {one: state for one, state in others.items() if one != partition}
         rounds.states = rest | rounds.states
+        return "" if asked is None else asked.kind
 
     def catches_up(self, partition: TopicPartition, leader: Server) -> None:
         """Compare, cut, fetch: until the leader has been told that there is nothing more."""

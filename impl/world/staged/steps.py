@@ -49,17 +49,17 @@ def controller_goes_on(world: StagedCluster, broker: int) -> None:
 
 def _next_event(world: StagedCluster) -> One:
     return [
-        (broker, server.events[0][1])
+        (broker,)
         for broker, server in world.servers.items()
         if server.events and server.alive
         and server.thread.controller.active and server.thread.place is None
     ]  # fmt: skip
 
 
-def controller_handles_event(world: StagedCluster, broker: int, subject: int) -> None:
+def controller_handles_event(world: StagedCluster, broker: int) -> None:
     """The next event of its queue is taken, as far as where it is suspended first."""
     server = world.servers[broker]
-    kind, _ = server.events.pop(0)
+    kind, subject = server.events.pop(0)
     epoch = world.leaving.pop(subject) if kind == "controlled_shutdown" else 0
     server.thread.begin(_event(kind, subject, epoch))
 
@@ -140,7 +140,7 @@ KINDS = (
     staged_kind("controller_goes_on", "broker",
                 brokers_that(lambda _, one: one.thread.place is not None and not one.is_blocked),
                 controller_goes_on),
-    staged_kind("controller_handles_event", "broker subject", _next_event,
+    staged_kind("controller_handles_event", "broker", _next_event,
                 controller_handles_event),
     staged_kind("leader_and_isr_arrives", "broker sender partition", _arriving(LeaderAndIsr),
           leader_and_isr_arrives),

@@ -17,6 +17,7 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.request_batch import NO_BROKER_EPOCH, RequestBatch, Round
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
+from impl.sim.checkpoint import keep, put_back
 from impl.sim.effects import Report, Send
 from impl.sim.event_run import ControllerThread, Grain, Place
 from impl.world.staged.server import Sent, Server
@@ -290,22 +291,27 @@ class StagedCluster:
             dict(self.asked), dict(self.leaving), dict(self.late),
             {one: dict(records) for one, records in self.committed.items()},
             {one: list(states) for one, states in self.history.items()},
-            [server.snapshot() for server in self.servers.values()],
+            keep(self.servers.values(), (self, self.zookeeper, *self._threads())),
+            [thread.save() for thread in self._threads()],
         )  # fmt: skip
 
     def restore(self, snapshot: Any) -> None:
         """Become what a snapshot says."""
         (
             zookeeper, self.clock, self.next_record, queues, asked, leaving, late, committed,
-            history, servers,
+            history, servers, threads,
         ) = snapshot  # fmt: skip
         self.zookeeper.load(zookeeper)
         self.queues = {one: list(queue) for one, queue in queues.items()}
         self.asked, self.leaving, self.late = dict(asked), dict(leaving), dict(late)
         self.committed = {one: dict(records) for one, records in committed.items()}
         self.history = {one: list(states) for one, states in history.items()}
-        for server, saved in zip(self.servers.values(), servers, strict=True):
-            server.restore(saved)
+        put_back(servers)
+        for thread, saved in zip(self._threads(), threads, strict=True):
+            thread.load(saved)
+
+    def _threads(self) -> list[ControllerThread]:
+        return [server.thread for server in self.servers.values()]
 
 
 def add_event(server: Server, kind: str, subject: int) -> None:
