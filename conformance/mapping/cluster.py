@@ -94,7 +94,8 @@ ROWS: dict[str, Row] = {
             why="which of them it is, the effect says at which the event is suspended, and the "
                 "procedures that it is in"),
         row("broker_asks_to_go", "broker", "broker_asks_to_go",
-            why="once more only when nothing of its last request is under way"),
+            why="one request of a broker is under way at a time: who asks again after a restart "
+                "does so when its earlier request has been answered, or its controller is gone"),
         row("shutdown_request_arrives", "broker subject", "shutdown_request_arrives"),
         row("broker_stops", "broker", "broker_stops"),
         row("broker_changes_endpoints", "broker", "broker_changes_endpoints",
@@ -268,6 +269,7 @@ def _known(table: FactTable, server: Server, now: Standing, partition: TopicPart
     table.put("partition.context.due", at, partition in now.due)
     table.put("partition.context.read", at, now.read.get(partition, NO_VERSION), NO_VERSION)
     table.put("partition.context.batched", at, partition in now.found)
+    table.put("partition.context.stops", at, partition in now.stopped)
     lost = [one for one, there in context.offline_directories.items() if partition in there]
     table.members("partition.context.lost", at, lost)
 

@@ -147,7 +147,8 @@ class Standing:
     """What an event has done and has still to do; of no event: nothing.
 
     ``read`` and ``written`` are zkVersions by partition; ``found`` are the partitions that the
-    batch tells of; ``going`` the brokers whose replicas are to go offline, by partition.
+    batch tells of; ``going`` the brokers whose replicas are to go offline, by partition;
+    ``stopped`` the partitions of which a broker that shuts down is sent StopReplica alone.
     """
 
     label: str = ""
@@ -215,7 +216,6 @@ def _leaving(now: Standing, at: Frames) -> None:
     shut_down = at[LEAVING].f_locals
     now.subject = shut_down["broker"]
     if now.label != "answers":
-        now.stopped = set(shut_down["followed"])
         now.going = {one: {now.subject} for one in shut_down["followed"]}
 
 
@@ -298,8 +298,22 @@ def _removing(now: Standing, at: Frames, place: Place) -> None:
     wanted = _by_partition(at[REPLICAS].f_locals["wanted"])
     now.going = {}
     once = at.get("ReplicaMachine._remove_once")
-    if once is None:
-        return
+    if once is not None:
+        _removing_of_one(now, at, once, wanted)
+        if isinstance(place.effect, Report):
+            _is_read(now, at, once)
+    now.stopped = {
+        one
+        for one, brokers in wanted.items()
+        if now.subject in brokers
+        and now.subject not in now.going.get(one, ())
+        and one not in now.found
+    }
+
+
+def _removing_of_one(
+    now: Standing, at: Frames, once: FrameType, wanted: Mapping[TopicPartition, set[int]]
+) -> None:
     broker, done = once.f_locals["broker"], once.f_locals["done"]
     passed, writes = once.f_locals["partitions"], once.f_locals["writes"]
     left = _unsettled(now, at, passed, writes, once.f_locals.get("partition"))
@@ -308,8 +322,6 @@ def _removing(now: Standing, at: Frames, place: Place) -> None:
     for one, brokers in wanted.items():
         later = {each for each in brokers if each > broker}
         now.going[one] = later | ({broker} if broker in brokers and one in left else set())
-    if isinstance(place.effect, Report):
-        _is_read(now, at, once)
     now.member = broker
 
 
@@ -367,7 +379,7 @@ TRANSITIONS: Mapping[str, tuple[str, ...]] = {
         "controller_finds_no_leader", "controller_cannot_elect_preferred",
         "controller_finds_no_successor",
     ),
-    "finds_newer": ("controller_finds_a_newer_controller",),
+    "finds_newer": ("controller_finds_a_newer_controller", "controller_leaves_replica"),
     "removes": (
         "controller_removes_replica", "controller_write_conflicts", "controller_is_fenced",
     ),

@@ -9,6 +9,7 @@ from model.cluster.claims import CLAIMS
 from model.cluster.conflicts import (
     controller_is_fenced,
     controller_finds_a_newer_controller,
+    controller_leaves_replica,
     controller_reads_state,
     controller_write_conflicts,
 )
@@ -155,7 +156,7 @@ SYSTEM = System(
         controller_is_fenced,
         controller_reads_context, controller_announces_brokers, controller_restores_replicas,
         *of_a_partition(controller_reads_state, controller_write_conflicts,
-                        controller_finds_a_newer_controller,
+                        controller_finds_a_newer_controller, controller_leaves_replica,
                         controller_elects_leader, controller_finds_no_leader),
         controller_tells_elections,
         *of_a_partition(controller_removes_replica, controller_finds_it_removed),

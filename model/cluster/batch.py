@@ -69,7 +69,8 @@ def batch(now, broker, goes, tells, stops=None):
         return when(
             all_of(is_reached(now, broker, target, live),
                    some(PARTITIONS, lambda partition: stops(partition, target))),
-            queue.append(**news).append(**stopping(now, broker, target, stops)),
+            when(some(PARTITIONS, tells), queue.append(**news), queue)
+                .append(**stopping(now, broker, target, stops)),
             told)
 
     return lam(BROKERS, with_requests)

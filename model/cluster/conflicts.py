@@ -10,7 +10,7 @@ from model.cluster.events import is_next
 from model.cluster.failover import has_notifications
 from model.cluster.notifications import is_noted
 from model.cluster.preferred import PREFERRED
-from model.cluster.replicas import takes_offline
+from model.cluster.replicas import require_removal, takes_offline
 from model.cluster.shutdown import MOVES
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import leave_context, require_acting, require_writing
@@ -21,11 +21,17 @@ from model.protocol.state import BROKERS
 KINDS = (OFFLINE, MOVES, PREFERRED)
 
 
+def is_to_elect(now, broker):
+    """The event thread elects, and is not done with the partition."""
+    stage = now.cache[broker].stage
+    return all_of(now.context[broker].due, any_of(*(kind.is_on(stage) for kind in KINDS)))
+
+
 def is_to_write(now, broker):
     """The event thread elects or removes, and is not done with the partition."""
     stage, mine = now.cache[broker].stage, now.context[broker]
     return any_of(
-        all_of(mine.due, any_of(*(kind.is_on(stage) for kind in KINDS))),
+        is_to_elect(now, broker),
         all_of(not_(mine.gone.is_empty()), takes_offline(stage)))
 
 
@@ -70,12 +76,31 @@ def controller_finds_a_newer_controller(now, new, broker):
     Kafka: StateChangeFailedException, "aborted ... another controller"
     """
     require_acting(now, broker)
-    require(is_to_write(now, broker),               "it is about to write the state")
+    require(is_to_elect(now, broker),               "it is about to elect a leader")
     require_read(now, broker)
     require(as_read(now, broker).controller > now.belief[broker],
                                                     "a newer controller has written the state")
 
-    new.context[broker] = now.context[broker].but(due=False, gone=[], read=None)
+    new.context[broker].due  = False
+    new.context[broker].read = None
+
+
+@transition(broker=BROKERS, replica=BROKERS)
+def controller_leaves_replica(now, new, broker, replica):
+    """The state names a newer controller epoch: the replica stays in the ISR. A broker that shuts
+    down is sent StopReplica all the same.
+
+    Kafka: StateChangeFailedException, "... the leader and isr path was already written by another
+    controller"
+    """
+    require_acting(now, broker)
+    require_removal(now, broker, replica)
+    require(as_read(now, broker).controller > now.belief[broker],
+                                                    "a newer controller has written the state")
+
+    new.context[broker].gone  = now.context[broker].gone.without(replica)
+    new.context[broker].read  = None
+    new.context[broker].stops = now.cache[broker].subject == replica
 
 
 def is_to_delete(now, broker):

@@ -87,6 +87,7 @@ PARTITION = Record(
         lost=SetOf(BROKERS),                    # replicasOnOfflineDirs
         refusing=SetOf(BROKERS),                # responses that wait say that it is on such a one,
         obeying=SetOf(BROKERS),                 # or that it is not
+        stops=BOOL,                             # StopReplica is due though nothing was written
         read=ZK_VERSIONS.or_none,               # the state as it was read, to be written
         batched=BOOL)),                         # it is in the batch that is being put together
     complete=SetOf(BROKERS),                    # replicas that hold all that was committed

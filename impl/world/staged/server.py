@@ -208,11 +208,10 @@ class Server:
 
     @property
     def is_blocked(self) -> bool:
-        """Its event is about to ask ZooKeeper, and there is no session to ask on."""
+        """Its event is about to ask ZooKeeper, and waits for a session to ask on."""
         place = self.thread.place
-        if self.alive or place is None:
-            return False
-        return self.reply_is_lost or (isinstance(place.effect, Ask) and not place.is_done)
+        asks = place is not None and isinstance(place.effect, Ask) and not place.is_done
+        return asks and not self.alive
 
     @property
     def waits_for_reply(self) -> bool:
