@@ -14,6 +14,7 @@ from typing import Any
 from conformance.mapping import (
     MAP,
     Facts,
+    Row,
     SystemMap,
     implementation_arguments,
     model_arguments,
@@ -94,13 +95,16 @@ class Lockstep:
             return known
         row = self.about.rows[step.name]
         arguments = dict(zip(row.parameters, step.args, strict=True))
-        renamed = model_arguments(row, arguments, self._leader_of)
+        renamed, names = model_arguments(row, arguments, self._leader_of), row.transitions
+        if row.stands is not None:
+            names, more = row.stands(self.world, *step.args)
+            renamed |= more
         keys = [
             self.partner.key(name, renamed)
-            for name in row.transitions
+            for name in names
             if name in self.partner.parameters  # else not in this release
         ]
-        if row.leader_of is None:
+        if row.leader_of is None and row.stands is None:
             self._candidates[step] = keys  # the arguments alone decide
         return keys
 
@@ -165,7 +169,8 @@ class Lockstep:
             return possible[0]
         facts = self.facts()
         if silent and not self.partner.differences(self.state, facts):
-            return None  # the race was lost
+            # The race was lost, or what was tried is refused, which is a transition of its own.
+            return next((key for key in possible if enabled[key] == self.state), None)
         for key in possible:
             if not self.partner.differences(enabled[key], facts):
                 return key
@@ -254,13 +259,25 @@ class Lockstep:
         transition, values = key
         named = dict(zip(self.partner.parameters[transition], values, strict=True))
         for row in self.about.steps_of[transition]:
-            target = Step(row.step, implementation_arguments(row, named))
-            if row.leader_of and self._leader_of(target.args[0]) != named["leader"]:
-                continue
-            steps = self._way_to(target, named.get("broker", 0), key)
-            if steps is not None:
-                return steps
+            for target in self._targets(row, named):
+                if row.leader_of and self._leader_of(target.args[0]) != named["leader"]:
+                    continue
+                steps = self._way_to(target, named.get("broker", 0), key)
+                if steps is not None:
+                    return steps
         return None
+
+    def _targets(self, row: Row, named: Mapping[str, int]) -> list[Step]:
+        """The steps of a row that a transition may be; those on offer, where they say more."""
+        if all(row.arguments[name] in named for name in row.parameters):
+            return [Step(row.step, implementation_arguments(row, named))]
+        return [
+            one
+            for one in self.world.enabled()
+            if one.name == row.step
+            and all(named.get(row.arguments[name], value) == value
+                    for name, value in zip(row.parameters, one.args, strict=True))
+        ]  # fmt: skip
 
     def _fits(self, target: Step, key: Key) -> bool:
         """The target may be taken now, and is this transition and no other."""
@@ -270,14 +287,15 @@ class Lockstep:
             return True
         before = self.world.snapshot()
         self.world.do(target)
-        moved = not self._unchanged()
+        after = self.partner.enabled(self.state).get(key, self.state)
+        fits = not self.partner.differences(after, self.facts())
         self.world.restore(before)
-        return moved
+        return fits
 
     def _way_to(self, target: Step, broker: int, key: Key) -> list[Step] | None:
         if self._fits(target, key):
             return [target]
-        if not broker:
+        if not broker or not self.about.may_be_silent:
             return None
         before = self.world.snapshot()
         found = self._search(target, broker, key)

@@ -24,7 +24,7 @@ from conformance.mapping.rows import (
     model_arguments,
 )
 
-MAPPED = ("election", "reassignment", "replication", "topics")
+MAPPED = ("cluster", "election", "reassignment", "replication", "topics")
 """The systems of the model that the implementation is mapped to, each in a file of its name."""
 
 

@@ -1,28 +1,36 @@
-"""The map of `cluster`: whole controllers, stage by stage (`impl.world.staged.world`).
+"""The map of `cluster`: whole controllers, effect by effect (`impl.world.staged.world`).
 
 What a controller's thread has still to do is on its stack, in the middle of Kafka's procedures; the
 model has it as sets of the partition's `context`. So the facts of a controller are read from its
-memory and from the stack at which it was put down (`impl.world.staged.thread`).
+memory and from the frames of its suspended event (`conformance.mapping.cluster_thread`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from conformance.mapping.cluster_thread import (
+    TRANSITIONS,
+    Standing,
+    next_of,
+    standing,
+    suspends,
+)
 from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.core.states import PartitionState
 from impl.releases import DEFAULT
+from impl.sim.effects import Ask
+from impl.sim.event_run import ControllerThread
 from impl.world.staged.leaders import has_all
 from impl.world.staged.server import FIRST_PORT, Sent, Server
-from impl.world.staged.session import CAMPAIGN
-from impl.world.staged.stack import Stack
 from impl.world.staged.steps import KINDS
 from impl.world.staged.world import StagedCluster, about
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import decode_broker
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
 from impl.zookeeper.port import wait
+from impl.zookeeper.znode import SetData
 from model.cluster.state import EVENTS, LEAVING, REQUESTS, STAGES
 
 NO_VERSION = -1
@@ -32,6 +40,31 @@ AS_RELEASED: dict[str, object] = {"isr_takes_the_living": False}
 
 _FENCED = "a write of a deposed controller ends its office"
 _OLD = "a request of an older controller is refused whole"
+
+HANDLES: Mapping[str, tuple[str, ...]] = {
+    "controller_change": ("controller_resigns", "controller_is_still_in_office"),
+    "broker_change": (
+        "controller_sees_new_brokers", "controller_sees_bounced_brokers",
+        "controller_sees_dead_brokers", "controller_finds_brokers_unchanged"),
+    "isr_change": (
+        "controller_reads_isr_changes", "controller_finds_no_isr_change", "controller_is_fenced"),
+    "log_dir_event": (
+        "controller_asks_for_log_dirs", "controller_finds_no_log_dir_event",
+        "controller_is_fenced"),
+    "broker_modification": (
+        "controller_reads_endpoints", "controller_finds_endpoints_unchanged"),
+    "preferred_election": (
+        "controller_begins_preferred_election", "controller_finds_no_request"),
+    "rebalance": ("controller_begins_rebalance", "controller_finds_balance"),
+    "controlled_shutdown": ("controller_begins_shutdown", "controller_refuses_shutdown"),
+}  # fmt: skip
+"""An event of a controller's queue -> the transitions that its first part may be."""
+
+
+def _next_event(server: Server) -> tuple[tuple[str, ...], dict[str, int]]:
+    kind, subject = server.events[0]
+    return HANDLES[kind], {"subject": subject}
+
 
 ROWS: dict[str, Row] = {
     one.step: one
@@ -49,65 +82,20 @@ ROWS: dict[str, Row] = {
         row("broker_stands", "broker", "broker_becomes_controller",
             why="that its own /controller came is an event, too, by which the broker finds itself "
                 "in office and watches on: that is done at once"),
-        row("broker_hears", "broker", "broker_learns_it_won", "broker_finds_it_moved"),
         row("reply_is_lost", "broker", "reply_is_lost"),
-        row("controller_handles_event", "broker subject",
-            "controller_resigns", "controller_is_still_in_office",
-            "controller_sees_new_brokers", "controller_sees_bounced_brokers",
-            "controller_sees_dead_brokers", "controller_finds_brokers_unchanged",
-            "controller_reads_isr_changes", "controller_finds_no_isr_change",
-            "controller_reads_endpoints", "controller_finds_endpoints_unchanged",
-            "controller_begins_preferred_election", "controller_finds_no_request",
-            "controller_begins_rebalance", "controller_finds_balance",
-            "controller_begins_shutdown", "controller_refuses_shutdown",
-            "controller_is_fenced",
+        row("controller_handles_event", "broker",
+            *dict.fromkeys(one for names in HANDLES.values() for one in names),
+            stands=lambda world, broker: _next_event(world.servers[broker]),
             why="a controller that resigns as /controller is gone would stand at once: that is a "
-                "step of its own. Of a rebalance Kafka sends a batch for each preferred broker, "
-                "the model one for all, and it leaves out partitions without a leader: where "
-                "several are due, or such a one, this world waits. So it does where a broker "
-                "fails, a partition is offline, and none loses its leader now: Kafka does not "
-                "tell by itself then who died. And where a "
-                "broker has registered twice since it asked to go and the controller knows the "
-                "registration in between, which the model does not tell from the last"),
-        row("controller_reads_context", "broker",
-            "controller_reads_context", "controller_is_fenced",
-            why="a deposed controller that finds no notification to delete meets no fence, and "
-                "reads and tells what nobody obeys; the model stops it, and so does this world"),
-        row("controller_announces_brokers", "broker", "controller_announces_brokers"),
-        row("controller_restores_replicas", "broker", "controller_restores_replicas"),
-        row("controller_reads_state", "broker partition", "controller_reads_state"),
-        row("controller_elects", "broker leader partition",
-            "controller_elects_leader", "controller_elects_preferred", "controller_moves_leader",
-            "controller_write_conflicts", "controller_is_fenced", why=_FENCED),
-        row("controller_finds_nobody", "broker partition", "controller_finds_no_leader",
-            "controller_cannot_elect_preferred", "controller_finds_no_successor"),
-        row("controller_finds_a_newer_controller", "broker partition",
-            "controller_finds_a_newer_controller",
-            why="not while it lets a broker go: Kafka sends StopReplica for that partition as for "
-                "the others, the model does not"),
-        row("controller_removes_replica", "broker replica partition",
-            "controller_removes_replica", "controller_write_conflicts", "controller_is_fenced",
-            why=_FENCED),
-        row("controller_finds_it_removed", "broker replica partition",
-            "controller_finds_it_removed"),
-        row("controller_sends_batch", "broker",
-            "controller_tells_elections", "controller_tells_removals",
-            "controller_tells_preferred", "controller_tells_moves",
-            why="nothing is sent to a registration that has ended: it would be refused by the next "
-                "one; the process whose session it was would obey it, which the model leaves out"),
-        row("controller_notifies_brokers", "broker", "controller_notifies_brokers"),
-        row("controller_welcomes_brokers", "broker", "controller_welcomes_brokers"),
-        row("controller_instates_replicas", "broker", "controller_instates_replicas"),
-        row("controller_compares_brokers", "broker",
-            "controller_sees_bounced_brokers", "controller_sees_dead_brokers",
-            why="as for the event itself; and not where a broker that bounced has bounced again "
-                "before its turn, whom the model then takes for reached"),
-        row("controller_cleans_request", "broker",
-            "controller_deletes_preferred_request", "controller_is_fenced", why=_FENCED),
-        row("controller_stops_follower", "broker", "controller_stops_follower"),
-        row("controller_answers_shutdown", "broker", "controller_answers_shutdown"),
+                "step of its own"),
+        row("controller_goes_on", "broker",
+            *dict.fromkeys(one for names in TRANSITIONS.values() for one in names),
+            stands=lambda world, broker: next_of(world.servers[broker].thread),
+            why="which of them it is, the effect says at which the event is suspended, and the "
+                "procedures that it is in"),
         row("broker_asks_to_go", "broker", "broker_asks_to_go",
-            why="once more only when nothing of its last request is under way"),
+            why="one request of a broker is under way at a time: who asks again after a restart "
+                "does so when its earlier request has been answered, or its controller is gone"),
         row("shutdown_request_arrives", "broker subject", "shutdown_request_arrives"),
         row("broker_stops", "broker", "broker_stops"),
         row("broker_changes_endpoints", "broker", "broker_changes_endpoints",
@@ -154,10 +142,9 @@ UNOBSERVED: dict[str, str] = {
 
 _DIRECTORIES = "log directories do not fail in this world yet"
 LEFT_OUT: dict[str, str] = dict.fromkeys((
-    "broker_cannot_reach_its_log", "broker_reports_log_dir_failure",
-    "controller_asks_for_log_dirs", "controller_finds_no_log_dir_event",
-    "controller_hears_no_news", "controller_marks_replicas_offline", "log_directory_fails",
-    "log_directory_is_repaired"), _DIRECTORIES)  # fmt: skip
+    "broker_cannot_reach_its_log", "broker_reports_log_dir_failure", "controller_hears_no_news",
+    "controller_marks_replicas_offline", "log_directory_fails", "log_directory_is_repaired",
+), _DIRECTORIES)  # fmt: skip
 
 
 def facts(world: StagedCluster) -> Facts:
@@ -199,14 +186,14 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: Server)
     table.put("leaving", (broker,), LEAVING.code(server.departure))
     if not server.up:
         return
-    if thread.label == CAMPAIGN:
-        table.put("campaign", (broker,), thread.campaign)
-        table.put("reply_lost", (broker,), thread.reply_is_lost)
+    if server.waits_for_reply:
+        table.put("campaign", (broker,), _claimed(thread))
+        table.put("reply_lost", (broker,), server.reply_is_lost)
     if thread.controller.active:
-        table.put("belief", (broker,), thread.core.context.epoch)
+        table.put("belief", (broker,), thread.controller.core.context.epoch)
     table.put("seen", (broker,), server.replicas.controller_epoch)
     table.members("alive", (broker,), server.replicas.metadata.alive)
-    for one, port in server.replicas.ports.items():
+    for one, (_, port) in server.replicas.metadata.brokers.items():
         table.put("addresses", (broker, one), port - FIRST_PORT)
     for slot, (kind, subject) in enumerate(server.events):
         table.put("cache.events.at.kind", (broker, slot), EVENTS.code(kind))
@@ -217,6 +204,13 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: Server)
         table.put("cache.queue.end", (broker, to), len(queue))
         for slot, sent in enumerate(queue):
             _request(table, (broker, to, slot), sent)
+
+
+def _claimed(thread: ControllerThread) -> int:
+    """The controller epoch that a registration, of which the answer is on its way, has written."""
+    assert thread.place is not None, "an event is suspended"
+    assert isinstance(thread.place.effect, Ask), "it asks ZooKeeper"
+    return next(int(op.data) for op in thread.place.effect.ops if isinstance(op, SetData))
 
 
 def _request(table: FactTable, at: tuple[int, int, int], sent: Sent) -> None:
@@ -238,94 +232,47 @@ def _controller(table: FactTable, world: StagedCluster, broker: int, server: Ser
     thread, at = server.thread, (broker,)
     if not server.up or not thread.controller.active:
         return
-    stack = thread.stack if thread.label else Stack()
-    context = thread.core.context
-    table.put("cache.stage", at, STAGES.code(stage(thread.label, stack)))
-    if thread.label == "reads_context":
+    now = standing(thread)
+    context = thread.controller.core.context
+    table.put("cache.stage", at, STAGES.code(now.stage))
+    if now.label == "reads_context":
         return
-    change = thread.controller.brokers.last_change
-    live, epochs = context.live_or_shutting_down, context.broker_epochs
-    if thread.label == "compares":
-        live = live | {*stack.failing}
-    if stack.part == "bounced":
-        live = live - {*stack.started} if thread.label == "welcomes" else live
-        epochs = epochs | {one: stack.epochs[one] for one in change["bounced"]}
+    live, epochs = context.live_or_shutting_down, {**context.broker_epochs, **now.epochs}
+    if now.label == "compares":
+        live = live | {*now.failing}
+    if now.label == "welcomes" and now.epochs.keys() >= {*now.started}:
+        live = live - {*now.started}
     table.members("cache.live", at, live)
     table.members("cache.reached", at, [
         one for one, epoch in epochs.items() if epoch == world.servers[one].registered
     ])  # fmt: skip
     for one, info in context.broker_infos.items():
         table.put("cache.endpoints", (broker, one), info.plaintext[1] - FIRST_PORT)
-    table.members("cache.started", at, stack.started if is_starting(stack) else ())
+    table.members("cache.started", at, now.started)
     table.members("cache.shutting", at, context.shutting_down)
-    table.put("cache.subject", at, stack.subject)
-    bounces_left = stack.part == "new" or (thread.label == "compares" and stack.member)
-    table.members("cache.bounced", at, change["bounced"] if bounces_left else ())
-    deaths_left = stack.part in ("new", "bounced")
-    table.members("cache.dead", at, change["dead"] if deaths_left else ())
+    table.put("cache.subject", at, now.subject)
+    table.members("cache.bounced", at, now.bounced)
+    table.members("cache.dead", at, now.dead)
+    table.members("cache.unbalanced", at, now.unbalanced)
     for partition in world.assignment:
-        _known(table, server, stack, partition)
+        _known(table, server, now, partition)
 
 
-def is_starting(stack: Stack) -> bool:
-    """The brokers that started are not instated yet."""
-    machine = stack.machine
-    return machine is None or not machine.elects or stack.is_within("offline")
-
-
-def _known(table: FactTable, server: Server, stack: Stack, partition: TopicPartition) -> None:
-    context, machine = server.thread.core.context, stack.machine
+def _known(table: FactTable, server: Server, now: Standing, partition: TopicPartition) -> None:
+    context = server.thread.controller.core.context
     at = (partition.partition, server.broker)
     known = context.leadership.get(partition)
     version = 0 if known is None else known.zk_version
+    table.put("partition.context.version", at, now.written.get(partition, version))
     offline = context.partition_state(partition) is PartitionState.OFFLINE
-    gone = {one.broker for one in stack.going if one.partition == partition}
-    table.members("partition.context.gone", at, gone)
-    if machine is not None:
-        version = machine.written.get(partition, version)
-        chosen = machine.elects and partition in machine.found
-        offline = offline and not chosen
-        table.put("partition.context.due", at, partition in machine.todo)
-        read = machine.read.get(partition, NO_VERSION)
-        table.put("partition.context.read", at, read, NO_VERSION)
-        table.put("partition.context.batched", at, partition in machine.found)
-    table.put("partition.context.version", at, version)
-    table.put("partition.context.offline", at, offline)
+    table.put("partition.context.offline", at, offline and partition not in now.elected)
+    table.members("partition.context.gone", at, now.going.get(partition, ()))
+    table.put("partition.context.due", at, partition in now.due)
+    table.put("partition.context.read", at, now.read.get(partition, NO_VERSION), NO_VERSION)
+    table.put("partition.context.batched", at, partition in now.found)
+    table.put("partition.context.stops", at, partition in now.stopped)
     lost = [one for one, there in context.offline_directories.items() if partition in there]
     table.members("partition.context.lost", at, lost)
-
-
-STAGE_OF = {
-    "": "idle",
-    "reads_context": "starting",
-    "announces": "announcing",
-    "restores": "restoring",
-    "notifies": "notifying",
-    "welcomes": "welcoming",
-    "instates": "instating",
-    "compares": "comparing",
-    "cleans": "cleaning",
-    "stops": "stopping",
-    "answers": "answering",
-}
-
-
-def stage(label: str, stack: Stack) -> str:
-    """The model's stage of a thread that is put down at a label."""
-    if label in STAGE_OF:
-        return STAGE_OF[label]
-    machine = stack.machine
-    assert machine is not None, f"a state machine {label}"
-    for within in ("preferring", "rebalancing"):
-        if stack.is_within(within):
-            return within
-    if stack.is_within("leaving"):
-        return "moving" if machine.elects else "retiring"
-    if stack.is_within("offline"):
-        if machine.elects:
-            return "electing" if stack.leaderless else "retrying"
-        return "removing" if stack.leaderless else "removing_followers"
-    return "electing" if machine.elects else "burying"
 
 
 # Partitions
@@ -369,7 +316,7 @@ def _replica(
     known = server.replicas.metadata.partitions.get(partition)
     if known is not None:
         table.put("partition.known", at, known.state.zk_version, NO_VERSION)
-    hosted = server.replicas.hosted.get(partition)
+    hosted = server.replicas.partitions.get(partition)
     if hosted is not None and hosted.leader_epoch >= 0:
         table.put("partition.replica.version", at, hosted.zk_version, NO_VERSION)
         table.put("partition.replica.fetching", at, server.follows(partition) is not None)
@@ -380,7 +327,7 @@ def _replica(
 def _world(bounds: Mapping[str, int], version: str | None) -> StagedCluster:
     assert KINDS, "steps are registered where they are defined"
     shape = bounds["brokers"], bounds["partitions"], bounds["replicas"]
-    return StagedCluster(*shape, version or DEFAULT)
+    return StagedCluster(*shape, version or DEFAULT, grain=suspends)
 
 
 BOUNDS = {

@@ -15,6 +15,10 @@ Facts = dict[tuple[str, tuple[int, ...]], int]
 """(field, index) -> code; what is blank is left out."""
 
 
+Stands = Callable[..., tuple[tuple[str, ...], dict[str, int]]]
+"""(world, *arguments of a step) -> transitions, arguments of the model; see `Row`."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One step of the implementation.
@@ -23,7 +27,9 @@ class Row:
     be, of which exactly one is possible in any state; `arguments` renames the arguments to the
     model's. `silent` says why the step may also change nothing that the model sees. `why` says
     what a reader of the two texts would not expect. `beyond` says why the model has no such step:
-    one is offered and never taken.
+    one is offered and never taken. `stands` is asked where the world and not the step's name says
+    what the step is: of a world and the step's arguments, which of the transitions it may be now,
+    and the model's arguments that follow from where the world stands.
     """
 
     step: str
@@ -34,6 +40,7 @@ class Row:
     leader_of: str | None = None
     why: str | None = None
     beyond: str | None = None
+    stands: Stands | None = None
 
 
 def row(
@@ -44,6 +51,7 @@ def row(
     leader_of: str | None = None,
     why: str | None = None,
     beyond: str | None = None,
+    stands: Stands | None = None,
     **renamed: str,
 ) -> Row:
     """A row, its parameters given as words; `renamed` are the model's names for some of them."""
@@ -57,6 +65,7 @@ def row(
         leader_of,
         why,
         beyond,
+        stands,
     )
 
 

@@ -162,7 +162,9 @@ class BrokerEvents:
         followed = [one for one in hosted if one not in led]
         await self.move_leaders(led)
         await self.stop_followers(broker, followed)
-        return [one for one in hosted if context.leadership[one].leader == broker]
+        remaining = [one for one in hosted if context.leadership[one].leader == broker]
+        await context.journal.shut_down(broker, remaining)
+        return remaining
 
     async def move_leaders(self, led: list[TopicPartition]) -> None:
         """What a broker that wants to go leads goes to others, where there are any in sync."""

@@ -98,6 +98,7 @@ class EventController:
         core, context = self.core, self.core.context
         await self.journal.step("Registering handlers")
         await core.client.controller(watch=True)  # its own creation has fired the watch of before
+        await self._await(paths.PREFERRED_ELECTION)
         await self.journal.step("Deleting isr change notifications")
         await self._drop_old_notifications()
         await self.journal.step("Initializing controller context")

@@ -107,6 +107,20 @@ class ControllerJournal:
     ) -> None:
         """A replica was taken out of an ISR."""
 
+    async def not_elected(self, partition: TopicPartition, strategy: str) -> None:
+        """No replica may lead the partition by the strategy: nothing is written."""
+
+    async def newer_controller(self, partition: TopicPartition, epoch: int) -> None:
+        """The state that was read names a newer controller epoch: it is left as it is."""
+
+    async def not_in_isr(
+        self, broker: int, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
+    ) -> None:
+        """A replica that goes offline is out of the ISR already: nothing is written."""
+
+    async def shut_down(self, broker: int, remaining: Sequence[TopicPartition]) -> None:
+        """A ControlledShutdown is answered; the broker still leads the remaining partitions."""
+
     async def failed(self, text: str) -> None:
         """A transition did not come about."""
 

@@ -183,6 +183,7 @@ class PartitionMachine:
                 continue
             elected = self.choose(partition, state, strategy)
             if elected is None:
+                await self.context.journal.not_elected(partition, strategy.kind.value)
                 failed[partition] = (
                     f"Failed to elect leader for partition {partition} under strategy "
                     f"{strategy.kind.value}"
@@ -215,6 +216,7 @@ class PartitionMachine:
             failed[partition] = f"LeaderAndIsr information doesn't exist for partition {partition}"
             return None
         if state.controller_epoch > self.context.epoch:
+            await self.context.journal.newer_controller(partition, state.controller_epoch)
             failed[partition] = (
                 f"aborted leader election for partition {partition} since the LeaderAndIsr path "
                 f"was already written by another controller of epoch {state.controller_epoch}"

@@ -189,6 +189,7 @@ class ReplicaMachine:
             if broker in state.isr:
                 writes[partition] = self.without(broker, state)
             else:
+                await self.context.journal.not_in_isr(broker, partition, state)
                 done[partition] = state
                 self.context.leadership[partition] = state
         updated = await self.client.update_states(writes, self.context.epoch_version)
@@ -209,6 +210,7 @@ class ReplicaMachine:
         if state is None:
             await self._fails(f"there is no state of partition {partition}")
         elif state.controller_epoch > self.context.epoch:
+            await self.context.journal.newer_controller(partition, state.controller_epoch)
             await self._fails(
                 f"the state of {partition} was written by another controller of epoch "
                 f"{state.controller_epoch}"

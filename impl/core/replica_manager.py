@@ -180,6 +180,7 @@ class ReplicaManager:
         client: Callable[[], ZnodeClient],
         observer: Observer = silent,
         idle: Idle = never_busy,
+        new_partition: Callable[..., Replica] = Partition,
     ) -> None:
         self.broker = broker
         self.release = release
@@ -188,6 +189,7 @@ class ReplicaManager:
         self.client = client
         self.observer = observer
         self.idle = idle
+        self.new_partition = new_partition
         self.isr_requests: IsrRequestQueue | None = None
         self.fetchers: Fetchers | None = None
         self.controller_epoch = 0
@@ -282,7 +284,7 @@ class ReplicaManager:
         log: HostedLog = await self.logs.create(partition)
         if is_new:
             self.observer(LogCreated(partition, log.directory))
-        made = Partition(
+        made = self.new_partition(
             self.broker, partition, log, self.lag_ms, self.release, self.client,
             self.isr_requests, self._observe,
         )  # fmt: skip

@@ -7,7 +7,9 @@ leaders that change the ISR by themselves. Of the logs it is kept who has all th
 
 from model.cluster.claims import CLAIMS
 from model.cluster.conflicts import (
+    controller_is_fenced,
     controller_finds_a_newer_controller,
+    controller_leaves_replica,
     controller_reads_state,
     controller_write_conflicts,
 )
@@ -79,7 +81,6 @@ from model.cluster.obedience import (
     stop_replica_is_sent_again,
 )
 from model.cluster.office import (
-    controller_is_fenced,
     controller_is_still_in_office,
     controller_node_is_deleted,
     controller_resigns,
@@ -155,7 +156,7 @@ SYSTEM = System(
         controller_is_fenced,
         controller_reads_context, controller_announces_brokers, controller_restores_replicas,
         *of_a_partition(controller_reads_state, controller_write_conflicts,
-                        controller_finds_a_newer_controller,
+                        controller_finds_a_newer_controller, controller_leaves_replica,
                         controller_elects_leader, controller_finds_no_leader),
         controller_tells_elections,
         *of_a_partition(controller_removes_replica, controller_finds_it_removed),

@@ -12,18 +12,21 @@ Source: ControllerBrokerRequestBatch, ControllerChannelManager (2.3)
 """
 
 from model.cluster.state import PARTITIONS
-from model.language import BLANK, all_of, lam, some, version, when
+from model.language import BLANK, all_of, lam, not_, some, version, when
 from model.protocol.state import BROKERS
 
 
 def is_reached(now, broker, target, live):
     """The controller takes the target for alive, and its request names the right registration.
 
-    Why: from 2.2 a request names the epoch of the registration that the controller read (KIP-380);
-    one for an earlier registration would be refused, so that it is left out here.
+    Why: from 2.2 a request names the epoch of the registration that the controller knows (KIP-380);
+    one for an earlier registration would be refused, so that it is left out here. Of a broker that
+    bounced it knows the earlier one until its turn comes.
     """
+    cache = now.cache[broker]
     if version.broker_epoch:
-        return all_of(live.has(target), now.cache[broker].reached.has(target))
+        return all_of(
+            live.has(target), cache.reached.has(target), not_(cache.bounced.has(target)))
     return live.has(target)
 
 
@@ -66,7 +69,8 @@ def batch(now, broker, goes, tells, stops=None):
         return when(
             all_of(is_reached(now, broker, target, live),
                    some(PARTITIONS, lambda partition: stops(partition, target))),
-            queue.append(**news).append(**stopping(now, broker, target, stops)),
+            when(some(PARTITIONS, tells), queue.append(**news), queue)
+                .append(**stopping(now, broker, target, stops)),
             told)
 
     return lam(BROKERS, with_requests)

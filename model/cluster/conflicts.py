@@ -1,26 +1,37 @@
 """A state is read, and written under the condition that it is as it was read; else all that again.
+And no write of a deposed controller is executed.
 
 Source: PartitionStateMachine.doElectLeaderForPartitions, KafkaZkClient.updateLeaderAndIsr,
-ReplicaStateMachine.doRemoveReplicasFromIsr (2.3)
+ReplicaStateMachine.doRemoveReplicasFromIsr (2.3); ControllerMovedException (2.1)
 """
 
 from model.cluster.elections import OFFLINE, as_read, require_read
+from model.cluster.events import is_next
+from model.cluster.failover import has_notifications
+from model.cluster.notifications import is_noted
 from model.cluster.preferred import PREFERRED
-from model.cluster.replicas import takes_offline
+from model.cluster.replicas import require_removal, takes_offline
 from model.cluster.shutdown import MOVES
-from model.cluster.thread import require_acting, require_writing
-from model.language import all_of, any_of, is_none, not_, require, some, transition
-from model.protocol.office import require_office
+from model.cluster.state import PARTITIONS
+from model.cluster.thread import leave_context, require_acting, require_writing
+from model.language import all_of, any_of, focus, is_none, not_, require, some, transition
+from model.protocol.office import fence_is_passed, require_office
 from model.protocol.state import BROKERS
 
 KINDS = (OFFLINE, MOVES, PREFERRED)
+
+
+def is_to_elect(now, broker):
+    """The event thread elects, and is not done with the partition."""
+    stage = now.cache[broker].stage
+    return all_of(now.context[broker].due, any_of(*(kind.is_on(stage) for kind in KINDS)))
 
 
 def is_to_write(now, broker):
     """The event thread elects or removes, and is not done with the partition."""
     stage, mine = now.cache[broker].stage, now.context[broker]
     return any_of(
-        all_of(mine.due, any_of(*(kind.is_on(stage) for kind in KINDS))),
+        is_to_elect(now, broker),
         all_of(not_(mine.gone.is_empty()), takes_offline(stage)))
 
 
@@ -65,9 +76,62 @@ def controller_finds_a_newer_controller(now, new, broker):
     Kafka: StateChangeFailedException, "aborted ... another controller"
     """
     require_acting(now, broker)
-    require(is_to_write(now, broker),               "it is about to write the state")
+    require(is_to_elect(now, broker),               "it is about to elect a leader")
     require_read(now, broker)
     require(as_read(now, broker).controller > now.belief[broker],
                                                     "a newer controller has written the state")
 
-    new.context[broker] = now.context[broker].but(due=False, gone=[], read=None)
+    new.context[broker].due  = False
+    new.context[broker].read = None
+
+
+@transition(broker=BROKERS, replica=BROKERS)
+def controller_leaves_replica(now, new, broker, replica):
+    """The state names a newer controller epoch: the replica stays in the ISR. A broker that shuts
+    down is sent StopReplica all the same.
+
+    Kafka: StateChangeFailedException, "... the leader and isr path was already written by another
+    controller"
+    """
+    require_acting(now, broker)
+    require_removal(now, broker, replica)
+    require(as_read(now, broker).controller > now.belief[broker],
+                                                    "a newer controller has written the state")
+
+    new.context[broker].gone  = now.context[broker].gone.without(replica)
+    new.context[broker].read  = None
+    new.context[broker].stops = now.cache[broker].subject == replica
+
+
+def is_to_delete(now, broker):
+    """It deletes what it was told by: notifications, or the request for preferred leaders."""
+    cache, noted, named = now.cache[broker], is_noted(now), not_(now.zk.log_dir_events.is_empty())
+    idle = cache.stage == "idle"
+    return any_of(
+        cache.stage == "cleaning",
+        all_of(cache.stage == "starting", has_notifications(now)),
+        all_of(idle, is_next(now, broker, "isr_change"), noted),
+        all_of(idle, is_next(now, broker, "log_dir_event"), named))
+
+
+def has_a_write(now, broker):
+    """What it has read of the partition gives it something to write."""
+    return all_of(
+        is_to_write(now, broker), not_(is_none(now.context[broker].read)),
+        as_read(now, broker).controller <= now.belief[broker], would_write(now, broker))
+
+
+@transition(only=lambda v: v.zk_writes_fenced, broker=BROKERS)
+def controller_is_fenced(now, new, broker):
+    """A deposed controller writes, the check of /controller_epoch fails, and it resigns.
+
+    Kafka: ControllerMovedException, KAFKA-6082
+    """
+    require_office(now, broker)
+    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+    require(any_of(is_to_delete(now, broker), some(PARTITIONS, lambda partition: has_a_write(
+        focus(now, "partition", partition), broker))),
+                                                    "it is about to write")
+
+    new.belief[broker] = 0
+    leave_context(now, new, broker)

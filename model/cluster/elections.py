@@ -111,9 +111,10 @@ def find_nobody(now, new, broker, kind):
     new.context[broker].read = None
 
 
-def tell(now, new, broker, kind, stage, is_told=None):
+def tell(now, new, broker, kind, stage, is_told=None, unbalanced=None, due=None):
     """The batch: LeaderAndIsr to those replicas of whom `is_told(context, target)` says so, of all
-    if it is not given; UpdateMetadata to all brokers."""
+    if it is not given; UpdateMetadata to all brokers. Where the event goes on with other partitions
+    these are `due(partition)`, and `unbalanced` is what is left after them."""
     require_acting(now, broker)
     require(kind.is_on(now.cache[broker].stage),    kind.at_it)
     require(every(PARTITIONS, lambda partition: not_(own(now, broker, partition).due)),
@@ -131,7 +132,10 @@ def tell(now, new, broker, kind, stage, is_told=None):
     new.cache[broker] = now.cache[broker].but(
         stage=stage, subject=when(ends, None, now.cache[broker].subject),
         queue=batch(now, broker, goes, batched))
-    keep(now, new, broker, lambda partition: own(now, broker, partition).but(batched=False))
+    if unbalanced is not None:
+        new.cache[broker].unbalanced = unbalanced
+    keep(now, new, broker, lambda partition: own(now, broker, partition).but(
+        batched=False, due=due(partition) if due else False))
 
 
 def order_of(now):
@@ -140,7 +144,7 @@ def order_of(now):
 
 
 OFFLINE = Election(
-    ("electing", "retrying"),
+    ("onlining", "electing", "retrying"),
     lambda now, broker: offline_partition(
         order_of(now), as_read(now, broker).isr,
         with_their_log(online(now, broker), now.context[broker]),
@@ -172,14 +176,15 @@ def controller_finds_no_leader(now, new, broker):
 def controller_tells_elections(now, new, broker):
     """The batch of the elections: LeaderAndIsr to the live replicas, UpdateMetadata to all.
 
-    After a broker's failure its replicas are next, of which it may have none; else the event is
-    done.
+    At a failover a look for a request of preferred leaders is next. After a broker's failure its
+    replicas are next, of which it may have none; else the event is done.
     """
     cache = now.cache[broker]
     tell(now, new, broker, OFFLINE,
+         when(cache.stage == "onlining", at("looking"),
          when(cache.stage == "retrying", at("removing_followers"),
          when(some_is_gone(now, broker), at("removing"),
-         when(cache.started.is_empty(), done(cache), at("welcoming")))),
+         when(cache.started.is_empty(), done(cache), at("welcoming"))))),
          is_told=lambda mine, target: all_of(
              not_(cache.shutting.has(target)), not_(mine.lost.has(target))))
 

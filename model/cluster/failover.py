@@ -7,36 +7,42 @@ Source: KafkaController.onControllerFailover (2.3)
 """
 
 from model.cluster.batch import batch, live_brokers
-from model.cluster.preferred import is_wanted
+from model.cluster.events import with_event
+from model.cluster.notifications import is_noted
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
+    at,
     keep,
     own,
     require_acting,
-    require_writing,
     states_by,
     with_one,
 )
-from model.language import all_of, lam, not_, require, some, transition, version, when
+from model.language import all_of, any_of, lam, not_, require, some, transition, version, when
+from model.protocol.office import fence_is_passed, require_office
 from model.protocol.state import BROKERS
 
 
 @transition(broker=BROKERS)
 def controller_reads_context(now, new, broker):
     """It sets its watches, drops all notifications, and reads who lives and every partition's
-    state. A request for preferred leaders that it finds is queued, before all that comes.
+    state.
 
-    Why:   what a notification would have told it, it reads anyway; that its own deletion fires the
-           watch, and finds nothing, is left out here.
+    Why:   what a notification would have told it, it reads anyway. Its own deletion fires the
+           watch, and that event will find nothing. To delete is all that is fenced here: where
+           there is nothing to delete a deposed controller reads on, and tells what it has read.
     Kafka: KafkaController.onControllerFailover, initializeControllerContext
     """
-    require_writing(now, broker)
+    require_office(now, broker)
     require(now.cache[broker].stage == "starting",   "it has read nothing yet")
+    if version.zk_writes_fenced:
+        require(any_of(fence_is_passed(now, broker), not_(has_notifications(now))),
+                                                     "the epoch that it won is the newest, or there "
+                                                     "is no notification to delete")
 
     cache = now.cache[broker]
     new.cache[broker] = cache.but(
-        events=when(is_wanted(now), cache.events.append(kind="preferred_election", subject=None),
-                    cache.events),
+        events=echoes(now, cache),
         stage="announcing" if version.metadata_first else "restoring",
         live=now.zk.registered, reached=now.zk.registered,
         endpoints=lam(BROKERS, lambda one: when(
@@ -46,6 +52,18 @@ def controller_reads_context(now, new, broker):
         noted=False,
         context=with_one(now.partition[partition].context, broker,
             own(now, broker, partition).but(version=now.partition[partition].version))))
+
+
+def has_notifications(now):
+    """Somebody noted an ISR change, or a failed log directory."""
+    return any_of(is_noted(now), not_(now.zk.log_dir_events.is_empty()))
+
+
+def echoes(now, cache):
+    """The events of the notifications that it deleted itself."""
+    of_directories = when(
+        now.zk.log_dir_events.is_empty(), cache, with_event(cache, "log_dir_event"))
+    return when(is_noted(now), with_event(of_directories, "isr_change"), of_directories).events
 
 
 @transition(broker=BROKERS)
@@ -62,22 +80,26 @@ def controller_announces_brokers(now, new, broker):
 def controller_restores_replicas(now, new, broker):
     """Every replica of a live broker goes Online: it is sent the state as the controller read it.
 
-    Those of dead brokers go Offline next; until 2.2 they stayed as they were (KAFKA-3143).
+    Those of dead brokers, if there are any, go Offline next; until 2.2 they stayed as they were
+    (KAFKA-3143). Then offline partitions are tried.
     Kafka: ReplicaStateMachine.startup
     """
     cache = now.cache[broker]
     require_acting(now, broker)
     require(cache.stage == "restoring",              "all are told who is alive")
 
+    def is_dead(partition):
+        return now.partition[partition].replicas.such_that(lambda one: not_(cache.live.has(one)))
+
+    buries = False
+    if version.dead_replicas_taken_offline:
+        buries = some(PARTITIONS, lambda partition: not_(is_dead(partition).is_empty()))
     new.cache[broker] = cache.but(
-        stage="burying" if version.dead_replicas_taken_offline else "electing",
+        stage=when(buries, at("burying"), at("onlining")),
         queue=batch(now, broker,
             goes=lambda partition, target: cache.live.has(target),
             tells=lambda partition: some(BROKERS, lambda one: all_of(
                 cache.live.has(one), now.partition[partition].replicas.has(one)))))
-    if version.dead_replicas_taken_offline:
-        keep(now, new, broker, lambda partition: own(now, broker, partition).but(
-            gone=now.partition[partition].replicas.such_that(
-                lambda one: not_(cache.live.has(one)))))
-    else:
-        keep(now, new, broker, states_by(now, broker, cache.live))
+    keep(now, new, broker, lambda partition: when(
+        buries, own(now, broker, partition).but(gone=is_dead(partition)),
+        states_by(now, broker, cache.live)(partition)))

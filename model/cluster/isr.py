@@ -4,7 +4,7 @@ Source: Partition.maybeShrinkIsr, maybeExpandIsr (2.3)
 """
 
 from model.cluster.data import fetches_from, leads, mine
-from model.language import all_of, not_, require, transition, version
+from model.language import all_of, any_of, not_, require, some, transition, version
 from model.protocol.state import BROKERS
 
 
@@ -29,6 +29,22 @@ def write_isr(now, new, leader, isr):
 def is_laggard(now, leader, replica):
     """It does not fetch, or is not there yet; who has all of an idle log is left alone (2.1)."""
     return not_(all_of(fetches_from(now, replica, leader), now.complete.has(replica)))
+
+
+def may_join(now, leader, replica):
+    """It fetches, and has all that was committed; from 3.3 the leader asks who lives, too."""
+    joins = all_of(
+        now.replicas.has(replica), not_(mine(now, leader).isr.has(replica)),
+        fetches_from(now, replica, leader), now.complete.has(replica))
+    if version.isr_takes_the_living:                # KAFKA-14140
+        joins = all_of(joins, now.alive[leader].has(replica))
+    return joins
+
+
+def is_to_leave(now, leader, replica):
+    """It is in the ISR, and lags behind."""
+    return all_of(leader != replica, mine(now, leader).isr.has(replica),
+                  is_laggard(now, leader, replica))
 
 
 @transition(leader=BROKERS, replica=BROKERS)
@@ -63,4 +79,7 @@ def leader_isr_write_is_refused(now, new, leader):
     """A leader that was not told of the newest state: "Cached zkVersion not equal to that in
     zookeeper, skip updating ISR". Nothing changes, and it will try again."""
     require_leader(now, leader)
+    require(some(BROKERS, lambda one: any_of(
+        is_to_leave(now, leader, one), may_join(now, leader, one))),
+                                                    "a replica is to leave the ISR, or to join it")
     require(now.replica[leader].version != now.version, "the cached version is out of date")

@@ -33,7 +33,6 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import require_office
 from model.protocol.state import BROKERS
 
 
@@ -64,8 +63,11 @@ def change(now, broker):
 
 
 def require_change(now, broker):
-    require_office(now, broker)
-    require(any_of(now.cache[broker].stage == "comparing", all_of(
+    """The registrations are read with the event; what is left of it then is in memory."""
+    taken_up = now.cache[broker].stage == "comparing"
+    require_acting(now, broker)
+    require(any_of(taken_up, now.zk.registered.has(broker)), "it has a ZooKeeper session")
+    require(any_of(taken_up, all_of(
         now.cache[broker].stage == "idle", is_next(now, broker, "broker_change"))),
                                                     "a BrokerChange is next in its queue, or is "
                                                     "worked on")
@@ -73,7 +75,8 @@ def require_change(now, broker):
 
 def with_change(now, broker, found, done_with=None):
     """The event is out of the queue; who bounced or died has no channel any more, and is kept but
-    for those whom the thread is now `done_with`. Of who is new or back the data are read, too."""
+    for those whom the thread is now `done_with`. Of who is new or back registration and data are
+    read now, whenever their turn comes."""
     cache = now.cache[broker]
     cache = cache.but(
         events=when(cache.stage == "comparing", cache.events, cache.events.rest()),
@@ -84,8 +87,9 @@ def with_change(now, broker, found, done_with=None):
         return cache.but(
             dead=less(found.dead, done_with), reached=cache.reached.joined(found.bounced),
             queue=without_channels(now, broker, found.dead))
+    reached = when(cache.stage == "comparing", cache.reached, cache.reached.joined(found.bounced))
     return cache.but(
-        bounced=less(found.bounced, done_with), dead=less(found.dead, done_with),
+        reached=reached, bounced=less(found.bounced, done_with), dead=less(found.dead, done_with),
         queue=without_channels(now, broker, found.bounced.joined(found.dead)))
 
 
@@ -127,7 +131,7 @@ def controller_sees_dead_brokers(now, new, broker):
         require(found.bounced.is_empty(),           "no broker has registered anew")
     require(not_(found.dead.is_empty()),            "a broker that it takes for alive is gone")
 
-    fail(now, new, broker, found, found.dead, started=[])
+    fail(now, new, broker, found, found.dead)
 
 
 @transition(broker=BROKERS)
@@ -159,15 +163,17 @@ def controller_overlooks_bounced_brokers(now, new, broker):
     new.cache[broker] = with_change(now, broker, found)
 
 
-def fail(now, new, broker, found, failed, started):
-    """onBrokerFailure: all its replicas go offline."""
+def fail(now, new, broker, found, failed, started=None):
+    """onBrokerFailure: all their replicas go offline. Those that bounced have `started` as well,
+    under the registration that was read with the event."""
     cache = with_change(now, broker, found, done_with=failed)
     live = less(cache.live, failed)
+    reached = less(cache.reached, failed) if started is None else cache.reached
     take_offline(
         now, new, broker,
         cache.but(
-            live=live, started=started, shutting=less(cache.shutting, failed),
-            reached=less(cache.reached, failed).joined(started)),
+            live=live, reached=reached, started=[] if started is None else started,
+            shutting=less(cache.shutting, failed)),
         lambda partition: without_their_log_dirs(own(now, broker, partition), failed).but(
             gone=now.partition[partition].replicas.within(failed)))
 
@@ -181,7 +187,8 @@ def without_their_log_dirs(mine, failed):
 
 
 def take_offline(now, new, broker, cache, context):
-    """onReplicasBecomeOffline: elections where a leader is lost, then the replicas go offline.
+    """onReplicasBecomeOffline: elections where there is no leader that lives, then the replicas go
+    offline. A partition that has been without for long counts as one that lost its leader now.
 
     `cache` and `context(partition)` are what the controller has by now, with who is `gone`.
     """
@@ -190,8 +197,7 @@ def take_offline(now, new, broker, cache, context):
 
     def loses_its_leader(partition):
         can_lead = with_their_log(less(cache.live, cache.shutting), context(partition))
-        return not_(any_of(
-            was_offline(partition), leader_is_among(now, broker, partition, can_lead)))
+        return not_(leader_is_among(now, broker, partition, can_lead))
 
     new.cache[broker] = cache.but(
         stage=when(some(PARTITIONS, loses_its_leader), at("electing"),

@@ -1,12 +1,12 @@
-"""How a controller loses its office: it hears so by an event, or a write of it is refused.
+"""How a controller loses its office: it hears so by an event; `conflicts` has the other way.
 
-Source: KafkaController.maybeResign, onControllerResignation; ControllerMovedException (2.1)
+Source: KafkaController.maybeResign, onControllerResignation
 """
 
 from model.cluster.events import require_next, taken, with_event
 from model.cluster.thread import leave_context
 from model.language import is_none, lam, not_, require, transition, when
-from model.protocol.office import fence_is_passed, require_office
+from model.protocol.office import require_office
 from model.protocol.state import BROKERS
 
 CHANGED = "a ControllerChange is next in its queue"
@@ -62,16 +62,3 @@ def controller_resigns_and_goes_on(now, new, broker):
 
     new.resigned      = now.resigned.including(broker)
     new.cache[broker] = taken(now.cache[broker])
-
-
-@transition(only=lambda v: v.zk_writes_fenced, broker=BROKERS)
-def controller_is_fenced(now, new, broker):
-    """A deposed controller writes, the check of /controller_epoch fails, and it resigns.
-
-    Kafka: ControllerMovedException, KAFKA-6082
-    """
-    require_office(now, broker)
-    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
-
-    new.belief[broker] = 0
-    leave_context(now, new, broker)

@@ -4,7 +4,7 @@ Source: KafkaController.onPreferredReplicaElection, checkAndTriggerAutoLeaderReb
 """
 
 from model.cluster.elections import Election, as_read, elect, find_nobody, order_of, tell
-from model.cluster.events import notified, require_next, taken, with_event
+from model.cluster.events import is_next, notified, require_next, taken, with_event
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
     at,
@@ -15,7 +15,19 @@ from model.cluster.thread import (
     require_writing,
     with_their_log,
 )
-from model.language import all_of, lam, not_, require, some, transition, version, when
+from model.cluster.start import number
+from model.language import (
+    all_of,
+    any_of,
+    lam,
+    not_,
+    require,
+    some,
+    those,
+    transition,
+    version,
+    when,
+)
 from model.protocol.office import require_office
 from model.protocol.state import BROKERS
 from model.protocol.strategies import preferred_replica
@@ -32,7 +44,7 @@ PREFERRED = Election(
     first="it stands first in the assignment",
     nobody="the preferred replica cannot lead",
     all_done="no partition waits for its preferred leader")
-ASKED = "the request's event is next in its queue"
+ASKED = "the request's event is next in its queue, or its failover is over but for this"
 TIMER = "the timer's event is next in its queue"
 
 
@@ -50,14 +62,26 @@ def admin_asks_for_preferred_leaders(now, new):
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(wanted=True))
 
 
+def require_look(now, broker):
+    """It looks for a request as the last thing of its failover, and whenever an event says so."""
+    cache = now.cache[broker]
+    require(any_of(cache.stage == "looking", all_of(
+        cache.stage == "idle", is_next(now, broker, "preferred_election"))), ASKED)
+
+
+def looked(cache):
+    """The queue without the event, if it was one."""
+    return cache.but(events=when(cache.stage == "looking", cache.events, cache.events.rest()))
+
+
 @transition(broker=BROKERS)
 def controller_begins_preferred_election(now, new, broker):
     """It reads the request."""
     require_office(now, broker)
-    require_next(now, broker, "preferred_election", ASKED)
+    require_look(now, broker)
     require(is_wanted(now),                         "a request is there")
 
-    new.cache[broker] = taken(now.cache[broker]).but(stage="preferring")
+    new.cache[broker] = looked(now.cache[broker]).but(stage="preferring")
     keep(now, new, broker, lambda partition: own(now, broker, partition).but(
         due=now.partition[partition].wanted))
 
@@ -66,25 +90,40 @@ def controller_begins_preferred_election(now, new, broker):
 def controller_finds_no_request(now, new, broker):
     """It looks once more after each request, for one that came before the watch was set again."""
     require_office(now, broker)
-    require_next(now, broker, "preferred_election", ASKED)
+    require_look(now, broker)
     require(not_(is_wanted(now)),                   "no request is there")
 
-    new.cache[broker] = taken(now.cache[broker])
+    new.cache[broker] = looked(now.cache[broker]).but(stage="idle")
 
 
-def is_imbalanced(now, broker, partition):
-    """The leader is known, and is not the preferred one, which is online."""
+def is_imbalanced(now, broker, partition, preferred):
+    """Its preferred replica is this one, which is online, and another leads, or none."""
     mine = now.partition[partition]
     leader = mine.state[own(now, broker, partition).version].leader
     return all_of(
-        some(BROKERS, lambda one: all_of(leader == one, mine.place[one] > 0)),
-        some(BROKERS, lambda one: all_of(
-            mine.replicas.has(one), mine.place[one] == 0,
-            with_their_log(online(now, broker), mine.context[broker]).has(one))))
+        mine.replicas.has(preferred), mine.place[preferred] == 0, leader != preferred,
+        with_their_log(online(now, broker), mine.context[broker]).has(preferred))
 
 
-def some_is_imbalanced(now, broker):
-    return some(PARTITIONS, lambda partition: is_imbalanced(now, broker, partition))
+def unbalanced(now, broker):
+    """The brokers that do not lead all that they should."""
+    return those(BROKERS, lambda one: some(
+        PARTITIONS, lambda partition: is_imbalanced(now, broker, partition, one)))
+
+
+def least(brokers):
+    """The first of some brokers by their ids, as a set."""
+    return brokers.such_that(lambda one: not_(some(
+        BROKERS, lambda other: all_of(brokers.has(other), number(other) < number(one)))))
+
+
+def rebalance(now, broker, waiting):
+    """The next preferred broker's partitions are due; `waiting` are those that have no turn yet."""
+    turn = least(waiting)
+    return (
+        waiting.such_that(lambda one: not_(turn.has(one))),
+        lambda partition: some(BROKERS, lambda one: all_of(
+            turn.has(one), is_imbalanced(now, broker, partition, one))))
 
 
 @transition(broker=BROKERS)
@@ -99,14 +138,16 @@ def rebalance_timer_fires(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_begins_rebalance(now, new, broker):
-    """Too many partitions are not led by their preferred broker."""
+    """Too many partitions are not led by their preferred broker: one such broker after the other
+    is elected, with a batch each."""
     require_acting(now, broker)
     require_next(now, broker, "rebalance",          TIMER)
-    require(some_is_imbalanced(now, broker),        "a partition is led by another than preferred")
+    require(not_(unbalanced(now, broker).is_empty()),
+                                                    "a partition is led by another than preferred")
 
-    new.cache[broker] = taken(now.cache[broker]).but(stage="rebalancing")
-    keep(now, new, broker, lambda partition: own(now, broker, partition).but(
-        due=is_imbalanced(now, broker, partition)))
+    waiting, due = rebalance(now, broker, unbalanced(now, broker))
+    new.cache[broker] = taken(now.cache[broker]).but(stage="rebalancing", unbalanced=waiting)
+    keep(now, new, broker, lambda partition: own(now, broker, partition).but(due=due(partition)))
 
 
 @transition(broker=BROKERS)
@@ -114,7 +155,7 @@ def controller_finds_balance(now, new, broker):
     """Who is preferred leads, or cannot."""
     require_acting(now, broker)
     require_next(now, broker, "rebalance",          TIMER)
-    require(not_(some_is_imbalanced(now, broker)),  "no partition is led by another than preferred")
+    require(unbalanced(now, broker).is_empty(),     "no partition is led by another than preferred")
 
     new.cache[broker] = taken(now.cache[broker])
 
@@ -136,9 +177,14 @@ def controller_cannot_elect_preferred(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_tells_preferred(now, new, broker):
-    """LeaderAndIsr to all replicas, UpdateMetadata to all brokers."""
+    """LeaderAndIsr to all replicas, UpdateMetadata to all brokers. A rebalance goes on with the
+    next preferred broker."""
+    cache = now.cache[broker]
+    waiting, due = rebalance(now, broker, cache.unbalanced)
     tell(now, new, broker, PREFERRED,
-         when(now.cache[broker].stage == "preferring", at("cleaning"), at("idle")))
+         when(cache.stage == "preferring", at("cleaning"),
+         when(cache.unbalanced.is_empty(), at("idle"), at("rebalancing"))),
+         unbalanced=waiting, due=due)
 
 
 @transition(broker=BROKERS)

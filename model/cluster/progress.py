@@ -18,6 +18,7 @@ SESSION_STEPS = (
 THREAD_STEPS = (
     "controller_reads_context", "controller_announces_brokers", "controller_restores_replicas",
     "controller_reads_state", "controller_write_conflicts", "controller_finds_a_newer_controller",
+    "controller_leaves_replica",
     "controller_elects_leader", "controller_finds_no_leader", "controller_tells_elections",
     "controller_removes_replica", "controller_finds_it_removed", "controller_tells_removals",
     "controller_sees_new_brokers", "controller_sees_dead_brokers",

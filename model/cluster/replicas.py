@@ -52,6 +52,8 @@ def controller_finds_it_removed(now, new, broker, replica):
     """
     require_acting(now, broker)
     require_removal(now, broker, replica)
+    require(as_read(now, broker).controller <= now.belief[broker],
+                                                    "no newer controller has written the state")
     require(not_(as_read(now, broker).isr.has(replica)), "the replica is not in the ISR")
 
     new.context[broker] = now.context[broker].but(
@@ -75,7 +77,7 @@ def controller_tells_removals(now, new, broker):
 
     new.cache[broker] = cache.but(
         subject=when(cache.stage == "retiring", cache.subject, None),
-        stage=when(cache.stage == "burying", at("electing"),
+        stage=when(cache.stage == "burying", at("onlining"),
               when(cache.stage == "removing_followers", at("notifying"),
               when(cache.stage == "retiring", at("answering"),
               when(cache.started.is_empty(), done(cache), at("welcoming"))))),
@@ -83,8 +85,8 @@ def controller_tells_removals(now, new, broker):
             goes=lambda partition, target: all_of(
                 own(now, broker, partition).batched, cache.subject != target),
             tells=lambda partition: own(now, broker, partition).batched,
-            stops=lambda partition, target: all_of(
-                own(now, broker, partition).batched, cache.subject == target)))
+            stops=lambda partition, target: all_of(cache.subject == target, any_of(
+                own(now, broker, partition).batched, own(now, broker, partition).stops))))
     keep(now, new, broker, lambda partition: when(
         cache.stage == "burying", states_by(now, broker, cache.live)(partition),
-        own(now, broker, partition).but(batched=False)))
+        own(now, broker, partition).but(batched=False, stops=False)))

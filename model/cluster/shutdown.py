@@ -13,13 +13,14 @@ from model.cluster.elections import (
     some_is_gone,
     tell,
 )
-from model.cluster.events import notified, require_next, taken, with_event
+from model.cluster.events import is_queued, notified, require_next, taken, with_event
 from model.cluster.lifecycle import forget_all, unreached
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import at, keep, own, require_acting, with_their_log
 from model.language import (
     BLANK,
     all_of,
+    any_of,
     lam,
     not_,
     require,
@@ -47,12 +48,19 @@ MOVES = Election(
 QUEUED = "a ControlledShutdown of the broker is next in its queue"
 
 
+def is_asking(now, broker):
+    """A ControlledShutdown of it is under way, or waits in a controller's queue."""
+    return any_of(now.asked.has(broker), some(BROKERS, lambda one: is_queued(
+        now.cache[one].events, "controlled_shutdown", broker)))
+
+
 @transition(broker=BROKERS)
 def broker_asks_to_go(now, new, broker):
     """A broker that is to be stopped sends ControlledShutdown to the controller."""
     require(now.up.has(broker),                     "the process runs")
     require(now.zk.registered.has(broker),          "it is registered")
     require(now.leaving[broker] == "stays",         "it was not to be stopped")
+    require(not_(is_asking(now, broker)),           "no earlier request of it is under way")
 
     new.spent.shutdowns = now.spent.shutdowns + 1
     new.leaving[broker] = "asks"
@@ -64,7 +72,6 @@ def broker_asks_to_go(now, new, broker):
 def shutdown_request_arrives(now, new, broker, subject):
     """The request takes its place in the event queue of a controller."""
     require_acting(now, broker)
-    require(now.cache[broker].stage != "starting",  "it has begun its work as the controller")
     require(now.asked.has(subject),                 "a ControlledShutdown of it is under way")
 
     new.asked         = now.asked.without(subject)
@@ -80,6 +87,14 @@ def is_taken_for_alive(now, broker, subject):
         now.former.has(subject), cache.reached.has(subject))))
 
 
+def may_be_outdated(now, broker, subject):
+    """The broker registered anew since it asked, and again since the controller read that, or not:
+    which of the two earlier registrations the controller knows is left open."""
+    if not version.shutdown_fenced:
+        return False
+    return all_of(now.former.has(subject), not_(now.cache[broker].reached.has(subject)))
+
+
 @transition(broker=BROKERS, subject=BROKERS)
 def controller_begins_shutdown(now, new, broker, subject):
     """The broker counts as shutting down at once: it leads nothing new from now on."""
@@ -87,6 +102,10 @@ def controller_begins_shutdown(now, new, broker, subject):
     require_next(now, broker, "controlled_shutdown", QUEUED, subject)
     require(is_taken_for_alive(now, broker, subject),
                                                     "the controller takes who asked for alive")
+
+    def has_others(partition):
+        return some(BROKERS, lambda one: all_of(
+            now.partition[partition].replicas.has(one), one != subject))
 
     leads = led_by(now, broker, subject)
     cache = taken(now.cache[broker])
@@ -97,7 +116,7 @@ def controller_begins_shutdown(now, new, broker, subject):
     keep(now, new, broker, lambda partition: own(now, broker, partition).but(
         due=leads(partition),
         gone=now.partition[partition].replicas.such_that(
-            lambda one: all_of(one == subject, not_(leads(partition))))))
+            lambda one: all_of(one == subject, not_(leads(partition)), has_others(partition)))))
 
 
 @transition(broker=BROKERS, subject=BROKERS)
@@ -105,7 +124,8 @@ def controller_refuses_shutdown(now, new, broker, subject):
     """BrokerNotAvailable, or STALE_BROKER_EPOCH: who asked is not there any more."""
     require_acting(now, broker)
     require_next(now, broker, "controlled_shutdown", QUEUED, subject)
-    require(not_(is_taken_for_alive(now, broker, subject)),
+    require(any_of(not_(is_taken_for_alive(now, broker, subject)),
+                   may_be_outdated(now, broker, subject)),
                                                     "the controller does not know who asked")
 
     new.former        = now.former.without(subject)

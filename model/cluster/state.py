@@ -42,10 +42,12 @@ STAGES = Names("stage", (
     "announcing",           # failover: UpdateMetadata, so that all know who is alive
     "restoring",            # failover: replicas of live brokers to Online
     "burying",              # failover: replicas of dead brokers to Offline
+    "onlining",             # failover: offline partitions to Online
+    "looking",              # failover: is there a request for preferred leaders?
     "electing",             # offline partitions to Online
-    "retrying",             # the same, where no partition lost its leader just now
+    "retrying",             # the same, where every partition's leader lives
     "removing",             # replicas of failed brokers to Offline, after an election
-    "removing_followers",   # the same, where no partition lost its leader
+    "removing_followers",   # the same, where every partition's leader lives
     "notifying",            # UpdateMetadata, for no other request said who is alive
     "welcoming",            # a broker started: UpdateMetadata
     "instating",            # its replicas to Online
@@ -85,6 +87,7 @@ PARTITION = Record(
         lost=SetOf(BROKERS),                    # replicasOnOfflineDirs
         refusing=SetOf(BROKERS),                # responses that wait say that it is on such a one,
         obeying=SetOf(BROKERS),                 # or that it is not
+        stops=BOOL,                             # StopReplica is due though nothing was written
         read=ZK_VERSIONS.or_none,               # the state as it was read, to be written
         batched=BOOL)),                         # it is in the batch that is being put together
     complete=SetOf(BROKERS),                    # replicas that hold all that was committed
@@ -105,6 +108,8 @@ STATE = Record(
         subject=BROKERS.or_none,                            # whose shutdown or failed log
                                                             # directory it works on
         bounced=SetOf(BROKERS), dead=SetOf(BROKERS),        # what a BrokerChange has still to do
+        unbalanced=SetOf(BROKERS),                          # preferred brokers that a rebalance
+                                                            # has still to elect
         events=Log(EVENT_SLOTS, EVENTS_WAITING, Record(     # the one event queue
             kind=EVENTS, subject=BROKERS.or_none)),
         queue=per(BROKERS, Log(SLOTS, WAITING, Record(      # requests, one queue for each broker

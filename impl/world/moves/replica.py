@@ -117,14 +117,14 @@ class MovedReplica(Partition[MovedLog]):
             if self.make_follower(state.leader, state.leader_epoch):
                 self.remotes.clear()
                 self.fetcher.remove([self.partition])
-                self.follow()
+                self.follow_leader()
 
     def _told(self, order: PartitionOrder) -> None:
         self.replicas = order.replicas
         self.zk_version = order.state.zk_version
         self.controller_epoch = order.state.controller_epoch
 
-    def follow(self) -> None:
+    def follow_leader(self) -> None:
         """Fetch from the leader, in the epoch of the moment."""
         self.fetcher.add({self.partition: (self.log.high_watermark, self.leader_epoch)})
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from impl.core.replica_manager import Replica
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
-from impl.world.staged.server import LAG_MS, Server
+from impl.world.staged.server import LAG_MS, Server, StagedPartition
 from impl.world.staged.world import STEP_MS, TOPIC, StagedCluster, StagedKind, staged_kind
-from impl.world.wide.replicas import Replica
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
@@ -23,7 +23,7 @@ def at(number: int) -> TopicPartition:
 def _hosted(world: StagedCluster, partition: int) -> list[tuple[Server, Replica]]:
     found = []
     for server in world.servers.values():
-        replica = server.replicas.hosted.get(at(partition)) if server.up else None
+        replica = server.replicas.partitions.get(at(partition)) if server.up else None
         if replica is not None:
             found.append((server, replica))
     return found
@@ -64,10 +64,9 @@ def append(world: StagedCluster, server: Server, replica: Replica) -> tuple[int,
     """A producer's record at the end of a leader's log; its offset and its id."""
     record, world.next_record = world.next_record, world.next_record + 1
     batch = encode_batch([StoredRecord(0, world.now_ms(), None, record.to_bytes(8, "big"))])
-    appended = replica.stored.append_as_leader(batch, replica.leader_epoch)
-    replica.advance(world.now_ms())
+    produced = wait(server.replicas.append(replica.partition, batch, 1, 1, world.now_ms()))
     server.look(replica.partition)
-    return appended.last_offset, record
+    return produced.first_offset, record
 
 
 def _wait(world: StagedCluster) -> None:
@@ -77,7 +76,7 @@ def _wait(world: StagedCluster) -> None:
 def leader_commits(world: StagedCluster, leader: int, partition: int) -> None:
     """A record with acks=all: the ISR fetches it, and its producer hears so."""
     server, one = world.servers[leader], at(partition)
-    replica = server.replicas.hosted[one]
+    replica = server.replicas.partitions[one]
     _wait(world)
     offset, record = append(world, server, replica)
     for member in replica.isr:
@@ -119,7 +118,7 @@ def leader_looks_for_laggard(
 ) -> None:  # fmt: skip
     """``replica.lag.time.max.ms`` goes by with producers at work; who fetches well keeps up."""
     server, other, one = world.servers[leader], world.servers[replica], at(partition)
-    mine = server.replicas.hosted[one]
+    mine = server.replicas.partitions[one]
     if not other.fetches(one, server):
         append(world, server, mine)
         _wait(world)
@@ -129,7 +128,7 @@ def leader_looks_for_laggard(
             other.catches_up(one, server)
             other.look(one)
     if replica in mine.lagging(world.now_ms()):
-        mine.shrink([replica], world.now_ms())
+        wait(mine.shrink([replica], world.now_ms()))
 
 
 def _fetching(world: StagedCluster) -> One:
@@ -138,22 +137,26 @@ def _fetching(world: StagedCluster) -> One:
         one = at(number)
         for other in world.servers.values():
             outside = other.broker not in replica.isr and other.broker in replica.replicas
-            if not (outside and server.alive and other.fetches(one, server)):
-                continue
-            even = other.held.get(one, {}) == server.held.get(one, {})
-            if even or not other.compares(one, server.broker):
+            if outside and server.alive and other.fetches(one, server):
                 found.append((server.broker, other.broker, number))
     return found
 
 
 def leader_sees_fetch(world: StagedCluster, leader: int, replica: int, partition: int) -> None:
-    """A follower out of the ISR fetches, and may join it; the answer is lost on its way."""
+    """A follower out of the ISR fetches, and may join it; the answer is lost on its way.
+
+    What was not committed it has fetched before, if that is all that it lacks.
+    """
     server, other, one = world.servers[leader], world.servers[replica], at(partition)
-    if other.compares(one, leader):
-        other.exchange(one, server)
-    server.replicas.joining = (replica, one)
-    other.exchange(one, server, is_lost=True)
-    server.replicas.joining = None
+    if has_all(world, replica, one):
+        other.catches_up(one, server)
+        other.look(one)
+    mine = server.replicas.partitions[one]
+    assert isinstance(mine, StagedPartition), "a staged broker hosts it"
+    mine.joining = replica
+    if other.exchange(one, server, loses_fetch=True) == "OffsetForLeaderEpoch":
+        other.exchange(one, server, loses_fetch=True)
+    mine.joining = None
 
 
 def _with_news(world: StagedCluster) -> One:

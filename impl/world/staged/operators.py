@@ -27,12 +27,8 @@ def broker_asks_to_go(world: StagedCluster, broker: int) -> None:
     world.asked[broker] = world.servers[broker].epoch
 
 
-def _in_work(world: StagedCluster) -> list[int]:
-    return [
-        broker
-        for broker, server in world.servers.items()
-        if server.thread.controller.active and server.thread.label != "reads_context"
-    ]
+def _controllers(world: StagedCluster) -> list[int]:
+    return [one for one, server in world.servers.items() if server.thread.controller.active]
 
 
 def shutdown_request_arrives(world: StagedCluster, broker: int, subject: int) -> None:
@@ -48,13 +44,7 @@ def broker_stops(world: StagedCluster, broker: int) -> None:
 
 
 def _may_change(world: StagedCluster, server: Server) -> bool:
-    """Registered, and by no controller found to have bounced and not yet taken up."""
-    waits = any(
-        one.thread.stack.part == "new" and one.thread.label
-        and server.broker in one.thread.controller.brokers.last_change["bounced"]
-        for one in world.servers.values()
-    )  # fmt: skip
-    return server.up and server.alive and not server.lingers and not waits
+    return server.up and server.alive and not server.lingers
 
 
 def broker_changes_endpoints(world: StagedCluster, broker: int) -> None:
@@ -101,13 +91,13 @@ def _late(world: StagedCluster) -> One:
 def late_stop_replica_arrives(world: StagedCluster, broker: int) -> None:
     """After all, and after what was sent since."""
     sent, server = world.late.pop(broker), world.servers[broker]
-    server.replicas.hear(sent, sent.request, server.epoch)
+    server.hear(sent, sent.request)
 
 
 KINDS: tuple[StagedKind, ...] = (
     staged_kind("broker_asks_to_go", "broker", brokers_that(_may_ask), broker_asks_to_go),
     staged_kind("shutdown_request_arrives", "broker subject",
-                lambda world: product(_in_work(world), sorted(world.asked)),
+                lambda world: product(_controllers(world), sorted(world.asked)),
                 shutdown_request_arrives),
     staged_kind("broker_stops", "broker",
                 brokers_that(lambda _, one: one.departure == "may_go"), broker_stops),
@@ -117,7 +107,7 @@ KINDS: tuple[StagedKind, ...] = (
                 lambda world: [] if wait(world.admin.preferred_election()) is not None else [()],
                 admin_asks_for_preferred_leaders),
     staged_kind("rebalance_timer_fires", "broker",
-                lambda world: [(one,) for one in _in_work(world)], rebalance_timer_fires),
+                brokers_that(lambda _, one: one.has_begun), rebalance_timer_fires),
     staged_kind("stop_replica_is_sent_again", "broker sender", _repeatable,
                 stop_replica_is_sent_again),
     staged_kind("late_stop_replica_arrives", "broker", _late, late_stop_replica_arrives),

@@ -1,51 +1,40 @@
 """One broker of the staged cluster: process, disk, session, replicas, fetchers, controller.
 
-`impl.world.wide` has the same parts and handles an event of the controller at once; here its thread
-is put down at every stage (`thread`), the metadata cache is that of a running broker, and a
-leader takes a follower into the ISR only in a step that says so.
+`impl.world.wide` has the same parts and handles an event of the controller at once; here the event
+is suspended where the world's grain says so (`impl.sim.event_run`), the metadata cache is that of a
+running broker, and a leader takes a follower into the ISR only in a step that says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from impl.core.fetcher_thread import Phase
-from impl.core.replica_manager import Answered as Answer
+from impl.core.partition import Partition
+from impl.core.replica_manager import Answered, HostedLog, Replica, ReplicaManager
 from impl.core.requests import Request, UpdateMetadata
 from impl.disk import MemoryDisk
 from impl.log import LogConfig, LogManager, LogSettings
-from impl.log.by_release import config_of, epoch_cache_of
+from impl.log.by_release import config_of, epoch_cache_of, has_epochs
+from impl.log.stored_log import StoredLogs
 from impl.releases import Release
-from impl.server.log4j_files import Log4jFiles
-from impl.server.metadata_cache import MetadataCache
-from impl.world.staged.thread import EventThread
+from impl.sim.effects import Ask, Report, Send
+from impl.sim.event_run import ControllerThread, Grain
 from impl.world.wide.claims import records_in
 from impl.world.wide.fetches import Connection, answer
-from impl.world.wide.replicas import NONE, Replica, Replicas
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
-from impl.zookeeper import ZooKeeper
+from impl.zookeeper import ConnectionLoss, ZooKeeper
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 
 FOLDER = "/kafka-logs"
 LAG_MS = 10_000
+NO_SESSION = 0
 FIRST_PORT = 9092
 MOST_ROUNDS = 200
 CONFIG = LogConfig(segment_index_bytes=256, index_interval_bytes=512)
-
-
-class Unwritten(Log4jFiles):
-    """Log files that nobody keeps."""
-
-    def __init__(self, broker: int, release: Release) -> None:
-        self.broker = broker
-        self.release = release
-        self.old = not release.since("1.0")
-
-    def line(self, file: str, level: str, message: str, logger: str) -> None:
-        """Nothing is written."""
 
 
 @dataclass(frozen=True)
@@ -57,53 +46,23 @@ class Sent:
     versions: dict[TopicPartition, int]
 
 
-class StagedReplica(Replica):
-    """A replica whose leader minds that a follower may join only when it is time to."""
+class StagedPartition(Partition[HostedLog]):
+    """A replica that takes a follower into its ISR in the step that is about this follower."""
 
-    def expand(self, replica: int, now_ms: int) -> None:
-        """As Kafka, in the step that is about this follower."""
-        home = self.home
-        assert isinstance(home, StagedReplicas), "a staged broker hosts it"
-        if home.joining == (replica, self.partition):
-            super().expand(replica, now_ms)
+    joining: int | None = None
 
-
-class StagedReplicas(Replicas):
-    """``ReplicaManager`` with the metadata cache of a running broker."""
-
-    joining: tuple[int, TopicPartition] | None = None
-
-    def __init__(
-        self,
-        broker: int,
-        release: Release,
-        logs: LogManager,
-        now_ms: Callable[[], int],
-        client: Callable[[], ZnodeClient],
-        follow: Callable[[Replica], None],
-        leave: Callable[[TopicPartition], None],
-    ) -> None:
-        super().__init__(broker, release, logs, LAG_MS, now_ms, client, follow, leave, lambda _: 0)
-        self.metadata = MetadataCache()
-        self.ports: dict[int, int] = {}
-        self.files = Unwritten(broker, release)
-
-    def hear(self, sent: Sent, request: Request, broker_epoch: int) -> Answer:
-        """Answer a controller, and keep what it says of brokers and partitions."""
-        said = self.handle(request, broker_epoch)
-        if isinstance(request, UpdateMetadata) and said[0] == NONE:
-            known = {one: (f"b{one}", sent.ports[one]) for one in request.live_brokers}
-            self.metadata.update(request, known, self.files, "")
-            self.ports = sent.ports
-        return said
-
-    def host(self, partition: TopicPartition) -> Replica:
-        """A new replica over its log. StorageError."""
-        return StagedReplica(self, partition, self.logs.create(partition))
+    async def expand(self, replica: int, now_ms: int) -> None:
+        """As Kafka, when it is time to."""
+        if replica == self.joining:
+            await super().expand(replica, now_ms)
 
 
 class Server:
-    """A broker; ``up`` is its process. ``send`` takes what its controller sends."""
+    """A broker; ``up`` is its process.
+
+    ``carry_out`` gets what its controller sends and reports; ``grain`` says where an event of the
+    controller is suspended.
+    """
 
     def __init__(
         self,
@@ -111,13 +70,13 @@ class Server:
         zookeeper: ZooKeeper,
         release: Release,
         now_ms: Callable[[], int],
-        send: Callable[[int, int, Request], None],
+        grain: Grain,
+        carry_out: Callable[[int, Send | Report], None],
     ) -> None:
         self.broker = broker
         self.zookeeper = zookeeper
         self.release = release
         self.now_ms = now_ms
-        self.send = send
         self.up = self.lingers = False
         self.departure = "stays"
         self.port = FIRST_PORT
@@ -125,6 +84,11 @@ class Server:
         self.disk = MemoryDisk(now_ms, power_loss=False)
         self.held: dict[TopicPartition, dict[int, int]] = {}
         self.events: list[tuple[str, int]] = []
+        self.thread = ControllerThread(
+            broker, zookeeper, NO_SESSION, release, grain,
+            lambda effect: carry_out(broker, effect),
+        )  # fmt: skip
+        self._idle = self.thread.save()[0]
         self.start()
 
     # Life
@@ -133,15 +97,19 @@ class Server:
         """A new process: logs are loaded, a session is opened, and it registers."""
         numbers = self.release.parts
         settings = LogSettings(
-            self.now_ms, config_of(numbers, CONFIG), new_cache=lambda: epoch_cache_of(numbers)
+            self.now_ms,
+            config_of(numbers, CONFIG),
+            new_cache=lambda: epoch_cache_of(numbers),
+            has_epochs=has_epochs(numbers),
         )
         self.logs = LogManager(self.disk, [FOLDER], settings)
         self.logs.start(self.broker)
         self.connections: dict[int, Connection] = {}
-        self.replicas = StagedReplicas(
-            self.broker, self.release, self.logs, self.now_ms, lambda: self.client,
-            self._follow, self._leave,
+        self.replicas = ReplicaManager(
+            self.broker, self.release, StoredLogs(self.logs, self.release), LAG_MS,
+            lambda: self.client, new_partition=StagedPartition,
         )  # fmt: skip
+        self.replicas.fetchers = self
         self.up = True
         self._open_session()
         self.register()
@@ -150,11 +118,7 @@ class Server:
         self.session = EmbeddedSession(self.zookeeper)
         self.earlier = earlier
         self.client = ZnodeClient(self.session, self.release)
-        self.thread = EventThread(
-            self.broker, self.zookeeper, self.session.session, self.release,
-            lambda to, request: self.send(self.broker, to, request),
-        )  # fmt: skip
-        self.events.clear()
+        self.resign()
 
     def register(self) -> None:
         """``/brokers/ids/N`` under its session; its czxid is the broker's epoch."""
@@ -181,17 +145,42 @@ class Server:
         A node that the last session left is replaced (2.2); then ZooKeeper removes the rest of it.
         """
         last = self.session
-        self.resign()
         self._open_session(last.session)
         self.register()
         self.lingers = False
         last.close()
 
     def resign(self) -> None:
-        """Out of office: what was queued and under way is forgotten."""
-        self.thread.forget()
-        wait(self.thread.controller.resign())
+        """The controller is none any more: what was queued and under way is forgotten."""
+        self.thread.load((self._idle, None, self.session.session))
         self.events.clear()
+
+    # The controller's event thread
+
+    @property
+    def has_begun(self) -> bool:
+        """It acts as the controller: it has read who lives, and its watches are set."""
+        controller = self.thread.controller
+        return controller.active and bool(controller.core.context.broker_epochs)
+
+    @property
+    def is_blocked(self) -> bool:
+        """Its event is about to ask ZooKeeper, and waits for a session to ask on."""
+        place = self.thread.place
+        asks = place is not None and isinstance(place.effect, Ask) and not place.is_done
+        return asks and not self.alive
+
+    @property
+    def waits_for_reply(self) -> bool:
+        """ZooKeeper has carried out what its event asked; the answer is on its way, or lost."""
+        place = self.thread.place
+        return place is not None and place.is_done and isinstance(place.effect, Ask)
+
+    @property
+    def reply_is_lost(self) -> bool:
+        """The answer that its event waits for will not come."""
+        place = self.thread.place
+        return place is not None and place.is_done and isinstance(place.answer, ConnectionLoss)
 
     def crash(self) -> None:
         """The process ends; its session and what it wrote stay."""
@@ -200,31 +189,44 @@ class Server:
         self.connections.clear()
         self.disk.crash(False)
 
+    # Requests of controllers
+
+    def hear(self, sent: Sent, request: Request) -> Answered:
+        """Answer a controller, and keep what it says of brokers and partitions."""
+        endpoints = None
+        if isinstance(request, UpdateMetadata):
+            endpoints = {one: (f"b{one}", sent.ports[one]) for one in request.live_brokers}
+        return wait(self.replicas.handle(request, self.epoch, self.now_ms(), endpoints=endpoints))
+
     # Following
 
-    def _follow(self, replica: Replica) -> None:
-        assert replica.leader is not None, "a follower has a leader"
-        connection = self.connections.get(replica.leader)
-        if connection is None:
-            connection = Connection(replica.leader, self.release)
-            self.connections[replica.leader] = connection
-        connection.add(replica)
+    def add(self, partitions: Mapping[TopicPartition, Replica]) -> None:
+        """Follow each one's leader."""
+        for replica in partitions.values():
+            assert replica.leader is not None, "a follower has a leader"
+            connection = self.connections.get(replica.leader)
+            if connection is None:
+                connection = Connection(replica.leader, self.release)
+                self.connections[replica.leader] = connection
+            connection.add(replica)
 
-    def _leave(self, partition: TopicPartition) -> None:
+    def remove(self, partitions: list[TopicPartition]) -> None:
+        """Follow these no more."""
         for leader, connection in [*self.connections.items()]:
-            connection.remove(partition)
-            if not connection.logs:
+            for partition in partitions:
+                connection.remove(partition)
+            if not connection.rounds.states:
                 del self.connections[leader]
 
     def follows(self, partition: TopicPartition) -> Connection | None:
         """The connection over which it fetches a partition."""
-        found = [one for one in self.connections.values() if partition in one.logs]
+        found = [one for one in self.connections.values() if partition in one.rounds.states]
         return found[0] if found else None
 
     def fetches(self, partition: TopicPartition, leader: Server) -> bool:
         """Its fetches are answered: both are up, and in one leader epoch."""
-        mine = self.replicas.hosted.get(partition)
-        theirs = leader.replicas.hosted.get(partition)
+        mine = self.replicas.partitions.get(partition)
+        theirs = leader.replicas.partitions.get(partition)
         connection = self.connections.get(leader.broker)
         return (
             self.up and leader.up and mine is not None and theirs is not None and theirs.leads
@@ -237,33 +239,35 @@ class Server:
         state = self.connections[leader].rounds.states[partition]
         return state.phase is Phase.TRUNCATING
 
-    def exchange(self, partition: TopicPartition, leader: Server, is_lost: bool = False) -> None:
-        """A question about one partition and the leader's answer; one that is lost is only heard
-        by the leader."""
+    def exchange(self, partition: TopicPartition, leader: Server, loses_fetch: bool = False) -> str:
+        """A question about one partition and the leader's answer; returns what was asked.
+
+        A fetch whose answer is lost is only heard by the leader.
+        """
         connection = self.connections[leader.broker]
         rounds = connection.rounds
-        others = rounds.states
+        others, logs = rounds.states, dict(connection.logs)
         rounds.states = {partition: others[partition]}
         connection.ask()
         asked = connection.exchange
         if asked is not None:
-            connection.exchange = answer(leader.replicas, self.broker, asked)
-            if is_lost:
-                connection.exchange = None
-            else:
-                connection.apply(leader.replicas)
-                connection.exchange = None
+            connection.exchange = answer(leader.replicas, self.broker, asked, self.now_ms())
+            if not loses_fetch or asked.kind != "Fetch":
+                connection.apply()
+            connection.end()
         rest = {one: state for one, state in others.items() if one != partition}
         rounds.states = rest | rounds.states
+        connection.logs.update({one: logs[one] for one in rest})
+        return "" if asked is None else asked.kind
 
     def catches_up(self, partition: TopicPartition, leader: Server) -> None:
         """Compare, cut, fetch: until the leader has been told that there is nothing more."""
         for _ in range(MOST_ROUNDS):
             compared = not self.compares(partition, leader.broker)
-            before = self.replicas.hosted[partition].log_end
+            before = self.replicas.partitions[partition].log_end
             self.exchange(partition, leader)
-            after = self.replicas.hosted[partition].log_end
-            if compared and before == after == leader.replicas.hosted[partition].log_end:
+            after = self.replicas.partitions[partition].log_end
+            if compared and before == after == leader.replicas.partitions[partition].log_end:
                 return
         raise AssertionError(f"broker {self.broker} does not catch up with {leader.broker}")
 
@@ -271,7 +275,7 @@ class Server:
 
     def look(self, partition: TopicPartition) -> dict[int, int]:
         """The records of a replica's log, by offset; of a stopped process, as they were."""
-        hosted = self.replicas.hosted.get(partition) if self.up else None
+        hosted = self.replicas.partitions.get(partition) if self.up else None
         if hosted is not None:
             self.held[partition] = records_in(hosted)
         return self.held.get(partition, {})

@@ -1,9 +1,9 @@
-"""A whole cluster whose controllers are stepped stage by stage, with one topic.
+"""A whole cluster whose controllers are stepped from effect to effect, with one topic.
 
-Every read of a state, every write, every batch, each partition of a request, each notification and
-every fault is a step that the caller chooses. It begins as a controller of epoch 0 left it: every
-broker runs and is registered, and is told of all partitions. Source: fact sheet b, c, d, e, f, g,
-h, k.
+Every read and write, every batch, each partition of a request, each notification and every fault is
+a step that the caller chooses; the grain says at which effects a controller's event is suspended.
+It begins as a controller of epoch 0 left it: every broker runs and is registered, and is told of
+all partitions. Source: fact sheet b, c, d, e, f, g, h, k.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from impl.core.cluster_context import ClusterContext
-from impl.core.request_batch import NO_BROKER_EPOCH, RequestBatch
+from impl.core.request_batch import NO_BROKER_EPOCH, RequestBatch, Round
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
+from impl.sim.checkpoint import keep, put_back
+from impl.sim.effects import Report, Send
+from impl.sim.event_run import ControllerThread, Grain, Place
 from impl.world.staged.server import Sent, Server
 from impl.world.steps import Step, StepNotPossible
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
@@ -61,6 +65,13 @@ def staged_kind(
     return StagedKind(name, tuple(parameters.split()), candidates, act)
 
 
+def every_effect(thread: ControllerThread, place: Place) -> bool:
+    """The finest grain: before each operation on ZooKeeper and each round, and after each multi."""
+    if isinstance(place.effect, Report):
+        return False
+    return not place.is_done or getattr(place.effect, "operation", "") == "multi"
+
+
 class StagedCluster:
     """Brokers 1..N; partition P of the topic has ``replicas`` of them, the first is broker P+1.
 
@@ -74,6 +85,7 @@ class StagedCluster:
         partitions: int = 1,
         replicas: int = 2,
         version: str = DEFAULT,
+        grain: Grain = every_effect,
     ) -> None:
         self.release = Release.of(version)
         if not self.release.since(FIRST_ALIKE):
@@ -93,7 +105,7 @@ class StagedCluster:
         self.committed: dict[TopicPartition, dict[int, int]] = {}
         self.history: dict[TopicPartition, list[LeaderIsrAndControllerEpoch]] = {}
         self.servers = {
-            number: Server(number, self.zookeeper, self.release, self.now_ms, self.send)
+            number: Server(number, self.zookeeper, self.release, self.now_ms, grain, self.carry_out)
             for number in range(1, brokers + 1)
         }
         ids = sorted(self.servers)
@@ -121,9 +133,10 @@ class StagedCluster:
             self.history[partition] = [state]
         ports = {one: server.port for one, server in self.servers.items()}
 
-        def at_once(broker: int, request: Request) -> None:
-            server = self.servers[broker]
-            server.replicas.hear(Sent(request, ports, {}), request, server.epoch)
+        async def at_once(requests: Round) -> None:
+            for broker, request in requests:
+                server = self.servers[broker]
+                server.hear(Sent(request, ports, {}), request)
 
         first = RequestBatch(0, context, self.release, at_once)
         first.begin()
@@ -141,11 +154,27 @@ class StagedCluster:
 
     # What is under way
 
+    def carry_out(self, controller: int, effect: Send | Report) -> None:
+        """What a controller does besides asking ZooKeeper."""
+        if isinstance(effect, Send):
+            for to, request in effect.requests:
+                self.send(controller, to, request)
+        elif effect.event == "brokers":  # the channels to those that bounced or died are closed
+            _, dead, bounced, _ = effect.arguments
+            self.drop_requests(controller, [*bounced, *dead])
+        elif effect.event == "resigned":
+            self.servers[controller].events.clear()
+            self.drop_requests(controller)
+        elif effect.event == "shut_down":
+            broker, remaining = effect.arguments
+            if not remaining and self.servers[broker].departure == "asks":
+                self.servers[broker].departure = "may_go"
+
     def send(self, controller: int, to: int, request: Request) -> None:
         """A controller's request takes its place, unless it names a registration that has ended."""
         if request.broker_epoch not in (NO_BROKER_EPOCH, self.servers[to].registered):
             return
-        context = self.servers[controller].thread.core.context
+        context = self.servers[controller].thread.controller.core.context
         ports = {one: info.plaintext[1] for one, info in context.broker_infos.items()}
         versions = {one: known.zk_version for one, known in context.leadership.items()}
         sent = Sent(request, ports, versions)
@@ -163,11 +192,11 @@ class StagedCluster:
         for (_, to), queue in self.queues.items():
             if to == broker:
                 for sent in queue:
-                    server.replicas.hear(sent, sent.request, server.epoch)
+                    server.hear(sent, sent.request)
                 queue.clear()
         copy = self.late.pop(broker, None)
         if copy is not None:
-            server.replicas.hear(copy, copy.request, server.epoch)
+            server.hear(copy, copy.request)
 
     def drop_requests(self, controller: int, brokers: Iterable[int] | None = None) -> None:
         """A controller's channels to some brokers are closed, by default to all."""
@@ -204,9 +233,9 @@ class StagedCluster:
             raise StepNotPossible(step, reason)
         self.clock += 1
         STAGED_KINDS[step.name].act(self, *step.args)
-        self._after()
+        self._after(step)
 
-    def _after(self) -> None:
+    def _after(self, step: Step) -> None:
         queued = {
             subject
             for server in self.servers.values()
@@ -218,11 +247,12 @@ class StagedCluster:
             node = self.zookeeper.nodes[paths.state(*partition)]
             if node.version >= len(states):
                 states.append(decode_state(*partition, node.data, node.version))
+        acting = step.args[0] if step.args else 0
         for server in self.servers.values():
             if server.up:
-                self._take_notifications(server)
+                self._take_notifications(server, server.broker == acting)
 
-    def _take_notifications(self, server: Server) -> None:
+    def _take_notifications(self, server: Server, acts: bool) -> None:
         """Whatever a watch says is an event in the queue, for a controller that minds it."""
         thread = server.thread
         for event in server.session.events():
@@ -232,19 +262,54 @@ class StagedCluster:
                 if node is not None and node.owner == server.session.session:
                     # The echo of its own election: it would look, and find itself in office.
                     wait(server.session.exists(paths.CONTROLLER, watch=True))
-                elif thread.controller.active or thread.label == "campaign":
+                elif thread.controller.active or thread.place is not None:
                     add_event(server, "controller_change", 0)
                 continue
             if event.path == paths.PREFERRED_ELECTION and event.type is EventType.DELETED:
                 # Only who deleted it looks once more, as a part of that; the others wait on.
-                wait(server.session.exists(event.path, watch=True))
+                if acts and server.has_begun:
+                    add_event(server, "preferred_election", 0)
+                else:
+                    wait(server.session.exists(event.path, watch=True))
                 continue
             if event.path.startswith(f"{paths.BROKER_IDS}/"):
                 if event.type is not EventType.DATA_CHANGED:
                     continue
                 kind, subject = "broker_modification", int(event.path.rpartition("/")[2])
-            if kind and thread.controller.active and thread.label != "reads_context":
+            if kind and server.has_begun:
                 add_event(server, kind, subject)
+
+    # Plain data
+
+    def snapshot(self) -> Any:
+        """The whole state as a value."""
+        return (
+            self.zookeeper.save(), self.clock, self.next_record,
+            {one: list(queue) for one, queue in self.queues.items()},
+            dict(self.asked), dict(self.leaving), dict(self.late),
+            {one: dict(records) for one, records in self.committed.items()},
+            {one: list(states) for one, states in self.history.items()},
+            keep(self.servers.values(), (self, self.zookeeper, *self._threads())),
+            [thread.save() for thread in self._threads()],
+        )  # fmt: skip
+
+    def restore(self, snapshot: Any) -> None:
+        """Become what a snapshot says."""
+        (
+            zookeeper, self.clock, self.next_record, queues, asked, leaving, late, committed,
+            history, servers, threads,
+        ) = snapshot  # fmt: skip
+        self.zookeeper.load(zookeeper)
+        self.queues = {one: list(queue) for one, queue in queues.items()}
+        self.asked, self.leaving, self.late = dict(asked), dict(leaving), dict(late)
+        self.committed = {one: dict(records) for one, records in committed.items()}
+        self.history = {one: list(states) for one, states in history.items()}
+        put_back(servers)
+        for thread, saved in zip(self._threads(), threads, strict=True):
+            thread.load(saved)
+
+    def _threads(self) -> list[ControllerThread]:
+        return [server.thread for server in self.servers.values()]
 
 
 def add_event(server: Server, kind: str, subject: int) -> None:

@@ -1,0 +1,412 @@
+"""Where a controller's event thread stands, in the terms of the model's `cluster`.
+
+The event is suspended at an effect, in the middle of Kafka's procedures. What it has still to do is
+read from their frames: the loops that they are in, what they have read, and what they have written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from impl.core.states import PartitionState, ReplicaState
+from impl.sim.effects import Ask, Report, Send
+from impl.sim.event_run import ControllerThread, Place
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.zookeeper import ConnectionLoss, ZooKeeperError
+from impl.zookeeper.znode import Create, Delete, SetData
+
+STATE_NODE = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
+REGISTERED = "registered"
+"""ZooKeeper has executed a registration as the controller, and the answer is on its way."""
+
+REPORTS = {
+    "not_elected": "finds_nobody",
+    "newer_controller": "finds_newer",
+    "not_in_isr": "finds_removed",
+    "shut_down": "answers",
+}
+"""Reports at which an event is suspended -> what is next there."""
+
+Frames = dict[str, FrameType]
+"""By qualified name of a procedure, its innermost frame."""
+
+
+def frames(thread: ControllerThread) -> Frames:
+    """The frames of the suspended event."""
+    return {one.f_code.co_qualname: one for one in thread.stack()}
+
+
+def suspends(thread: ControllerThread, place: Place) -> bool:
+    """The grain of `cluster`: where an event of a controller is suspended."""
+    effect = place.effect
+    if isinstance(effect, Report):
+        if place.is_done:
+            return False
+        if effect.event in REPORTS:
+            return True
+        return effect.event == "told" and bool(_label(thread, place))
+    if place.is_done and not isinstance(effect, Ask):
+        return False
+    return bool(_label(thread, place))
+
+
+def _label(thread: ControllerThread, place: Place) -> str:
+    """What comes next at a place; empty where nothing of the model begins."""
+    effect = place.effect
+    if isinstance(effect, Ask):
+        if place.is_done:
+            return REGISTERED if any(map(_is_claim, effect.ops)) and _is_won(place) else ""
+        return _asks(effect, frames(thread))
+    if isinstance(effect, Send):
+        return _sends(frames(thread))
+    assert isinstance(effect, Report), "an effect is a question, a round of requests, or a report"
+    return REPORTS.get(effect.event) or _compares(thread)
+
+
+def _is_claim(op: Any) -> bool:
+    return isinstance(op, Create) and op.path == paths.CONTROLLER
+
+
+def _is_won(place: Place) -> bool:
+    """ZooKeeper registered it; that the answer is lost, shows later."""
+    lost = isinstance(place.answer, ConnectionLoss)
+    return lost or not any(isinstance(one, ZooKeeperError) for one in place.answer)
+
+
+def _asks(effect: Ask, at: Frames) -> str:
+    if effect.operation == "multi":
+        for op in effect.ops:
+            if isinstance(op, SetData) and STATE_NODE.fullmatch(op.path):
+                return "elects" if ELECTION in at else "removes"
+            if isinstance(op, Delete) and op.path == paths.PREFERRED_ELECTION:
+                return "cleans"
+        return ""
+    if FAILOVER in at and effect.path == paths.CONTROLLER:
+        return "reads_context" if effect.operation == "get" else ""
+    if FAILOVER in at and effect.operation == "exists" and PREFERRED in at:
+        return "looks"
+    in_machine = ELECTION in at or REPLICAS in at
+    return "reads_state" if in_machine and STATE_NODE.fullmatch(effect.path) else ""
+
+
+PREFERRED, REBALANCE = "EventController.preferred_election", "EventController.rebalance"
+FAILOVER = "EventController.fail_over"
+ELECTION, REPLICAS = "PartitionMachine.handle", "ReplicaMachine.handle"
+CHANGED, STARTED, FAILED = "BrokerEvents.changed", "BrokerEvents.started", "BrokerEvents.failed"
+OFFLINE, LEAVING = "BrokerEvents.replicas_offline", "BrokerEvents.shut_down"
+WRITES = "ZnodeClient.update_states"
+
+
+def _sends(at: Frames) -> str:
+    """What the batch is that is about to go; empty where it goes with what was done before."""
+    if ELECTION in at:
+        handle = at[ELECTION].f_locals
+        unasked = OFFLINE in at or LEAVING in at
+        if handle["target"] is not PartitionState.ONLINE:
+            return ""
+        return "" if unasked and not handle["partitions"] else "tells"
+    if REPLICAS in at:
+        target = at[REPLICAS].f_locals["target"]
+        if target is ReplicaState.OFFLINE:
+            return "tells"
+        if target is ReplicaState.ONLINE:
+            return "restores" if FAILOVER in at else "instates" if STARTED in at else ""
+        return ""
+    if STARTED in at:
+        round_of = at["ControllerCore.update_metadata"].f_locals["brokers"]
+        return "" if round_of is at[STARTED].f_locals["brokers"] else "welcomes"
+    if OFFLINE in at:
+        return "notifies"
+    if LEAVING in at:
+        return "stops"
+    return "announces" if FAILOVER in at else ""
+
+
+def _compares(thread: ControllerThread) -> str:
+    """A broker change goes on with those that bounced, or died, after others."""
+    stack = thread.stack()
+    if len(stack) < 2 or stack[-2].f_code.co_qualname != FAILED:
+        return ""
+    changed = next((one for one in stack if one.f_code.co_qualname == CHANGED), None)
+    if changed is None:
+        return ""
+    bounced = stack[-2].f_locals["brokers"] is changed.f_locals["bounced"]
+    before = changed.f_locals["new"] or (not bounced and changed.f_locals["bounced"])
+    return "compares" if before else ""
+
+
+# What is left to be done
+
+
+@dataclass
+class Standing:
+    """What an event has done and has still to do; of no event: nothing.
+
+    ``read`` and ``written`` are zkVersions by partition; ``found`` are the partitions that the
+    batch tells of; ``going`` the brokers whose replicas are to go offline, by partition;
+    ``stopped`` the partitions of which a broker that shuts down is sent StopReplica alone.
+    """
+
+    label: str = ""
+    stage: str = "idle"
+    partition: TopicPartition | None = None
+    member: int = 0
+    due: set[TopicPartition] = field(default_factory=set)
+    read: dict[TopicPartition, int] = field(default_factory=dict)
+    written: dict[TopicPartition, int] = field(default_factory=dict)
+    found: set[TopicPartition] = field(default_factory=set)
+    elected: set[TopicPartition] = field(default_factory=set)
+    going: dict[TopicPartition, set[int]] = field(default_factory=dict)
+    stopped: set[TopicPartition] = field(default_factory=set)
+    started: tuple[int, ...] = ()
+    failing: tuple[int, ...] = ()
+    bounced: tuple[int, ...] = ()
+    dead: tuple[int, ...] = ()
+    epochs: Mapping[int, int] = field(default_factory=dict)
+    subject: int = 0
+    unbalanced: tuple[int, ...] = ()
+
+
+def standing(thread: ControllerThread) -> Standing:
+    """Where a controller's thread stands."""
+    place = thread.place
+    if place is None:
+        return Standing()
+    at = frames(thread)
+    now = Standing(_label(thread, place))
+    now.stage = _stage(now.label, at)
+    if OFFLINE in at:
+        now.going = _by_partition(at[OFFLINE].f_locals["replicas"])
+    if LEAVING in at:
+        _leaving(now, at)
+    if CHANGED in at:
+        _changed(now, at)
+    if ELECTION in at and at[ELECTION].f_locals["target"] is PartitionState.ONLINE:
+        now.found = set(thread.controller.core.batch.metadata)
+        _electing(now, at, place)
+        if REBALANCE in at:
+            now.unbalanced = _later(at[REBALANCE].f_locals)
+    elif REPLICAS in at and at[REPLICAS].f_locals["target"] is ReplicaState.OFFLINE:
+        now.found = set(thread.controller.core.batch.metadata)
+        _removing(now, at, place)
+    elif now.label in ("notifies", "answers"):
+        now.going = {}
+    return now
+
+
+def _by_partition(replicas: Any) -> dict[TopicPartition, set[int]]:
+    found: dict[TopicPartition, set[int]] = {}
+    for partition, broker in replicas:
+        found.setdefault(partition, set()).add(broker)
+    return found
+
+
+def _later(rebalance: Mapping[str, Any]) -> tuple[int, ...]:
+    """The preferred brokers whose partitions come after those at hand."""
+    groups = rebalance["due"]
+    now = next(one for one, group in groups.items() if group is rebalance["partitions"])
+    return tuple(one for one in groups if one > now)
+
+
+def _leaving(now: Standing, at: Frames) -> None:
+    shut_down = at[LEAVING].f_locals
+    now.subject = shut_down["broker"]
+    if now.label != "answers":
+        now.going = {one: {now.subject} for one in shut_down["followed"]}
+
+
+def _changed(now: Standing, at: Frames) -> None:
+    """What a broker change has still to do: new brokers first, then the bounced, then the dead."""
+    change = at[CHANGED].f_locals
+    new, bounced, dead = change["new"], change["bounced"], change["dead"]
+    now.epochs = {one: change["now"][one] for one in bounced}
+    compares = now.label == "compares"
+    if STARTED in at:
+        brokers = at[STARTED].f_locals["brokers"]
+        if ELECTION not in at:
+            now.started = tuple(brokers)
+        now.bounced, now.dead = tuple(bounced if brokers is new else ()), tuple(dead)
+        return
+    failing = at[FAILED].f_locals["brokers"]
+    now.failing = tuple(failing)
+    if failing is bounced:
+        now.dead = tuple(dead)
+        now.bounced, now.started = (tuple(bounced), ()) if compares else ((), tuple(bounced))
+    elif compares:
+        now.dead = tuple(dead)
+
+
+def _electing(now: Standing, at: Frames, place: Place) -> None:
+    """One pass: every state is read, then what was chosen is written."""
+    once = at.get("PartitionMachine._elect_once")
+    if once is None:
+        return
+    passed, writes = once.f_locals["partitions"], once.f_locals["writes"]
+    now.due = _unsettled(now, at, passed, writes, once.f_locals.get("partition"))
+    if isinstance(place.effect, Report):
+        _is_read(now, at, once)
+    now.found |= {*now.written}
+    now.elected = {*now.written}
+    if now.label == "elects":
+        now.member = writes[now.partition].leader
+
+
+def _unsettled(
+    now: Standing,
+    at: Frames,
+    passed: list[TopicPartition],
+    writes: Mapping[TopicPartition, LeaderIsrAndControllerEpoch],
+    current: TopicPartition | None,
+) -> set[TopicPartition]:
+    """Those of a pass that are not done with: `read` and `written` are filled on the way."""
+    if WRITES in at:
+        result = at[WRITES].f_locals["result"]
+        now.partition = at[WRITES].f_locals["partition"]
+        now.written = {one: state.zk_version for one, state in result.done.items()}
+        settled = {*result.done, *result.failed}
+        now.read = {
+            one: state.zk_version
+            for one, state in writes.items()
+            if one not in settled and one not in result.retry
+        }
+        return {one for one in writes if one not in settled}
+    now.partition = current
+    now.read = {one: state.zk_version for one, state in writes.items()}
+    reached = False
+    left = set[TopicPartition]()
+    for one in passed:
+        reached = reached or one == current
+        if reached or one in writes:
+            left.add(one)
+    return left
+
+
+def _is_read(now: Standing, at: Frames, frame: FrameType) -> None:
+    """The state of the partition at hand is read, and what follows from it is reported."""
+    inner = at.get("PartitionMachine._readable_state") or at.get("ReplicaMachine._read")
+    state = (inner or frame).f_locals["state"]
+    assert now.partition is not None, "a report is about a partition"
+    now.read[now.partition] = state.zk_version
+
+
+def _removing(now: Standing, at: Frames, place: Place) -> None:
+    """Broker by broker: those that come later wait, of the one at hand the rest of a pass."""
+    wanted = _by_partition(at[REPLICAS].f_locals["wanted"])
+    now.going = {}
+    once = at.get("ReplicaMachine._remove_once")
+    if once is not None:
+        _removing_of_one(now, at, once, wanted)
+        if isinstance(place.effect, Report):
+            _is_read(now, at, once)
+    now.stopped = {
+        one
+        for one, brokers in wanted.items()
+        if now.subject in brokers
+        and now.subject not in now.going.get(one, ())
+        and one not in now.found
+    }
+
+
+def _removing_of_one(
+    now: Standing, at: Frames, once: FrameType, wanted: Mapping[TopicPartition, set[int]]
+) -> None:
+    broker, done = once.f_locals["broker"], once.f_locals["done"]
+    passed, writes = once.f_locals["partitions"], once.f_locals["writes"]
+    left = _unsettled(now, at, passed, writes, once.f_locals.get("partition"))
+    now.written = {one: state.zk_version for one, state in done.items()} | now.written
+    now.found |= {*now.written}
+    for one, brokers in wanted.items():
+        later = {each for each in brokers if each > broker}
+        now.going[one] = later | ({broker} if broker in brokers and one in left else set())
+    now.member = broker
+
+
+STAGE_OF = {
+    "": "idle",
+    "reads_context": "starting",
+    "announces": "announcing",
+    "restores": "restoring",
+    "looks": "looking",
+    "notifies": "notifying",
+    "welcomes": "welcoming",
+    "instates": "instating",
+    "compares": "comparing",
+    "cleans": "cleaning",
+    "stops": "stopping",
+    "answers": "answering",
+}
+
+
+def _stage(label: str, at: Frames) -> str:
+    """The model's stage of a thread whose next act is this."""
+    if label in STAGE_OF:
+        return STAGE_OF[label]
+    if label == REGISTERED:
+        return "idle"
+    elects = ELECTION in at
+    if REBALANCE in at:
+        return "rebalancing"
+    if PREFERRED in at:
+        return "preferring"
+    if LEAVING in at:
+        return "moving" if elects else "retiring"
+    if OFFLINE in at:
+        leaderless = at[OFFLINE].f_locals["leaderless"]
+        if elects:
+            return "electing" if leaderless else "retrying"
+        return "removing" if leaderless else "removing_followers"
+    if FAILOVER in at:
+        return "onlining" if elects else "burying"
+    return "electing"
+
+
+TRANSITIONS: Mapping[str, tuple[str, ...]] = {
+    REGISTERED: ("broker_learns_it_won", "broker_finds_it_moved"),
+    "reads_context": ("controller_reads_context", "controller_is_fenced"),
+    "announces": ("controller_announces_brokers",),
+    "restores": ("controller_restores_replicas",),
+    "looks": ("controller_begins_preferred_election", "controller_finds_no_request"),
+    "reads_state": ("controller_reads_state",),
+    "elects": (
+        "controller_elects_leader", "controller_elects_preferred", "controller_moves_leader",
+        "controller_write_conflicts", "controller_is_fenced",
+    ),
+    "finds_nobody": (
+        "controller_finds_no_leader", "controller_cannot_elect_preferred",
+        "controller_finds_no_successor",
+    ),
+    "finds_newer": ("controller_finds_a_newer_controller", "controller_leaves_replica"),
+    "removes": (
+        "controller_removes_replica", "controller_write_conflicts", "controller_is_fenced",
+    ),
+    "finds_removed": ("controller_finds_it_removed",),
+    "tells": (
+        "controller_tells_elections", "controller_tells_removals", "controller_tells_preferred",
+        "controller_tells_moves",
+    ),
+    "notifies": ("controller_notifies_brokers",),
+    "welcomes": ("controller_welcomes_brokers",),
+    "instates": ("controller_instates_replicas",),
+    "compares": ("controller_sees_bounced_brokers", "controller_sees_dead_brokers"),
+    "cleans": ("controller_deletes_preferred_request", "controller_is_fenced"),
+    "stops": ("controller_stops_follower",),
+    "answers": ("controller_answers_shutdown",),
+}  # fmt: skip
+"""What is next at a place -> the transitions of the model that it may be."""
+
+Known = tuple[tuple[str, ...], dict[str, int]]
+
+
+def next_of(thread: ControllerThread) -> Known:
+    """The transitions that a suspended event's next act may be, and what it is about."""
+    now = standing(thread)
+    about: dict[str, int] = {}
+    if now.partition is not None:
+        about["partition"] = now.partition.partition
+    if now.member:
+        about["leader"] = about["replica"] = now.member
+    return TRANSITIONS[now.label], about
