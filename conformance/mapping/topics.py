@@ -43,9 +43,6 @@ ROWS: dict[str, Row] = {
         row("controller_resigns", "broker", "controller_resigns",
             why="it looks at /controller while it waits for events; or its session is over, and "
                 "with that what it was about to do"),
-        row("controller_breaks_off", "broker", "controller_resigns",
-            why="the model lets it resign in the middle of an event, which Kafka's thread would "
-                "end first: what is left of the event is not done"),
         row("controller_goes_on", "broker",
             "broker_learns_it_won", "broker_finds_it_moved", "controller_reads_context",
             "replica_state_machine_starts", "partition_state_machine_starts",
@@ -58,9 +55,12 @@ ROWS: dict[str, Row] = {
             "controller_stops_replicas", "controller_deletes_replicas",
             "deletion_waits", "deletion_is_complete", "topic_node_is_removed",
             "request_is_removed", "controller_write_is_fenced",
-            why=f"{_BATCH}; a controller whose session is over stands still in both, though "
-                "Kafka's may end what it does in memory alone; of an ISR whose members all go "
-                "offline the leader stays, because it goes last: Kafka has a hash map's order"),
+            why=f"{_BATCH}; of an ISR whose members all go offline the leader stays, because it "
+                "goes last: Kafka has a hash map's order"),
+        row("controller_goes_on_without_session", "broker",
+            beyond="a controller whose session is over stands still in the model until it resigns; "
+                "Kafka's ends what it does in memory, and sends: brokers that know a newer "
+                "controller refuse that"),
         row("write_is_refused", "broker", "controller_write_conflicts"),
         row("partition_is_removed", "broker partition", "partition_node_is_removed",
             why="ZooKeeper lists children in no order, and they are removed in the order listed"),
@@ -75,10 +75,12 @@ ROWS: dict[str, Row] = {
             "controller_queues_deletion", "controller_drops_request", "controller_sees_no_request",
             "controller_resigns", why=_REFUSED),
         row("answer_arrives", "broker replica", "controller_hears_deletion"),
-        row("broker_is_missed", "broker failed", "controller_sees_failure",
-            why="one broker comes or goes at a time: Kafka's event takes all that changed"),
+        row("broker_is_missed", "broker failed", "controller_sees_failure"),
         row("broker_is_found", "broker started",
             "controller_sees_start", "controller_starts_returned"),
+        row("brokers_come_and_go", "broker",
+            beyond="one broker comes or goes at a time in the model: Kafka's event takes all that "
+                "changed"),
         row("preferred_is_elected", "broker partition", "controller_elects_preferred",
             "controller_resigns", why=_REFUSED),
         row("broker_asks_to_go", "broker subject", "controller_begins_shutdown"),

@@ -14,7 +14,6 @@ from model.protocol.office import (
     broker_finds_it_moved,
     broker_learns_it_won,
     controller_node_is_deleted,
-    controller_resigns,
     reply_is_lost,
     winner_takes_itself_for_another,
 )
@@ -74,6 +73,7 @@ from model.topics.deletion import (
 )
 from model.topics.failover import (
     controller_reads_context,
+    controller_resigns,
     partition_state_machine_starts,
     replica_state_machine_starts,
 )
