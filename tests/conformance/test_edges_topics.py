@@ -95,8 +95,8 @@ def test_later_releases_are_walked_as_well(version: str) -> None:
     ("name", "edges"),
     [
         ("none", 3_104), ("disks", 3_808), ("elections", 6_418), ("shutdowns", 17_640),
-        ("crashes", 8_610), ("restart", 4_948), ("failing", 8_729), ("expiry", 51_562),
-        ("failover", 42_514), ("two deleters", 28_475), ("from the beginning", 22_585),
+        ("crashes", 8_610), ("restart", 4_221), ("failing", 8_650), ("expiry", 50_518),
+        ("failover", 39_244), ("two deleters", 26_038), ("from the beginning", 20_263),
     ],
 )  # fmt: skip
 def test_every_edge_of_a_large_part_is_covered(name: str, edges: int) -> None:
