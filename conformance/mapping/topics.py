@@ -223,8 +223,8 @@ def _states(table: FactTable, world: TopicLife, broker: int, starting: bool) -> 
 def _broker(table: FactTable, world: TopicLife, broker: int) -> None:
     one = world.hosted[broker]
     table.put("seen", (broker,), one.seen)
-    for number, role in one.roles:
-        table.put("replica.role", (broker, number), ROLES.code(role))
+    for held in one.replicas:
+        table.put("replica.role", (broker, held.number), ROLES.code(held.role))
     for number, directory in one.directories:
         table.put("replica.directory", (broker, number), DIRECTORIES.code(directory))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from impl.world.steps import Step
 from impl.world.topics.grain import is_lost, is_registration
 from impl.world.topics.world import Refusal, Steps, TopicWorld
@@ -41,7 +39,7 @@ class Faults(TopicWorld):
         """A process dies with all it had in memory; its directories and its session stay."""
         self.up -= {broker}
         self.controllers[broker].renew(self.controllers[broker].port.session)
-        self.hosted[broker] = replace(self.hosted[broker], roles=(), seen=0)
+        self.hosted[broker] = self.hosted[broker].crashes()
         self.drop_requests(broker)
         self.drop_answers(broker)
 

@@ -18,6 +18,7 @@ from impl.sim.event_run import Place
 from impl.world.steps import Step, StepNotPossible
 from impl.world.topics.controller_run import ControllerRun, leaders_last
 from impl.world.topics.grain import sets_watches
+from impl.world.topics.hosted import HostedTopic
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.cluster import decode_controller_epoch
@@ -56,18 +57,6 @@ class Answered:
     errors: Mapping[TopicPartition, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Hosted:
-    """What a broker holds of the topic: its roles, its directories, the controllers it knows.
-
-    A directory is of the topic as it is now (``current``), or of one before it (``stale``).
-    """
-
-    roles: tuple[tuple[int, str], ...] = ()
-    directories: tuple[tuple[int, str], ...] = ()
-    seen: int = 0
-
-
 class TopicWorld:
     """Brokers 1..N, registered, and no topic; ``partitions`` is how many it may come to have.
 
@@ -91,7 +80,7 @@ class TopicWorld:
         self.connections: dict[Connection, tuple[Sent, ...]] = {}
         self.answers: dict[Connection, Answered] = {}
         self.inbox = {broker: frozenset[str]() for broker in self.brokers}
-        self.hosted = {broker: Hosted() for broker in self.brokers}
+        self.hosted = {one: HostedTopic(one, self.release) for one in self.brokers}
         for broker in self.brokers:
             run = ControllerRun(
                 broker, self.zookeeper, self.open_session(broker), self.release, self._send
