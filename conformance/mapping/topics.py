@@ -15,6 +15,7 @@ from impl.core.cluster_context import Replica
 from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.releases import DEFAULT
 from impl.world.topics.grain import frames_of, is_lost, is_to_write, registered_epoch
+from impl.world.topics.hosted import HostedTopic
 from impl.world.topics.life import TOPIC, Sent, TopicLife
 from impl.znodes import TopicPartition, paths
 from impl.znodes.cluster import decode_controller_epoch
@@ -231,15 +232,18 @@ def _broker(table: FactTable, world: TopicLife, broker: int) -> None:
 
 def _under_way(table: FactTable, world: TopicLife) -> None:
     for to, queue in world.connections.items():
+        holder = world.hosted[to[1]]
         for sent in queue:
-            _request(table, to, sent)
+            _request(table, to, sent, holder)
+            if isinstance(sent.request, LeaderAndIsr):  # by then it will have obeyed that
+                holder = holder.obeys(sent.request, "current")
     for to, answer in world.answers.items():
         for partition, error in answer.errors.items():
             code = STOPS.code("deleted" if error == "NONE" else "failed")
             table.put("request.stop", (*to, partition.partition), code)
 
 
-def _request(table: FactTable, to: tuple[int, int], sent: Sent) -> None:
+def _request(table: FactTable, to: tuple[int, int], sent: Sent, holder: HostedTopic) -> None:
     if isinstance(sent.request, LeaderAndIsr):
         for partition, order in sent.request.partitions.items():
             leader, at = order.state.leader, (*to, partition.partition)
@@ -250,8 +254,10 @@ def _request(table: FactTable, to: tuple[int, int], sent: Sent) -> None:
             table.put("request.outdated", at, sent.outdated)
     elif isinstance(sent.request, StopReplica):
         for partition, stop in sent.request.partitions.items():
-            code = STOPS.code("delete" if stop.delete else "stop")
-            table.put("request.stop", (*to, partition.partition), code)
+            name = "delete" if stop.delete else "stop"
+            if holder.refuses_stop(partition.partition, stop):
+                name = "fenced"
+            table.put("request.stop", (*to, partition.partition), STOPS.code(name))
 
 
 def _world(bounds: Mapping[str, int], version: str | None) -> TopicLife:

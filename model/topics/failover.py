@@ -3,7 +3,18 @@
 Source: KafkaController.onControllerFailover (2.4), ReplicaStateMachine.startup
 """
 
-from model.language import BLANK, all_of, any_of, lam, not_, require, some, transition, version, when
+from model.language import (
+    BLANK,
+    all_of,
+    any_of,
+    lam,
+    not_,
+    require,
+    some,
+    transition,
+    version,
+    when,
+)
 from model.protocol.office import require_office, require_task
 from model.protocol.state import BROKERS
 from model.topics.elections import elect, require_current, task, waits_for_leader

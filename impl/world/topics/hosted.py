@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from impl.core import answers
-from impl.core.requests import NO_LEADER_EPOCH, LeaderAndIsr, StopReplica
+from impl.core.requests import NO_LEADER_EPOCH, LeaderAndIsr, PartitionStop, StopReplica
 from impl.releases import Release
 from impl.znodes import TopicPartition
 
@@ -75,6 +75,12 @@ class HostedTopic:
             directories=tuple(sorted(directories.items())),
             seen=request.controller_epoch,
         )
+
+    def refuses_stop(self, number: int, stop: PartitionStop) -> bool:
+        """FENCED_LEADER_EPOCH: the broker knows the leader epoch of a StopReplica (2.6)."""
+        known = next((one.leader_epoch for one in self.replicas if one.number == number), None)
+        error = answers.stop_replica_error(known, stop.leader_epoch, False, self.release)
+        return error != answers.NONE
 
     def stops(
         self, request: StopReplica, disk_fails: bool
