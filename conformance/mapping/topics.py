@@ -1,7 +1,7 @@
 """The map of `topics`: a topic's life, batch by batch, fault by fault (`impl.world.topics.life`).
 
-What a controller is about to do is where it was put down; a step of the model is what it does until
-it is put down again, or is done.
+What a controller is about to do is found from where it is suspended (`topics_tasks`); a step of the
+model is what it does until it is suspended again, or is done.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from model.topics.state import (
 )
 
 _REFUSED = "a deposed controller's write is refused, and it resigns in the same event"
-_BATCH = "what the controller does until it may be put down again; what that is, the state says"
+_BATCH = "what the controller does until it is suspended again; what that is, the state says"
 
 ROWS: dict[str, Row] = {
     one.step: one

@@ -1,4 +1,4 @@
-"""`topics` on a broker's own controller, put down between any two batches of an event."""
+"""`topics` on a broker's own controller, suspended between any two batches of an event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One topic by its name, under controllers that are stepped batch by batch (`put_down`).
+"""One topic by its name, under controllers that are stepped batch by batch (`grain`).
 
 The controllers are those of a running broker. Processes crash, sessions end, `/controller` is
 deleted, replies and requests are lost, disks fail, leaders write first, brokers ask to go.
