@@ -75,7 +75,9 @@ ROWS: dict[str, Row] = {
         row("controller_hears_of_deletions", "broker",
             "controller_queues_deletion", "controller_drops_request", "controller_sees_no_request",
             "controller_resigns", why=_REFUSED),
-        row("answer_arrives", "broker replica", "controller_hears_deletion"),
+        row("answer_arrives", "broker replica", "controller_hears_deletion",
+            why="up to 2.2 there is an answer for each partition: they are heard in one step, as "
+                "a request of the model is about all partitions"),
         row("broker_is_missed", "broker failed", "controller_sees_failure"),
         row("broker_is_found", "broker started",
             "controller_sees_start", "controller_starts_returned"),
@@ -120,7 +122,7 @@ UNOBSERVED: dict[str, str] = {
 }  # fmt: skip
 
 LEFT_OUT: dict[str, str] = {
-    "controller_skips_addition": "a switch that is off since 2.0, and the world begins with 2.3",
+    "controller_skips_addition": "a switch that is off since 2.0, and the world begins with 2.1",
     "winner_takes_itself_for_another": "a switch that no release has thrown: KAFKA-13407 is open",
     "dead_replica_is_reassigned":
         "a switch that no release has thrown; a move's own steps are those of `reassignment`",
@@ -178,7 +180,7 @@ def _controller(table: FactTable, world: TopicLife, broker: int) -> None:
         return
     table.members("cache.live", at, context.live)
     table.members("cache.shutting", at, context.shutting_down)
-    epochs = world.registrations()
+    epochs = world.registrations() if world.fences_brokers else context.broker_epochs
     reached = (one for one, epoch in context.broker_epochs.items() if epochs.get(one) == epoch)
     table.members("cache.reached", at, reached)
     _lists(table, "cache.known", at, world.known(broker))

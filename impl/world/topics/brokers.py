@@ -55,10 +55,13 @@ class Brokers(TopicWorld):
 
     def stops_arrive(self, broker: int, controller: int, disk_fails: bool = False) -> None:
         """The StopReplica requests that are next; what is to be deleted is, and answered."""
+        answered: Answered | None = None
         for sent in self._taken(controller, broker, StopReplica):
             self.hosted[broker], errors = self.hosted[broker].stops(sent.request, disk_fails)
             if errors:
-                self.answers[controller, broker] = Answered(sent.request, errors)
+                answered = Answered(sent.request, errors).and_before(answered)
+        if answered is not None:
+            self.answers[controller, broker] = answered
 
     def _stops_fail_refusal(self, broker: int, controller: int) -> Refusal:
         reason = self._stops_arrive_refusal(broker, controller)

@@ -82,8 +82,10 @@ class ControllerRun(ControllerThread):
         if writes_state(self.place):
             return
         collected, self.collected = self.collected, ()
+        channels = self.controller.core.context.broker_epochs
         for broker, request in collected:
-            self.send(broker, request)
+            if broker in channels:  # up to 2.1 there may be none any more, and it is dropped
+                self.send(broker, request)
 
     # Plain data
 

@@ -184,7 +184,7 @@ class Controllers(TopicWorld):
         known, now = self.context(broker).broker_epochs, self.registrations()
         back = {one for one in known.keys() & now.keys() if known[one] != now[one]}
         return {
-            "missed": (known.keys() - now.keys()) | back,
+            "missed": (known.keys() - now.keys()) | (back if self.fences_brokers else set()),
             "found": now.keys() - known.keys(),
         }
 

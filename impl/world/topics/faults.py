@@ -24,8 +24,9 @@ class Faults(TopicWorld):
 
     def drop_requests(self, broker: int) -> None:
         """What was sent to an earlier registration the next one refuses (KIP-380)."""
-        for to in [to for to in self.connections if to[1] == broker]:
-            del self.connections[to]
+        if self.fences_brokers:
+            for to in [to for to in self.connections if to[1] == broker]:
+                del self.connections[to]
 
     def drop_answers(self, broker: int) -> None:
         """Its connections end with its process."""
@@ -41,7 +42,8 @@ class Faults(TopicWorld):
         self.controllers[broker].renew(self.controllers[broker].port.session)
         self.hosted[broker] = self.hosted[broker].crashes()
         self.drop_requests(broker)
-        self.drop_answers(broker)
+        if self.fences_brokers:
+            self.drop_answers(broker)
 
     def _session_expires_refusal(self, broker: int) -> Refusal:
         return None if self.has_session(broker) else "the broker is registered"
