@@ -90,7 +90,9 @@ ROWS: dict[str, Row] = {
         row("orders_arrive", "broker controller", "broker_obeys_leader_and_isr",
             why="the LeaderAndIsr requests that are next on a connection are obeyed in one step"),
         row("stops_arrive", "broker controller", "broker_stops_replicas",
-            why="the StopReplica requests that are next on a connection are obeyed in one step"),
+            why="the StopReplica requests that are next on a connection are obeyed in one step; "
+                "who is stopped obeys whatever comes next: the model has no leader epochs, and "
+                "Kafka's broker keeps them, and ignores a LeaderAndIsr of the same one"),
         row("stops_fail", "broker controller", "broker_cannot_delete"),
         row("requests_are_refused", "broker controller", "broker_refuses_older_controller",
             why="all that is under way on a connection is refused in one step"),
@@ -226,8 +228,8 @@ def _states(table: FactTable, world: TopicLife, broker: int, starting: bool) -> 
 def _broker(table: FactTable, world: TopicLife, broker: int) -> None:
     one = world.hosted[broker]
     table.put("seen", (broker,), one.seen)
-    for held in one.replicas:
-        table.put("replica.role", (broker, held.number), ROLES.code(held.role))
+    for number in world.partitions:
+        table.put("replica.role", (broker, number), ROLES.code(one.role(number)))
     for number, directory in one.directories:
         table.put("replica.directory", (broker, number), DIRECTORIES.code(directory))
 
@@ -257,7 +259,7 @@ def _request(table: FactTable, to: tuple[int, int], sent: Sent, holder: HostedTo
     elif isinstance(sent.request, StopReplica):
         for partition, stop in sent.request.partitions.items():
             name = "delete" if stop.delete else "stop"
-            if holder.refuses_stop(partition.partition, stop):
+            if holder.refuses_stop(partition, stop):
                 name = "fenced"
             table.put("request.stop", (*to, partition.partition), STOPS.code(name))
 

@@ -25,9 +25,9 @@ class Brokers(TopicWorld):
             for name in ("orders_arrive", "stops_arrive", "stops_fail", "requests_are_refused"):
                 yield Step(name, (broker, controller))
         for leader, one in self.hosted.items():
-            for held in one.replicas:
-                for replica in self.brokers if held.role == LEADER else ():
-                    about = (leader, replica, held.number)
+            for number in self.partitions:
+                for replica in self.brokers if one.role(number) == LEADER else ():
+                    about = (leader, replica, number)
                     yield Step("leader_expands_isr", about)
                     for broker in self.brokers:
                         yield Step("leader_expands_isr_first", (*about, broker))

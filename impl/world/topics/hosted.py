@@ -1,8 +1,4 @@
-"""What a broker holds of the topic, and how it answers controllers, by the rules of `impl.core`.
-
-A replica in memory leads, follows, or does neither: its log was opened, and it knows no leader that
-lives. Its leader epoch is that of the LeaderAndIsr which it obeyed last, -1 before.
-"""
+"""What a broker holds of the topic, as plain data; the broker's replica manager does the rest."""
 
 from __future__ import annotations
 
@@ -10,20 +6,69 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from impl.core import answers
-from impl.core.requests import NO_LEADER_EPOCH, LeaderAndIsr, PartitionStop, StopReplica
+from impl.core.partition import NO_EPOCH
+from impl.core.replica_manager import Replica, ReplicaManager
+from impl.core.requests import LeaderAndIsr, PartitionStop, StopReplica
+from impl.log.errors import StorageError
 from impl.releases import Release
 from impl.znodes import TopicPartition
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 
 LEADER, FOLLOWER, NEITHER = "leader", "follower", "none"
 
 
+class NoRecords:
+    """A log without records: whether there is one is all that is asked here."""
+
+    high_watermark = log_start = log_end = 0
+    directory = ""
+
+    @property
+    def epochs(self) -> NoRecords:
+        """Its leader epochs."""
+        return self
+
+    def assign(self, epoch: int, start: int) -> None:
+        """Let an epoch begin at an offset: nothing is kept of it."""
+
+
+class TopicDirectories:
+    """The directories of a broker: what is in one that is made, is of the topic as it is now, or
+    ``stale``, as the request is."""
+
+    def __init__(self, held: Mapping[int, str], made: str, disk_fails: bool = False) -> None:
+        self.held = dict(held)
+        self.made = made
+        self.disk_fails = disk_fails
+
+    def has(self, partition: TopicPartition) -> bool:
+        """There is a directory."""
+        return partition.partition in self.held
+
+    def is_offline(self, partition: TopicPartition) -> bool:
+        """No directory is taken offline here."""
+        return False
+
+    async def create(self, partition: TopicPartition) -> NoRecords:
+        """The log in the directory, which is made if there is none."""
+        self.held.setdefault(partition.partition, self.made)
+        return NoRecords()
+
+    async def delete(self, partition: TopicPartition) -> str | None:
+        """Rename the directory. StorageError: it stays."""
+        if self.disk_fails:
+            raise StorageError(str(partition), "", "its directory cannot be renamed")
+        return self.held.pop(partition.partition, None)
+
+
 @dataclass(frozen=True, slots=True)
 class ReplicaInMemory:
-    """A partition's number, the replica's role, and the leader epoch that it knows."""
+    """A replica as requests left it; its leader epoch is that of a LeaderAndIsr, -1 before one."""
 
-    number: int
-    role: str = NEITHER
-    leader_epoch: int = NO_LEADER_EPOCH
+    partition: TopicPartition
+    leader: int | None = None
+    leader_epoch: int = NO_EPOCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,46 +86,29 @@ class HostedTopic:
 
     def role(self, number: int) -> str:
         """What the broker does for a partition."""
-        return next((one.role for one in self.replicas if one.number == number), NEITHER)
+        for one in self.replicas:
+            if one.partition.partition == number and one.leader is not None:
+                return LEADER if one.leader == self.broker else FOLLOWER
+        return NEITHER
 
     def refuses(self, controller_epoch: int) -> bool:
         """STALE_CONTROLLER_EPOCH: the broker has heard of a newer controller."""
         return answers.controller_epoch_error(controller_epoch, self.seen) != answers.NONE
 
+    def refuses_stop(self, partition: TopicPartition, stop: PartitionStop) -> bool:
+        """FENCED_LEADER_EPOCH: the broker knows the leader epoch of a StopReplica (2.6)."""
+        known = next(
+            (one.leader_epoch for one in self.replicas if one.partition == partition), None
+        )
+        error = answers.stop_replica_error(known, stop.leader_epoch, False, self.release)
+        return error != answers.NONE
+
     def obeys(self, request: LeaderAndIsr, directory: str) -> HostedTopic:
         """After a LeaderAndIsr; directories that it makes are ``directory``.
 
-        Nobody follows a leader that does not live: the log is opened, and that is all.
+        The leaders that live are those of the request: UpdateMetadata has come before it.
         """
-        held = {one.number: one for one in self.replicas}
-        directories = dict(self.directories)
-        for partition, order in request.partitions.items():
-            number, state = partition.partition, order.state
-            now = held.get(number, ReplicaInMemory(number))
-            is_assigned = self.broker in order.replicas
-            error = answers.leader_and_isr_error(
-                now.leader_epoch, state.leader_epoch, is_assigned, False, self.release
-            )
-            if error != answers.NONE:
-                continue
-            directories.setdefault(number, directory)
-            leads = state.leader == self.broker
-            if leads or answers.leader_is_known(state.leader, request.live_leaders):
-                role = LEADER if leads else FOLLOWER
-                now = ReplicaInMemory(number, role, state.leader_epoch)
-            held[number] = now
-        return replace(
-            self,
-            replicas=tuple(held[number] for number in sorted(held)),
-            directories=tuple(sorted(directories.items())),
-            seen=request.controller_epoch,
-        )
-
-    def refuses_stop(self, number: int, stop: PartitionStop) -> bool:
-        """FENCED_LEADER_EPOCH: the broker knows the leader epoch of a StopReplica (2.6)."""
-        known = next((one.leader_epoch for one in self.replicas if one.number == number), None)
-        error = answers.stop_replica_error(known, stop.leader_epoch, False, self.release)
-        return error != answers.NONE
+        return self._handle(request, TopicDirectories(dict(self.directories), directory))[0]
 
     def stops(
         self, request: StopReplica, disk_fails: bool
@@ -89,26 +117,27 @@ class HostedTopic:
 
         A directory that the disk cannot delete stays; its replica is gone all the same.
         """
-        held = {one.number: one for one in self.replicas}
-        directories = dict(self.directories)
-        errors = {}
-        for partition, stop in request.partitions.items():
-            number = partition.partition
-            known = held[number].leader_epoch if number in held else None
-            stopped = answers.stop_replica(
-                known, stop.leader_epoch, stop.delete, False, disk_fails, self.release
-            )
-            if stop.delete:
-                errors[partition] = stopped.error
-            if stopped.error == answers.NONE or stopped.gone:
-                held.pop(number, None)
-            if stopped.gone and not disk_fails:
-                directories.pop(number, None)
+        disk = TopicDirectories(dict(self.directories), "", disk_fails)
+        after, errors = self._handle(request, disk)
+        return after, {one: errors[one] for one, stop in request.partitions.items() if stop.delete}
+
+    def _handle(
+        self, request: LeaderAndIsr | StopReplica, disk: TopicDirectories
+    ) -> tuple[HostedTopic, Mapping[TopicPartition, str]]:
+        manager = ReplicaManager(self.broker, self.release, disk, 0, _nobody)
+        manager.controller_epoch = self.seen
+        for one in self.replicas:
+            held: Replica = wait(manager.host(one.partition))
+            held.leader, held.leader_epoch = one.leader, one.leader_epoch
+            held.leads = one.leader == self.broker
+        if isinstance(request, LeaderAndIsr):
+            manager.metadata.brokers = dict.fromkeys(request.live_leaders, ("", 0))
+        _, errors = wait(manager.handle(request, request.broker_epoch, 0))
         after = replace(
             self,
-            replicas=tuple(held.values()),
-            directories=tuple(directories.items()),
-            seen=request.controller_epoch,
+            replicas=tuple(_kept(one) for _, one in sorted(manager.partitions.items())),
+            directories=tuple(sorted(disk.held.items())),
+            seen=manager.controller_epoch,
         )
         return after, errors
 
@@ -120,3 +149,15 @@ class HostedTopic:
         """Another topic of that name is there: what lies in the directories is not its own."""
         stale = tuple((number, "stale") for number, _ in self.directories)
         return replace(self, directories=stale)
+
+
+def _kept(replica: Replica) -> ReplicaInMemory:
+    """A replica that was stopped forgets its leader epoch: where Kafka's broker keeps it, and then
+    ignores what it is told in the same epoch, nobody counts leader epochs here."""
+    is_stopped = replica.leader is None
+    epoch = NO_EPOCH if is_stopped else replica.leader_epoch
+    return ReplicaInMemory(replica.partition, replica.leader, epoch)
+
+
+def _nobody() -> ZnodeClient:
+    raise AssertionError("no ISR is written by whoever leads here: the world does that")
