@@ -264,6 +264,11 @@ SWITCHES: dict[str, Switch] = {
             "KAFKA-8237 (2.3)",
         ),
         Switch(
+            "stops_fenced", (False, True),
+            "a broker refuses a StopReplica that has no newer leader epoch than it knows, except "
+            "where the topic is deleted", "KIP-570 (2.6)",
+        ),
+        Switch(
             "topics_have_ids", (False, True),
             "a broker refuses a LeaderAndIsr for a directory of another topic of that name",
             "KIP-516 (2.8)",
@@ -313,6 +318,7 @@ _0_10: dict[str, object] = {
     "shutdown_fenced": False, "leaving_leader_is_told": True, "broker_data_watched": False,
     "log_dirs_fail_alone": False,
     "delete_topic_enable": False, "leaderless_replicas_stop": False, "additions_undone": False,
+    "stops_fenced": False,
     "partitions_leave_first": False, "offline_becomes_ineligible": False,
     "topics_have_ids": False,
 }  # fmt: skip
@@ -342,7 +348,7 @@ _2_3: dict[str, object] = {
     "dead_replicas_taken_offline": True, "offline_becomes_ineligible": True,
 }  # fmt: skip
 _2_4: dict[str, object] = {**_2_3, "reassignment": "kip_455"}
-_2_7: dict[str, object] = {**_2_4}
+_2_7: dict[str, object] = {**_2_4, "stops_fenced": True}
 
 RELEASES: dict[str, tuple[str, dict[str, object]]] = {
     "0.10": ("followers truncate to the high watermark", _0_10),

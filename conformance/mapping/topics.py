@@ -1,7 +1,7 @@
 """The map of `topics`: a topic's life, batch by batch, fault by fault (`impl.world.topics.life`).
 
-What a controller is about to do is where it was put down; a step of the model is what it does until
-it is put down again, or is done.
+What a controller is about to do is found from where it is suspended (`topics_tasks`); a step of the
+model is what it does until it is suspended again, or is done.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from impl.core.cluster_context import Replica
 from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.releases import DEFAULT
 from impl.world.topics.grain import frames_of, is_lost, is_to_write, registered_epoch
+from impl.world.topics.hosted import HostedTopic
 from impl.world.topics.life import TOPIC, Sent, TopicLife
 from impl.znodes import TopicPartition, paths
 from impl.znodes.cluster import decode_controller_epoch
@@ -30,7 +31,7 @@ from model.topics.state import (
 )
 
 _REFUSED = "a deposed controller's write is refused, and it resigns in the same event"
-_BATCH = "what the controller does until it may be put down again; what that is, the state says"
+_BATCH = "what the controller does until it is suspended again; what that is, the state says"
 
 ROWS: dict[str, Row] = {
     one.step: one
@@ -43,9 +44,6 @@ ROWS: dict[str, Row] = {
         row("controller_resigns", "broker", "controller_resigns",
             why="it looks at /controller while it waits for events; or its session is over, and "
                 "with that what it was about to do"),
-        row("controller_breaks_off", "broker", "controller_resigns",
-            why="the model lets it resign in the middle of an event, which Kafka's thread would "
-                "end first: what is left of the event is not done"),
         row("controller_goes_on", "broker",
             "broker_learns_it_won", "broker_finds_it_moved", "controller_reads_context",
             "replica_state_machine_starts", "partition_state_machine_starts",
@@ -58,9 +56,12 @@ ROWS: dict[str, Row] = {
             "controller_stops_replicas", "controller_deletes_replicas",
             "deletion_waits", "deletion_is_complete", "topic_node_is_removed",
             "request_is_removed", "controller_write_is_fenced",
-            why=f"{_BATCH}; a controller whose session is over stands still in both, though "
-                "Kafka's may end what it does in memory alone; of an ISR whose members all go "
-                "offline the leader stays, because it goes last: Kafka has a hash map's order"),
+            why=f"{_BATCH}; of an ISR whose members all go offline the leader stays, because it "
+                "goes last: Kafka has a hash map's order"),
+        row("controller_goes_on_without_session", "broker",
+            beyond="a controller whose session is over stands still in the model until it resigns; "
+                "Kafka's ends what it does in memory, and sends: brokers that know a newer "
+                "controller refuse that"),
         row("write_is_refused", "broker", "controller_write_conflicts"),
         row("partition_is_removed", "broker partition", "partition_node_is_removed",
             why="ZooKeeper lists children in no order, and they are removed in the order listed"),
@@ -74,18 +75,24 @@ ROWS: dict[str, Row] = {
         row("controller_hears_of_deletions", "broker",
             "controller_queues_deletion", "controller_drops_request", "controller_sees_no_request",
             "controller_resigns", why=_REFUSED),
-        row("answer_arrives", "broker replica", "controller_hears_deletion"),
-        row("broker_is_missed", "broker failed", "controller_sees_failure",
-            why="one broker comes or goes at a time: Kafka's event takes all that changed"),
+        row("answer_arrives", "broker replica", "controller_hears_deletion",
+            why="up to 2.2 there is an answer for each partition: they are heard in one step, as "
+                "a request of the model is about all partitions"),
+        row("broker_is_missed", "broker failed", "controller_sees_failure"),
         row("broker_is_found", "broker started",
             "controller_sees_start", "controller_starts_returned"),
+        row("brokers_come_and_go", "broker",
+            beyond="one broker comes or goes at a time in the model: Kafka's event takes all that "
+                "changed"),
         row("preferred_is_elected", "broker partition", "controller_elects_preferred",
             "controller_resigns", why=_REFUSED),
         row("broker_asks_to_go", "broker subject", "controller_begins_shutdown"),
         row("orders_arrive", "broker controller", "broker_obeys_leader_and_isr",
             why="the LeaderAndIsr requests that are next on a connection are obeyed in one step"),
         row("stops_arrive", "broker controller", "broker_stops_replicas",
-            why="the StopReplica requests that are next on a connection are obeyed in one step"),
+            why="the StopReplica requests that are next on a connection are obeyed in one step; "
+                "who is stopped obeys whatever comes next: the model has no leader epochs, and "
+                "Kafka's broker keeps them, and ignores a LeaderAndIsr of the same one"),
         row("stops_fail", "broker controller", "broker_cannot_delete"),
         row("requests_are_refused", "broker controller", "broker_refuses_older_controller",
             why="all that is under way on a connection is refused in one step"),
@@ -117,7 +124,7 @@ UNOBSERVED: dict[str, str] = {
 }  # fmt: skip
 
 LEFT_OUT: dict[str, str] = {
-    "controller_skips_addition": "a switch that is off since 2.0, and the world begins with 2.3",
+    "controller_skips_addition": "a switch that is off since 2.0, and the world begins with 2.1",
     "winner_takes_itself_for_another": "a switch that no release has thrown: KAFKA-13407 is open",
     "dead_replica_is_reassigned":
         "a switch that no release has thrown; a move's own steps are those of `reassignment`",
@@ -175,7 +182,7 @@ def _controller(table: FactTable, world: TopicLife, broker: int) -> None:
         return
     table.members("cache.live", at, context.live)
     table.members("cache.shutting", at, context.shutting_down)
-    epochs = world.registrations()
+    epochs = world.registrations() if world.fences_brokers else context.broker_epochs
     reached = (one for one, epoch in context.broker_epochs.items() if epochs.get(one) == epoch)
     table.members("cache.reached", at, reached)
     _lists(table, "cache.known", at, world.known(broker))
@@ -221,23 +228,26 @@ def _states(table: FactTable, world: TopicLife, broker: int, starting: bool) -> 
 def _broker(table: FactTable, world: TopicLife, broker: int) -> None:
     one = world.hosted[broker]
     table.put("seen", (broker,), one.seen)
-    for number, role in one.roles:
-        table.put("replica.role", (broker, number), ROLES.code(role))
+    for number in world.partitions:
+        table.put("replica.role", (broker, number), ROLES.code(one.role(number)))
     for number, directory in one.directories:
         table.put("replica.directory", (broker, number), DIRECTORIES.code(directory))
 
 
 def _under_way(table: FactTable, world: TopicLife) -> None:
     for to, queue in world.connections.items():
+        holder = world.hosted[to[1]]
         for sent in queue:
-            _request(table, to, sent)
+            _request(table, to, sent, holder)
+            if isinstance(sent.request, LeaderAndIsr):  # by then it will have obeyed that
+                holder = holder.obeys(sent.request, "current")
     for to, answer in world.answers.items():
         for partition, error in answer.errors.items():
             code = STOPS.code("deleted" if error == "NONE" else "failed")
             table.put("request.stop", (*to, partition.partition), code)
 
 
-def _request(table: FactTable, to: tuple[int, int], sent: Sent) -> None:
+def _request(table: FactTable, to: tuple[int, int], sent: Sent, holder: HostedTopic) -> None:
     if isinstance(sent.request, LeaderAndIsr):
         for partition, order in sent.request.partitions.items():
             leader, at = order.state.leader, (*to, partition.partition)
@@ -248,8 +258,10 @@ def _request(table: FactTable, to: tuple[int, int], sent: Sent) -> None:
             table.put("request.outdated", at, sent.outdated)
     elif isinstance(sent.request, StopReplica):
         for partition, stop in sent.request.partitions.items():
-            code = STOPS.code("delete" if stop.delete else "stop")
-            table.put("request.stop", (*to, partition.partition), code)
+            name = "delete" if stop.delete else "stop"
+            if holder.refuses_stop(partition, stop):
+                name = "fenced"
+            table.put("request.stop", (*to, partition.partition), STOPS.code(name))
 
 
 def _world(bounds: Mapping[str, int], version: str | None) -> TopicLife:

@@ -88,7 +88,8 @@ class ControllerThread:
         self._began: Any = None
         self._passed: list[Place] = []
         self._running: Coroutine[Any, Any, Any] | None = None
-        self._kept: Suspended | None = None  # as which it was saved where it stands, if it was
+        self._blank = self.controller.memory()
+        self._saved: Any = None  # as what it was saved, or loaded, where it stands
 
     # What an event is in the middle of
 
@@ -110,6 +111,7 @@ class ControllerThread:
     def begin(self, event: Event) -> None:
         """Begin an event, and go on with it until it is suspended or over."""
         assert self.place is None, "one event at a time"
+        self._saved = None
         self._event, self._began, self._passed = event, self.controller.memory(), []
         self._running = event(self.controller)
         self._advance(None)
@@ -118,7 +120,7 @@ class ControllerThread:
         """Go on from where it is suspended."""
         place = self.place
         assert place is not None, "an event is suspended"
-        self._kept = None
+        self._saved = None
         if place.is_done:
             self._answer(place)
         else:
@@ -129,7 +131,7 @@ class ControllerThread:
         assert self.place is not None, "an event is suspended"
         assert self.place.is_done, "an answer is on its way"
         lost = ConnectionLoss("the connection broke before the reply came")
-        self.place, self._kept = Place(self.place.effect, True, lost), None
+        self.place, self._saved = Place(self.place.effect, True, lost), None
 
     def answer_with(self, effect: Effect, answer: Any) -> None:
         """The answer to an effect that was carried out, on its way or come already, is this one.
@@ -165,12 +167,16 @@ class ControllerThread:
         self.place = event.place
         return effect == event.place.effect
 
+    def renew(self, session: int) -> None:
+        """Another process or session: it knows nothing, and is in the middle of nothing."""
+        ControllerThread.load(self, (self._blank, None, session))
+
     def abandon(self) -> None:
         """The event ends here: the process, or its session, is over."""
         if self._running is not None:
             self._running.close()
         self.place, self._event, self._began, self._passed = None, None, None, []
-        self._running = self._kept = None
+        self._running = self._saved = None
 
     def _advance(self, answer: Any) -> None:
         """Hand an answer to the coroutine, and look where it stands then."""
@@ -221,25 +227,30 @@ class ControllerThread:
 
     def save(self) -> Any:
         """Everything, also in the middle of an event, as a value."""
-        if self.place is None:
-            return self.controller.memory(), None, self.port.session
-        if self._kept is None:
-            assert self._event is not None
-            self._kept = Suspended(self._event, self._began, tuple(self._passed), self.place)
-        return None, self._kept, self.port.session
+        if self._saved is None:
+            memory, event = None, None
+            if self.place is None:
+                memory = self.controller.memory()
+            else:
+                assert self._event is not None
+                event = Suspended(self._event, self._began, tuple(self._passed), self.place)
+            self._saved = memory, event, self.port.session
+        return self._saved
 
     def load(self, saved: Any) -> None:
         """Become what was saved: a suspended event is done over up to its place."""
+        if saved is self._saved:
+            return  # it stands there
         memory, event, session = saved
         if session != self.port.session:
             self.port.embedded = _known(self.zookeeper, session)
         if event is None:
             self.abandon()
             self.controller.remember(memory)
-        elif event is not self._kept:  # else it stands there
+        else:
             is_same = self._do_over(event)
             assert is_same, "an event that is done over does the same"
-            self._kept = event
+        self._saved = saved
 
 
 def _known(zookeeper: ZooKeeper, session: int) -> EmbeddedSession:

@@ -14,7 +14,6 @@ from model.protocol.office import (
     broker_finds_it_moved,
     broker_learns_it_won,
     controller_node_is_deleted,
-    controller_resigns,
     reply_is_lost,
     winner_takes_itself_for_another,
 )
@@ -74,6 +73,7 @@ from model.topics.deletion import (
 )
 from model.topics.failover import (
     controller_reads_context,
+    controller_resigns,
     partition_state_machine_starts,
     replica_state_machine_starts,
 )
@@ -106,7 +106,7 @@ _SWITCHES = (
     "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "delete_topic_enable",
     "deletion_resumed", "leaderless_replicas_stop", "additions_undone", "partitions_leave_first",
     "offline_becomes_ineligible", "dead_replicas_taken_offline", "preferred_needs_isr",
-    "topics_have_ids", "dead_replicas_stay")
+    "stops_fenced", "topics_have_ids", "dead_replicas_stay")
 
 _RELEASES = presets(_SWITCHES)
 _NEWEST = list(_RELEASES.values())[-1]

@@ -79,7 +79,8 @@ def broker_refuses_older_controller(now, new, broker, controller):
     new.request[controller][broker] = request.but(
         order=lam(PARTITIONS, lambda p: "none"), outdated=lam(PARTITIONS, lambda p: False),
         stop=lam(PARTITIONS, lambda p: when(any_of(
-            request.stop[p] == "stop", request.stop[p] == "delete"), "none", request.stop[p])))
+            request.stop[p] == "stop", request.stop[p] == "delete", request.stop[p] == "fenced"),
+            "none", request.stop[p])))
 
 
 def require_stop(now, broker, controller):
@@ -92,7 +93,8 @@ def require_stop(now, broker, controller):
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
 def broker_stops_replicas(now, new, broker, controller):
-    """A broker stops fetching; with delete the directory goes too, and the answer says so.
+    """A broker stops fetching; with delete the directory goes too, and the answer says so. What is
+    fenced changes nothing.
 
     Kafka: its name changes at once, and it is removed a minute later
     """
@@ -106,7 +108,8 @@ def broker_stops_replicas(now, new, broker, controller):
     new.seen[broker] = controller
     new.request[controller][broker].stop = lam(PARTITIONS, lambda p: when(
         request.stop[p] == "delete", "deleted",
-        when(request.stop[p] == "stop", "none", request.stop[p])))
+        when(any_of(request.stop[p] == "stop", request.stop[p] == "fenced"),
+             "none", request.stop[p])))
 
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
@@ -123,7 +126,8 @@ def broker_cannot_delete(now, new, broker, controller):
     new.seen[broker] = controller
     new.request[controller][broker].stop = lam(PARTITIONS, lambda p: when(
         request.stop[p] == "delete", "failed",
-        when(request.stop[p] == "stop", "none", request.stop[p])))
+        when(any_of(request.stop[p] == "stop", request.stop[p] == "fenced"),
+             "none", request.stop[p])))
     new.disk_failed = True
     new.spent.failures = now.spent.failures + 1
 

@@ -3,7 +3,18 @@
 Source: KafkaController.onControllerFailover (2.4), ReplicaStateMachine.startup
 """
 
-from model.language import all_of, any_of, lam, not_, require, some, transition, version, when
+from model.language import (
+    BLANK,
+    all_of,
+    any_of,
+    lam,
+    not_,
+    require,
+    some,
+    transition,
+    version,
+    when,
+)
 from model.protocol.office import require_office, require_task
 from model.protocol.state import BROKERS
 from model.topics.elections import elect, require_current, task, waits_for_leader
@@ -19,6 +30,24 @@ from model.topics.replicas import (
 from model.topics.requests import send_orders
 from model.topics.state import PARTITIONS
 from model.topics.zookeeper import has_partition, in_list, some_replica
+
+
+@transition(broker=BROKERS)
+def controller_resigns(now, new, broker):
+    """A deposed controller looks at /controller; or its session is over, and with that whatever it
+    was about to do.
+
+    Why:   one thread handles one event after the other: in the middle of one it looks at nothing,
+           and only the fence stops it.
+    Kafka: KafkaController.ControllerChange, Expire
+    """
+    require(now.belief[broker] > 0,                 "the broker believes it is the controller")
+    require(now.zk.controller != broker,            "/controller is not its own any more")
+    require(any_of(now.cache[broker].task == "waits", not_(now.zk.registered.has(broker))),
+                                                    "it waits for events, or its session is over")
+
+    new.belief[broker] = 0
+    new.cache[broker]  = BLANK
 
 
 @transition(broker=BROKERS)

@@ -120,11 +120,17 @@ def is_followed(now, broker, partition, replica):
 @transition(broker=BROKERS)
 def controller_stops_followers(now, new, broker):
     """What the broker follows it is told to stop, and is taken out of the ISR; the others are told.
+
+    Why:   since 2.6 it goes on following, whoever leads: the StopReplica has the leader epoch that
+           it knows (KIP-570; mended in 3.5). Only that of a partition without a leader is newer.
     """
     cache = now.cache[broker]
     require_task(now, broker, "stops_followers",    "what the broker led is moved")
     require_current(now, broker, writes=removes(
         now, broker, lambda p, b: is_followed(now, broker, p, b)))
+
+    def has_leader(p):
+        return not_(is_none(cache.leader[p]))
 
     gone = out_of_office(now, broker, lambda p, b: is_followed(now, broker, p, b))
     new.zk.state      = states_without(now, broker, gone)
@@ -135,4 +141,5 @@ def controller_stops_followers(now, new, broker):
     send_orders(now, new, broker,
                 to=lambda p, b: all_of(cache.followed[p], is_live_replica(now, broker, p, b)),
                 leader=lambda p: named(now, p, gone))
-    send_stops(now, new, broker, kind="stop", to=lambda p, b: is_followed(now, broker, p, b))
+    send_stops(now, new, broker, kind="stop", to=lambda p, b: is_followed(now, broker, p, b),
+               fenced=has_leader if version.stops_fenced else None)

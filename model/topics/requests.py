@@ -50,11 +50,19 @@ def send_orders(now, new, broker, to, leader, anew=False):
             now.request[sender][b].outdated[p], not_(heard(p, b))))))
 
 
-def send_stops(now, new, broker, to, kind):
-    """StopReplica of a controller about each partition p to each broker b of `to(p, b)`."""
+def send_stops(now, new, broker, to, kind, fenced=None):
+    """StopReplica of a controller about each partition p to each broker b of `to(p, b)`.
+
+    Where it is `fenced(p)`, the broker will refuse it.
+    """
     sender, heard = now.belief[broker], is_answered(now, broker, to)
+
+    def stop(p, b):
+        sent = when(heard(p, b), kind, now.request[sender][b].stop[p])
+        return sent if fenced is None else when(all_of(heard(p, b), fenced(p)), "fenced", sent)
+
     new.request[sender] = lam(BROKERS, lambda b: now.request[sender][b].but(
-        stop=lam(PARTITIONS, lambda p: when(heard(p, b), kind, now.request[sender][b].stop[p]))))
+        stop=lam(PARTITIONS, lambda p: stop(p, b))))
 
 
 def is_order(request):
@@ -65,7 +73,7 @@ def is_order(request):
 def is_stop(request):
     """A StopReplica is under way, about some partition."""
     return some(PARTITIONS, lambda p: any_of(
-        request.stop[p] == "stop", request.stop[p] == "delete"))
+        request.stop[p] == "stop", request.stop[p] == "delete", request.stop[p] == "fenced"))
 
 
 def is_answer(request):

@@ -32,7 +32,8 @@ TASKS = Names("task", (
 ROLES       = Names("role", ("none", "leader", "follower"))
 DIRECTORIES = Names("directory", ("none", "current", "stale"))
 ORDERS      = Names("order", ("none", "lead", "follow", "leaderless"))      # in a LeaderAndIsr
-STOPS       = Names("stop", ("none", "stop", "delete", "deleted", "failed"))  # StopReplica, answer
+# A StopReplica, or its answer; one that is `fenced` has a leader epoch that the broker knows
+STOPS       = Names("stop", ("none", "stop", "delete", "deleted", "failed", "fenced"))
 
 REPLICA_LISTS = per(PARTITIONS, per(PLACES, BROKERS.or_none))     # the preferred leader first
 

@@ -56,6 +56,7 @@ replica_state_machine_starts(broker=2)
     request[2][2][0].order: none → lead
 
 # Broker 1 asks to go, which follows: that it leaves the ISR is a write, too.
+quietly partition_state_machine_starts broker=2
 quietly controller_resigns broker=2
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1

@@ -94,6 +94,8 @@ refused leader_expands_isr_first(leader=1, replica=2, partition=0, broker=2)
     the replica follows — false (replica[2][0].role none)
 
 # Broker 2 asks to go, and the controller's session ends in the middle; then it is deposed there.
+quietly controller_moves_leaders broker=2
+quietly controller_stops_followers broker=2
 quietly controller_resigns broker=2
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
@@ -115,6 +117,7 @@ quietly controller_begins_shutdown broker=2 subject=2
 quietly controller_moves_leaders broker=2
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=1
+quietly controller_stops_followers broker=2
 quietly controller_resigns broker=2
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1

@@ -1,4 +1,4 @@
-"""`topics` on a broker's own controller, put down between any two batches of an event."""
+"""`topics` on a broker's own controller, suspended between any two batches of an event."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ from impl.znodes.client import ZnodeClient
 from impl.zookeeper.znode import ANY_VERSION, Op
 from model.systems import system
 from specs.verdict import Verdict
+
+EDGES = {
+    "growing": 662, "disk": 116, "preferred": 171, "shutdown": 572, "returning": 4_581,
+    "lost reply": 972, "deposed": 2_007, "conflict": 237,
+}  # fmt: skip
+"""Those of each family in 2.3."""
 
 IN_OFFICE = ("broker_stands", *["controller_goes_on"] * 4)
 
@@ -58,13 +64,7 @@ def reports() -> dict[str, EdgeReport]:
 def test_every_edge_of_each_family_of_faults_is_covered(reports: dict[str, EdgeReport]) -> None:
     covered = {name: (one.verdict, one.covered, one.edges) for name, one in reports.items()}
 
-    assert covered == {
-        name: (Verdict.HOLDS, edges, edges)
-        for name, edges in {
-            "growing": 662, "disk": 116, "preferred": 171, "shutdown": 572, "returning": 4_632,
-            "lost reply": 1_050, "deposed": 2_391, "conflict": 237,
-        }.items()
-    }  # fmt: skip
+    assert covered == {name: (Verdict.HOLDS, edges, edges) for name, edges in EDGES.items()}
 
 
 def test_every_transition_is_walked_in_some_family_or_listed_with_the_reason_why_not(
@@ -81,14 +81,32 @@ def test_what_a_family_leaves_out_is_counted(reports: dict[str, EdgeReport]) -> 
     for name, one in reports.items():
         assert set(one.not_walked) <= set(FAMILIES[name].without)
     assert reports["deposed"].not_walked["session_expires"] == 34
-    assert reports["deposed"].steps["controller_breaks_off"] > 0
 
 
-@pytest.mark.parametrize("version", ["2.4", "2.7"])
-def test_later_releases_are_walked_as_well(version: str) -> None:
-    report = walked("disk", version)
+OTHERS = {
+    "2.1": {"shutdown": 560, "returning": 4_485, "lost reply": 956, "conflict": 191},
+    "2.4": {},
+    "2.7": {"shutdown": 574},
+    "2.8": {"shutdown": 574},
+}  # fmt: skip
+"""Release -> the families that have other edges there than in 2.3: registrations are not compared
+by epoch up to 2.1, and since 2.6 a StopReplica has a leader epoch."""
 
-    assert (report.verdict, report.covered) == (Verdict.HOLDS, 116)
+
+@pytest.mark.parametrize("version", OTHERS)
+@pytest.mark.parametrize("name", ["disk", "shutdown"])
+def test_other_releases_are_walked_as_well(name: str, version: str) -> None:
+    report = walked(name, version)
+
+    edges = OTHERS[version].get(name, EDGES[name])
+    assert (report.verdict, report.covered, report.edges) == (Verdict.HOLDS, edges, edges)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("version", OTHERS)
+@pytest.mark.parametrize("name", [name for name in EDGES if name not in ("disk", "shutdown")])
+def test_every_family_is_walked_in_other_releases(name: str, version: str) -> None:
+    test_other_releases_are_walked_as_well(name, version)
 
 
 @pytest.mark.deep  # minutes: the graphs that the families are parts of
@@ -96,8 +114,8 @@ def test_later_releases_are_walked_as_well(version: str) -> None:
     ("name", "edges"),
     [
         ("none", 3_104), ("disks", 3_808), ("elections", 6_418), ("shutdowns", 17_640),
-        ("crashes", 8_610), ("restart", 4_948), ("failing", 8_729), ("expiry", 51_562),
-        ("failover", 42_514), ("two deleters", 28_475), ("from the beginning", 22_585),
+        ("crashes", 8_610), ("restart", 4_221), ("failing", 8_650), ("expiry", 50_518),
+        ("failover", 39_244), ("two deleters", 26_038), ("from the beginning", 20_263),
     ],
 )  # fmt: skip
 def test_every_edge_of_a_large_part_is_covered(name: str, edges: int) -> None:
@@ -244,11 +262,12 @@ def test_a_world_is_put_back_into_the_middle_of_an_event() -> None:
     assert MAP.facts(world) == end
 
 
-def test_partitions_are_removed_in_whichever_order_they_are_listed() -> None:
-    pair = Lockstep({**MAP.small, "brokers": 1, "partitions": 2}, about=MAP)
+@pytest.mark.parametrize("order", [(1, 0), (0, 1), (2, 0, 1), (1, 2, 0)])
+def test_partitions_are_removed_in_whichever_order_they_are_listed(order: tuple[int, ...]) -> None:
+    pair = Lockstep({**MAP.small, "brokers": 1, "partitions": len(order)}, about=MAP)
     life: Iterable[tuple[str, tuple[int, ...]]] = (
         *((name, (1,)) for name in IN_OFFICE),
-        ("admin_creates_topic", (1, 0, 0, 2)),
+        ("admin_creates_topic", (1, 0, 0, len(order))),
         ("controller_hears_of_topics", (1,)), *[("controller_goes_on", (1,))] * 4,
         ("orders_arrive", (1, 1)), ("admin_deletes_topic", ()),
         ("controller_hears_of_deletions", (1,)), *[("controller_goes_on", (1,))] * 3,
@@ -257,12 +276,47 @@ def test_partitions_are_removed_in_whichever_order_they_are_listed() -> None:
     for name, arguments in life:
         pair.take(Step(name, arguments))
 
-    pair.take(Step("partition_is_removed", (1, 1)))
-    pair.take(Step("partition_is_removed", (1, 0)))
+    for number in order:
+        pair.at(pair.state, pair.world.snapshot())
+        pair.compare_enabledness()
+        pair.take(Step("partition_is_removed", (1, number)))
     pair.take(Step("controller_goes_on", (1,)))
 
     assert pair.last == ("topic_node_is_removed", (1,))
     assert pair.world.registered_lists() == {}
+
+
+def test_a_controller_whose_session_is_over_ends_what_it_does_and_writes_nothing() -> None:
+    world = with_a_topic()
+    world.do(Step("session_expires", (1,)))
+
+    cut_off = Step("controller_goes_on_without_session", (1,))
+    seen = []
+    while world.why_not(cut_off) is None:
+        world.do(cut_off)
+        seen.append(acts(world, 1))
+
+    assert seen == ["makes_replicas", "elects_new", "enlists", "waits"]
+    assert world.state(0) is None
+    assert world.connections == {}
+
+
+def test_several_brokers_that_fail_at_once_are_one_event_as_in_kafka() -> None:
+    world = TopicLife(brokers=3)
+    steps_of(world, *IN_OFFICE)
+    world.do(Step("admin_creates_topic", (2, 3, 1, 1)))
+    steps_of(world, "controller_hears_of_topics", *["controller_goes_on"] * 4)
+    for broker in (2, 3):
+        world.do(Step("session_expires", (broker,)))
+
+    one_alone = world.why_not(Step("broker_is_missed", (1, 2)))
+    steps_of(world, "brokers_come_and_go", "controller_goes_on", "controller_goes_on")
+    state = world.state(0)
+
+    assert one_alone == "nobody else comes or goes at the same time"
+    assert state is not None
+    assert (state.leader, state.isr) == (1, (1,))
+    assert world.connections.keys() == {(1, 1)}
 
 
 def test_what_may_not_be_done_says_what_is_missing() -> None:
@@ -271,5 +325,5 @@ def test_what_may_not_be_done_says_what_is_missing() -> None:
     with pytest.raises(StepNotPossible, match="it is in the middle of an event"):
         world.do(Step("controller_goes_on", (1,)))
     assert world.why_not(Step("it_rains", ())) == "it_rains is the name of a step"
-    with pytest.raises(ValueError, match=r"as since 2\.3"):
+    with pytest.raises(ValueError, match=r"as since 2\.1"):
         TopicLife(version="1.1")

@@ -1,1 +1,1 @@
-"""Topics that come and go: the real controller, put down between batches and writes."""
+"""Topics that come and go: the controller of the core, suspended between its batches."""

@@ -43,8 +43,7 @@ class Administrators(TopicWorld):
             number: [*ids[number % len(ids):], *ids[: number % len(ids)]] for number in range(count)
         }))  # fmt: skip
         for broker, one in self.hosted.items():
-            stale = tuple((number, "stale") for number, _ in one.directories)
-            self.hosted[broker] = replace(one, directories=stale)
+            self.hosted[broker] = one.becomes_stale()
         for to, queue in self.connections.items():
             self.connections[to] = tuple(replace(sent, outdated=True) for sent in queue)
 

@@ -8,7 +8,8 @@ from typing import Any
 from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.world.steps import Step
 from impl.world.topics.grain import is_to_write
-from impl.world.topics.world import TOPIC, Answered, Hosted, Refusal, Sent, Steps, TopicWorld
+from impl.world.topics.hosted import FOLLOWER, LEADER
+from impl.world.topics.world import TOPIC, Answered, Refusal, Sent, Steps, TopicWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 from impl.zookeeper.port import wait
@@ -24,8 +25,8 @@ class Brokers(TopicWorld):
             for name in ("orders_arrive", "stops_arrive", "stops_fail", "requests_are_refused"):
                 yield Step(name, (broker, controller))
         for leader, one in self.hosted.items():
-            for number, role in one.roles:
-                for replica in self.brokers if role == "leader" else ():
+            for number in self.partitions:
+                for replica in self.brokers if one.role(number) == LEADER else ():
                     about = (leader, replica, number)
                     yield Step("leader_expands_isr", about)
                     for broker in self.brokers:
@@ -37,50 +38,30 @@ class Brokers(TopicWorld):
             return "its process runs"
         if not queue or not isinstance(queue[0].request, kind):
             return f"a {kind.__name__} is next"
-        newer = controller < self.hosted[broker].seen
-        return "it has seen no newer controller" if newer else None
+        refuses = self.hosted[broker].refuses(controller)
+        return "it has seen no newer controller" if refuses else None
 
     def _orders_arrive_refusal(self, broker: int, controller: int) -> Refusal:
         return self._next_refusal(broker, controller, LeaderAndIsr)
 
     def orders_arrive(self, broker: int, controller: int) -> None:
-        """The LeaderAndIsr requests that are next on the connection, one after the other.
-
-        Nobody follows a leader that does not live: the log is opened, and that is all.
-        """
-        one = self.hosted[broker]
-        roles, directories = dict(one.roles), dict(one.directories)
+        """The LeaderAndIsr requests that are next on the connection, one after the other."""
         for sent in self._taken(controller, broker, LeaderAndIsr):
-            for partition, order in sent.request.partitions.items():
-                directories.setdefault(partition.partition, "stale" if sent.outdated else "current")
-                leads = order.state.leader == broker
-                if leads or order.state.leader in sent.request.live_leaders:
-                    roles[partition.partition] = "leader" if leads else "follower"
-        self.hosted[broker] = Hosted(
-            tuple(sorted(roles.items())), tuple(sorted(directories.items())), controller
-        )
+            directory = "stale" if sent.outdated else "current"
+            self.hosted[broker] = self.hosted[broker].obeys(sent.request, directory)
 
     def _stops_arrive_refusal(self, broker: int, controller: int) -> Refusal:
         return self._next_refusal(broker, controller, StopReplica)
 
-    def stops_arrive(self, broker: int, controller: int, deletes: bool = True) -> None:
+    def stops_arrive(self, broker: int, controller: int, disk_fails: bool = False) -> None:
         """The StopReplica requests that are next; what is to be deleted is, and answered."""
-        one = self.hosted[broker]
-        stopped, gone = set(), set()
+        answered: Answered | None = None
         for sent in self._taken(controller, broker, StopReplica):
-            stops = sent.request.partitions
-            stopped |= {partition.partition for partition in stops}
-            deleted = sorted(partition for partition, stop in stops.items() if stop.delete)
-            if deletes:
-                gone |= {partition.partition for partition in deleted}
-            if deleted:
-                errors = dict.fromkeys(deleted, "NONE" if deletes else "KAFKA_STORAGE_ERROR")
-                self.answers[controller, broker] = Answered(sent.request, errors)
-        self.hosted[broker] = Hosted(
-            tuple(pair for pair in one.roles if pair[0] not in stopped),
-            tuple(pair for pair in one.directories if pair[0] not in gone),
-            controller,
-        )
+            self.hosted[broker], errors = self.hosted[broker].stops(sent.request, disk_fails)
+            if errors:
+                answered = Answered(sent.request, errors).and_before(answered)
+        if answered is not None:
+            self.answers[controller, broker] = answered
 
     def _stops_fail_refusal(self, broker: int, controller: int) -> Refusal:
         reason = self._stops_arrive_refusal(broker, controller)
@@ -93,14 +74,15 @@ class Brokers(TopicWorld):
 
     def stops_fail(self, broker: int, controller: int) -> None:
         """KAFKA_STORAGE_ERROR: the directory stays, and the answer says so."""
-        self.stops_arrive(broker, controller, deletes=False)
+        self.stops_arrive(broker, controller, disk_fails=True)
 
     def _requests_are_refused_refusal(self, broker: int, controller: int) -> Refusal:
         if broker not in self.up:
             return "its process runs"
         if not self.connections.get((controller, broker)):
             return "a request is next"
-        return None if controller < self.hosted[broker].seen else "it has seen a newer controller"
+        refuses = self.hosted[broker].refuses(controller)
+        return None if refuses else "it has seen a newer controller"
 
     def requests_are_refused(self, broker: int, controller: int) -> None:
         """STALE_CONTROLLER_EPOCH: everything that is under way is answered with it."""
@@ -120,14 +102,14 @@ class Brokers(TopicWorld):
     def _returner(
         self, leader: int, replica: int, number: int
     ) -> LeaderIsrAndControllerEpoch | str:
-        if dict(self.hosted[leader].roles).get(number) != "leader":
+        if self.hosted[leader].role(number) != LEADER:
             return "the broker believes it leads"
         if not self.has_session(leader):
             return "it has a ZooKeeper session"
         state = self.state(number)
         if state is None or state.leader != leader:
             return "the state names it"
-        if dict(self.hosted[replica].roles).get(number) != "follower":
+        if self.hosted[replica].role(number) != FOLLOWER:
             return "the replica follows"
         return "it is not in the ISR" if replica in state.isr else state
 

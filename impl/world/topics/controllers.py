@@ -24,8 +24,9 @@ class Controllers(TopicWorld):
         """Those of the others, and those of controllers."""
         yield from super().offers()
         alone = (
-            "broker_stands", "controller_goes_on", "controller_resigns", "controller_breaks_off",
-            "write_is_refused", *(f"controller_hears_of_{kind}" for kind in KINDS.values()),
+            "broker_stands", "controller_goes_on", "controller_goes_on_without_session",
+            "controller_resigns", "write_is_refused", "brokers_come_and_go",
+            *(f"controller_hears_of_{kind}" for kind in KINDS.values()),
         )  # fmt: skip
         with_another = ("broker_is_missed", "broker_is_found", "broker_asks_to_go")
         of_partition = ("partition_is_removed", "preferred_is_elected")
@@ -75,15 +76,6 @@ class Controllers(TopicWorld):
         else:
             one.break_off()
 
-    def _controller_breaks_off_refusal(self, broker: int) -> Refusal:
-        if not self.has_session(broker) or self.place(broker) is None:
-            return "it is in the middle of an event"
-        return self._resigns_refusal(broker)
-
-    def controller_breaks_off(self, broker: int) -> None:
-        """It leaves office in the middle of an event, of which the rest is not done."""
-        self.controllers[broker].break_off()
-
     # In the middle of an event
 
     def _controller_goes_on_refusal(self, broker: int) -> Refusal:
@@ -103,6 +95,16 @@ class Controllers(TopicWorld):
 
     def controller_goes_on(self, broker: int) -> None:
         """The next batch of the event that it is in the middle of."""
+        self.controllers[broker].go_on()
+
+    def _controller_goes_on_without_session_refusal(self, broker: int) -> Refusal:
+        place = self.place(broker)
+        if place is None or is_registration(place):
+            return "it is in the middle of an event"
+        return "its session is over" if self.has_session(broker) else None
+
+    def controller_goes_on_without_session(self, broker: int) -> None:
+        """It has not noticed yet, and ends what it does in memory; what it asks ZooKeeper fails."""
         self.controllers[broker].go_on()
 
     def _write_is_refused_refusal(self, broker: int) -> Refusal:
@@ -182,7 +184,7 @@ class Controllers(TopicWorld):
         known, now = self.context(broker).broker_epochs, self.registrations()
         back = {one for one in known.keys() & now.keys() if known[one] != now[one]}
         return {
-            "missed": (known.keys() - now.keys()) | back,
+            "missed": (known.keys() - now.keys()) | (back if self.fences_brokers else set()),
             "found": now.keys() - known.keys(),
         }
 
@@ -193,18 +195,15 @@ class Controllers(TopicWorld):
         changes = self._changes(broker)
         if other not in changes[which]:
             return f"the broker is {which}"
-        others = len(changes["missed"]) + len(changes["found"]) > 1
+        others = len(changes["missed"] | changes["found"]) > 1
         return "nobody else comes or goes at the same time" if others else None
 
     def _broker_is_missed_refusal(self, broker: int, failed: int) -> Refusal:
         return self._change_refusal(broker, "missed", failed)
 
     def broker_is_missed(self, broker: int, failed: int) -> None:
-        """A registration is gone, or another's: the channel to the broker is closed first."""
-        epoch = self.context(broker).epoch
-        self.connections.pop((epoch, failed), None)
-        self.answers.pop((epoch, failed), None)
-        self.controllers[broker].begin(lambda one: one.guarded(one.brokers.changed))
+        """A registration is gone, or another's."""
+        self._compare_brokers(broker)
 
     def _broker_is_found_refusal(self, broker: int, started: int) -> Refusal:
         place = self.place(broker)
@@ -220,7 +219,27 @@ class Controllers(TopicWorld):
         if is_return(self.place(broker)):
             self.controllers[broker].go_on()
         else:
-            self.controllers[broker].begin(lambda one: one.guarded(one.brokers.changed))
+            self._compare_brokers(broker)
+
+    def _brokers_come_and_go_refusal(self, broker: int) -> Refusal:
+        reason = self.must_wait(broker)
+        if reason is not None:
+            return reason
+        changes = self._changes(broker)
+        several = len(changes["missed"] | changes["found"]) > 1
+        return None if several else "several brokers come or go at the same time"
+
+    def brokers_come_and_go(self, broker: int) -> None:
+        """Several registrations are gone, new or others': they are one event."""
+        self._compare_brokers(broker)
+
+    def _compare_brokers(self, broker: int) -> None:
+        """The channels to brokers that are missed are closed first."""
+        epoch = self.context(broker).epoch
+        for failed in self._changes(broker)["missed"]:
+            self.connections.pop((epoch, failed), None)
+            self.answers.pop((epoch, failed), None)
+        self.controllers[broker].begin(lambda one: one.guarded(one.brokers.changed))
 
     def _preferred_is_elected_refusal(self, broker: int, number: int) -> Refusal:
         reason = self.must_wait(broker)

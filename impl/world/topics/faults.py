@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from impl.world.steps import Step
 from impl.world.topics.grain import is_lost, is_registration
 from impl.world.topics.world import Refusal, Steps, TopicWorld
@@ -26,8 +24,9 @@ class Faults(TopicWorld):
 
     def drop_requests(self, broker: int) -> None:
         """What was sent to an earlier registration the next one refuses (KIP-380)."""
-        for to in [to for to in self.connections if to[1] == broker]:
-            del self.connections[to]
+        if self.fences_brokers:
+            for to in [to for to in self.connections if to[1] == broker]:
+                del self.connections[to]
 
     def drop_answers(self, broker: int) -> None:
         """Its connections end with its process."""
@@ -41,9 +40,10 @@ class Faults(TopicWorld):
         """A process dies with all it had in memory; its directories and its session stay."""
         self.up -= {broker}
         self.controllers[broker].renew(self.controllers[broker].port.session)
-        self.hosted[broker] = replace(self.hosted[broker], roles=(), seen=0)
+        self.hosted[broker] = self.hosted[broker].crashes()
         self.drop_requests(broker)
-        self.drop_answers(broker)
+        if self.fences_brokers:
+            self.drop_answers(broker)
 
     def _session_expires_refusal(self, broker: int) -> Refusal:
         return None if self.has_session(broker) else "the broker is registered"

@@ -7,7 +7,7 @@ effect and by the procedures that the event is in; the core knows nothing of it.
 from __future__ import annotations
 
 import re
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 from impl.core.broker_events import BrokerEvents
@@ -30,37 +30,37 @@ HANDLERS = Report("step", ("Registering handlers",))
 """The first of a new controller: it is in office, and watches nothing yet."""
 
 
-def code_of(procedure: Any) -> CodeType:
+def name_of(procedure: Any) -> str:
     """By which frames of the procedure are known."""
-    code: CodeType = procedure.__code__
-    return code
+    name: str = procedure.__qualname__
+    return name
 
 
-CREATES = code_of(EventController.create_partitions)
-CHANGED = code_of(BrokerEvents.changed)
-FAILED = code_of(BrokerEvents.failed)
-STARTED = code_of(BrokerEvents.started)
-SHUTS_DOWN = code_of(BrokerEvents.shut_down)
-MOVES = code_of(BrokerEvents.move_leaders)
-STOPS_FOLLOWERS = code_of(BrokerEvents.stop_followers)
-RESUMES = code_of(DeletionManager.resume)
-RETRIES = code_of(DeletionManager.try_again)
-STOPS = code_of(DeletionManager._stop_replicas)  # a frame of it, not a call
-REPLICAS_START = code_of(ReplicaMachine.startup)
-PARTITIONS_START = code_of(PartitionMachine.startup)
-TRIES_TO_ELECT = code_of(PartitionMachine.trigger_online)
-PARTITIONS_CHANGE = code_of(PartitionMachine.handle)
-REPLICAS_CHANGE = code_of(ReplicaMachine.handle)
-REMOVES_NODES = code_of(ZnodeClient.delete_topic)
-DELETES_BELOW = code_of(ZnodeAccess.fenced_delete_below)
+CREATES = name_of(EventController.create_partitions)
+CHANGED = name_of(BrokerEvents.changed)
+FAILED = name_of(BrokerEvents.failed)
+STARTED = name_of(BrokerEvents.started)
+SHUTS_DOWN = name_of(BrokerEvents.shut_down)
+MOVES = name_of(BrokerEvents.move_leaders)
+STOPS_FOLLOWERS = name_of(BrokerEvents.stop_followers)
+RESUMES = name_of(DeletionManager.resume)
+RETRIES = name_of(DeletionManager.try_again)
+STOPS = name_of(DeletionManager._stop_replicas)  # a frame of it, not a call
+REPLICAS_START = name_of(ReplicaMachine.startup)
+PARTITIONS_START = name_of(PartitionMachine.startup)
+TRIES_TO_ELECT = name_of(PartitionMachine.trigger_online)
+PARTITIONS_CHANGE = name_of(PartitionMachine.handle)
+REPLICAS_CHANGE = name_of(ReplicaMachine.handle)
+REMOVES_NODES = name_of(ZnodeClient.delete_topic)
+DELETES_BELOW = name_of(ZnodeAccess.fenced_delete_below)
 
-Frames = dict[CodeType, FrameType]
-"""Procedure -> its frame, the innermost if it is in it more than once."""
+Frames = dict[str, FrameType]
+"""Procedure by name -> its frame, the innermost if it is in it more than once."""
 
 
 def frames_of(thread: ControllerThread) -> Frames:
     """The procedures that a suspended event is in, outermost first."""
-    return {frame.f_code: frame for frame in thread.stack()}
+    return {frame.f_code.co_qualname: frame for frame in thread.stack()}
 
 
 # What a place is

@@ -1,4 +1,4 @@
-"""One topic by its name, under controllers that are stepped batch by batch (`put_down`).
+"""One topic by its name, under controllers that are stepped batch by batch (`grain`).
 
 The controllers are those of a running broker. Processes crash, sessions end, `/controller` is
 deleted, replies and requests are lost, disks fail, leaders write first, brokers ask to go.
@@ -11,9 +11,9 @@ from impl.world.topics.admin import Administrators
 from impl.world.topics.brokers import Brokers
 from impl.world.topics.controllers import Controllers
 from impl.world.topics.faults import Faults
-from impl.world.topics.world import TOPIC, Hosted, Sent
+from impl.world.topics.world import TOPIC, Sent
 
-__all__ = ["TOPIC", "Hosted", "Sent", "TopicLife"]
+__all__ = ["TOPIC", "Sent", "TopicLife"]
 
 
 class TopicLife(Faults, Brokers, Controllers, Administrators):

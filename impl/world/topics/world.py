@@ -7,7 +7,7 @@ leads, follows, stops, has a directory or none, and answers; `impl.world.wide` h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from impl.sim.event_run import Place
 from impl.world.steps import Step, StepNotPossible
 from impl.world.topics.controller_run import ControllerRun, leaders_last
 from impl.world.topics.grain import sets_watches
+from impl.world.topics.hosted import HostedTopic
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.cluster import decode_controller_epoch
@@ -27,8 +28,8 @@ from impl.zookeeper import EmbeddedSession, EventType, ZooKeeper
 from impl.zookeeper.port import wait
 
 TOPIC = "t"
-FIRST_ALIKE = "2.3"
-"""Before, an offline replica was no candidate for a second try, and requests were grouped apart."""
+FIRST_ALIKE = "2.1"
+"""Before, a controller registered in two writes."""
 
 KINDS = {paths.TOPICS: "topics", paths.DELETE_TOPICS: "deletions", paths.topic(TOPIC): "partitions"}
 """Path of a watch -> the event that it brings."""
@@ -50,29 +51,29 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A broker's answer to a StopReplica: an error for each partition that was to be deleted."""
+    """A broker's answer to a StopReplica: an error for each partition that was to be deleted.
+
+    Up to 2.2 there is a request for each partition, and an answer: here they come together.
+    """
 
     request: StopReplica
     errors: Mapping[TopicPartition, str]
 
-
-@dataclass(frozen=True, slots=True)
-class Hosted:
-    """What a broker holds of the topic: its roles, its directories, the controllers it knows.
-
-    A directory is of the topic as it is now (``current``), or of one before it (``stale``).
-    """
-
-    roles: tuple[tuple[int, str], ...] = ()
-    directories: tuple[tuple[int, str], ...] = ()
-    seen: int = 0
+    def and_before(self, earlier: Answered | None) -> Answered:
+        """Both answers."""
+        if earlier is None:
+            return self
+        asked = {**earlier.request.partitions, **self.request.partitions}
+        raises = earlier.request.raises_event | self.request.raises_event
+        both = replace(self.request, partitions=asked, raises_event=raises)
+        return Answered(both, {**earlier.errors, **self.errors})
 
 
 class TopicWorld:
     """Brokers 1..N, registered, and no topic; ``partitions`` is how many it may come to have.
 
     A step is a method with a sibling ``_NAME_refusal``, and is offered by ``offers``.
-    ``version`` is a release from 2.3 on; ValueError for an older one.
+    ``version`` is a release from 2.1 on; ValueError for an older one.
     """
 
     def __init__(self, brokers: int = 2, partitions: int = 1, version: str = DEFAULT) -> None:
@@ -91,7 +92,7 @@ class TopicWorld:
         self.connections: dict[Connection, tuple[Sent, ...]] = {}
         self.answers: dict[Connection, Answered] = {}
         self.inbox = {broker: frozenset[str]() for broker in self.brokers}
-        self.hosted = {broker: Hosted() for broker in self.brokers}
+        self.hosted = {one: HostedTopic(one, self.release) for one in self.brokers}
         for broker in self.brokers:
             run = ControllerRun(
                 broker, self.zookeeper, self.open_session(broker), self.release, self._send
@@ -110,13 +111,20 @@ class TopicWorld:
     def _send(self, broker: int, request: Request) -> None:
         if not isinstance(request, LeaderAndIsr | StopReplica):
             return
+        if isinstance(request, StopReplica) and not request.partitions:
+            return  # up to 2.2 one comes before the others
         registered = self.registrations().get(broker, request.broker_epoch)
-        if registered != request.broker_epoch:
+        if self.fences_brokers and registered != request.broker_epoch:
             return  # STALE_BROKER_EPOCH: it was made for an earlier registration (KIP-380)
         to = (request.controller_epoch, broker)
         self.connections[to] = (*self.connections.get(to, ()), Sent(request))
 
     # What can be seen
+
+    @property
+    def fences_brokers(self) -> bool:
+        """Requests name the registration that they are for (KIP-380)."""
+        return self.release.since("2.2")
 
     def registrations(self) -> dict[int, int]:
         """Registered broker -> its epoch."""

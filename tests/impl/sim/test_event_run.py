@@ -118,3 +118,85 @@ def test_a_registration_whose_answer_is_lost_is_found_out_by_reading_back():
 
     assert cluster.thread.controller.active
     assert cluster.thread.controller.core.context.epoch == 1
+
+
+def removes_topic(controller: EventController) -> Any:
+    version = controller.core.context.epoch_version
+    return controller.core.client.delete_topic("t", version)
+
+
+LISTING = Ask("children", (paths.partitions("t"), False))
+
+
+def with_a_topic_of_three() -> Cluster:
+    """The controller is in office, and about to remove a topic whose partitions are listed."""
+    cluster = Cluster("2.3")
+    for number in (0, 1, 2):
+        wait(cluster.admin.make_path(paths.state("t", number)))
+    cluster.thread.begin(elects)
+    cluster.to_the_end()
+    cluster.thread.begin(removes_topic)
+    while cluster.thread.place != Place(LISTING, True, ["0", "1", "2"]):
+        cluster.thread.go_on()
+    return cluster
+
+
+def removed(cluster: Cluster) -> list[int]:
+    """The partitions whose nodes are gone, in the order in which they went."""
+    thread, gone = cluster.thread, list[int]()
+    while thread.place is not None:
+        thread.go_on()
+        left = [one for one in range(3) if paths.partition("t", one) in cluster.zookeeper.nodes]
+        gone += [one for one in range(3) if one not in (*left, *gone)]
+    return gone
+
+
+def test_an_answer_on_its_way_may_be_another_such_as_the_order_of_children():
+    cluster = with_a_topic_of_three()
+
+    cluster.thread.answer_with(LISTING, ["2", "0", "1"])
+
+    assert removed(cluster) == [2, 0, 1]
+
+
+def test_an_answer_that_came_may_be_decided_as_late_as_it_first_matters():
+    cluster = with_a_topic_of_three()
+    while paths.partition("t", 0) in cluster.zookeeper.nodes:
+        cluster.thread.go_on()
+    place = cluster.thread.place
+
+    with pytest.raises(ValueError, match="would have done otherwise"):
+        cluster.thread.answer_with(LISTING, ["1", "0", "2"])
+    with pytest.raises(ValueError, match="was not carried out in this event"):
+        cluster.thread.answer_with(Ask("children", ("/", False)), [])
+    assert cluster.thread.place == place
+    cluster.thread.answer_with(LISTING, ["0", "2", "1"])
+
+    assert cluster.thread.place == place
+    assert removed(cluster) == [0, 2, 1]
+
+
+def test_a_run_that_stands_where_it_was_saved_is_not_done_over():
+    cluster = with_a_topic_of_three()
+    saved, frame = cluster.thread.save(), cluster.thread.stack()[0]
+
+    cluster.thread.load(saved)
+    stays = cluster.thread.stack()[0]
+    cluster.thread.go_on()
+    cluster.thread.load(saved)
+
+    assert stays is frame
+    assert cluster.thread.stack()[0] is not frame
+    assert cluster.thread.save() is saved
+
+
+def test_another_process_or_session_knows_nothing_and_has_begun_nothing():
+    cluster = with_a_topic_of_three()
+    session = EmbeddedSession(cluster.zookeeper).session
+
+    cluster.thread.renew(session)
+
+    assert cluster.thread.place is None
+    assert cluster.thread.port.session == session
+    assert not cluster.thread.controller.active
+    assert cluster.thread.controller.core.context.partitions() == []
