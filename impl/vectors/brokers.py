@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from impl.core import answers
-from impl.core.batch_log import LogEnds
 from impl.core.partition import Partition
 from impl.core.truncation import (
     EpochEnd,
@@ -14,6 +13,7 @@ from impl.core.truncation import (
     follower_truncation,
 )
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
+from impl.vectors.batch_log import LogEnds
 from impl.vectors.questions import Answer, Question, given, release, under
 from impl.znodes import TopicPartition
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from impl.admin import topic_lines
 from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerConfig
 from impl.core.deletion import decide
+from impl.core.journal import ControllerJournal
 from impl.core.requests import UpdateMetadata
 from impl.core.states import PartitionState, ReplicaState
 from impl.vectors.questions import Answer, Question, given, or_refusal, release
@@ -28,19 +29,44 @@ def resume_decision(question: Question) -> dict[str, Any]:
     return {"action": action.value}
 
 
+class _Calls(ControllerJournal):
+    """How often each state machine is asked for each target, as a mock would count."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, int] = {}
+
+    async def partitions_change(
+        self, partitions: Collection[TopicPartition], target: PartitionState
+    ) -> None:
+        """A batch of partitions, perhaps of none."""
+        self._count("partition", target.value)
+
+    async def replicas_change(
+        self, replicas: Collection[tuple[TopicPartition, int]], target: ReplicaState
+    ) -> None:
+        """A batch of replicas, perhaps of none."""
+        self._count("replica", target.value)
+
+    def _count(self, machine: str, target: str) -> None:
+        name = target.removesuffix("Partition").removesuffix("Replica").removeprefix("Replica")
+        key = f"{machine}.{name}"
+        self.calls[key] = self.calls.get(key, 0) + 1
+
+
 class Rehearsal:
     """Topics on brokers, a deletion manager, and what it asked of the state machines."""
 
     def __init__(self, question: Question) -> None:
         asked = given(question)
         self.stage = Stage(release(question))
-        self.core = self.stage.core(1, 50, ControllerConfig(delete_topics=True))
+        journal = _Calls()
+        self.calls = journal.calls
+        self.core = self.stage.core(1, 50, ControllerConfig(delete_topics=True), journal)
         self.brokers: list[int] = asked["brokers"]
         self.core.context.broker_epochs = dict.fromkeys(self.brokers, 1)
-        self.calls: dict[str, int] = {}
         for topic, shape in asked["topics"].items():
             self._create(topic, shape["partitions"], shape["rf"])
-        self._count_calls()
+        self.calls.clear()
 
     def _create(self, topic: str, partitions: int, factor: int) -> None:
         replicas = tuple(self.brokers[:factor])
@@ -55,24 +81,6 @@ class Rehearsal:
             context.put_partition_state(partition, PartitionState.ONLINE)
             for broker in replicas:
                 context.replica_states[Replica(partition, broker)] = ReplicaState.ONLINE
-
-    def _count_calls(self) -> None:
-        """Count the calls of both machines by target, as a mock would."""
-        self.core.partitions.handle = self._counted(  # type: ignore[method-assign]
-            "partition", self.core.partitions.handle
-        )
-        self.core.replicas.handle = self._counted(  # type: ignore[method-assign]
-            "replica", self.core.replicas.handle
-        )
-
-    def _counted(self, machine: str, handle: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(what: Any, target: Any, *more: Any) -> Any:
-            name = target.value.removesuffix("Partition").removesuffix("Replica")
-            name = f"{machine}.{name.removeprefix('Replica')}"
-            self.calls[name] = self.calls.get(name, 0) + 1
-            return handle(what, target, *more)
-
-        return counted
 
     # Steps
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from impl.core.batch_log import BatchLog
 from impl.core.fetcher_thread import UnrequestedPartition
 from impl.core.truncation import EpochEnd
+from impl.vectors.batch_log import BatchLog
 from impl.vectors.played import PARTITION, PlayedFetcher, PlayedLeader, log_of, said_pair
 from impl.vectors.questions import Answer, Question, given, release, under
 from impl.zookeeper.port import wait

@@ -9,6 +9,7 @@ from impl.core.answers import propagates_isr_changes
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.imbalance import is_imbalanced
+from impl.core.journal import ControllerJournal
 from impl.vectors.questions import Answer, Question, given, release
 from impl.vectors.stage import NOW_MS, Stage
 from impl.znodes import TopicPartition, paths
@@ -309,35 +310,38 @@ def moved(question: Question) -> dict[str, Any]:
     }
 
 
+class _Callbacks(ControllerJournal):
+    """Which callbacks of brokers a controller reports, in order."""
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+
+    async def told(self, text: str, level: str = "INFO") -> None:
+        """A line of controller.log."""
+        if text.startswith("Broker failure callback"):
+            self.called.append("failure")
+        elif text.startswith("New broker startup callback"):
+            self.called.append("startup")
+
+
 def bounce(question: Question) -> dict[str, Any]:
     """A broker comes back under a new epoch before its absence was noticed."""
     stage = Stage(release(question))
     for broker in (0, 1):
         stage.start_broker(broker)
-    controller = stage.controller(0)
+    journal = _Callbacks()
+    controller = stage.controller(0, journal=journal)
     stage.create_topic("t", {0: (1,)})
     stage.run(controller)
     before = stage.state(PARTITION)
-    treated: list[str] = []
-    events = controller.brokers
-    failed, started = events.failed, events.started
-
-    async def fails(brokers: list[int]) -> None:
-        treated.append("failure")
-        await failed(brokers)
-
-    async def starts(brokers: list[int]) -> None:
-        treated.append("startup")
-        await started(brokers)
-
-    events.failed, events.started = fails, starts  # type: ignore[method-assign]
+    journal.called.clear()
     stage.stop_broker(1)
     stage.start_broker(1)
     stage.run(controller)
     after = stage.state(PARTITION)
     assert before is not None, "the partition had a leader"
     return {
-        "treatedAs": treated,
+        "treatedAs": journal.called,
         "finalLeaderSameBroker": after is not None and after.leader == before.leader,
     }
 

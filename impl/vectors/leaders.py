@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from impl.core import answers
-from impl.core.batch_log import LogEnds
 from impl.core.partition import (
     IsrAnswered,
     Partition,
@@ -15,6 +14,7 @@ from impl.core.partition import (
     out_of_sync,
 )
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
+from impl.vectors.batch_log import LogEnds
 from impl.vectors.questions import Answer, Question, given, release, under
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait

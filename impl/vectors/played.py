@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from impl.core.batch_log import Batch, BatchLog
 from impl.core.fetcher_thread import (
     Answer,
     EpochQuestion,
@@ -17,6 +16,7 @@ from impl.core.fetcher_thread import (
 from impl.core.truncation import EpochEnd, OffsetOutOfRange, divergence
 from impl.log.errors import StorageError
 from impl.releases import Release
+from impl.vectors.batch_log import Batch, BatchLog
 
 PARTITION = "t-0"
 _UNKNOWN = EpochEnd(-1, -1)

@@ -7,6 +7,7 @@ from typing import Any
 
 from impl.core.controller_parts import ControllerConfig, ControllerCore
 from impl.core.event_controller import EventController
+from impl.core.journal import ControllerJournal
 from impl.core.request_batch import Round
 from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata, kind_of
 from impl.releases import Release
@@ -100,19 +101,32 @@ class Stage:
 
     # Controllers
 
-    def core(self, controller: int, epoch: int, config: ControllerConfig) -> ControllerCore:
+    def core(
+        self,
+        controller: int,
+        epoch: int,
+        config: ControllerConfig,
+        journal: ControllerJournal | None = None,
+    ) -> ControllerCore:
         """The parts of a controller in office, at an epoch."""
         wait(self.admin.make_path(paths.CONTROLLER_EPOCH, str(epoch)))
         node = wait(self.admin.read(paths.CONTROLLER_EPOCH))
         session = EmbeddedSession(self.zookeeper)
-        core = ControllerCore(controller, session, self.release, self.send, config)
+        core = ControllerCore(controller, session, self.release, self.send, config, journal)
         core.context.epoch = epoch
         core.context.epoch_version = 0 if node is None else node.version
         return core
 
-    def controller(self, broker: int, config: ControllerConfig | None = None) -> EventController:
+    def controller(
+        self,
+        broker: int,
+        config: ControllerConfig | None = None,
+        journal: ControllerJournal | None = None,
+    ) -> EventController:
         """A broker's controller, elected; the broker has to be registered."""
-        controller = EventController(broker, self.sessions[broker], self.release, self.send, config)
+        controller = EventController(
+            broker, self.sessions[broker], self.release, self.send, config, journal
+        )
         assert wait(controller.elect(NOW_MS)), f"broker {broker} did not become controller"
         return controller
 

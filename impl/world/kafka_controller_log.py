@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 from impl.requests import LeaderAndIsrRequest
-from impl.world.log4j import CONTROLLER, STATE_CHANGE, Log4jFiles, join
+from impl.world.log4j import CONTROLLER, STATE_CHANGE, SampleLogFiles, join
 from impl.zookeeper import NO_LEADER, TOPIC_PARTITION, PartitionState
 
 
-class ControllerLines(Log4jFiles):
+class SampleControllerLines(SampleLogFiles):
     """Turns what controllers do into lines; ``correlation`` numbers each one's requests."""
 
     def __init__(self, brokers: int, now_ms: int) -> None:

@@ -6,12 +6,12 @@ Texts as in section m of the fact sheet; only the events of this slice are writt
 from __future__ import annotations
 
 from impl.requests import LeaderAndIsrRequest
-from impl.world.kafka_controller_log import ControllerLines
+from impl.world.kafka_controller_log import SampleControllerLines
 from impl.world.log4j import SERVER, join
 from impl.zookeeper import TOPIC_PARTITION
 
 
-class KafkaLogs(ControllerLines):
+class KafkaLogs(SampleControllerLines):
     """Turns what the implementation tells into the lines that Kafka would write.
 
     Attach it to a new world: it numbers the requests that it saw being sent.

@@ -16,7 +16,7 @@ CONTROLLER, STATE_CHANGE, SERVER = "controller.log", "state-change.log", "server
 FILES = (CONTROLLER, SERVER, STATE_CHANGE)
 
 
-class Log4jFiles(Journal):
+class SampleLogFiles(Journal):
     """Lines by (broker, file), in memory; ``write`` puts them into ``brokerN/*.log``."""
 
     def __init__(self, brokers: int, now_ms: int) -> None:

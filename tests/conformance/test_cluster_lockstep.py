@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from impl.world.staged.thread import EventThread
 
 from conformance.cli.lockstep import lockstep
 from conformance.effects_of_cluster import EffectsOfCluster
@@ -21,7 +22,6 @@ from impl.core.partition import Partition
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.request_batch import RequestBatch
 from impl.world.staged.faults import STAGED_PROFILES, SWARM
-from impl.world.staged.thread import EventThread
 from impl.world.staged.world import STAGED_KINDS, StagedCluster
 from impl.world.steps import Step, StepNotPossible
 from impl.znodes import paths

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from impl.core import answers
-from impl.core.batch_log import Batch, BatchLog, LogEnds
 from impl.core.partition import Partition, high_watermark, keeps_fetching
 from impl.core.truncation import EpochEnd, divergence, follower_truncation
 from impl.releases import Release
+from impl.vectors.batch_log import Batch, BatchLog, LogEnds
 from impl.vectors.leaders import Requests
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait

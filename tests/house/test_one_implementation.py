@@ -1,0 +1,112 @@
+"""The code that is compared with the model is the code that serves clients: held by its imports."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+IMPL = Path(__file__).parents[2] / "impl"
+CORE = IMPL / "core"
+
+FORBIDDEN = {
+    "asyncio", "concurrent", "multiprocessing", "os", "pathlib", "queue", "random", "selectors",
+    "signal", "socket", "subprocess", "tempfile", "threading", "time",
+}  # fmt: skip
+"""Threads, clocks, files, sockets and chance: all of it comes through a port, or with a call."""
+
+TWICE = {
+    "Batch", "Broker", "Cluster", "Connection", "ControllerMoved", "Event",
+    "Node", "OffsetOutOfRange", "Partition", "PartitionState",
+    "ReplicaFetcher", "ReplicaManager", "Sent", "Told",
+}  # fmt: skip
+"""Class names that still stand more than once in `impl`: those of the world of one partition and of
+its neighbours, which go when `replication` and `election` are walked on the core. Only shorter."""
+
+
+NOT_SIMULATED = {"impl.core.alter_isr"}
+"""Leaders of the simulator write their ISRs to ZooKeeper, under 2.7 too. Only shorter."""
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    """What a file imports, by full name; what is taken from a package counts as a module."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            found.add(node.module)
+            found.update(f"{node.module}.{one.name}" for one in node.names)
+    return found
+
+
+def core_modules() -> set[str]:
+    return {f"impl.core.{path.stem}" for path in CORE.glob("*.py") if path.stem != "__init__"}
+
+
+def used_by(*folders: str) -> set[str]:
+    """The modules of the core that some folders import, by way of others of the core too."""
+    waiting = {
+        one for folder in folders for path in files(IMPL / folder) for one in imports(path)
+    } & core_modules()
+    found: set[str] = set()
+    while waiting:
+        one = waiting.pop()
+        found.add(one)
+        path = CORE / f"{one.rpartition('.')[2]}.py"
+        waiting |= (imports(path) & core_modules()) - found
+    return found
+
+
+def test_the_core_has_no_clock_thread_file_or_socket() -> None:
+    wrong = {
+        path.name: sorted(roots & FORBIDDEN)
+        for path in files(CORE)
+        if (roots := {one.partition(".")[0] for one in imports(path)}) & FORBIDDEN
+    }
+
+    assert wrong == {}
+
+
+def test_the_core_knows_neither_the_shell_nor_the_simulator() -> None:
+    wrong = {
+        path.name: sorted(one for one in imports(path) if one.startswith(outside))
+        for path in files(CORE)
+        for outside in ("impl.server", "impl.sim", "impl.world", "impl.vectors", "impl.admin")
+        if any(one.startswith(outside) for one in imports(path))
+    }
+
+    assert wrong == {}
+
+
+def test_every_module_of_the_core_serves_clients_and_is_simulated() -> None:
+    assert core_modules() - used_by("server") == set()
+    assert core_modules() - used_by("sim", "world") == NOT_SIMULATED
+
+
+def test_no_method_of_the_implementation_is_replaced_at_run_time() -> None:
+    root = IMPL.parent
+    wrong = [
+        f"{path.relative_to(root)}:{number}"
+        for folder in ("impl", "conformance")
+        for path in files(root / folder)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if "method-assign" in line
+    ]
+
+    assert wrong == []
+
+
+def test_no_further_class_name_stands_twice_in_the_implementation() -> None:
+    names = Counter(
+        node.name
+        for path in files(IMPL)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    )
+
+    assert {name for name, times in names.items() if times > 1} == TWICE
