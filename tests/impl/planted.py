@@ -31,11 +31,9 @@ def plant(monkeypatch: pytest.MonkeyPatch, function: Any, line: str, otherwise: 
     *path, name = function.__qualname__.split(".")
     for part in path:
         owner = getattr(owner, part)
-    planted = space[name]
-    if not path:
-        planted = FunctionType(planted.__code__, vars(module), name, function.__defaults__)
-        planted.__kwdefaults__ = function.__kwdefaults__
-    else:
-        planted = FunctionType(planted.__code__, vars(module), name, function.__defaults__)
-        planted.__kwdefaults__ = function.__kwdefaults__
+    planted = FunctionType(space[name].__code__, vars(module), name, function.__defaults__)
+    planted.__kwdefaults__ = function.__kwdefaults__
     monkeypatch.setattr(owner, name, planted)
+    for other in [one for at, one in sys.modules.items() if at.startswith("impl.")]:
+        if vars(other).get(name) is function:  # where it was imported by name
+            monkeypatch.setattr(other, name, planted)

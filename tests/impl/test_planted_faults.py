@@ -67,16 +67,12 @@ PLANTED = {
     "a producer is acknowledged across a lost leadership": Fault(
         AcksAwaited.outcome,
         "if not here or not replica.leads or replica.generation != self.generation:",
-        "if not here or not replica.leads:", "was acknowledged at offset",
+        "if not here or not replica.leads:", "was acknowledged at offset", "sessions",
     ),
     "a stale answer of an older leader epoch is appended": Fault(
         FetcherThread.maybe_fetch,
         "if state is None or state.leader_epoch != asked[key].leader_epoch:",
         "if state is None:", "appends to .* what was answered in", "everything", "2.7",
-    ),
-    "a follower appends what came for a partition that it follows no more": Fault(
-        FetcherThread.maybe_fetch, "if state is None or", "state = state or asked[key]\n"
-        "            self.states[key] = state\n            if", "appends to",
     ),
     "the high watermark does not wait for the ISR": Fault(
         Partition.advance, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},",
