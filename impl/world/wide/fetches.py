@@ -100,11 +100,6 @@ class Connection:
         assert done is not None, "something was asked"
         self._go_on({} if done.is_lost else done.replies)
 
-    def end(self) -> None:
-        """The round ends where it stands, if one is under way."""
-        self.close()
-        self.round = self.exchange = None
-
     def close(self) -> None:
         """The round ends where it stands: nothing comes of what was asked."""
         if self.round is not None:
