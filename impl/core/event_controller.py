@@ -90,7 +90,16 @@ class EventController:
         self.journal.epoch = office.epoch
         await self.journal.elected(office.epoch, office.epoch_version)
         self.active = True
-        await self.guarded(self.fail_over)  # the answer may be late, and the session over by now
+        try:
+            await self.guarded(self.fail_over)  # the answer may be late, and the session over
+        except Exception as error:  # half initialised it is of no use: another broker may try
+            self.moved_to = str(error)
+            await self.journal.told(
+                f"Error while electing or becoming controller on broker {self.broker}. Trigger "
+                f"controller movement immediately: {type(error).__name__}: {error}",
+                "ERROR",
+            )
+            await self.trigger_move()
         return self.active
 
     async def fail_over(self) -> None:

@@ -200,7 +200,7 @@ class Partition(Generic[SomeLog]):
 
     # LeaderAndIsr, StopReplica
 
-    def lead(self, order: PartitionOrder, now_ms: int) -> bool:
+    def become_leader(self, order: PartitionOrder, now_ms: int) -> bool:
         """Lead as a LeaderAndIsr says; True if somebody else led before."""
         previous, start, state = self.leader_epoch, self.log_end, order.state
         self._take(order)
@@ -212,7 +212,7 @@ class Partition(Generic[SomeLog]):
         self.observer(BecameLeader(self.partition, self.leader_epoch, previous, start, self.hw))
         return new
 
-    def follow(self, order: PartitionOrder) -> bool:
+    def become_follower(self, order: PartitionOrder) -> bool:
         """Follow as a LeaderAndIsr says; False if the fetcher may go on as it is."""
         self._take(order)
         new = self.make_follower(order.state.leader, order.state.leader_epoch)

@@ -303,7 +303,7 @@ class ReplicaManager:
         self._stop_fetching(list(orders))
         for partition, order in orders.items():
             try:
-                (await self.host(partition)).lead(order, now_ms)
+                (await self.host(partition)).become_leader(order, now_ms)
             except (StorageError, ZooKeeperError) as error:
                 errors[partition] = self._storage_failed(partition, error)
                 continue
@@ -322,7 +322,7 @@ class ReplicaManager:
                 continue
             if not answers.leader_is_known(order.state.leader, self.metadata.alive):
                 self.observer(LeaderUnavailable(partition, order, sender))
-            elif hosted.follow(order):
+            elif hosted.become_follower(order):
                 changed[partition] = hosted
         self._stop_fetching(list(changed))
         if self.fetchers is not None and changed:

@@ -184,6 +184,7 @@ class Broker:
         )
         self._scheduler = threading.Thread(target=self._schedule, name="scheduler", daemon=True)
         self._scheduler.start()
+        threading.Thread(target=self._schedule_isr, name="isr-expiration", daemon=True).start()
 
     def _tell_of_logs(self) -> None:
         for partition in self.logs.partitions:
@@ -203,21 +204,23 @@ class Broker:
 
     # What happens by itself
 
-    def _schedule(self) -> None:
-        """isr-expiration, isr-change-propagation, and the tasks of the logs."""
+    def _schedule_isr(self) -> None:
+        """isr-expiration and isr-change-propagation: they wait for ZooKeeper, and nobody else."""
         shrink_s = self.config.whole("replica.lag.time.max.ms") / 2000
-        due: dict[Callable[[], None], tuple[float, float]] = {}
         began = time.monotonic()
-        for work, every in (
-            (self.replicas.maybe_shrink_isrs, shrink_s),
-            (self.replicas.maybe_propagate_isr_changes, PROPAGATION_S),
-        ):
-            due[work] = (began + every, every)
+        due: dict[Callable[[], None], tuple[float, float]] = {
+            self.replicas.maybe_shrink_isrs: (began + shrink_s, shrink_s),
+            self.replicas.maybe_propagate_isr_changes: (began + PROPAGATION_S, PROPAGATION_S),
+        }
         while not self._stopped.wait(0.05):
             for work, (at, every) in [*due.items()]:
                 if time.monotonic() >= at:
                     due[work] = (time.monotonic() + every, every)
                     self._carefully(work)
+
+    def _schedule(self) -> None:
+        """The tasks of the logs."""
+        while not self._stopped.wait(0.05):
             self._carefully(self._run_log_tasks)
 
     def _run_log_tasks(self) -> None:
@@ -290,7 +293,6 @@ class Broker:
         self.control.stop()
         self.control.join(5)
         self.listener.close()
-        # A leader that waits for ZooKeeper holds the lock: then the logs are left as after a crash.
         if self.replicas.lock.acquire(timeout=5):
             self.fetchers.close()
             if self.isr_requests is not None:
@@ -298,7 +300,7 @@ class Broker:
             self.logs.stop()
             self.replicas.lock.release()
         else:
-            self._trouble("the logs are not closed: an ISR write still waits for ZooKeeper")
+            self._trouble("the logs are not closed: a request still holds the replicas")
         if self.control.port.alive:
             ended = threading.Thread(target=self.control.port.close, daemon=True)
             ended.start()

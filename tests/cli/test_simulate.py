@@ -10,8 +10,8 @@ import conformance.replay
 from conformance.cli.commit import UNKNOWN, commit_of
 from conformance.replay import Misfit, TraceReport
 from impl import KINDS, read_trace
-from impl.broker.partition import Partition as PartitionOfOne
-from impl.core.partition import Partition
+from impl.broker import Partition
+from impl.core.partition import Partition as ServedPartition
 from impl.world.simulator import steps_of
 from specs.verdict import Verdict
 
@@ -178,7 +178,7 @@ def test_a_file_is_not_a_folder(insync, tmp_path):
 
 
 def test_a_broken_run_is_made_small_and_still_broken(insync, answer, tmp_path, monkeypatch):
-    monkeypatch.setattr(PartitionOfOne, "may_join", lambda self, replica: True)
+    monkeypatch.setattr(Partition, "may_join", lambda self, replica: True)
 
     told = insync(f"simulate --seed 2 --steps 120 --shrink --out {tmp_path}")
     _, found = answer(f"check {tmp_path / 'seed-2-small.ndjson'} --engine local")
@@ -220,12 +220,12 @@ def test_a_cluster_that_loses_what_it_told_is_broken_and_told_how_to_see_it_agai
         if self.leads:
             self.log.high_watermark = self.log_end
 
-    monkeypatch.setattr(Partition, "advance", alone)
+    monkeypatch.setattr(ServedPartition, "advance", alone)
 
     result = insync("simulate --cluster --seeds 0..4 --steps 1000 --faults crashes")
 
     assert result.exit_code == 1
-    assert "was acknowledged at offset" in result.stdout
+    assert "below its high watermark" in result.stdout
     assert "again: insync simulate --cluster --seed " in result.stdout
 
 

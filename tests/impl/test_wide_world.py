@@ -51,10 +51,13 @@ def test_every_release_keeps_its_records(release: str) -> None:
 
 def test_a_bounce_is_overlooked_up_to_2_1_and_not_since() -> None:
     """KIP-380: a broker that goes and comes before the controller looks is told nothing."""
-    old, new = (run_wide(2, 800, "operators", release=one) for one in ("2.1", "2.3"))
+    old, new = (
+        [run_wide(seed, 800, "operators", release=one) for seed in range(1, 9)]
+        for one in ("2.1", "2.3")
+    )
 
-    assert (old.broken, old.at_rest) == ("", False)
-    assert (new.broken, new.at_rest) == ("", True)
+    assert not all(run.at_rest for run in old)
+    assert {(run.broken, run.at_rest) for run in new} == {("", True)}
 
 
 def test_a_deletion_that_waits_for_a_move_refused_at_a_failover_waits_for_a_broker() -> None:
@@ -62,17 +65,17 @@ def test_a_deletion_that_waits_for_a_move_refused_at_a_failover_waits_for_a_brok
 
     Nothing but a broker that starts makes it eligible again (2.3).
     """
-    simulator = WideSimulator(world := WideWorld(seed=2), 2, "operators")
+    simulator = WideSimulator(world := WideWorld(seed=0), 0, "operators")
     for _ in range(700):
         simulator.advance()
     simulator.calm_down()
-    for _ in range(1500):
+    for _ in range(1800):
         simulator.advance()
     waits = wait(world.admin.deletions())
     assert not wait(world.admin.reassignments())
 
     world.do(Step("broker_shuts_down", (3,)))
-    for _ in range(1500):
+    for _ in range(1800):
         simulator.advance()
 
     assert (waits, wait(world.admin.deletions())) == (["t0"], [])
@@ -180,7 +183,8 @@ def test_a_leader_that_counts_its_own_log_alone_loses_what_it_told(
 
     monkeypatch.setattr(Partition, "advance", alone)
 
-    assert re.search("was (acknowledged|read) at offset", broken_run(10, "crashes"))
+    lost = "was (acknowledged|read) at offset|below its high watermark"
+    assert re.search(lost, broken_run(10, "crashes"))
 
 
 def test_a_controller_that_never_resigns_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -254,7 +254,7 @@ class Server:
             connection.exchange = answer(leader.replicas, self.broker, asked, self.now_ms())
             if not loses_fetch or asked.kind != "Fetch":
                 connection.apply()
-            connection.end()
+            connection.close()
         rest = {one: state for one, state in others.items() if one != partition}
         rounds.states = rest | rounds.states
         connection.logs.update({one: logs[one] for one in rest})

@@ -121,9 +121,15 @@ class Claims:
         )
 
     def _truncating(self, broker: int, done: LogTruncating) -> None:
-        """Without unclean elections a follower keeps what it knows to be committed."""
+        """Without unclean elections a follower keeps what it knows to be committed (2.2).
+
+        Before KIP-380 a broker that bounced might obey a LeaderAndIsr of its last life, and lead
+        with an ISR that was no longer registered; before KIP-101 logs were cut to high watermarks.
+        """
+        known = min(done.high_watermark, done.log_end)
+        keeps = self.keeps_committed and self.world.release.since("2.2")
         _claim(
-            done.offset >= min(done.high_watermark, done.log_end) or not self.keeps_committed,
+            done.offset >= known or not keeps,
             f"broker {broker} cuts {done.partition} to offset {done.offset}, below its high "
             f"watermark {done.high_watermark}",
         )

@@ -11,7 +11,7 @@ from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
 from impl.world.wide.fetches import MOST_BYTES
 from impl.world.wide.ghosts import ConsumerRead, values_in
-from impl.world.wide.node import Waiting
+from impl.world.wide.node import Node, Waiting
 from impl.world.wide.world import WideKind, WideWorld
 from impl.znodes import TopicPartition, encode_reassignment, paths
 from impl.zookeeper.port import wait
@@ -42,27 +42,44 @@ def producer_appends(world: WideWorld, broker: int, topic: int, partition: int) 
     node.waiting.setdefault(one, []).append(Waiting(done.awaited, record))
 
 
-def _heard(world: WideWorld) -> Args:
-    return [
-        (number, int(one.topic[1:]), one.partition)
-        for number, node in world.running()
-        for one, waiting in node.waiting.items()
-        if waiting and waiting[0].awaited.outcome(node.replicas, expired=False) is not None
-    ]
+def _answered(world: WideWorld, is_acknowledged: bool) -> Args:
+    found = []
+    for number, node in world.running():
+        for one, waiting in node.waiting.items():
+            outcome = waiting[0].awaited.outcome(node.replicas, expired=False)
+            if outcome is not None and (outcome == NONE) is is_acknowledged:
+                found.append((number, int(one.topic[1:]), one.partition))
+    return found
 
 
-def producer_hears(world: WideWorld, broker: int, topic: int, partition: int) -> None:
-    """The first that waits hears that its record is committed, or that nobody can tell."""
-    node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
+def _acknowledged(world: WideWorld) -> Args:
+    return _answered(world, is_acknowledged=True)
+
+
+def _refused(world: WideWorld) -> Args:
+    return _answered(world, is_acknowledged=False)
+
+
+def _no_longer_waits(node: Node, one: TopicPartition) -> Waiting:
     done = node.waiting[one].pop(0)
     if not node.waiting[one]:
         del node.waiting[one]
-    if done.awaited.outcome(node.replicas, expired=False) != NONE:
-        return
+    return done
+
+
+def producer_hears(world: WideWorld, broker: int, topic: int, partition: int) -> None:
+    """The first that waits hears that its record is committed."""
+    node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
+    done = _no_longer_waits(node, one)
     if world.born(one.topic) != node.incarnations[one]:
         return  # a topic of that name is another one by now
     world.told.acknowledged += 1
     _keep(world.told.at.setdefault(one, {}), done.awaited.end - 1, done.record, done.awaited)
+
+
+def producer_is_refused(world: WideWorld, broker: int, topic: int, partition: int) -> None:
+    """The first that waits hears that this broker leads no more: nobody knows of its record."""
+    _no_longer_waits(world.nodes[broker], TopicPartition(f"t{topic}", partition))
 
 
 def _keep(held: dict[int, int], offset: int, record: int, awaited: AcksAwaited) -> None:
@@ -159,15 +176,29 @@ def preferred_election_is_requested(world: WideWorld) -> None:
     wait(world.admin.request_preferred_election(every))
 
 
+def _controlled(world: WideWorld) -> Args:
+    return [()] if paths.CONTROLLER in world.zookeeper.nodes else []
+
+
+def controller_znode_is_deleted(world: WideWorld) -> None:
+    """What operators do to have another controller: the one that is there resigns."""
+    wait(world.admin.port.delete(paths.CONTROLLER))
+
+
 KINDS = (
     WideKind("producer_appends", AT, _leaders, producer_appends, 30),
-    WideKind("producer_hears", AT, _heard, producer_hears, 60),
+    WideKind("producer_hears", AT, _acknowledged, producer_hears, 60),
+    WideKind("producer_is_refused", AT, _refused, producer_is_refused, 2),
     WideKind("consumer_reads", AT, _readable, consumer_reads, 10),
     WideKind("topic_is_created", ("topic",), _missing, topic_is_created, 20),
     WideKind("topic_is_deleted", ("topic",), _there, topic_is_deleted, 0, "deletions"),
     WideKind(
         "reassignment_is_requested", ("topic", "partition"), _movable,
         reassignment_is_requested, 0, "moves",
+    ),
+    WideKind(
+        "controller_znode_is_deleted", (), _controlled, controller_znode_is_deleted, 0,
+        "controllers",
     ),
     WideKind(
         "preferred_election_is_requested", (), _unasked, preferred_election_is_requested, 0,

@@ -10,6 +10,7 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from impl.core.events import AppendFailed, LogTruncating, Observer, silent
 from impl.core.fetcher_thread import (
     EpochQuestion,
     EpochReply,
@@ -61,11 +62,12 @@ class Exchange:
 class Connection:
     """One broker's fetcher for the partitions that it follows one leader in."""
 
-    def __init__(self, leader: int, release: Release) -> None:
+    def __init__(self, leader: int, release: Release, observer: Observer = silent) -> None:
         self.leader = leader
+        self.observer = observer
         self.logs: dict[TopicPartition, StoredLog] = {}
         self.rounds: FetcherThread[TopicPartition] = FetcherThread(
-            self, self.logs, release, release.since("2.7")
+            self, self.logs, release, release.since("2.7"), self
         )
         self.round: Coroutine[Any, Any, None] | None = None
         self.exchange: Exchange | None = None
@@ -98,15 +100,11 @@ class Connection:
         assert done is not None, "something was asked"
         self._go_on({} if done.is_lost else done.replies)
 
-    def end(self) -> None:
-        """The round ends where it stands, if one is under way."""
-        self.close()
-        self.round = self.exchange = None
-
     def close(self) -> None:
-        """The process ends."""
+        """The round ends where it stands: nothing comes of what was asked."""
         if self.round is not None:
             self.round.close()
+        self.round = self.exchange = None
 
     def _go_on(self, replies: Any) -> None:
         assert self.round is not None, "a round is under way"
@@ -120,6 +118,18 @@ class Connection:
         states = self.rounds.states
         epochs = {one: states[one].leader_epoch for one in asked.questions if one in states}
         self.exchange = Exchange(asked.kind, asked.questions, epochs)
+
+    # What a round tells
+
+    def truncating(
+        self, key: TopicPartition, offset: int, log_end: int, high_watermark: int
+    ) -> None:
+        """A log is about to be cut."""
+        self.observer(LogTruncating(key, offset, log_end, high_watermark))
+
+    def append_failed(self, key: TopicPartition, error: str) -> None:
+        """A log cannot be appended to."""
+        self.observer(AppendFailed(key, error))
 
     # The port that a round speaks to
 

@@ -101,17 +101,19 @@ def answer_is_lost(world: WideWorld, controller: int, broker: int) -> None:
     world.nodes[controller].channels.to(broker).lose()
 
 
-def _orphaned(world: WideWorld) -> Two:
+def _sent(world: WideWorld) -> Two:
     return [
         (controller, broker)
         for controller, node in world.nodes.items()
         for broker, channel in node.channels.busy()
-        if channel.orphan
+        if channel.answer is None
     ]
 
 
 def request_is_lost(world: WideWorld, controller: int, broker: int) -> None:
-    """The last request of a controller that is out of office never arrives."""
+    """The connection breaks before the request arrived; that of a controller which has resigned is
+    never sent again.
+    """
     world.nodes[controller].channels.to(broker).lose()
 
 
@@ -200,7 +202,7 @@ KINDS = (
     WideKind("request_arrives", TO, _arriving, request_arrives, 120),
     WideKind("answer_arrives", TO, _answered, answer_arrives, 120),
     WideKind("answer_is_lost", TO, _answered, answer_is_lost, 0, "losses"),
-    WideKind("request_is_lost", TO, _orphaned, request_is_lost, 0, "losses"),
+    WideKind("request_is_lost", TO, _sent, request_is_lost, 0, "losses"),
     WideKind("follower_asks", BY, _idle, follower_asks, 100),
     WideKind("leader_answers", BY, _asked, leader_answers, 100),
     WideKind("follower_applies", BY, _answered_fetches, follower_applies, 100),

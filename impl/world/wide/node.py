@@ -204,7 +204,7 @@ class Node:
             assert replica.leader is not None, "a follower has a leader"
             connection = self.connections.get(replica.leader)
             if connection is None:
-                connection = Connection(replica.leader, self.release)
+                connection = Connection(replica.leader, self.release, self._observe)
                 self.connections[replica.leader] = connection
             connection.add(replica)
 

@@ -34,7 +34,7 @@ class Leader:
 
     def leads(self, epoch: int, *isr: int) -> None:
         state = LeaderIsrAndControllerEpoch(1, epoch, isr or (1, 2), 9, 6)
-        self.hosted.lead(PartitionOrder(state, (1, 2, 3), False), 10_000)
+        self.hosted.become_leader(PartitionOrder(state, (1, 2, 3), False), 10_000)
 
     def answered(self, error: str, state: LeaderIsrAndControllerEpoch | None = None) -> None:
         """The answer to what waits; it waits no more."""

@@ -1,0 +1,239 @@
+"""A broker's replicas over logs on a disk that may fail, and a ZooKeeper that may be silent."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from impl.core.events import LogFailed, ReplicaEvent
+from impl.core.fetcher_thread import Answer, FetchQuestion
+from impl.core.replica_manager import ReplicaManager
+from impl.core.requests import (
+    LEADER_EPOCH_DURING_DELETE,
+    LeaderAndIsr,
+    PartitionOrder,
+    PartitionStop,
+    StopReplica,
+    UpdateMetadata,
+)
+from impl.disk import MemoryDisk
+from impl.log import LogManager, LogSettings
+from impl.log.stored_log import StoredLogs
+from impl.releases import Release
+from impl.server.broker_lock import BrokerLock, PatientPort
+from impl.server.log4j_files import Log4jFiles
+from impl.server.properties import parse_properties
+from impl.server.quotas import Quotas
+from impl.server.replicas import HostedReplicas, now_ms
+from impl.server.topic_configs import TopicConfigs
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from impl.znodes.states import encode_state
+from impl.zookeeper import EmbeddedSession, ZooKeeper, wait
+from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.znode import ANY_VERSION, Op, Znode
+from tests.impl.log.batches import Clock, batch
+
+R23 = Release.of("2.3")
+T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
+
+
+def leads(partition: TopicPartition, isr: tuple[int, ...], epoch: int = 0) -> LeaderAndIsr:
+    """Broker 1 is to lead a partition of as many replicas as are in sync."""
+    order = PartitionOrder(LeaderIsrAndControllerEpoch(1, epoch, isr, 1), isr, True)
+    return LeaderAndIsr(2, 2, 1, -1, {partition: order}, (1,))
+
+
+def deletes(partition: TopicPartition) -> StopReplica:
+    stop = PartitionStop(True, LEADER_EPOCH_DURING_DELETE)
+    return StopReplica(1, 2, 1, -1, {partition: stop})
+
+
+class Hosted:
+    """Broker 1's replica manager; ``/d`` is its only log directory."""
+
+    def __init__(self, release: Release = R23) -> None:
+        self.disk = MemoryDisk(Clock())
+        self.logs = LogManager(self.disk, ["/d"], LogSettings(Clock()), failed=self.failed)
+        self.logs.start(1)
+        self.zookeeper = ZooKeeper()
+        client = ZnodeClient(EmbeddedSession(self.zookeeper), release)
+        self.events: list[ReplicaEvent] = []
+        self.manager = ReplicaManager(
+            1, release, StoredLogs(self.logs, release), 1_000, lambda: client, self.events.append
+        )
+
+    def failed(self, directory: str, why: str) -> None:
+        self.manager.log_dir_failed()
+
+
+def test_a_log_that_cannot_be_renamed_is_not_deleted_and_its_directory_is_offline() -> None:
+    hosted = Hosted()
+    for one in (T0, U0):
+        assert wait(hosted.manager.handle(leads(one, (1,)), 7, 0)) == ("NONE", {one: "NONE"})
+
+    hosted.disk.failing.add("/d")
+    answer = wait(hosted.manager.handle(deletes(T0), 7, 0))
+
+    assert answer == ("NONE", {T0: "KAFKA_STORAGE_ERROR"})
+    assert hosted.logs.directories[0].failure
+    assert hosted.manager.partitions == {}
+    assert sorted(hosted.logs.offline) == [T0, U0]
+    assert [event.partition for event in hosted.events if isinstance(event, LogFailed)] == [T0]
+    again = wait(hosted.manager.handle(leads(U0, (1,), epoch=1), 7, 0))
+    assert again == ("NONE", {U0: "KAFKA_STORAGE_ERROR"})
+
+
+def test_a_log_that_is_deleted_is_renamed() -> None:
+    hosted = Hosted()
+    wait(hosted.manager.handle(leads(T0, (1,)), 7, 0))
+
+    assert wait(hosted.manager.handle(deletes(T0), 7, 0)) == ("NONE", {T0: "NONE"})
+    assert any(name.endswith("-delete") for name in hosted.disk.names("/d"))
+
+
+@pytest.mark.parametrize(("release", "stops"), [("2.5", True), ("2.6", False)])
+def test_a_fenced_stop_leaves_the_fetcher_alone_since_2_6(release: str, stops: bool) -> None:
+    hosted = Hosted(Release.of(release))
+    wait(hosted.manager.handle(leads(T0, (1,), epoch=3), 7, 0))
+    removed: list[TopicPartition] = []
+
+    class Fetchers:
+        def remove(self, partitions: list[TopicPartition]) -> None:
+            removed.extend(partitions)
+
+        def add(self, partitions: object) -> None:
+            raise AssertionError("nobody is to be followed")
+
+    hosted.manager.fetchers = Fetchers()
+    stale = StopReplica(3, 2, 1, -1, {T0: PartitionStop(False, 2)})
+    wait(hosted.manager.handle(stale, 7, 0))
+
+    assert bool(removed) is stops
+
+
+def test_a_consumer_reads_nothing_above_the_high_watermark() -> None:
+    hosted = Hosted()
+    wait(hosted.manager.handle(leads(T0, (1, 2)), 7, 0))
+    wait(hosted.manager.append(T0, batch(b"a"), 1, 1, 0))
+    question = {T0: FetchQuestion(None, 0, None)}
+
+    consumer = wait(hosted.manager.fetch(-1, question, 1 << 20, 0))[T0]
+    follower = wait(hosted.manager.fetch(2, question, 1 << 20, 0))[T0]
+
+    assert (consumer.error, consumer.batch, consumer.high_watermark) == (Answer.NONE, None, 0)
+    assert follower.batch is not None
+
+
+class Silent(EmbeddedSession):
+    """A session on which ZooKeeper does not answer writes until it is told to."""
+
+    def __init__(self, zookeeper: ZooKeeper) -> None:
+        super().__init__(zookeeper)
+        self.answers = threading.Event()
+        self.asked = threading.Event()
+
+    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+        self.asked.set()
+        assert self.answers.wait(20), "somebody lets it answer"
+        return await super().multi(ops)
+
+    async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
+        self.asked.set()
+        assert self.answers.wait(20), "somebody lets it answer"
+        return await super().set_data(path, data, version)
+
+
+def test_a_silent_zookeeper_holds_up_the_one_partition_whose_isr_is_written(
+    tmp_path: Path,
+) -> None:
+    zookeeper = ZooKeeper()
+    admin = ZnodeClient(EmbeddedSession(zookeeper), R23)
+    for path in paths.persistent(R23):
+        wait(admin.make_path(path))
+    for one, isr in ((T0, (1, 2)), (U0, (1,))):
+        wait(admin.create_topic(one.topic, {0: isr}))
+        wait(admin.make_path(paths.partition(*one)))
+        text = encode_state(LeaderIsrAndControllerEpoch(1, 0, isr, 1))
+        wait(admin.port.create(paths.state(*one), text))
+    session = Silent(zookeeper)
+    client = ZnodeClient(session, R23)
+    logs = LogManager(MemoryDisk(Clock()), ["/d"], LogSettings(Clock()))
+    logs.start(1)
+    quotas = Quotas(parse_properties("p", "zookeeper.connect=h:1\nlog.dirs=a\n", R23), print)
+    replicas = HostedReplicas(
+        1, R23, logs, 0, Log4jFiles(tmp_path, 1, R23), lambda: client, TopicConfigs(print), quotas
+    )
+    for one, isr in ((T0, (1, 2)), (U0, (1,))):
+        assert replicas.handle(leads(one, isr), 7, 0, {})[1] == {one: "NONE"}
+    with replicas.lock:
+        wait(replicas.core.append(T0, batch(b"a"), 1, 1, now_ms()))
+    time.sleep(0.01)
+    shrinks = threading.Thread(target=replicas.maybe_shrink_isrs)
+    shrinks.start()
+    assert session.asked.wait(5)
+
+    with replicas.lock:  # the others go on
+        other = wait(replicas.core.append(U0, batch(b"a"), 1, 1, now_ms()))
+        isr_of_t = replicas.partitions[T0].isr
+    metadata = UpdateMetadata(5, 2, 1, -1, {}, (1,))
+    told = replicas.handle(metadata, 7, 0, {1: ("b1", 9092)})
+    held_up = threading.Thread(target=replicas.handle, args=(leads(T0, (1,), epoch=1), 7, 0, {}))
+    held_up.start()
+    held_up.join(0.2)
+    waits = held_up.is_alive()
+    session.answers.set()
+    shrinks.join(5)
+    held_up.join(5)
+
+    assert (other.error, isr_of_t, told[0]) == ("NONE", (1, 2), "NONE")
+    assert waits
+    assert not held_up.is_alive()
+    assert replicas.partitions[T0].leader_epoch == 1
+
+
+def test_a_lock_is_let_go_of_whole_and_taken_again() -> None:
+    lock = BrokerLock()
+    taken: list[bool] = []
+
+    def other() -> None:
+        taken.append(lock.acquire(timeout=0.05))
+        if taken[-1]:
+            lock.release()
+
+    def tried() -> bool:
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        return taken[-1]
+
+    with lock, lock:
+        held = tried()
+        with lock.released():
+            free = tried()
+        held_again = tried()
+    with lock.released():  # nobody holds it: nothing to let go of
+        pass
+
+    assert (held, free, held_again, tried()) == (False, True, False, True)
+
+
+def test_a_patient_port_answers_as_the_port_does() -> None:
+    session = EmbeddedSession(ZooKeeper())
+    port = PatientPort(session, BrokerLock())
+    wait(port.create("/a", "x"))
+    wait(port.set_data("/a", "y"))
+
+    ops: list[Op] = []
+    assert (wait(port.get("/a")).data, wait(port.children("/")), wait(port.multi(ops))) == (
+        "y", ["a"], []
+    )  # fmt: skip
+    assert (port.session, port.alive, port.events()) == (session.session, True, [])
+    wait(port.delete("/a"))
+    assert wait(port.exists("/a")) is None
+    port.close()
+    assert not port.alive

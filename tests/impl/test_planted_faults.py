@@ -1,0 +1,117 @@
+"""Faults planted in the data plane that serves clients: the simulator's claims notice each.
+
+So no claim is vacuous, and none of these lines can be lost without a run that breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from impl.core import answers
+from impl.core.channels import Channel
+from impl.core.event_controller import EventController
+from impl.core.fetcher_thread import FetcherThread
+from impl.core.partition import Partition
+from impl.core.replica_manager import AcksAwaited, ReplicaManager
+from impl.core.truncation import follower_truncation
+from impl.world.wide import run_wide
+from tests.impl.planted import plant
+
+SEEDS = 12
+STEPS = 1_000
+
+
+class Fault(NamedTuple):
+    """A line, what stands there instead, and what a run says of it; ``faults`` is the profile."""
+
+    function: Callable[..., object]
+    line: str
+    otherwise: str
+    broken: str
+    faults: str = "everything"
+    release: str = "2.3"
+
+
+PLANTED = {
+    "consumers read above the high watermark": Fault(
+        ReplicaManager._read, "up_to = hw if reader == CONSUMER else None", "up_to = None",
+        "was read at offset|consumers read records", "everything",
+    ),
+    "a deposed leader adopts a foreign zkVersion": Fault(
+        Partition.written, "if there is not None and there.with_zk_version(wanted.zk_version) == "
+        "wanted:", "if there is not None:", "knows version .* is registered",
+    ),
+    "the controller epoch is never noted": Fault(
+        ReplicaManager.handle, "self.controller_epoch = request.controller_epoch", "pass",
+        "obeys a controller of epoch",
+    ),
+    "no check of the broker epoch (KIP-380)": Fault(
+        answers.broker_epoch_error, 'return "STALE_BROKER_EPOCH"', "return NONE",
+        "obeys a request for its registration", "operators",
+    ),
+    "a request is dropped at the first disconnect": Fault(
+        Channel.lose, "if self.orphan:", "if True:", "never comes to rest", "lossy",
+    ),
+    "no leader epoch is sent": Fault(
+        FetcherThread._sent, 'return leader_epoch if self.release.since("2.1") else None',
+        "return None", "though it asked in",
+    ),
+    "a late answer to StopReplica is believed": Fault(
+        EventController._is_of_now,
+        "return self.active and self.core.context.epoch == request.controller_epoch",
+        "return self.active", "takes an answer to a request of controller epoch",
+    ),
+    "a producer is acknowledged across a lost leadership": Fault(
+        AcksAwaited.outcome,
+        "if not here or not replica.leads or replica.generation != self.generation:",
+        "if not here or not replica.leads:", "was acknowledged at offset", "sessions",
+    ),
+    "a stale answer of an older leader epoch is appended": Fault(
+        FetcherThread.maybe_fetch,
+        "if state is None or state.leader_epoch != asked[key].leader_epoch:",
+        "if state is None:", "appends to .* what was answered in", "everything", "2.7",
+    ),
+    "the high watermark does not wait for the ISR": Fault(
+        Partition.advance, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},",
+        "below its high watermark|was (acknowledged|read) at offset",
+    ),
+    "a follower cuts its log to nothing": Fault(
+        follower_truncation, "return Truncation(min(end, reply.end, log_end), True)",
+        "return Truncation(0, True)", "below its high watermark",
+    ),
+    "a follower does not cut what its leader does not have": Fault(
+        follower_truncation, "return Truncation(min(end, reply.end, log_end), True)",
+        "return Truncation(log_end, True)", "hold different records|never comes to rest|below its",
+    ),
+    "a follower of another leader epoch is not fenced": Fault(
+        answers.current_leader_epoch_error, "if asked is not None and asked > current:",
+        "if False:", "though it asked in",
+    ),
+    "a replica that is told an older leader epoch obeys": Fault(
+        answers.leader_and_isr_error, "if asked <= current:", "if asked < current - 1:",
+        "brokers lead|knows version|below its high watermark|never comes to rest|hold different",
+    ),
+}  # fmt: skip
+
+
+def first_broken(fault: Fault) -> str:
+    """What the first run that breaks says; a run that never comes to rest says so."""
+    for seed in range(SEEDS):
+        run = run_wide(seed, STEPS, fault.faults, release=fault.release)
+        if run.broken:
+            return run.broken
+        if not run.at_rest:
+            return "never comes to rest"
+    return ""
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_fault_breaks_a_claim(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = PLANTED[name]
+    plant(monkeypatch, fault.function, fault.line, fault.otherwise)
+
+    with pytest.raises(AssertionError, match=fault.broken):
+        raise AssertionError(first_broken(fault))
