@@ -93,8 +93,12 @@ def walk_edges(
     With a `family` the walk starts after its first steps, and its transitions `without` are not
     taken: both sides must still allow them alike, and they are counted by themselves. With
     `max_states` the edges of the first so many states are walked, and the answer is at best
-    unknown. The walk ends after MOST_MISMATCHES mismatches.
+    unknown. The walk ends after MOST_MISMATCHES mismatches. ValueError for bounds or a version that
+    are not walked.
     """
+    refusal = None if family is not None and family.begins else about.not_from_the_start(bounds)
+    if refusal is not None:
+        raise ValueError(refusal)
     pair = Lockstep(bounds, about=about, version=version)
     return _Walk(pair, max_states, progress, family or Family("", {})).go()
 

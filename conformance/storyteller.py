@@ -68,6 +68,9 @@ def why_not_applicable(story: Story) -> str | None:
     changed = [one for one, value in recorded.without.items() if about.switches.get(one) != value]
     if changed:
         return f"the implementation is as released, without a switch for {', '.join(changed)}"
+    refusal = about.not_from_the_start(story.heading.step_bounds)
+    if refusal is not None:
+        return refusal
     try:
         about.world(story.heading.step_bounds, recorded.version)
     except ValueError as error:

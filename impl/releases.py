@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import total_ordering
+from functools import cache, total_ordering
 
 PRESETS = ("0.10", "0.11", "1.1", "2.0", "2.1", "2.3", "2.4", "2.7")
 """The releases that can be asked for by name; each means the last one of its line."""
@@ -23,6 +23,11 @@ PUBLISHED: dict[str, int] = {
 
 # The last patch of a line matters only where a line changed its behaviour within itself.
 _LAST_OF_LINE: dict[tuple[int, ...], tuple[int, ...]] = {(0, 10): (0, 10, 2)}
+
+
+@cache
+def _parts(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
 
 
 @total_ordering
@@ -58,7 +63,7 @@ class Release:
 
     def since(self, text: str) -> bool:
         """This release is that one or a later one; "0.10" here means its first one, 0.10.0."""
-        return self.parts >= tuple(int(part) for part in text.split("."))
+        return self.parts >= _parts(text)
 
     def __lt__(self, other: Release) -> bool:
         return self.parts < other.parts

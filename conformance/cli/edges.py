@@ -99,7 +99,7 @@ def edges(
         with measured(coverage, json_target), Progress() as progress:
             report = walk_edges(limits, max_states, progress, about, version, part)
     except ValueError as error:
-        raise WrongUse(f"--version {version}: {error}") from error
+        raise WrongUse(str(error)) from error
     seconds = round(time.monotonic() - began, 3)
     for mismatch in report.mismatches:
         say(f"{mismatch}\n", json_target)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from conformance.mapping.rows import Facts, FactTable, Family, Row, SystemMap, row
+from impl import Step
 from impl.core.reassigner import Reassigner
 from impl.core.requests import LeaderAndIsr
 from impl.releases import DEFAULT
@@ -331,7 +332,20 @@ def _family(name: str, why: str, version: str = DEFAULT, **bounds: int) -> Famil
     return Family(why, {"faults": 1, **bounds}, without=without, version=version)
 
 
+def _not_from_the_start(bounds: Mapping[str, int]) -> str | None:
+    if bounds["brokers"] < 3 or bounds["replicas"] < 2:
+        return None
+    return (
+        f"of lists of {bounds['replicas']} among {bounds['brokers']} brokers two replicas may "
+        "leave at once, of whom a controller tells in one round, and the model one by one; the "
+        "family two_targets begins with one replica"
+    )
+
+
 FAMILIES: dict[str, Family] = {
+    "two_targets": Family(
+        "a move from one replica to two others: it waits for all of its targets",
+        {"brokers": 3, "replicas": 2}, begins=(Step("topic_is_created", (1, 0, 0)),)),
     "leader_writes": _family(
         "leader_writes", "a leader drops a laggard, or hears nothing of an ISR that it wrote"),
     "controller_writes": _family(
@@ -354,6 +368,7 @@ MAP = SystemMap(
     unobserved=UNOBSERVED,
     left_out=LEFT_OUT,
     families=FAMILIES,
+    not_from_the_start=_not_from_the_start,
     small={
         "brokers": 2, "replicas": 1, "records": 1, "epoch": 7, "controllers": 1, "versions": 10,
         "moves": 1, "crashes": 0, "faults": 0, "delays": 0, "losses": 0,

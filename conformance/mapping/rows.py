@@ -112,7 +112,8 @@ class SystemMap:
     partner is recorded with beside its version. `small` are the bounds of a graph that is walked
     whole. `left_out` says of transitions why the world cannot be driven to them; within bounds that
     reach one, that is a mismatch. `leader_of` says of a world whom a broker takes for the leader.
-    `families` are parts of the graph by name.
+    `families` are parts of the graph by name. `not_from_the_start` says of bounds why the graph is
+    walked in such a part alone, None if it is walked from the initial state.
     """
 
     system: str
@@ -125,6 +126,7 @@ class SystemMap:
     left_out: Mapping[str, str] = field(default_factory=dict)
     leader_of: Callable[[Any, int], int] | None = None
     families: Mapping[str, Family] = field(default_factory=dict)
+    not_from_the_start: Callable[[Mapping[str, int]], str | None] = lambda bounds: None
 
     @cached_property
     def steps_of(self) -> dict[str, list[Row]]:

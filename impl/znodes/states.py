@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from impl.znodes import paths
 from impl.znodes.text import Reader, write
@@ -43,6 +44,7 @@ def encode_state(state: LeaderIsrAndControllerEpoch) -> str:
     )
 
 
+@lru_cache(maxsize=4096)
 def decode_state(
     topic: str, partition: int, text: str, zk_version: int
 ) -> LeaderIsrAndControllerEpoch:

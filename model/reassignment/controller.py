@@ -13,7 +13,6 @@ from model.language import (
     any_of,
     not_,
     require,
-    some,
     transition,
     version,
     when,
@@ -37,6 +36,7 @@ from model.reassignment.lists import (
 from model.reassignment.state import NOBODY
 from model.reassignment.writing import (
     is_at,
+    leader_stays,
     look,
     read_state,
     register,
@@ -146,9 +146,7 @@ def controller_adopts_target(now, new, broker):
 
 def stays(now, broker):
     """The leader is a target and alive."""
-    cache = now.cache[broker]
-    return some(BROKERS, lambda b: all_of(
-        cache.leader == b, listed(cache.target, b), cache.live.has(b)))
+    return leader_stays(now.cache[broker])
 
 
 def choice(cache):

@@ -13,6 +13,7 @@ from model.language import (
     lam,
     not_,
     require,
+    some,
     transition,
     version,
     when,
@@ -20,7 +21,7 @@ from model.language import (
 from model.language.scalars import scalar
 from model.protocol.office import fence_is_passed, is_fenced, require_fence, require_office
 from model.protocol.state import BROKERS
-from model.reassignment.lists import is_empty, is_same, those
+from model.reassignment.lists import is_empty, is_same, listed, those
 from model.reassignment.state import TASKS
 
 
@@ -36,8 +37,13 @@ def is_at(now, broker, *tasks):
 def is_conditional(now, broker):
     """What it is about to write is the partition's state."""
     leaves = all_of(
-        is_at(now, broker, "leaving", "replacing"), not_(now.cache[broker].leaving.is_empty()))
+        is_at(now, broker, "leaving", "replacing"), some_leaves_isr(now, broker))
     return any_of(leaves, is_at(now, broker, "bumping", "leading", "electing", "removing"))
+
+
+def some_leaves_isr(now, broker):
+    """An old replica that is to go offline is in the registered ISR: else none is written."""
+    return some(BROKERS, lambda b: all_of(now.cache[broker].leaving.has(b), now.zk.isr.has(b)))
 
 
 def is_unconditional(now, broker):
@@ -148,6 +154,7 @@ def is_outdated(now, broker, controller):
 def controller_write_conflicts(now, new, broker):
     """The state changed since the controller read it: it reads again, and then tries again.
 
+    Where no target may lead by what it reads, step 7 fails at once: it does not look again.
     Kafka: BADVERSION, the retry in ZkPartitionStateMachine and ZkReplicaStateMachine (2.3)
     """
     # redundant "the broker believes it is the controller", because nobody else has a task.
@@ -159,7 +166,22 @@ def controller_write_conflicts(now, new, broker):
     cache = now.cache[broker]
     seen  = cache.but(**look(now))
     # whether the leader is to be another was decided by the one that it had in memory
-    new.cache[broker] = seen.but(leader=when(cache.task == "leading", cache.leader, seen.leader))
+    new.cache[broker] = seen.but(
+        leader=when(cache.task == "leading", cache.leader, seen.leader),
+        task=when(finds_no_target(cache, now.zk.isr), task("leaving"), cache.task))
+
+
+def finds_no_target(cache, isr):
+    """Step 7 has to elect, and no target is alive and in the ISR."""
+    able = some(BROKERS, lambda b: all_of(
+        listed(cache.target, b), cache.live.has(b), isr.has(b)))
+    return all_of(cache.task == "leading", not_(leader_stays(cache)), not_(able))
+
+
+def leader_stays(cache):
+    """The leader that the controller has in memory is a target, and alive."""
+    return some(BROKERS, lambda b: all_of(
+        cache.leader == b, listed(cache.target, b), cache.live.has(b)))
 
 
 @transition(only=is_fenced, broker=BROKERS)

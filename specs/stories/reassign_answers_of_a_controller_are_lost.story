@@ -23,7 +23,6 @@ controller_move_is_unheard broker=1 leader=2
 controller_write_conflicts broker=1
 controller_moves_leader broker=1 leader=2
 controller_removal_is_unheard broker=1 replica=1
-controller_write_conflicts broker=1
 controller_passes_over_old_replica broker=1 replica=1
 
 # Broker 1 takes itself for the leader still; then both hear of the next controller first.
@@ -79,10 +78,9 @@ controller_removal_is_unheard(broker=1, replica=1)
     zk.leader_epoch: 4 → 5
     zk.isr: {1,2} → {2}
     zk.version: 5 → 6
-controller_write_conflicts(broker=1)
+controller_passes_over_old_replica(broker=1, replica=1)
     cache[1].isr: {1,2} → {2}
     cache[1].version: 5 → 6
-controller_passes_over_old_replica(broker=1, replica=1)
     cache[1].epoch: 4 → 5
     cache[1].leaving: {1} → {}
     request[5][1].to: {} → {2}

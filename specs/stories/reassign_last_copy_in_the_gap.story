@@ -45,15 +45,16 @@ committed: {0}
 # The controller goes on.
 quietly controller_adopts_target broker=3
 refused controller_moves_leader broker=3 leader=2
-quietly controller_write_conflicts broker=3
-controller_finds_no_target_to_lead broker=3
+controller_write_conflicts broker=3
 controller_takes_old_replica_offline broker=3 replica=1
 quietly controller_deletes_old_replicas broker=3
 ----
 refused controller_moves_leader(broker=3, leader=2)
     the version that it read is current — false (cache[3].version 2, zk.version 3)
-controller_finds_no_target_to_lead(broker=3)
+controller_write_conflicts(broker=3)
     cache[3].task: leading → leaving
+    cache[3].isr: {1,2} → {1}
+    cache[3].version: 2 → 3
 controller_takes_old_replica_offline(broker=3, replica=1)
     zk.leader: 1 → none
     zk.leader_epoch: 1 → 2

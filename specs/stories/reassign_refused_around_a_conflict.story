@@ -37,8 +37,7 @@ quietly leader_appends leader=1
 quietly leader_shrinks_isr leader=1 replica=2
 refused controller_takes_old_replica_offline broker=3 replica=2
 refused controller_removal_is_unheard broker=3 replica=2
-quietly controller_write_conflicts broker=3
-refused controller_takes_old_replica_offline broker=3 replica=2
+refused controller_write_conflicts broker=3
 ----
 refused controller_bumps_epoch(broker=3)
     the version that it read is current — false (cache[3].version 0, zk.version 1)
@@ -54,10 +53,10 @@ refused controller_takes_old_replica_offline(broker=3, replica=2)
     the version that it read is current — false (cache[3].version 5, zk.version 6)
 refused controller_removal_is_unheard(broker=3, replica=2)
     the version that it read is current — false (cache[3].version 5, zk.version 6)
-refused controller_takes_old_replica_offline(broker=3, replica=2)
-    it is in the ISR that the controller read — false (cache[3].isr {1,3})
+refused controller_write_conflicts(broker=3)
+    it is about to write the partition's state — false (cache[3].task leaving)
 
 refused controller_removal_is_unheard broker=3 replica=2
 ----
 refused controller_removal_is_unheard(broker=3, replica=2)
-    it is in the ISR that the controller read — false (cache[3].isr {1,3})
+    the version that it read is current — false (cache[3].version 5, zk.version 6)

@@ -307,9 +307,6 @@ refused controller_raise_is_unheard broker=3
 refused controller_keeps_leader broker=3
 refused controller_moves_leader broker=3 leader=1
 refused controller_move_is_unheard broker=3 leader=1
-refused controller_takes_old_replica_offline broker=3 replica=1
-refused controller_removal_is_unheard broker=3 replica=1
-quietly controller_finds_no_target_to_lead broker=3
 refused controller_passes_over_old_replica broker=3 replica=1
 refused controller_passes_over_old_replica broker=3 replica=2
 refused controller_deletes_old_replicas broker=3
@@ -324,17 +321,13 @@ quietly broker_deletes_replica broker=1 controller=1
 refused broker_becomes_leader broker=1 epoch=1 controller=1
 ----
 refused controller_raise_is_unheard(broker=3)
-    the leader stays — false (cache[3].leader 1, cache[3].task leading)
+    it is about to write the partition's state — false (cache[3].task leaving)
 refused controller_keeps_leader(broker=3)
-    the leader is a target, and alive — false (cache[3].leader 1)
+    the leader is to be a target — false (cache[3].task leaving)
 refused controller_moves_leader(broker=3, leader=1)
-    the first live target of the ISR is chosen — false (cache[3][1].target none)
+    the leader is to be a target — false (cache[3].task leaving)
 refused controller_move_is_unheard(broker=3, leader=1)
-    the first live target of the ISR is chosen — false (cache[3][1].target none)
-refused controller_takes_old_replica_offline(broker=3, replica=1)
-    old replicas are to go offline — false (cache[3].task leading)
-refused controller_removal_is_unheard(broker=3, replica=1)
-    it is about to write the partition's state — false (cache[3].task leading)
+    it is about to write the partition's state — false (cache[3].task leaving)
 refused controller_passes_over_old_replica(broker=3, replica=1)
     it is not in the registered ISR — false (zk.isr {1})
 refused controller_passes_over_old_replica(broker=3, replica=2)

@@ -20,8 +20,7 @@ quietly controller_adopts_target broker=1
 # It drops the target, so that nobody is there to lead, and it is to go all the same.
 quietly leader_appends leader=1
 quietly leader_shrink_is_unheard leader=1 replica=2
-quietly controller_write_conflicts broker=1
-controller_finds_no_target_to_lead broker=1
+controller_write_conflicts broker=1
 quietly controller_takes_old_replica_offline broker=1 replica=1
 refused broker_stops_replica broker=1 controller=1
 refused stop_of_older_controller_is_refused broker=1 controller=1
@@ -29,8 +28,10 @@ quietly controller_deletes_old_replicas broker=1
 refused broker_deletes_replica broker=1 controller=1
 check isr_holds_committed
 ----
-controller_finds_no_target_to_lead(broker=1)
+controller_write_conflicts(broker=1)
     cache[1].task: leading → leaving
+    cache[1].isr: {1,2} → {1}
+    cache[1].version: 2 → 3
 refused broker_stops_replica(broker=1, controller=1)
     no write of it is unanswered — false (replica[1].unheard true)
 refused stop_of_older_controller_is_refused(broker=1, controller=1)

@@ -90,8 +90,7 @@ quietly broker_becomes_leader broker=1 epoch=2 controller=1
 quietly leader_appends leader=1
 leader_shrinks_isr leader=1 replica=2
 refused controller_takes_old_replica_offline broker=3 replica=2
-controller_write_conflicts broker=3
-refused controller_takes_old_replica_offline broker=3 replica=2
+refused controller_write_conflicts broker=3
 controller_passes_over_old_replica broker=3 replica=2
 check isr_holds_committed
 ----
@@ -102,12 +101,11 @@ leader_shrinks_isr(leader=1, replica=2)
     replica[1].zk_version: 5 → 6
 refused controller_takes_old_replica_offline(broker=3, replica=2)
     the version that it read is current — false (cache[3].version 5, zk.version 6)
-controller_write_conflicts(broker=3)
+refused controller_write_conflicts(broker=3)
+    it is about to write the partition's state — false (cache[3].task leaving)
+controller_passes_over_old_replica(broker=3, replica=2)
     cache[3].isr: {1,2,3} → {1,3}
     cache[3].version: 5 → 6
-refused controller_takes_old_replica_offline(broker=3, replica=2)
-    it is in the ISR that the controller read — false (cache[3].isr {1,3})
-controller_passes_over_old_replica(broker=3, replica=2)
     cache[3].leaving: {2} → {}
     stop[1][2].what: none → stop
     stop[1][2].epoch: 0 → 2

@@ -64,8 +64,8 @@ def test_every_edge_of_larger_graphs_is_covered(
 @pytest.mark.parametrize(
     ("name", "edges", "fired"),
     [
-        ("leader_writes", 6_908, "leader_reads_another_write_back"),
-        ("controller_writes", 5_832, "controller_write_conflicts"),
+        ("leader_writes", 6_780, "leader_reads_another_write_back"),
+        ("controller_writes", 5_724, "controller_write_conflicts"),
         ("unknown_partition", 4_202, "controller_drops_unknown_partition"),
         ("cancelled", 9_740, "controller_deletes_needless_replicas"),
     ],

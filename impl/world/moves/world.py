@@ -83,7 +83,8 @@ class MovesWorld:
         self.carried: dict[Connection, tuple[int, int]] = {}
         self.inbox = {broker: frozenset[str]() for broker in self.brokers}
         self.read: dict[int, LeaderIsrAndControllerEpoch | None] = dict.fromkeys(self.brokers)
-        self.losing = False
+        self.losing = self.refused = False
+        self._saved: dict[int, Any] = dict.fromkeys(self.brokers)
         self.threads: dict[int, ControllerThread] = {}
         self.hosts: dict[int, Host] = {}
         for broker in self.brokers:
@@ -103,6 +104,7 @@ class MovesWorld:
     # Where controllers are suspended
 
     def _is_suspended(self, thread: ControllerThread, place: Place) -> bool:
+        self._saved[thread.broker] = None
         told = told_of_state(place)
         if told is not None:
             news = self._is_news(thread.broker, told)
@@ -110,7 +112,11 @@ class MovesWorld:
             if reads_state(place) and news and self._tells_it(thread, told):
                 return True
         if writes_state(place):
+            self.refused = place.is_done and told is None
             return self.losing
+        if self.refused and reads_state(place):
+            self.refused = False
+            return False  # a write that is refused and the read that follows are one
         return suspends(thread, place)
 
     def _tells_it(self, thread: ControllerThread, state: LeaderIsrAndControllerEpoch) -> bool:
@@ -292,17 +298,25 @@ class MovesWorld:
     def snapshot(self) -> Any:
         """The whole state as a value."""
         return (
-            self.zookeeper.save(), tuple(one.save() for one in self.threads.values()),
+            self.zookeeper.save(), tuple(map(self._save, self.threads.values())),
             dict(self.connections), dict(self.carried), dict(self.inbox), dict(self.read),
             self.next_record, tuple(host.save() for host in self.hosts.values()),
         )  # fmt: skip
+
+    def _save(self, thread: ControllerThread) -> Any:
+        saved = self._saved[thread.broker]
+        if saved is None:
+            saved = self._saved[thread.broker] = thread.save()
+        return saved
 
     def restore(self, snapshot: Any) -> None:
         """Become what a snapshot says."""
         zookeeper, threads, connections, carried, inbox, read, self.next_record, hosts = snapshot
         self.zookeeper.load(zookeeper)
         for thread, saved in zip(self.threads.values(), threads, strict=True):
-            thread.load(saved)
+            if saved is not self._saved[thread.broker]:  # else it has not run since
+                thread.load(saved)
+                self._saved[thread.broker] = saved
         self.connections, self.inbox = dict(connections), dict(inbox)
         self.carried, self.read = dict(carried), dict(read)
         for host, saved in zip(self.hosts.values(), hosts, strict=True):
