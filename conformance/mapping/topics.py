@@ -99,7 +99,9 @@ ROWS: dict[str, Row] = {
         row("leader_expands_isr", "leader replica partition", "leader_expands_isr",
             why="its write is conditional on the version that is registered, not the one cached"),
         row("leader_expands_isr_first", "leader replica partition broker",
-            "leader_expands_isr_first"),
+            "leader_expands_isr_first",
+            why="the controller is before its first write of a state; what it has sent since the "
+                "batch began leaves when the batch is over"),
         row("broker_crashes", "broker", "broker_crashes"),
         row("session_expires", "broker", "session_expires"),
         row("broker_starts", "broker", "broker_starts"),
