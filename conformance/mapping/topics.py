@@ -56,8 +56,9 @@ ROWS: dict[str, Row] = {
             "controller_stops_replicas", "controller_deletes_replicas",
             "deletion_waits", "deletion_is_complete", "topic_node_is_removed",
             "request_is_removed", "controller_write_is_fenced",
-            why=f"{_BATCH}; of an ISR whose members all go offline the leader stays, because it "
-                "goes last: Kafka has a hash map's order"),
+            why=f"{_BATCH}; what a batch has sent before a write of it is fenced is lost with the "
+                "office, where Kafka's may be on its way; of an ISR whose members all go offline "
+                "the leader stays, because it goes last: Kafka has a hash map's order"),
         row("controller_goes_on_without_session", "broker",
             beyond="a controller whose session is over stands still in the model until it resigns; "
                 "Kafka's ends what it does in memory, and sends: brokers that know a newer "
@@ -99,7 +100,9 @@ ROWS: dict[str, Row] = {
         row("leader_expands_isr", "leader replica partition", "leader_expands_isr",
             why="its write is conditional on the version that is registered, not the one cached"),
         row("leader_expands_isr_first", "leader replica partition broker",
-            "leader_expands_isr_first"),
+            "leader_expands_isr_first",
+            why="the controller is before its first write of a state; what it has sent since the "
+                "batch began leaves when the batch is over"),
         row("broker_crashes", "broker", "broker_crashes"),
         row("session_expires", "broker", "session_expires"),
         row("broker_starts", "broker", "broker_starts"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,10 +14,12 @@ from conformance.mapping.topics import LEFT_OUT, MAP
 from conformance.mapping.topics_families import FAMILIES, LARGE
 from conformance.mapping.topics_tasks import task_of
 from impl import Step, StepNotPossible
+from impl.core import answers
 from impl.core.broker_events import BrokerEvents
 from impl.core.deletion import DeletionManager
 from impl.core.event_controller import EventController
 from impl.core.replica_machine import ReplicaMachine
+from impl.core.replica_manager import ReplicaManager
 from impl.world.topics.life import TopicLife
 from impl.znodes import TopicPartition, paths
 from impl.znodes.access import ZnodeAccess
@@ -284,6 +287,34 @@ def test_partitions_are_removed_in_whichever_order_they_are_listed(order: tuple[
 
     assert pair.last == ("topic_node_is_removed", (1,))
     assert pair.world.registered_lists() == {}
+
+
+def test_a_broker_that_obeys_a_stop_of_the_leader_epoch_that_it_knows_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answers, "stop_replica_error", lambda *asked: answers.NONE)
+
+    report = walked("shutdown", "2.7")
+
+    assert "stop: the model says fenced, the implementation stop" in report.mismatches[0]
+
+
+def test_a_broker_that_forgets_which_controller_is_the_newest_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    handle = ReplicaManager.handle
+
+    async def forgets(self: ReplicaManager, *asked: Any) -> object:
+        known = self.controller_epoch
+        answered = await handle(self, *asked)
+        self.controller_epoch = known
+        return answered
+
+    monkeypatch.setattr(ReplicaManager, "handle", forgets)
+
+    report = walked("growing")
+
+    assert "seen[1]: the model says 1, the implementation 0" in report.mismatches[0]
 
 
 def test_a_controller_whose_session_is_over_ends_what_it_does_and_writes_nothing() -> None:

@@ -79,12 +79,17 @@ class ControllerRun(ControllerThread):
             self.collected += tuple(effect.requests)
 
     def _hand_over(self) -> None:
+        """What was collected goes out, over the channels that there are.
+
+        There are none to brokers that are gone, and none any more after it has resigned: what a
+        batch had sent before it was fenced ends with the office.
+        """
         if writes_state(self.place):
             return
         collected, self.collected = self.collected, ()
         channels = self.controller.core.context.broker_epochs
         for broker, request in collected:
-            if broker in channels:  # up to 2.1 there may be none any more, and it is dropped
+            if broker in channels:
                 self.send(broker, request)
 
     # Plain data
