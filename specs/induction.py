@@ -7,15 +7,17 @@ it means `unknown (not inductive)`; `insync find` looks for a run that is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import z3
 
 from model.language import RecordedSystem
+from model.language import terms as t
 from model.language.grounding import Grounded
 from model.language.instances import Instance
+from model.language.recording import Requirement
 from model.language.sorts import BOOL
 from model.language.terms import Term
 from model.language.z3_code import lower_grounded
@@ -64,7 +66,8 @@ class SmallScope:
     ) -> None:
         self.proof, self.also = proof, tuple(also)
         self.invariants: Sequence[Conjunct] = conjuncts(proof, recorded)
-        terms = [one.term for one in self.invariants]
+        assumed = conjuncts(replace(proof, invariants=proof.premises), recorded)
+        terms = [one.term for one in (*self.invariants, *assumed)]
         self.grounded = Grounded(recorded, bounds, [], also=[*terms, *also])
         self.cells = [
             z3.Bool(cell.name) if cell.field.sort is BOOL else z3.Int(cell.name)
@@ -80,6 +83,11 @@ class SmallScope:
         self.grounded_invariants = {
             one.name: self.grounded.ground(one.term, {}) for one in self.invariants
         }
+        self.obeyed = [
+            *self.domains,
+            *(self.lower(term) for term in self.grounded_invariants.values()),
+            *(self.lower(self.grounded.ground(one.term, {})) for one in assumed),
+        ]
 
     def lower(self, term: Term) -> Any:
         """A grounded term about the state before."""
@@ -107,22 +115,47 @@ class SmallScope:
 
     def counterexample(self, obligation: Obligation) -> InductionCounterexample | None:
         """A state and a step that refute an obligation within this scope, or None."""
-        if obligation.invariant not in self.grounded_invariants:
-            return None
+        for instance, solver in self._refuting(obligation):
+            self._prefer_blank(solver)
+            solver.check()
+            return self._read(obligation, instance, solver.model())
+        return None
+
+    def refutes(self, obligation: Obligation) -> bool:
+        """Is there such a state and step? (Cheaper than to make it readable.)"""
+        return any(True for _ in self._refuting(obligation))
+
+    def _refuting(self, obligation: Obligation) -> Iterator[tuple[Instance, Any]]:
+        """Instances after which, or of which, the obligation fails, each with its state found."""
+        entailed = self._entailed(obligation)
+        if obligation.invariant not in self.grounded_invariants and entailed is None:
+            return
         solver = z3.Solver()
         solver.set("random_seed", 0)
-        solver.add(*self.domains)
-        solver.add(*(self.lower(term) for term in self.grounded_invariants.values()))
+        solver.add(*self.obeyed)
         for instance in self.instances(obligation.step):
             solver.push()
             solver.add(*self.guard(instance))
-            solver.add(z3.Not(self.holds_after(instance, obligation.invariant)))
+            if entailed is None:
+                solver.add(z3.Not(self.holds_after(instance, obligation.invariant)))
+            else:
+                solver.add(z3.Not(self._holds_of(instance, entailed.condition)))
             if solver.check() == z3.sat:
-                self._prefer_blank(solver)
-                solver.check()
-                return self._read(obligation, instance, solver.model())
+                yield instance, solver
             solver.pop()
-        return None
+
+    def _entailed(self, obligation: Obligation) -> Requirement | None:
+        asked = self.proof.entails.get(obligation.step, ())
+        return next((one for one in asked if one.reason == obligation.invariant), None)
+
+    def _holds_of(self, instance: Instance, condition: Term) -> Any:
+        """A condition on an instance's parameters and the state before it."""
+        chosen: dict[str, Term] = {}
+        for name, value in zip(instance.step.parameters, instance.arguments, strict=True):
+            chosen[f"${name}"] = (
+                t.make("set", (value,), BOOL) if isinstance(value, frozenset) else t.const(value)
+            )
+        return self.lower(self.grounded.ground(condition, chosen))
 
     def _prefer_blank(self, solver: Any) -> None:
         """Makes as many cells blank as the counterexample allows: what is left is what matters."""
@@ -133,6 +166,13 @@ class SmallScope:
             if solver.check(symbol == value) == z3.sat:
                 solver.add(symbol == value)
 
+    def obeyable(self) -> bool:
+        """Is there a state that obeys every invariant, and whatever is assumed?"""
+        solver = z3.Solver()
+        solver.set("random_seed", 0)
+        solver.add(*self.obeyed)
+        return bool(solver.check() == z3.sat)
+
     def enabled(self, step: str) -> bool:
         """Is the step possible in some state that obeys every invariant, and all of `also`?
 
@@ -140,8 +180,7 @@ class SmallScope:
         """
         solver = z3.Solver()
         solver.add(*(self.lower(self.grounded.ground(term, {})) for term in self.also))
-        solver.add(*self.domains)
-        solver.add(*(self.lower(term) for term in self.grounded_invariants.values()))
+        solver.add(*self.obeyed)
         guards = [z3.And(*self.guard(one)) for one in self.instances(step)]
         solver.add(z3.Or(*guards))
         return bool(solver.check() == z3.sat)
@@ -166,9 +205,13 @@ class SmallScope:
         state = reading.leaves(before)
         blank = reading.leaves(self.grounded.initial)
         changes = reading.changes(before, tuple(after))
-        sentence = next(
-            one.sentence for one in self.proof.invariants if one.name == obligation.invariant
-        )
+        entailed = self._entailed(obligation)
+        if entailed is None:
+            sentence = next(
+                one.sentence for one in self.proof.invariants if one.name == obligation.invariant
+            )
+        else:
+            sentence = f"there is no such step in the proof's form: {entailed.reason} — false"
         shown = [
             f"    {path} = {text(value, is_set=reading.is_set(path))}"
             for path, value in state.items()
@@ -179,7 +222,7 @@ class SmallScope:
             *(shown or ["    (the initial state)"]),
             f"the step {instance.step.transition.name}({named(told_arguments(instance))}) gives:",
             *(f"    {reading.change_text(path, pair)}" for path, pair in changes.items()),
-            f"and then it no longer holds that {sentence}",
+            f"and then it no longer holds that {sentence}" if entailed is None else sentence,
         ]
         return InductionCounterexample(
             obligation, sentence, instance.step.transition.name,
@@ -187,14 +230,25 @@ class SmallScope:
         )  # fmt: skip
 
 
+def contradicts_itself(proof: Proof, recorded: RecordedSystem) -> bool:
+    """Does no state with two brokers and small numbers obey the invariants and what is assumed?
+
+    From a contradiction everything follows: such a proof proves nothing.
+    """
+    return not SmallScope(proof, recorded, _small(recorded, 2)).obeyable()
+
+
+def _small(recorded: RecordedSystem, brokers: int) -> dict[str, int]:
+    bounds = {name: max(size, 3) for name, size in recorded.system.limits({}).items()}
+    return {**bounds, "brokers": brokers}
+
+
 def counterexample_to_induction(
     proof: Proof, recorded: RecordedSystem, obligations: Sequence[Obligation]
 ) -> InductionCounterexample | None:
     """The first of the open obligations that small concrete values refute."""
     for brokers in (2, 3):
-        bounds = {name: max(size, 3) for name, size in recorded.system.limits({}).items()}
-        bounds["brokers"] = brokers
-        scope = SmallScope(proof, recorded, bounds)
+        scope = SmallScope(proof, recorded, _small(recorded, brokers))
         for obligation in obligations:
             found = scope.counterexample(obligation)
             if found is not None:

@@ -78,6 +78,8 @@ class ProofResult:
     obligations: list[Obligation] = field(default_factory=list)
     partial: bool = False
     """Were only some steps asked about? Then nothing is proved, however well it went."""
+    contradictory: bool = False
+    """Can the invariants and what is assumed not be so together? Then nothing is proved, either."""
 
     @property
     def open(self) -> list[Obligation]:
@@ -96,8 +98,11 @@ class ProofResult:
 
     @property
     def verdict(self) -> Verdict:
-        """Holds if every obligation is proved; else unknown: `broken` needs a reachable run."""
-        if self.open:
+        """Holds if every obligation is proved; else unknown: `broken` needs a reachable run.
+
+        A proof whose assumptions contradict each other is unknown, whatever is proved from them.
+        """
+        if self.open or self.contradictory:
             return Verdict.UNKNOWN
         complete = self.obligations and not self.partial
         return Verdict.HOLDS if complete else Verdict.NOT_CHECKED
@@ -117,12 +122,19 @@ def prove(
 
     A number too small to mean anything is refused: of no brokers everything is true. With `steps`
     only their obligations are asked (LEMMA: those of the lemmas), which proves nothing by itself.
-    An obligation is proved if all `solvers` say so. `export` is given each question before it is
+    An obligation is proved if all `solvers` say so; where all are, it is asked whether what is
+    assumed can be so at all. `export` is given each question before it is
     asked, with the obligation.
     """
     if brokers is not None:
         recorded.system.limits({"brokers": brokers})
-    return _Prover(proof, recorded, brokers, each, rlimit, steps, solvers, export).go()
+    result = _Prover(proof, recorded, brokers, each, rlimit, steps, solvers, export).go()
+    if steps is None and not result.open:
+        # The other way round the modules know each other already.
+        from specs.induction import contradicts_itself
+
+        result.contradictory = contradicts_itself(proof, recorded)
+    return result
 
 
 class _Prover:
@@ -146,6 +158,10 @@ class _Prover:
         self.state = self.formulas.state()
         self.hypothesis = [
             *(self.formulas.hypothesis(one, self.state) for one in self.matrices.values()),
+            *(
+                self.formulas.hypothesis(self.formulas.invariant(one), self.state)
+                for one in proof.premises
+            ),
             *self._domains(self.state, set(recorded.fields)),
         ]
 
@@ -233,6 +249,9 @@ class _Prover:
                 self._ask(name, one, given, goals, about, step, environment)
             else:
                 self._note(Obligation(name, one, {FRAME: PROVED}, 0.0))
+        for entailed in self.proof.entails.get(name, ()):
+            goals = self.formulas.goals(Matrix((), entailed.condition), self.state, environment)
+            self._ask(name, entailed.reason, given, goals, about, step, environment)
         for claim, steps in self.proof.step_claims.items():
             if name in steps:
                 self._show_of(claim, step, given, after, about, environment)
@@ -252,15 +271,11 @@ class _Prover:
         environment: dict[str, Any],
     ) -> None:
         """A claim about steps, of one of them: the state after it stands beside the one before."""
-        premises = [
-            self.formulas.hypothesis(self.formulas.invariant(one), self.state)
-            for one in self.proof.premises
-        ]
         both = {**self.state, **{name + AFTER: value for name, value in after.items()}}
         matrix = Matrix((), self.recorded.claim(claim)[1])
         goals = self.formulas.goals(matrix, both)
         name = step.transition.name
-        self._ask(name, claim, [*given, *premises], goals, about, step, environment)
+        self._ask(name, claim, given, goals, about, step, environment)
 
     def _ask(
         self,
