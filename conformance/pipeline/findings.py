@@ -15,6 +15,7 @@ class Kind(StrEnum):
     IMPOSSIBLE = "impossible"  # the model cannot take the step that a log or a trace tells of
     KNOWN_BUG = "known bug"  # it can, with a switch of the zoo thrown back
     UNREADABLE = "unreadable"  # a trace that is not whole
+    NOT_JUDGED = "not judged"  # lines of another protocol than the one that is specified
     INCOMPLETE = "incomplete"  # a line that shows why may be missing
     EXPLAINED = "explained"  # strange, and other lines show why it is right
 
@@ -134,6 +135,12 @@ UNREAD = Rule(
     "the templates of this release",
     "at most one line in ten unknown",
 )
+KRAFT = Rule(
+    "zookeeper_is_the_controllers_store",
+    "lines are judged by the protocol of clusters with a ZooKeeper",
+    "KIP-500, KIP-866",
+    "logs of a cluster with a ZooKeeper, 0.9 to 3.9",
+)
 
 RULES: tuple[Rule, ...] = (
     LEADER_EPOCHS_GROW,
@@ -152,6 +159,7 @@ RULES: tuple[Rule, ...] = (
     CUT_AS_TOLD,
     WATERMARK_IN_LOG,
     UNREAD,
+    KRAFT,
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from conformance.ingest.schema import Event
 from conformance.pipeline import (
+    kraft,
     rules_brokers,
     rules_controllers,
     rules_logs,
@@ -19,8 +20,9 @@ from conformance.pipeline.places import Place
 
 
 def judge(events: Iterable[Event], places: Mapping[str, Place]) -> Bench:
-    """Every rule on the events of one cluster."""
-    bench = Bench(History(events, places))
+    """Every rule on the events of one cluster, up to where KRaft takes over."""
+    judged, findings = kraft.split(events)
+    bench = Bench(History(judged, places), findings)
     rules_controllers.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)

@@ -21,7 +21,7 @@ from conformance.ingest.pieces import Piece, pack, unpack
 from conformance.ingest.schema import EVENTS, events_of
 from conformance.pipeline.clocks import Clock, clocks
 from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
-from conformance.pipeline.findings import Finding
+from conformance.pipeline.findings import Finding, Kind
 from conformance.pipeline.history import PROCESS
 from conformance.pipeline.kernels import judge_cluster, judged_of
 from conformance.pipeline.places import owners_of, places_of
@@ -161,6 +161,8 @@ class Standing:
         findings = [_finding(each) for each in self.told.values()]
         clocks = [(self.cluster, Clock(**row)) for row in self.clocks]
         looked = {name: Counter(self.looked.get(name, {})) for name in ("checked", "fired")}
+        if not self.checked and any(each.kind == Kind.NOT_JUDGED.value for each in findings):
+            looked = {name: Counter() for name in looked}  # all of it was KRaft's
         return Judged(
             findings,
             looked["checked"] + Counter(self.checked),
