@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from conformance.ingest.schema import MERGED, Event, events_of
+from conformance.ingest.templates_kraft import KINDS
 from conformance.pipeline import kraft
 from conformance.pipeline.clocks import clocks
 from conformance.pipeline.findings import FINDINGS
@@ -128,7 +129,7 @@ def first_times(events: DataFrame) -> DataFrame:
     """The first time of each kind by which ZooKeeper's clusters and KRaft's are told apart."""
     from pyspark.sql import functions as f
 
-    told = events.where(events.kind.isin(*kraft.KINDS, *sorted(kraft.ZOOKEEPER)))
+    told = events.where(events.kind.isin(*KINDS, *sorted(kraft.ZOOKEEPER)))
     return told.groupBy("cluster", "kind").agg(f.min("at").alias("at"))
 
 
@@ -142,7 +143,7 @@ def before_kraft(rows: Iterable[Mapping[str, Any]]) -> Step:
 
     def step(events: DataFrame) -> DataFrame:
         for name, at in sorted(ends.items()):
-            known = events.kind.isin(*kraft.KINDS)
+            known = events.kind.isin(*KINDS)
             events = events.where((events.cluster != name) | (events.at < at) | known)
         return events
 

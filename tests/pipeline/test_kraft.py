@@ -29,9 +29,9 @@ def kraft_leads(second: int, broker: int, epoch: int, before: int) -> str:
     return line(
         second,
         f"[Broker id={broker}] Leader orders-0 with topic id Some(q8Xn2YpPQbOe7Xk1mG4dqA) starts "
-        f"at leader epoch {epoch} from offset 9 with partition epoch {epoch}, high watermark 9, ISR "
-        f"[{broker}], adding replicas [] and removing replicas [] . Previous leader Some({broker}) "
-        f"and previous leader epoch was {before}.",
+        f"at leader epoch {epoch} from offset 9 with partition epoch {epoch}, high watermark 9, "
+        f"ISR [{broker}], adding replicas [] and removing replicas [] . Previous leader "
+        f"Some({broker}) and previous leader epoch was {before}.",
     )
 
 
