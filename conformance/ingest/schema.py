@@ -74,6 +74,9 @@ FILES = pa.schema(
         "since": _LONG,  # the first stamp in it, as `at`
         "until": _LONG,  # and the last
         "jumps": pa.list_(_LONG),  # lines whose stamps go back by more than a minute
+        "holes": pa.list_(_LONG),  # lines that could not be read: others may have stood there
+        "hole_times": pa.list_(_LONG),  # of each the stamp before it, as `at`; 0 if there is none
+        "nuls": _LONG,  # lines with NUL bytes in them
         "brokers": pa.list_(_INT),  # those that name themselves as writers of its lines
         "release": _TEXT,
         "stated_id": _INT,  # broker.id as the file's configuration dump states it

@@ -81,16 +81,22 @@ class History:
             return False  # files were put together in another order than they were written
         first, last = self.places[a.file], self.places[b.file]
         if a.file == b.file:
-            return not any(a.line < line <= b.line for line in first.jumps)
-        return first.stream == last.stream and follow_on(
-            self._rolls[first.stream][first.roll : last.roll + 1]
-        )
+            breaks = [*first.jumps, *(line for line, _ in first.holes)]
+            return not any(a.line < line <= b.line for line in breaks)
+        if first.stream != last.stream:
+            return False
+        between = self._rolls[first.stream][first.roll : last.roll + 1]
+        if any(line > a.line for line, _ in first.holes):
+            return False
+        if any(line <= b.line for line, _ in last.holes):
+            return False
+        return not any(place.holes for place in between[1:-1]) and follow_on(between)
 
     def complete(self, event: Event) -> bool:
         """Whether the whole log of this line is here: one broker's, nothing missing."""
         place = self.places[event.file]
         return place.sole and not any(
-            each.damaged or each.gap_before for each in self._rolls[place.stream]
+            each.damaged or each.gap_before or each.holes for each in self._rolls[place.stream]
         )
 
     def server_log_covers(self, a: Event, b: Event) -> bool:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.ingest.parse import NOT_KAFKA
+
 _NUMBERED = re.compile(r"(?:broker|kafka|server|node)[-_]?(\d+)", re.IGNORECASE)
 
 
@@ -29,6 +31,8 @@ class Place:
     since: int | None = None  # milliseconds since 1970
     until: int | None = None
     jumps: tuple[int, ...] = ()
+    holes: tuple[tuple[int, int], ...] = ()
+    """Lines that could not be read, each with the stamp before it: others may have stood there."""
 
 
 def places_of(
@@ -44,24 +48,35 @@ def places_of(
             writers[log["stream"]] |= set(row["brokers"] or ())
     nothing: Mapping[str, Any] = {"reason": "was not read", "since": None, "until": None}
     places = {}
+    newest = {log["stream"]: log["roll"] for log in sorted(logs, key=lambda log: log["roll"])}
     for log in logs:
         row = read.get(log["name"], nothing)
+        holes = zip(row.get("holes") or (), row.get("hole_times") or (), strict=True)
         places[log["name"]] = Place(
             stream=log["stream"],
             folder=log["folder"],
             roll=log["roll"],
             gap_before=log["gap_before"],
-            damaged=row["reason"] is not None,
+            damaged=row["reason"] not in (None, NOT_KAFKA),  # that was read whole
             sole=len(writers[log["stream"]]) <= 1,
             since=row["since"],
             until=row["until"],
             jumps=tuple(row.get("jumps") or ()),
+            # The last line of a log is being written, and the rest of it will be right.
+            holes=tuple(
+                hole
+                for hole in holes
+                if not (log["roll"] == newest[log["stream"]] and hole[0] == row["read"])
+            ),
         )
     return places
 
 
 def follow_on(files: Sequence[Place]) -> bool:
-    """Whether nothing that was written between the first and the last of a log's files is lost."""
+    """Whether nothing that was written between the first and the last of a log's files is lost.
+
+    Lines that could not be read are not looked at: the callers know between which places.
+    """
     return (
         all(place.sole and not place.jumps for place in files)
         and not any(place.damaged for place in files[:-1])
@@ -77,6 +92,8 @@ def cover(files: Sequence[Place], low: int, high: int) -> bool:
     ended = (n for n in range(begun[-1], len(files)) if (files[n].until or 0) >= high)
     last = min(ended, default=None)
     some = files[begun[-1] : None if last is None else last + 1]
+    if any(low <= (time or low) <= high for place in some for _, time in place.holes):
+        return False
     if last is None and some[-1].damaged:
         return False  # else what is quiet after the newest file's last line was quiet
     return not some[0].jumps if len(some) == 1 else follow_on(some)

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from conformance.ingest.parse import UNKNOWN_TEMPLATE
+from conformance.ingest.parse import UNKNOWN_TEMPLATE, is_harmless
 from conformance.pipeline.corpus import Corpus, Judged
 from conformance.pipeline.coverage import as_rows, coverage_of
-from conformance.pipeline.findings import BREAKS, UNREAD, Finding, Kind
+from conformance.pipeline.findings import UNREAD, Finding, Kind
+from conformance.pipeline.judgement import judgement, rule_rows
 from conformance.pipeline.rules_office import HIDDEN, REFUSED
 from specs.verdict import Verdict
 
@@ -56,8 +57,9 @@ def ingest_summary(corpora: Sequence[Corpus]) -> dict[str, Any]:
         "rejected_by_template": unknown,
         "clusters": _clusters(corpora),
         "files": files,
+        "silent": [row for row in _reasons(files) if is_harmless(row["reason"])],
         "unreadable": [
-            *({"file": row["file"], "reason": row["reason"]} for row in files if row["reason"]),
+            *(row for row in _reasons(files) if not is_harmless(row["reason"])),
             *(
                 {"file": each.name, "reason": each.reason}
                 for corpus in corpora
@@ -66,6 +68,10 @@ def ingest_summary(corpora: Sequence[Corpus]) -> dict[str, Any]:
         ],
         "skipped": [asdict(each) for corpus in corpora for each in corpus.skipped],
     }
+
+
+def _reasons(files: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    return [{"file": row["file"], "reason": row["reason"]} for row in files if row["reason"]]
 
 
 def check_result(
@@ -88,17 +94,22 @@ def check_result(
     recorded = sum(trace.lines for trace in traces)
     lines["read"] += recorded
     lines["events"] += recorded
-    verdict = _verdict(findings, judged, traces, bool(summary["unreadable"]))
+    said = judgement(
+        findings, judged.checked, summary, [(trace.verdict, trace.lines) for trace in traces]
+    )
     election = _office(judged.office)
     steps, refusals = coverage_of(judged.fired, election, summary["events_by_kind"])
     return {
-        "verdict": verdict.value,
+        "verdict": said.verdict.value,
+        "headline": said.headline,
+        "except": list(said.exceptions),
         "lines": lines,
         "traces": len(traces) + judged.sequences,
         "findings": [asdict(finding) for finding in findings],
         "clocks": [{"cluster": cluster} | asdict(clock) for cluster, clock in judged.clocks],
         "coverage": {
             "rules": dict(sorted(judged.checked.items())),
+            "compared": rule_rows(judged.checked) if corpora else [],
             "steps": dict(sorted(judged.fired.items())),
             "election": election,
             "model": as_rows(steps),
@@ -121,29 +132,6 @@ def _office(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:
         part = next((part for part in (HIDDEN, REFUSED) if name.startswith(part)), "")
         found[part.strip() or "steps"][name.removeprefix(part)] = count
     return found
-
-
-def _verdict(
-    findings: Sequence[Finding],
-    judged: Judged,
-    traces: Sequence[TraceResult],
-    unreadable: bool,
-) -> Verdict:
-    """Broken outweighs all. A file that could not be read, or nothing compared, is not checked.
-
-    Unknown means: a value went back, or too little was understood, and lines that could tell
-    why are missing.
-    """
-    kinds = {finding.kind for finding in findings}
-    verdicts = {trace.verdict for trace in traces}
-    if kinds & {kind.value for kind in BREAKS} or Verdict.BROKEN in verdicts:
-        return Verdict.BROKEN
-    if unreadable or Verdict.NOT_CHECKED in verdicts:
-        return Verdict.NOT_CHECKED
-    if Kind.INCOMPLETE.value in kinds or Verdict.UNKNOWN in verdicts:
-        return Verdict.UNKNOWN
-    looked = sum(judged.checked.values()) or any(trace.lines for trace in traces)
-    return Verdict.HOLDS if looked else Verdict.NOT_CHECKED
 
 
 def unread(corpora: Sequence[Corpus]) -> Iterable[Finding]:

@@ -113,7 +113,8 @@ def _cut_as_told(bench: Bench, cut: Event, told: Event, starts: list[Event]) -> 
     if cut.offset <= (start.offset or 0):
         return
     file = bench.history.places[start.file]
-    later = file.until is not None and file.until > cut.at and not file.jumps and not file.damaged
+    later = file.until is not None and file.until > cut.at
+    later = later and not (file.jumps or file.holes or file.damaged)
     sure = bench.history.complete(start) or later  # else it may have begun again, and tells nowhere
     sure = sure and bench.history.same_process(told, cut)
     more = "" if sure else "; a later start of either process may be missing"

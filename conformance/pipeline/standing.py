@@ -188,7 +188,7 @@ class Standing:
     def _wrong(self, row: dict[str, Any]) -> str | None:
         if row["reason"] is not None:
             return str(row["reason"])
-        fields = ("stamped", "kafka", "too_long", "events", "continuation", "rejected")
+        fields = ("stamped", "kafka", "events", "continuation", "rejected")
         return what_is_wrong(Tally(**{name: row[name] for name in fields}))
 
     def _judged(self) -> list[Finding]:
@@ -247,15 +247,19 @@ def _added(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     """One row for two parts of a file, the later one second."""
     row = dict(known)
     for name in (
-        "read", "events", "continuation", "rejected", "protocol", "stamped", "kafka",
+        "read", "events", "continuation", "rejected", "protocol", "stamped", "kafka", "nuls",
     ):  # fmt: skip
         row[name] += more[name]
-    for name in ("since", "release", "stated_id", "too_long", "reason"):
+    for name in ("since", "release", "stated_id", "reason"):
         row[name] = known[name] if known[name] is not None else more[name]
     row["until"] = more["until"] if more["until"] is not None else known["until"]
     row["brokers"] = sorted({*known["brokers"], *more["brokers"]})
     jumps = jumps_back(known["until"], more["since"])
     row["jumps"] = known["jumps"] + [known["read"] + 1] * jumps + more["jumps"]
+    row["holes"] = known["holes"] + more["holes"]
+    row["hole_times"] = known["hole_times"] + [
+        time or known["until"] or 0 for time in more["hole_times"]
+    ]
     return row
 
 

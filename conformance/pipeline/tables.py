@@ -49,11 +49,13 @@ def show_left_out(summary: dict[str, Any], say: Say) -> None:
     """A line for each file that could not be read (to its end), and for each that is no log."""
     for row in summary["unreadable"]:
         say(f"could not be read: {row['file']}: {row['reason']}")
+    for row in summary["silent"][:_SHOWN]:
+        say(f"says nothing: {row['file']}: {row['reason']}")
     for row in summary["skipped"][:_SHOWN]:
         say(f"skipped: {row['name']}: {row['reason']}")
     if len(summary["skipped"]) > _SHOWN:
         say(f"... and {len(summary['skipped']) - _SHOWN} more skipped (all of them with --json)")
-    if summary["unreadable"] or summary["skipped"]:
+    if summary["unreadable"] or summary["skipped"] or summary["silent"]:
         say("")
 
 
@@ -81,7 +83,7 @@ def show_check(result: dict[str, Any], say: Say) -> None:
     show_left_out(result, say)
     show_lines(result, say)
     _table(say, "Events", ("kind", "lines"), result["events_by_kind"].items())
-    _table(say, "Rules", ("rule", "times compared"), result["coverage"]["rules"].items())
+    show_rules(result["coverage"]["compared"], say)
     show_clocks(result["clocks"], say)
     steps = result["coverage"]["steps"]
     _table(say, "Steps of the model that writes of states fit", ("step", "times"), steps.items())
@@ -92,7 +94,17 @@ def show_check(result: dict[str, Any], say: Say) -> None:
             show_finding(finding, say)
         if len(some) > _SHOWN:
             say(f"  ... and {len(some) - _SHOWN} more of this kind (all of them with --json)")
-    say(f"verdict: {result['verdict']}")
+    say(f"verdict: {result['headline']}")
+
+
+def show_rules(rows: Iterable[dict[str, Any]], say: Say) -> None:
+    """How often each rule compared; where it never did, what lines that would take."""
+    _table(
+        say,
+        "Rules",
+        ("rule", "times compared", "nothing to compare without"),
+        ((row["rule"], row["compared"], "" if row["compared"] else row["needs"]) for row in rows),
+    )
 
 
 def show_clocks(clocks: Iterable[dict[str, Any]], say: Say) -> None:
