@@ -154,6 +154,12 @@ UNREAD = Rule(
     "the templates of this release",
     "at most one line in ten unknown",
 )
+FILE_ORDER = Rule(
+    "files_are_in_the_order_of_their_names",
+    "rolled files are older the higher their number, or the earlier their date, is",
+    "log4j's DailyRollingFileAppender and RollingFileAppender",
+    "names that ascend or descend with the stamps in the files",
+)
 KRAFT = Rule(
     "zookeeper_is_the_controllers_store",
     "lines are judged by the protocol of clusters with a ZooKeeper",
@@ -178,6 +184,7 @@ RULES: tuple[Rule, ...] = (
     CUT_AS_TOLD,
     WATERMARK_IN_LOG,
     UNREAD,
+    FILE_ORDER,
     KRAFT,
 )
 

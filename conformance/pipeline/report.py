@@ -10,8 +10,9 @@ from typing import Any
 from conformance.ingest.parse import UNKNOWN_TEMPLATE, is_harmless
 from conformance.pipeline.corpus import Corpus, Judged
 from conformance.pipeline.coverage import as_rows, coverage_of
-from conformance.pipeline.findings import UNREAD, Finding, Kind
+from conformance.pipeline.findings import FILE_ORDER, UNREAD, Finding, Kind
 from conformance.pipeline.judgement import judgement, rule_rows
+from conformance.pipeline.places import orders_of
 from conformance.pipeline.rules_office import HIDDEN, REFUSED
 from specs.verdict import Verdict
 
@@ -85,7 +86,9 @@ def check_result(
 
     `unread_too` is false where `judged` has already what `unread` finds.
     """
-    findings = [*judged.findings, *(unread(corpora) if unread_too else ())]
+    findings = list(judged.findings)
+    if unread_too:
+        findings += [*unread(corpora), *disordered(corpora)]
     findings += [finding for trace in traces for finding in trace.findings]
     findings.sort(key=lambda finding: finding.order)
     summary = ingest_summary(corpora)
@@ -162,6 +165,33 @@ def unread(corpora: Sequence[Corpus]) -> Iterable[Finding]:
                     allowed=UNREAD.allowed,
                     positions=(f"{first.file}:{first.line}",),
                 )
+
+
+def disordered(corpora: Sequence[Corpus]) -> Iterable[Finding]:
+    """A finding for each log whose files are not in the order that their names say."""
+    for corpus in corpora:
+        clusters = {row["name"]: row["cluster"] for row in corpus.logs}
+        for stream, order in sorted(orders_of(corpus.logs, corpus.files).items()):
+            if not (order.turned or order.tangled):
+                continue
+            names = sorted(order.rolls, key=lambda name: order.rolls[name])
+            why = (
+                "the files of this log were written in the other order than their names say, as "
+                f"their stamps show; they are read from {names[0]} to {names[-1]}"
+                if order.turned
+                else f"the stamps of the {len(names)} files of {stream} overlap, so that nothing "
+                "says which was written first; nothing is concluded from one to another"
+            )
+            yield Finding(
+                kind=Kind.EXPLAINED.value,
+                cluster=clusters[names[0]],
+                file=names[0],
+                line=1,
+                rule=FILE_ORDER.name,
+                why=why,
+                allowed=FILE_ORDER.allowed,
+                positions=tuple(f"{name}:1" for name in names),
+            )
 
 
 def _clusters(corpora: Sequence[Corpus]) -> list[dict[str, Any]]:

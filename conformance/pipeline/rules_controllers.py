@@ -123,7 +123,7 @@ def _writers_grow(bench: Bench) -> None:
         steps = [
             Step(event.controller_epoch, event)
             for event in events
-            if event.controller_epoch is not None
+            if event.controller_epoch  # it is 0 once the office was left
         ]
         bench.never_falls(
             CONTROLLER_EPOCHS_GROW,

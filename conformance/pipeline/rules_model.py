@@ -241,6 +241,8 @@ def same_life(history: History, a: Event, b: Event) -> bool:
     epoch = max(a.controller_epoch or 0, b.controller_epoch or 0)
     if not history.same_zookeeper(a, b, epoch):
         return False
+    if a.broker != b.broker and history.lived_twice(b):
+        return False
     if abs(b.at - a.at) < _SURELY_ONE_LIFE or history.server_log_covers(a, b):
         return True
     return history.contiguous(a, b) and not history.replica_stopped(a, b)

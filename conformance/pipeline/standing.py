@@ -26,7 +26,7 @@ from conformance.pipeline.history import PROCESS
 from conformance.pipeline.kernels import judge_cluster, judged_of
 from conformance.pipeline.places import owners_of, places_of
 from conformance.pipeline.repeats import merge_repeats
-from conformance.pipeline.report import unread
+from conformance.pipeline.report import disordered, unread
 from conformance.pipeline.sightings import for_clocks
 
 MOST_KEPT = 40_000  # events; above it, old ones go that cannot be compared with any to come
@@ -200,7 +200,8 @@ class Standing:
         self.office = dict(judged.office)
         self.sequences = judged.sequences
         self.clocks = [asdict(clock) for clock in clocks(events_of(for_clocks(merged)))]
-        return [*judged.findings, *unread([self.corpus()])]
+        corpus = self.corpus()
+        return [*judged.findings, *unread([corpus]), *disordered([corpus])]
 
     def _compare(self, findings: list[Finding]) -> list[Said]:
         stand = {_key(finding): finding for finding in findings}
