@@ -19,6 +19,7 @@ from conformance.ingest import (
     templates_broker,
     templates_controller,
     templates_kraft,
+    templates_losses,
     templates_requests,
 )
 from conformance.ingest.notation import Template
@@ -85,7 +86,8 @@ KAFKA_2 = Dialect(
     templates_controller.TEMPLATES
     + templates_requests.TEMPLATES
     + templates_broker.TEMPLATES
-    + templates_kraft.TEMPLATES,
+    + templates_kraft.TEMPLATES
+    + templates_losses.TEMPLATES,
 )
 KAFKA_BEFORE_2 = Dialect(
     "before 2.0",

@@ -148,6 +148,48 @@ WATERMARK_IN_LOG = Rule(
     "a high watermark up to the log end",
     "lines with a log end and a high watermark (2.4 and newer)",
 )
+ISR_OF_REPLICAS = Rule(
+    "isr_members_are_replicas",
+    "the ISR holds brokers that the partition is assigned to",
+    "Partition.maybeExpandIsr, ZkPartitionStateMachine.initializeLeaderAndIsrForPartitions",
+    "an ISR out of the brokers that the partition is, or was, assigned to",
+    "states with their replicas (state-change.log)",
+)
+VERSIONS_GROW = Rule(
+    "versions_strictly_grow",
+    "each write of a partition's state raises its zkVersion, while the topic lives",
+    "conditional writes of ZooKeeper; KafkaZkClient.updateLeaderAndIsr",
+    "a zkVersion above the one before",
+    "writes with their zkVersion (state-change.log since 1.1, ISR updates in server.log)",
+)
+LEADER_WRITES_ISR = Rule(
+    "only_the_leader_changes_its_isr",
+    "a broker that was told to follow changes no ISR of that partition",
+    "Partition.maybeShrinkIsr, maybeExpandIsr: leaderReplicaIfLocal",
+    "a change by the broker that leads the partition",
+    "ISR changes (server.log) of brokers whose roles are told (state-change.log)",
+)
+STARTS_ONCE = Rule(
+    "a_leader_starts_once_in_an_epoch",
+    "a broker that leads in a leader epoch starts in it once, while its process lives",
+    "Partition.makeLeader; ReplicaManager.becomeLeaderOrFollower ignores the same leader epoch",
+    "a higher leader epoch, or no start",
+    "leaders that start (state-change.log; server.log before 2.8)",
+)
+STATES_FOLLOW = Rule(
+    "partition_states_follow_one_another",
+    "a controller moves a partition out of the state that it moved it into; what was deleted is "
+    "created before it is online",
+    "PartitionStateMachine; ControllerContext.putPartitionState",
+    "a change from the state told last, or the creation of the topic",
+    "changes of partitions' states (state-change.log)",
+)
+CLEAN_ELECTION = Rule(
+    "no_leader_from_outside_the_isr",
+    "a leader that was not in the ISR may lack what was committed: allowed where it is configured",
+    "unclean.leader.election.enable; OfflinePartitionLeaderSelector",
+    "a leader from the ISR",
+)
 UNREAD = Rule(
     "protocol_lines_are_understood",
     "a judgement rests on lines that were understood",
@@ -183,6 +225,12 @@ RULES: tuple[Rule, ...] = (
     COMMITTED_IS_KEPT,
     CUT_AS_TOLD,
     WATERMARK_IN_LOG,
+    ISR_OF_REPLICAS,
+    VERSIONS_GROW,
+    LEADER_WRITES_ISR,
+    STARTS_ONCE,
+    STATES_FOLLOW,
+    CLEAN_ELECTION,
     UNREAD,
     FILE_ORDER,
     KRAFT,

@@ -42,6 +42,9 @@ _SERVER_LOG = frozenset(
         "process_started",
         "cluster_id",
         "broker_registered",
+        "isr_expanded",
+        "isr_shrunk",
+        "isr_updated",
         "log_created",
         "log_removed",
     )
@@ -55,9 +58,16 @@ _REPLICA_BEGINS = frozenset(("log_created", "log_removed"))
 
 
 class History:
-    """The events of one cluster. `places` says where each of their files stands."""
+    """The events of one cluster. `places` says where each of their files stands.
 
-    def __init__(self, events: Iterable[Event], places: Mapping[str, Place]) -> None:
+    `reduced`: only what was handed on of large partitions is here (`screen`), so that two lines may
+    look like neighbours that are none.
+    """
+
+    def __init__(
+        self, events: Iterable[Event], places: Mapping[str, Place], reduced: bool = False
+    ) -> None:
+        self.reduced = reduced
         self.places = places
         self._rolls: dict[str, list[Place]] = defaultdict(list)
         for place in sorted(places.values(), key=lambda place: (place.stream, place.roll)):
@@ -124,6 +134,18 @@ class History:
             if event.kind in _SERVER_LOG:
                 found[event.broker].add(self.places[event.file].stream)
         return found
+
+    def log_covers(self, event: Event, until: int) -> bool:
+        """Whether the log of this line is here, whole, from it until a time."""
+        low, high = min(event.at, until), max(event.at, until)
+        return cover(self._rolls[self.places[event.file].stream], low, high)
+
+    def suspects(self, event: Event, other: str) -> bool:
+        """Whether a line may be compared with `other`, its neighbour as far as is known.
+
+        Where lines are left out, only those are that were neighbours when all were there.
+        """
+        return not self.reduced or event.beside == other
 
     # --- did a process start or end between two lines?
 

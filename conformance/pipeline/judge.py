@@ -13,22 +13,27 @@ from conformance.pipeline import (
     rules_model,
     rules_office,
     rules_partitions,
+    rules_states,
 )
 from conformance.pipeline.bench import Bench
 from conformance.pipeline.history import History
 from conformance.pipeline.places import Place
 
 
-def judge(events: Iterable[Event], places: Mapping[str, Place]) -> Bench:
-    """Every rule on the events of one cluster, up to where KRaft takes over."""
+def judge(events: Iterable[Event], places: Mapping[str, Place], reduced: bool = False) -> Bench:
+    """Every rule on the events of one cluster, up to where KRaft takes over.
+
+    `reduced`: of its partitions only what was handed on is here (`History`).
+    """
     judged, findings = kraft.split(events)
-    bench = Bench(History(judged, places), findings)
+    bench = Bench(History(judged, places, reduced), findings)
     rules_controllers.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)
     rules_logs.check(bench)
     release = oldest_release(bench)
     rules_model.check(bench, release)
+    rules_states.check(bench)
     rules_office.check(bench, release)
     bench.findings.sort(key=lambda finding: finding.order)
     return bench

@@ -136,7 +136,7 @@ class SparkEngine:
             .unionByName(screened.transform(large_.handed_on))
             .dropDuplicates(["cluster", "file", "line"])
         )
-        judged = reduced.transform(steps.apply_rules(places)).collect()
+        judged = reduced.transform(steps.apply_rules(places, reduced=True)).collect()
         found += large_.only_of_clusters(row.asDict() for row in judged)
         context.setJobDescription("check: clocks")
         found += [row.asDict() for row in events.transform(large_.clocks_of).collect()]

@@ -195,7 +195,7 @@ class Standing:
         logs, files = list(self.logs.values()), self.corpus().files
         folders = {log["name"]: log["folder"] for log in logs}
         merged = merge_repeats(self.events, owners_of(logs, files), folders)
-        judged = judged_of(judge_cluster(merged, places_of(logs, files)).to_pylist())
+        judged = judged_of(judge_cluster(merged, places_of(logs, files), reduced=True).to_pylist())
         self.checked, self.fired = dict(judged.checked), dict(judged.fired)
         self.office = dict(judged.office)
         self.sequences = judged.sequences

@@ -1,4 +1,4 @@
-"""Broken is only what no completion of the logs obeys; and no false new beginning excuses a fault."""
+"""Broken is only what no completion of the logs obeys; no false new beginning excuses a fault."""
 
 from __future__ import annotations
 
