@@ -202,6 +202,12 @@ FILE_ORDER = Rule(
     "log4j's DailyRollingFileAppender and RollingFileAppender",
     "names that ascend or descend with the stamps in the files",
 )
+ONE_CLUSTER = Rule(
+    "one_cluster_in_a_folder",
+    "the logs that are judged together are of one cluster",
+    "KIP-78",
+    "a folder a cluster",
+)
 KRAFT = Rule(
     "zookeeper_is_the_controllers_store",
     "lines are judged by the protocol of clusters with a ZooKeeper",
@@ -234,6 +240,7 @@ RULES: tuple[Rule, ...] = (
     UNREAD,
     FILE_ORDER,
     KRAFT,
+    ONE_CLUSTER,
 )
 
 JUDGING = tuple(rule for rule in RULES if rule.needs)

@@ -17,6 +17,7 @@ from conformance.pipeline import (
 )
 from conformance.pipeline.bench import Bench
 from conformance.pipeline.history import History
+from conformance.pipeline.mixed import two_clusters
 from conformance.pipeline.places import Place
 
 
@@ -26,6 +27,9 @@ def judge(events: Iterable[Event], places: Mapping[str, Place], reduced: bool = 
     `reduced`: of its partitions only what was handed on is here (`History`).
     """
     judged, findings = kraft.split(events)
+    mixed = two_clusters(judged, places)
+    if mixed is not None:
+        judged, findings = [], [*findings, mixed]
     bench = Bench(History(judged, places, reduced), findings)
     rules_controllers.check(bench)
     rules_partitions.check(bench)

@@ -85,7 +85,7 @@ def rule_rows(checked: Mapping[str, int]) -> list[dict[str, Any]]:
 
 def _not_judged(findings: Iterable[Finding]) -> list[str]:
     clusters = sorted({each.cluster for each in findings if each.kind == Kind.NOT_JUDGED.value})
-    return [f"what KRaft did in {_some(clusters)}"] if clusters else []
+    return [f"what is not judged of {_some(clusters)}"] if clusters else []
 
 
 def _unread(summary: Mapping[str, Any]) -> tuple[str, ...]:

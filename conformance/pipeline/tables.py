@@ -133,7 +133,10 @@ def _steady(least: int | None, most: int | None) -> bool:
 
 
 def show_finding(finding: dict[str, Any], say: Say, before: str = "") -> None:
-    """Kind, rule, place, reason, and what was allowed."""
+    """Kind, rule, place, reason, and what was allowed; in one line what is not judged."""
+    if finding["kind"] == Kind.NOT_JUDGED.value:
+        say(f"{before}not judged: {finding['file']}:{finding['line']}: {finding['why']}")
+        return
     say(f"{before}{finding['kind']}: {finding['rule']}")
     say(f"  {finding['file']}:{finding['line']}")
     say(f"  why:     {finding['why']}")
