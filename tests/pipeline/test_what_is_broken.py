@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conformance.pipeline.findings import JUDGING
 from tests.pipeline.written import (
     CONTROLLER,
     SERVER,
@@ -22,6 +24,14 @@ from tests.pipeline.written import (
     violations,
     write,
 )
+
+DEFINITION = Path(__file__).parents[2] / "docs" / "what-broken-means.md"
+
+
+def test_the_definition_says_of_every_rule_that_compares_why_it_has_no_completion():
+    rows = re.findall(r"^\| `(\w+)` \| .{40,} \|$", DEFINITION.read_text(), re.MULTILINE)
+
+    assert sorted(rows) == sorted(rule.name for rule in JUDGING)
 
 
 def kinds(result: dict[str, Any]) -> set[tuple[str, str]]:
