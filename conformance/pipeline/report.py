@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from conformance.ingest.parse import UNKNOWN_TEMPLATE, is_harmless
+from conformance.pipeline.causes import causes
 from conformance.pipeline.corpus import Corpus, Judged
 from conformance.pipeline.coverage import as_rows, coverage_of
 from conformance.pipeline.findings import FILE_ORDER, UNREAD, Finding, Kind
@@ -101,6 +102,7 @@ def check_result(
         findings, judged.checked, summary, [(trace.verdict, trace.lines) for trace in traces]
     )
     election = _office(judged.office)
+    rows = [asdict(finding) for finding in findings]
     steps, refusals = coverage_of(judged.fired, election, summary["events_by_kind"])
     return {
         "verdict": said.verdict.value,
@@ -108,7 +110,19 @@ def check_result(
         "except": list(said.exceptions),
         "lines": lines,
         "traces": len(traces) + judged.sequences,
-        "findings": [asdict(finding) for finding in findings],
+        "findings": rows,
+        "causes": [
+            {
+                "kind": cause.finding["kind"],
+                "rule": cause.finding["rule"],
+                "cluster": cause.finding["cluster"],
+                "count": cause.count,
+                "first": cause.places[0],
+                "last": cause.places[-1],
+                "why": cause.finding["why"],
+            }
+            for cause in causes(rows)
+        ],
         "clocks": [{"cluster": cluster} | asdict(clock) for cluster, clock in judged.clocks],
         "coverage": {
             "rules": dict(sorted(judged.checked.items())),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from io import StringIO
 from typing import Any
 
+from conformance.pipeline.causes import causes
 from conformance.pipeline.findings import Kind
 
 Say = Callable[[str], None]
@@ -87,11 +88,13 @@ def show_check(result: dict[str, Any], say: Say) -> None:
     show_clocks(result["clocks"], say)
     steps = result["coverage"]["steps"]
     _table(say, "Steps of the model that writes of states fit", ("step", "times"), steps.items())
-    findings: Sequence[dict[str, Any]] = result["findings"]
+    every = causes(result["findings"])
     for kind in Kind:
-        some = [finding for finding in findings if finding["kind"] == kind.value]
-        for finding in some[:_SHOWN]:
-            show_finding(finding, say)
+        some = [cause for cause in every if cause.finding["kind"] == kind.value]
+        for cause in some[:_SHOWN]:
+            show_finding(dict(cause.finding), say)
+            if cause.more:
+                say(f"  {cause.more}")
         if len(some) > _SHOWN:
             say(f"  ... and {len(some) - _SHOWN} more of this kind (all of them with --json)")
     say(f"verdict: {result['headline']}")
