@@ -100,7 +100,7 @@ def _matter(findings: Sequence[Mapping[str, Any]], paths: Mapping[str, str]) -> 
 
 
 def _is_urgent(cause: Cause) -> bool:
-    return cause.finding["kind"] != Kind.EXPLAINED.value
+    return str(cause.finding["kind"]) != Kind.EXPLAINED.value
 
 
 def _read(result: Mapping[str, Any]) -> str:

@@ -50,6 +50,7 @@ class Order:
     rolls: Mapping[str, int]
     turned: bool = False  # it is the other way round than the names say
     tangled: bool = False  # stamps overlap, so that nothing says which file is the older
+    shared: bool = False  # several brokers write it, so that it is no wonder
 
 
 def order_of(rows: Sequence[tuple[str, int | None, int | None]]) -> Order:
@@ -135,7 +136,11 @@ def orders_of(
         some.sort(key=lambda log: (log["roll"], log["name"]))
         rows = [(log["name"], read.get(log["name"], {})) for log in some]
         if len({broker for _, row in rows for broker in row.get("brokers") or ()}) > 1:
-            found[stream] = Order({name: n for n, (name, _) in enumerate(rows)})
+            timed = [
+                (row["since"], row.get("until"), name) for name, row in rows if row.get("since")
+            ]
+            rolls = {name: n for n, (name, _) in enumerate(rows)}
+            found[stream] = Order(rolls, tangled=not _ascends(timed), shared=True)
         else:
             found[stream] = order_of([(n, row.get("since"), row.get("until")) for n, row in rows])
     return found

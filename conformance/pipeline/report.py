@@ -186,7 +186,7 @@ def disordered(corpora: Sequence[Corpus]) -> Iterable[Finding]:
     for corpus in corpora:
         clusters = {row["name"]: row["cluster"] for row in corpus.logs}
         for stream, order in sorted(orders_of(corpus.logs, corpus.files).items()):
-            if not (order.turned or order.tangled):
+            if order.shared or not (order.turned or order.tangled):
                 continue
             names = sorted(order.rolls, key=lambda name: order.rolls[name])
             why = (
