@@ -100,7 +100,7 @@ def _unread(summary: Mapping[str, Any]) -> tuple[str, ...]:
     rejected = sum(summary["rejected_by_reason"].values())
     if rejected:
         found.append(f"{rejected:,} lines that were not understood")
-    nuls = sum(row["nuls"] for row in summary["files"])
+    nuls = sum(row.get("nuls") or 0 for row in summary["files"])
     if nuls:
         found.append(f"{nuls:,} places where NUL bytes stand for what was lost")
     return tuple(found)
