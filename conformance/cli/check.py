@@ -71,19 +71,14 @@ def check(
 ) -> None:
     """Check broker logs, the output of `insync ingest`, or recorded traces against the protocol.
 
-    A finding is a violation (no run of the protocol writes these lines), impossible (no step of
-    the model fits), a known bug (one fits with a switch of the zoo thrown back), incomplete (a
-    value went back, and lines that could say why may be missing) or explained. Exits 0 when all
-    holds, 1 when broken, 2 when only incomplete findings stand in the way, and 3 when nothing was
-    compared or a file could not be read. --open shows the first finding in the explorer;
-    --save-story keeps the run of its trace as a story, with what the model does at that line.
-
-    A recorded trace is lines (insync.trace/1) or columns (`insync convert`), which are checked many
-    times as fast: with the same verdict, and the line that the run has as lines.
-
-    A trace of lines may be partial: its header says "partial": true, its lines may lack the step's
-    name, arguments and any leaves, and whole steps may be missing. It holds if some run of the
-    model fits what was seen; where a limit ended the search the answer is unknown.
+    A finding is a violation (no run of the protocol writes these lines, whatever lines may be
+    missing), impossible (no step of the model fits), a known bug (one fits with a switch of the zoo
+    thrown back), incomplete (a value went back, and lines that could say why may be missing), not
+    judged (KRaft, which has no ZooKeeper) or explained. Exits 0 when all that was compared holds,
+    1 when broken, 2 when incomplete findings or a file that could not be read stand in the way,
+    and 3 when nothing was compared. The verdict's line names what it does not speak of. --open
+    shows the first finding in the explorer; --save-story keeps the run of its trace as a story,
+    with what the model does at that line.
     """
     from conformance.pipeline.tables import show_check
 

@@ -124,7 +124,7 @@ def _watched(
     stand = Counter(finding["kind"] for finding in result["findings"])
     for kind, count in sorted(stand.items()):
         line(f"findings that stand: {count} {kind}")
-    line(f"verdict: {result['verdict']}")
+    line(f"verdict: {result['headline']}")
     return result
 
 

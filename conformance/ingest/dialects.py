@@ -18,6 +18,8 @@ from conformance.ingest import (
     templates_before_2,
     templates_broker,
     templates_controller,
+    templates_kraft,
+    templates_losses,
     templates_requests,
 )
 from conformance.ingest.notation import Template
@@ -70,6 +72,9 @@ class Dialect:
             columns = template.read(text)
             if columns is not None:
                 return template.kind, template.name, said | columns if said else columns
+        kraft = templates_kraft.kind_of(logger)
+        if kraft is not None:
+            return kraft, kraft, {}
         if notes.is_protocol(logger) and not notes.is_note(logger, text):
             return None
         return NOTE, NOTE, {"broker": said["broker"]} if "broker" in said else {}
@@ -78,7 +83,11 @@ class Dialect:
 KAFKA_2 = Dialect(
     "2.x",
     tuple(f"2.{minor}" for minor in range(9)),
-    templates_controller.TEMPLATES + templates_requests.TEMPLATES + templates_broker.TEMPLATES,
+    templates_controller.TEMPLATES
+    + templates_requests.TEMPLATES
+    + templates_broker.TEMPLATES
+    + templates_kraft.TEMPLATES
+    + templates_losses.TEMPLATES,
 )
 KAFKA_BEFORE_2 = Dialect(
     "before 2.0",

@@ -22,6 +22,7 @@ from conformance.ingest.reader import (
     DamagedError,
     UnreadableError,
     bytes_of,
+    is_binary,
     is_packed,
     why_closed,
 )
@@ -191,7 +192,7 @@ def _first_line(path: str) -> bytes | None:
     """None while it is still being written."""
     head = b""
     try:
-        for piece in bytes_of(path):
+        for piece in bytes_of(path, checked=False):
             head += piece
             if b"\n" in head or len(head) >= _FIRST_LINE:
                 break
@@ -229,7 +230,7 @@ def _look(
             look.reason = f"{error} after line {{line}}; copy it again, whole"
     except UnreadableError as error:
         look.reason = str(error)
-    if reach.bytes == 0 and b"\0" in text[:_FIRST_LINE]:
+    if reach.bytes == 0 and is_binary(bytes(text)):
         look.reason = BINARY
         return look
     ends = len(text) if (whole or packed) and not look.more else text.rfind(b"\n") + 1

@@ -29,6 +29,7 @@ _SHAPES: dict[str, str] = {
     "leader_epoch": _INT,
     "state_epoch": _INT,
     "isr": r"\[?[\d, ]*\]?",
+    "replicas": r"\[?[\d, ]*\]?",
     "version": _INT,
     "previous_epoch": _INT,
     "known_epoch": _INT,
@@ -55,7 +56,7 @@ def _truth(text: str) -> bool:
 
 
 def _reader(column: str) -> Callable[[str], Any]:
-    if column == "isr":
+    if column in ("isr", "replicas"):
         return _numbers
     if column == "is_new":
         return _truth

@@ -16,8 +16,14 @@ import pyarrow as pa
 
 from conformance.ingest import notes
 from conformance.ingest.dialects import Dialect, dialect_for, skeleton
-from conformance.ingest.log4j import TOO_LONG, Record, records
-from conformance.ingest.reader import EMPTY, DamagedError, UnreadableError, lines_of
+from conformance.ingest.log4j import NO_STAMP, Record, records
+from conformance.ingest.reader import (
+    EMPTY,
+    DamagedError,
+    UnreadableError,
+    lines_of,
+    without_nuls,
+)
 from conformance.ingest.schema import EVENT, FILE, LINES, REJECTED
 
 BATCH = 20_000
@@ -27,6 +33,7 @@ NO_RECORD = "has no line in Kafka's layout, `[2024-03-01 10:00:00,000] INFO mess
 
 _BROKER_ID = re.compile(r"^\s*broker\.id = (\d+)\s*$", re.MULTILINE)
 _KAFKA = re.compile(r"(?:kafka\.|state\.change\.logger|org\.apache\.kafka\.)")
+_HARMLESS = (EMPTY, NOT_KAFKA)
 _SHOWN = 500
 _JUMP = 60_000  # milliseconds; stamps that go back further show files that were put together
 
@@ -46,13 +53,20 @@ class Tally:
     stated_id: int | None = None
     since: int | None = None
     until: int | None = None
-    too_long: int | None = None
+    nuls: int = 0  # lines with NUL bytes in them
     jumps: list[int] = field(default_factory=list)
+    holes: list[int] = field(default_factory=list)  # lines in whose place others may have stood
+    hole_times: list[int] = field(default_factory=list)  # the stamp before each, or 0
 
     @property
     def read(self) -> int:
         """Lines read. Kept as a sum of its parts nowhere else, so that it can be tested."""
         return self.events + self.continuation + self.rejected
+
+    def hole(self, line: int) -> None:
+        """Note that what stood at a line cannot be read."""
+        self.holes.append(line)
+        self.hole_times.append(self.until or 0)
 
     def stamp(self, record: Record) -> None:
         """Note the time of a record, and whether the lines jump back to an earlier one."""
@@ -99,6 +113,9 @@ def rows_of_file(
         "since": tally.since,
         "until": tally.until,
         "jumps": tally.jumps,
+        "holes": tally.holes,
+        "hole_times": tally.hole_times,
+        "nuls": tally.nuls,
         "brokers": sorted(tally.brokers),
         "release": tally.release,
         "stated_id": tally.stated_id,
@@ -109,13 +126,13 @@ def rows_of_lines(
     cluster: str, file: str, lines: Iterable[str], dialect: Dialect, tally: Tally
 ) -> Iterator[dict[str, Any]]:
     """Rows for the events and the rejected lines among `lines`; `tally` is filled on the way."""
-    for record in records(lines):
+    for record in records(_mended(lines, tally)):
         tally.continuation += record.continuation
         row = {"cluster": cluster, "file": file, "line": record.line, "at": record.at}
         if record.problem is not None:
             tally.rejected += 1
-            if record.problem == TOO_LONG and tally.too_long is None:
-                tally.too_long = record.line
+            if record.problem != NO_STAMP:
+                tally.hole(record.line)
             yield row | _rejected(record, record.problem, record.problem)
             continue
         tally.stamped += 1
@@ -166,6 +183,17 @@ def digest(text: str) -> int:
     return int.from_bytes(raw, "big", signed=True)
 
 
+def _mended(lines: Iterable[str], tally: Tally) -> Iterator[str]:
+    """Lines without the NUL bytes that a file system leaves where it lost what was written."""
+    for number, line in enumerate(lines, 1):
+        if "\0" in line:
+            tally.nuls += 1
+            tally.hole(number)
+            yield without_nuls(line)
+        else:
+            yield line
+
+
 class _Counted:
     """Lines, counted as they are handed on: an independent count for the identity."""
 
@@ -198,11 +226,13 @@ def _configured(record: Record, columns: dict[str, Any], tally: Tally) -> dict[s
     return columns | {"broker": tally.stated_id}
 
 
+def is_harmless(reason: str) -> bool:
+    """Whether a file was read whole and merely says nothing: it is told, and hinders nothing."""
+    return reason in _HARMLESS
+
+
 def what_is_wrong(tally: Tally) -> str | None:
     """Why a file with these counts is no whole log of a broker; None when it is."""
-    if tally.too_long is not None:
-        # The one line that says why a value goes back could be this one.
-        return f"line {tally.too_long} is {TOO_LONG}, the most that is read of one"
     if not tally.stamped:
         return NO_RECORD if tally.read else EMPTY
     return None if tally.kafka else NOT_KAFKA

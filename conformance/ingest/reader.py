@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import zlib
 from collections.abc import Iterator
 from typing import IO
@@ -12,6 +13,7 @@ LONGEST = 1 << 20  # characters; a longer line is cut, and the parser rejects it
 EMPTY = "is empty; a log has lines"
 BINARY = "is binary; a log is text, plain or gzip"
 _GZIP = b"\x1f\x8b"
+_STAMP = re.compile(rb"(?:^|[\n\0])\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -37,16 +39,31 @@ def lines_of(path: str) -> Iterator[str]:
     yield from split(_text(bytes_of(path)))
 
 
-def bytes_of(path: str) -> Iterator[bytes]:
+def bytes_of(path: str, *, checked: bool = True) -> Iterator[bytes]:
     """The bytes of a file's text, inflated where it is packed, in pieces.
 
-    Raises UnreadableError before the first piece, DamagedError after the last good one.
+    Where it is packed its checksums are looked at first, unless `checked` is false. Raises
+    UnreadableError before the first piece, DamagedError after the last good one.
     """
     try:
         with open(path, "rb") as file:
-            yield from _bytes(file)
+            yield from _bytes(file, checked)
     except OSError as error:
         raise UnreadableError(why_closed(error)) from error
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether the beginning of a file is no text: NUL bytes, and no stamped line among them.
+
+    A file system that lost power may leave a block of NUL bytes in a log; it is a log all the same.
+    """
+    return b"\0" in head and _STAMP.search(head) is None
+
+
+def without_nuls(line: str) -> str:
+    """A line without the NUL bytes in it: what stands behind the last of them, if it is stamped."""
+    last = line.rpartition("\0")[2]
+    return last if last.startswith("[") else line.replace("\0", "")
 
 
 def is_packed(path: str) -> bool:
@@ -71,7 +88,7 @@ def head_of(path: str, limit: int = 1 << 16) -> str:
     found: list[str] = []
     size = 0
     try:
-        for line in lines_of(path):
+        for line in split(_text(bytes_of(path, checked=False))):
             found.append(line)
             size += len(line) + 1
             if size >= limit:
@@ -81,30 +98,75 @@ def head_of(path: str, limit: int = 1 << 16) -> str:
     return "\n".join(found)[:limit]
 
 
-def _bytes(file: IO[bytes]) -> Iterator[bytes]:
+def _bytes(file: IO[bytes], checked: bool) -> Iterator[bytes]:
     first = file.read(CHUNK)
     if not first:
         raise UnreadableError(EMPTY)
     if first.startswith(_GZIP):
-        yield from _inflated(first, file)
+        sound, error = _sound(first, file) if checked else (None, None)
+        file.seek(0)
+        yield from _inflated(file.read(CHUNK), file, sound)
+        if error is not None:
+            raise error
         return
     while first:
         yield first
         first = file.read(CHUNK)
 
 
-def _inflated(data: bytes, file: IO[bytes]) -> Iterator[bytes]:
-    """Every byte before the damage, which Python's gzip module would hold back."""
-    member = zlib.decompressobj(wbits=31)
+def _sound(first: bytes, file: IO[bytes]) -> tuple[int | None, DamagedError | None]:
+    """How many bytes of a packed file's text can be believed, None for all; and why no more.
+
+    A wrong byte changes text long before a checksum fails, or never stops the decoder: of a part
+    (a gzip member) with a wrong checksum nothing is believed. One that only ends too early is.
+    """
+    size = good = 0
+    try:
+        for piece, ends in _members(first, file):
+            size += len(piece)
+            good = size if ends else good
+    except DamagedError as error:
+        cut = isinstance(error, _CutError)
+        return (size if cut else good), error
+    return None, None
+
+
+def _inflated(data: bytes, file: IO[bytes], sound: int | None) -> Iterator[bytes]:
+    """The bytes that can be believed."""
     some = False
+    left = sound
+    try:
+        for piece, _ in _members(data, file):
+            part = piece if left is None else piece[:left]
+            left = None if left is None else left - len(part)
+            if part:
+                some = True
+                yield part
+            if left == 0:
+                return
+    except DamagedError:
+        return
+    if not some and sound is None:
+        raise UnreadableError(EMPTY)
+
+
+class _CutError(DamagedError):
+    """A packed file that ends too early; what was read of it is right."""
+
+
+def _members(data: bytes, file: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Every byte before the damage, which Python's gzip module would hold back.
+
+    With each piece goes whether a member ends with it, whose checksum was right.
+    """
+    member = zlib.decompressobj(wbits=31)
     while data:
         try:
             out = member.decompress(data, CHUNK)
         except zlib.error as error:
             raise DamagedError(f"gzip is damaged ({error})") from error
-        if out:
-            some = True
-            yield out
+        if out or member.eof:
+            yield out, member.eof
         if member.eof:
             data = member.unused_data.lstrip(b"\0") or file.read(CHUNK)
             if data and not data.startswith(_GZIP[: len(data)]):
@@ -115,12 +177,9 @@ def _inflated(data: bytes, file: IO[bytes]) -> Iterator[bytes]:
             data = member.unconsumed_tail or file.read(CHUNK)
     left = member.flush()  # zlib may hold back output although it has taken all input
     if left:
-        some = True
-        yield left
+        yield left, member.eof
     if not member.eof:
-        raise DamagedError("gzip ends too early")
-    if not some:
-        raise UnreadableError(EMPTY)
+        raise _CutError("gzip ends too early")
 
 
 def text(chunks: Iterator[bytes], begins: bool = True) -> Iterator[str]:
@@ -140,7 +199,7 @@ def text(chunks: Iterator[bytes], begins: bool = True) -> Iterator[str]:
 def _text(chunks: Iterator[bytes]) -> Iterator[str]:
     first = next(chunks, b"")
     encoding = next((name for mark, name in _MARKS if first.startswith(mark)), "utf-8")
-    if encoding != "utf-16" and b"\0" in first[:65536]:
+    if encoding != "utf-16" and is_binary(first):
         raise UnreadableError(BINARY)
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     yield decoder.decode(first)

@@ -26,6 +26,7 @@ SAID: dict[str, pa.DataType] = {
     "leader_epoch": _INT,
     "state_epoch": _INT,  # the controller epoch inside a partition's state
     "isr": pa.list_(_INT),  # as the line puts it, order kept
+    "replicas": pa.list_(_INT),  # the brokers that a partition is assigned to
     "version": _INT,  # of the znode that was written (zkVersion)
     "previous_epoch": _INT,  # the leader epoch held before
     "known_epoch": _INT,  # the controller epoch known to a broker that refuses an older one
@@ -37,6 +38,7 @@ SAID: dict[str, pa.DataType] = {
     "offset": _LONG,
     "high_watermark": _LONG,
     "detail": _TEXT,
+    "beside": _TEXT,  # where lines are left out (`pipeline.screen`): what it does not go with
 }
 
 WHERE: dict[str, pa.DataType] = {
@@ -74,6 +76,9 @@ FILES = pa.schema(
         "since": _LONG,  # the first stamp in it, as `at`
         "until": _LONG,  # and the last
         "jumps": pa.list_(_LONG),  # lines whose stamps go back by more than a minute
+        "holes": pa.list_(_LONG),  # lines that could not be read: others may have stood there
+        "hole_times": pa.list_(_LONG),  # of each the stamp before it, as `at`; 0 if there is none
+        "nuls": _LONG,  # lines with NUL bytes in them
         "brokers": pa.list_(_INT),  # those that name themselves as writers of its lines
         "release": _TEXT,
         "stated_id": _INT,  # broker.id as the file's configuration dump states it
@@ -111,6 +116,7 @@ class Event:
     leader_epoch: int | None = None
     state_epoch: int | None = None
     isr: list[int] | None = None
+    replicas: list[int] | None = None
     version: int | None = None
     previous_epoch: int | None = None
     known_epoch: int | None = None
@@ -122,6 +128,7 @@ class Event:
     offset: int | None = None
     high_watermark: int | None = None
     detail: str | None = None
+    beside: str | None = None
     positions: list[str] = field(default_factory=list)
 
     @property

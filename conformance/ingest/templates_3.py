@@ -23,7 +23,7 @@ _MEMBERS = (
 _NAMED = "{...=partitionEpoch|zkVersion}={version}"
 _STATE = (
     "controllerEpoch={state_epoch}, leader={leader}, leaderEpoch={leader_epoch}, isr={isr}, "
-    "partitionEpoch={version}, {...}"
+    "partitionEpoch={version}, replicas={replicas}, {...}"
 )
 _WAS = "Previous leader {...=None|Some\\(-?\\d+\\)} and previous leader epoch was {previous_epoch}."
 _ONE_STATE = (

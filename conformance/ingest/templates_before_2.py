@@ -154,7 +154,7 @@ REQUESTS = (
         STATE,
         "Received LeaderAndIsr request PartitionState(controllerEpoch={state_epoch}, leader="
         "{leader}, leaderEpoch={leader_epoch}, isr={isr}, zkVersion={version}, "
-        "replicas={...=\\[[\\d, ]*\\]}) "
+        "replicas={replicas}) "
         "correlation id {correlation} " + BY + " for partition {tp}",
         "Broker 5 received LeaderAndIsr request PartitionState(controllerEpoch=7, leader=4, "
         "leaderEpoch=1, isr=[4, 5], zkVersion=1, replicas=[4, 5]) correlation id 3 from controller "

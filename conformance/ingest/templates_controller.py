@@ -15,7 +15,7 @@ STATE = "state.change.logger"
 
 _STATE = (
     "{...}PartitionState({...}controllerEpoch={state_epoch}, leader={leader}, "
-    "leaderEpoch={leader_epoch}, isr={isr}, zkVersion={version}, {...}"
+    "leaderEpoch={leader_epoch}, isr={isr}, zkVersion={version}, replicas={replicas}, {...}"
 )
 
 OFFICE = (
@@ -211,7 +211,7 @@ CHANGES = (
         "partition_changed",
         STATE,
         "Changed partition {tp} state from {from_state} to {to_state=NewPartition} with assigned "
-        "replicas {detail}",
+        "replicas {replicas}",
         "[Controller id=4 epoch=7] Changed partition orders-0 state from NonExistentPartition to "
         "NewPartition with assigned replicas 4,5",
     ),

@@ -16,7 +16,7 @@ METADATA = (
 )
 _STATE = (
     "controllerEpoch={state_epoch}, leader={leader}, leaderEpoch={leader_epoch}, isr={isr}, "
-    "zkVersion={version}, {...}"
+    "zkVersion={version}, replicas={replicas}, {...}"
 )
 
 REQUESTS = (

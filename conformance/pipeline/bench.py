@@ -23,6 +23,8 @@ class Bench:
     office: Counter[str] = field(default_factory=Counter)  # the same of controllers' lines
     sequences: int = 0
     blamed: set[int] = field(default_factory=set)
+    beside: list[tuple[Event, str]] = field(default_factory=list)
+    """Lines that do not go with a neighbour, and which that is: see `History.suspects`."""
     _told: set[tuple[str, int]] = field(default_factory=set)
 
     def looked(self, rule: Rule, times: int = 1) -> None:

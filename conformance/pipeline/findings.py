@@ -15,6 +15,7 @@ class Kind(StrEnum):
     IMPOSSIBLE = "impossible"  # the model cannot take the step that a log or a trace tells of
     KNOWN_BUG = "known bug"  # it can, with a switch of the zoo thrown back
     UNREADABLE = "unreadable"  # a trace that is not whole
+    NOT_JUDGED = "not judged"  # lines of another protocol than the one that is specified
     INCOMPLETE = "incomplete"  # a line that shows why may be missing
     EXPLAINED = "explained"  # strange, and other lines show why it is right
 
@@ -25,12 +26,16 @@ BREAKS = frozenset((Kind.VIOLATION, Kind.IMPOSSIBLE, Kind.KNOWN_BUG))
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule of the control plane: `says` in a sentence, `allowed` for the finding."""
+    """One rule of the control plane: `says` in a sentence, `allowed` for the finding.
+
+    `needs` are the lines it compares: where there are none, it has compared nothing.
+    """
 
     name: str
     says: str
     source: str
     allowed: str
+    needs: str = ""
 
 
 LEADER_EPOCHS_GROW = Rule(
@@ -39,60 +44,70 @@ LEADER_EPOCHS_GROW = Rule(
     "raises its leader epoch; nothing lowers it while the topic lives",
     "KIP-101; PartitionStateMachine, ReplicaStateMachine",
     "a leader epoch above the last one written, or the creation of the topic anew",
+    "states that controllers write or send (state-change.log)",
 )
 LEADER_IN_ISR = Rule(
     "leader_is_in_its_isr",
     "a leader is in the in-sync set that it is elected with, and never drops itself from it",
     "KAFKA-1211; Election.scala, Partition.maybeShrinkIsr",
     "a leader from the ISR, or -1 where nobody leads",
+    "states with leader and ISR (state-change.log), ISR changes (server.log)",
 )
 CONTROLLER_EPOCHS_GROW = Rule(
     "controller_epochs_strictly_grow",
     "each election of a controller takes the next controller epoch, and its holder writes with it",
     "KAFKA-6082; KafkaController.elect",
     "an epoch above the one before, or a new ZooKeeper",
+    "elections (controller.log), what controllers write (state-change.log)",
 )
 ONE_OWNER = Rule(
     "one_owner_per_controller_epoch",
     "a controller epoch belongs to one broker",
     "KAFKA-6082; KafkaZkClient.registerControllerAndIncrementControllerEpoch",
     "the one broker that took this epoch",
+    "lines that name a controller and its epoch (any of the three logs)",
 )
 NO_OLDER_CONTROLLER = Rule(
     "no_older_controller_is_obeyed",
     "a broker that has seen a controller epoch obeys no older one while its process lives",
     "ReplicaManager.becomeLeaderOrFollower, maybeUpdateMetadataCache, stopReplicas",
     "a request of the same or a newer controller epoch, or a refusal of the older one",
+    "requests that brokers handle (state-change.log)",
 )
 NO_OLDER_LEADER_EPOCH = Rule(
     "no_older_leader_epoch_is_applied",
     "a replica that has applied a leader epoch applies no older one while the topic lives",
     "KIP-320, KIP-380; ReplicaManager.becomeLeaderOrFollower",
     "a leader epoch above the one held, or a refusal of the older one",
+    "replicas that become leader or follower (state-change.log; server.log before 2.8)",
 )
 WRITERS_EPOCH = Rule(
     "state_carries_its_writers_epoch",
     "a partition's state is written with the controller epoch of its writer",
     "KAFKA-6082; KafkaZkClient.updateLeaderAndIsr",
     "the writer's own controller epoch; an older one in a state that it only passes on",
+    "states with a controller epoch of their own (state-change.log)",
 )
 ONE_LEADER = Rule(
     "one_leader_per_leader_epoch",
     "a partition has one leader in each leader epoch",
     "KIP-101; PartitionStateMachine.doElectLeaderForPartitions",
     "the one leader of this epoch, or a higher epoch",
+    "states of one leader epoch, or leaders that start in it (state-change.log)",
 )
 REFUSAL_JUSTIFIED = Rule(
     "only_the_old_is_refused",
     "a broker refuses a request as old only when the epoch it knows is not older",
     "ReplicaManager.becomeLeaderOrFollower",
     "to accept a request whose epoch is newer than the one known",
+    "refusals of requests (state-change.log)",
 )
 ONE_STATE = Rule(
     "one_state_per_version",
     "all that is told of a partition's state under one zkVersion is the same",
     "conditional writes of ZooKeeper; ReplicationUtils.updateLeaderAndIsr",
     "the state that was written under this version",
+    "states with a zkVersion (state-change.log, server.log)",
 )
 WRITE_FITS = Rule(
     "each_write_is_one_of_the_protocol",
@@ -101,6 +116,7 @@ WRITE_FITS = Rule(
     "leader_expands_isr",
     "a leader that drops or takes back replicas in its epoch, or a controller that elects an ISR "
     "member, or takes a replica out, under the next epoch",
+    "states of neighbouring zkVersions (state-change.log, server.log)",
 )
 OFFICE_FITS = Rule(
     "controllers_keep_to_the_model",
@@ -108,12 +124,14 @@ OFFICE_FITS = Rule(
     "it, is a run that the model has",
     "election: all its steps; KAFKA-6082, KAFKA-532, KIP-380",
     "an election after the office was left, under the next epoch; acts and orders of who won it",
+    "elections (controller.log), acts of controllers and brokers that obey (state-change.log)",
 )
 COMMITTED_IS_KEPT = Rule(
     "no_cut_below_the_high_watermark",
     "a replica never cuts from its log what it knew to be committed, while its process lives",
     "KIP-101, KIP-279; AbstractFetcherThread.truncateToHighWatermark, Log.truncateTo",
     "an offset that is not below its high watermark",
+    "high watermarks and truncations of one replica (server.log, state-change.log)",
 )
 CUT_AS_TOLD = Rule(
     "a_follower_cuts_where_its_leader_began",
@@ -121,18 +139,80 @@ CUT_AS_TOLD = Rule(
     "not above the leader's log end at the start of its own",
     "KIP-101, KIP-279; LeaderEpochFileCache.endOffsetFor, ReplicaFetcherThread.truncate",
     "an offset up to the log end with which the leader began its epoch",
+    "truncations of followers, and log ends with which leaders start (1.1 and newer)",
 )
 WATERMARK_IN_LOG = Rule(
     "no_high_watermark_above_the_log",
     "a replica's high watermark is not above its log end, whatever was cut from the log before",
     "Partition.makeLeader, makeFollower; Log.truncateTo lowers the high watermark with the log",
     "a high watermark up to the log end",
+    "lines with a log end and a high watermark (2.4 and newer)",
+)
+ISR_OF_REPLICAS = Rule(
+    "isr_members_are_replicas",
+    "the ISR holds brokers that the partition is assigned to",
+    "Partition.maybeExpandIsr, ZkPartitionStateMachine.initializeLeaderAndIsrForPartitions",
+    "an ISR out of the brokers that the partition is, or was, assigned to",
+    "states with their replicas (state-change.log)",
+)
+VERSIONS_GROW = Rule(
+    "versions_strictly_grow",
+    "each write of a partition's state raises its zkVersion, while the topic lives",
+    "conditional writes of ZooKeeper; KafkaZkClient.updateLeaderAndIsr",
+    "a zkVersion above the one before",
+    "writes with their zkVersion (state-change.log since 1.1, ISR updates in server.log)",
+)
+LEADER_WRITES_ISR = Rule(
+    "only_the_leader_changes_its_isr",
+    "a broker that was told to follow changes no ISR of that partition",
+    "Partition.maybeShrinkIsr, maybeExpandIsr: leaderReplicaIfLocal",
+    "a change by the broker that leads the partition",
+    "ISR changes (server.log) of brokers whose roles are told (state-change.log)",
+)
+STARTS_ONCE = Rule(
+    "a_leader_starts_once_in_an_epoch",
+    "a broker that leads in a leader epoch starts in it once, while its process lives",
+    "Partition.makeLeader; ReplicaManager.becomeLeaderOrFollower ignores the same leader epoch",
+    "a higher leader epoch, or no start",
+    "leaders that start (state-change.log; server.log before 2.8)",
+)
+STATES_FOLLOW = Rule(
+    "partition_states_follow_one_another",
+    "a controller moves a partition out of the state that it moved it into; what was deleted is "
+    "created before it is online",
+    "PartitionStateMachine; ControllerContext.putPartitionState",
+    "a change from the state told last, or the creation of the topic",
+    "changes of partitions' states (state-change.log)",
+)
+CLEAN_ELECTION = Rule(
+    "no_leader_from_outside_the_isr",
+    "a leader that was not in the ISR may lack what was committed: allowed where it is configured",
+    "unclean.leader.election.enable; OfflinePartitionLeaderSelector",
+    "a leader from the ISR",
 )
 UNREAD = Rule(
     "protocol_lines_are_understood",
     "a judgement rests on lines that were understood",
     "the templates of this release",
     "at most one line in ten unknown",
+)
+FILE_ORDER = Rule(
+    "files_are_in_the_order_of_their_names",
+    "rolled files are older the higher their number, or the earlier their date, is",
+    "log4j's DailyRollingFileAppender and RollingFileAppender",
+    "names that ascend or descend with the stamps in the files",
+)
+ONE_CLUSTER = Rule(
+    "one_cluster_in_a_folder",
+    "the logs that are judged together are of one cluster",
+    "KIP-78",
+    "a folder a cluster",
+)
+KRAFT = Rule(
+    "zookeeper_is_the_controllers_store",
+    "lines are judged by the protocol of clusters with a ZooKeeper",
+    "KIP-500, KIP-866",
+    "logs of a cluster with a ZooKeeper, 0.9 to 3.9",
 )
 
 RULES: tuple[Rule, ...] = (
@@ -151,8 +231,20 @@ RULES: tuple[Rule, ...] = (
     COMMITTED_IS_KEPT,
     CUT_AS_TOLD,
     WATERMARK_IN_LOG,
+    ISR_OF_REPLICAS,
+    VERSIONS_GROW,
+    LEADER_WRITES_ISR,
+    STARTS_ONCE,
+    STATES_FOLLOW,
+    CLEAN_ELECTION,
     UNREAD,
+    FILE_ORDER,
+    KRAFT,
+    ONE_CLUSTER,
 )
+
+JUDGING = tuple(rule for rule in RULES if rule.needs)
+"""The rules that compare lines."""
 
 
 @dataclass(frozen=True)

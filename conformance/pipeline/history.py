@@ -14,7 +14,14 @@ from functools import cached_property
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.places import Place, cover, follow_on
-from conformance.pipeline.resets import Registration, Reset, find_resets, registrations, signs
+from conformance.pipeline.resets import (
+    Registration,
+    Reset,
+    find_resets,
+    registrations,
+    signs,
+    weigh,
+)
 
 _NAMELESS = frozenset(("process_starting", "cluster_id", "zookeeper_is_new", "release"))
 _NAMING = frozenset(("configuration", "process_started", "broker_registered"))
@@ -27,6 +34,7 @@ PROCESS = frozenset(
         "process_controller_thread",
     )
 )
+_ANEW = frozenset(("broker_registered", "process_starting", "process_stopped", "session_expired"))
 # What a broker writes to server.log only, of the things that explain a value that goes back.
 _SERVER_LOG = frozenset(
     (
@@ -34,21 +42,32 @@ _SERVER_LOG = frozenset(
         "process_started",
         "cluster_id",
         "broker_registered",
+        "isr_expanded",
+        "isr_shrunk",
+        "isr_updated",
         "log_created",
         "log_removed",
     )
 )
-# Milliseconds: how far stamps of one file go back when threads write it; what a process needs
-# at the least to end and start; and a broker to lose its session and be elected anew.
-_JITTER, _RESTART, _ELECTION = 1000, 2000, 3000
+# Milliseconds: how far stamps of one file go back when threads write it; and what a process, or a
+# ZooKeeper, needs at the least to end and start.
+_JITTER, _RESTART = 1000, 2000
+_AGAIN = 2000  # what a further election needs: who holds the office has to lose it first
 _TOPIC_BEGINS = frozenset(("topics_changed", "partitions_created", "topic_deleted"))
 _REPLICA_BEGINS = frozenset(("log_created", "log_removed"))
 
 
 class History:
-    """The events of one cluster. `places` says where each of their files stands."""
+    """The events of one cluster. `places` says where each of their files stands.
 
-    def __init__(self, events: Iterable[Event], places: Mapping[str, Place]) -> None:
+    `reduced`: only what was handed on of large partitions is here (`screen`), so that two lines may
+    look like neighbours that are none.
+    """
+
+    def __init__(
+        self, events: Iterable[Event], places: Mapping[str, Place], reduced: bool = False
+    ) -> None:
+        self.reduced = reduced
         self.places = places
         self._rolls: dict[str, list[Place]] = defaultdict(list)
         for place in sorted(places.values(), key=lambda place: (place.stream, place.roll)):
@@ -81,16 +100,22 @@ class History:
             return False  # files were put together in another order than they were written
         first, last = self.places[a.file], self.places[b.file]
         if a.file == b.file:
-            return not any(a.line < line <= b.line for line in first.jumps)
-        return first.stream == last.stream and follow_on(
-            self._rolls[first.stream][first.roll : last.roll + 1]
-        )
+            breaks = [*first.jumps, *(line for line, _ in first.holes)]
+            return not any(a.line < line <= b.line for line in breaks)
+        if first.stream != last.stream:
+            return False
+        between = self._rolls[first.stream][first.roll : last.roll + 1]
+        if any(line > a.line for line, _ in first.holes):
+            return False
+        if any(line <= b.line for line, _ in last.holes):
+            return False
+        return not any(place.holes for place in between[1:-1]) and follow_on(between)
 
     def complete(self, event: Event) -> bool:
         """Whether the whole log of this line is here: one broker's, nothing missing."""
         place = self.places[event.file]
         return place.sole and not any(
-            each.damaged or each.gap_before for each in self._rolls[place.stream]
+            each.damaged or each.gap_before or each.holes for each in self._rolls[place.stream]
         )
 
     def server_log_covers(self, a: Event, b: Event) -> bool:
@@ -109,6 +134,18 @@ class History:
             if event.kind in _SERVER_LOG:
                 found[event.broker].add(self.places[event.file].stream)
         return found
+
+    def log_covers(self, event: Event, until: int) -> bool:
+        """Whether the log of this line is here, whole, from it until a time."""
+        low, high = min(event.at, until), max(event.at, until)
+        return cover(self._rolls[self.places[event.file].stream], low, high)
+
+    def suspects(self, event: Event, other: str) -> bool:
+        """Whether a line may be compared with `other`, its neighbour as far as is known.
+
+        Where lines are left out, only those are that were neighbours when all were there.
+        """
+        return not self.reduced or event.beside == other
 
     # --- did a process start or end between two lines?
 
@@ -194,14 +231,66 @@ class History:
     def same_zookeeper(self, a: Event, b: Event, epoch: int) -> bool:
         """Whether a new ZooKeeper between `a` and `b`, which carries this epoch, would be noticed.
 
-        It would by registrations, by the server logs of both writers, and by the clock: a new
-        one counts controller epochs from 1, and every election takes its time.
+        It would by registrations; by the clock, since a ZooKeeper needs time to begin and every
+        election after its first too; and by the server logs of both writers, which show that they
+        registered anew, and by their cluster ids with whom.
         """
+        if self.doubted(a, b):
+            return False
         if self.watched(a, b):
             return True
-        if abs(b.at - a.at) < _ELECTION * max(epoch, 1):
+        # Clocks of two brokers may be apart; that matters only where a ZooKeeper did begin anew.
+        one_clock = a.broker == b.broker or not (self.resets or self._doubtful)
+        if one_clock and abs(b.at - a.at) < _RESTART + _AGAIN * max(epoch - 1, 0):
             return True
-        return self.server_log_covers(a, b) and self.server_log_covers(b, a)
+        return all(
+            self.server_log_covers(one, other) and self._kept_zookeeper(one, other)
+            for one, other in ((a, b), (b, a))
+        )
+
+    def doubted(self, a: Event, b: Event) -> bool:
+        """Whether a sign of a new ZooKeeper lies between, that nothing supports or denies."""
+        low, high = _between(a, b)
+        return any(max(sign.low, low) < min(sign.high, high) for sign in self._doubtful)
+
+    def _kept_zookeeper(self, a: Event, b: Event) -> bool:
+        """Whether the broker of `b` stayed with one ZooKeeper from `a` to `b`.
+
+        It did where it neither began anew nor registered again; else its cluster id tells.
+        """
+        low, high = _between(a, b)
+        folder = self.places[b.file].folder
+        anew = (*self._anew.get((b.broker, ""), ()), *self._anew.get((None, folder), ()))
+        if not any(low <= at <= high for at in anew):
+            return True
+        told = self._ids.get(b.broker, [])
+        before = [name for at, name in told if at <= low]
+        after = [name for at, name in told if at > low]
+        return bool(before and after) and all(name == before[-1] for name in after)
+
+    @cached_property
+    def _doubtful(self) -> list[Reset]:
+        return [reset for reset, sure in weigh(self.events) if not sure]
+
+    @cached_property
+    def _anew(self) -> dict[tuple[int | None, str], list[int]]:
+        """When a broker began or ended, or had a new session."""
+        found: dict[tuple[int | None, str], list[int]] = defaultdict(list)
+        for event in self.events:
+            if event.kind in _ANEW or event.to_state == "Stopped":
+                folder = "" if event.broker is not None else self.places[event.file].folder
+                found[event.broker, folder].append(event.at)
+        return found
+
+    @cached_property
+    def _ids(self) -> dict[int | None, list[tuple[int, str | None]]]:
+        found: dict[int | None, list[tuple[int, str | None]]] = defaultdict(list)
+        for event in self.events:
+            if event.kind == "cluster_id":
+                found[event.broker].append((event.at, event.detail))
+        for told in found.values():
+            told.sort(key=lambda each: each[0])
+        return found
 
     @cached_property
     def resets(self) -> tuple[Reset, ...]:
@@ -222,6 +311,40 @@ class History:
     def topic_began(self, a: Event, b: Event) -> Event | None:
         """A line that shows the topic of `b` created, or wholly deleted, between `a` and `b`."""
         return _first(self._topic_lines.get(b.topic or "", ()), a, b)
+
+    def lived_twice(self, event: Event) -> bool:
+        """Whether any line shows the topic of `event` deleted, or one of its partitions made twice.
+
+        Lines of two brokers, whose clocks may be apart, are then not surely of the same life.
+        """
+        return event.topic in self._twice
+
+    @cached_property
+    def _twice(self) -> frozenset[str | None]:
+        made: set[tuple[str, int]] = set()
+        found: set[str | None] = set()
+        for event in self.events:
+            if event.kind in ("topic_deleted", "log_removed"):
+                found.add(event.topic)
+            elif event.to_state == "NewPartition" and event.tp is not None:
+                if event.tp in made:
+                    found.add(event.topic)
+                made.add(event.tp)
+        return frozenset(found)
+
+    def clock_was_set(self, *events: Event) -> bool:
+        """Whether a clock of these lines' brokers was set back, or their files are in no order.
+
+        What stands in different files is then in no order.
+        """
+        return any(self._folder_jumps[self.places[each.file].folder] for each in events)
+
+    @cached_property
+    def _folder_jumps(self) -> dict[str, bool]:
+        found: dict[str, bool] = defaultdict(bool)
+        for place in self.places.values():
+            found[place.folder] |= bool(place.jumps) or place.tangled
+        return found
 
     def replica_began(self, a: Event, b: Event) -> Event | None:
         """A line that shows the log of the partition of `b` created or removed by its broker."""

@@ -6,27 +6,38 @@ from collections.abc import Iterable, Mapping
 
 from conformance.ingest.schema import Event
 from conformance.pipeline import (
+    kraft,
     rules_brokers,
     rules_controllers,
     rules_logs,
     rules_model,
     rules_office,
     rules_partitions,
+    rules_states,
 )
 from conformance.pipeline.bench import Bench
 from conformance.pipeline.history import History
+from conformance.pipeline.mixed import two_clusters
 from conformance.pipeline.places import Place
 
 
-def judge(events: Iterable[Event], places: Mapping[str, Place]) -> Bench:
-    """Every rule on the events of one cluster."""
-    bench = Bench(History(events, places))
+def judge(events: Iterable[Event], places: Mapping[str, Place], reduced: bool = False) -> Bench:
+    """Every rule on the events of one cluster, up to where KRaft takes over.
+
+    `reduced`: of its partitions only what was handed on is here (`History`).
+    """
+    judged, findings = kraft.split(events)
+    mixed = two_clusters(judged, places)
+    if mixed is not None:
+        judged, findings = [], [*findings, mixed]
+    bench = Bench(History(judged, places, reduced), findings)
     rules_controllers.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)
     rules_logs.check(bench)
     release = oldest_release(bench)
     rules_model.check(bench, release)
+    rules_states.check(bench)
     rules_office.check(bench, release)
     bench.findings.sort(key=lambda finding: finding.order)
     return bench

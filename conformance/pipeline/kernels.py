@@ -19,11 +19,11 @@ _FINDING, _CHECKED, _FIRED, _SEQUENCES = "finding", "checked", "fired", "sequenc
 _CLOCK, _OFFICE = "clock", "office"
 
 
-def judge_cluster(events: pa.Table, places: Mapping[str, Place]) -> pa.Table:
+def judge_cluster(events: pa.Table, places: Mapping[str, Place], reduced: bool = False) -> pa.Table:
     """All rules on one cluster: a table of `FINDINGS`, with what was looked at."""
     inside = events_of(events)
     cluster = inside[0].cluster if inside else ""
-    bench = judge(inside, places)
+    bench = judge(inside, places, reduced)
     rows: list[dict[str, Any]] = [
         {"what": _FINDING} | asdict(finding) | {"positions": list(finding.positions)}
         for finding in bench.findings

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from conformance.ingest.schema import MERGED, Event, events_of
+from conformance.ingest.templates_kraft import KINDS
+from conformance.pipeline import kraft
 from conformance.pipeline.clocks import clocks
 from conformance.pipeline.findings import FINDINGS
 from conformance.pipeline.places import Place
@@ -121,6 +123,31 @@ def releases(events: DataFrame) -> DataFrame:
     """The releases that each cluster's lines tell of."""
     told = events.where((events.kind == "release") & events.detail.isNotNull())
     return told.select("cluster", told.detail.alias("release")).distinct()
+
+
+def first_times(events: DataFrame) -> DataFrame:
+    """The first time of each kind by which ZooKeeper's clusters and KRaft's are told apart."""
+    from pyspark.sql import functions as f
+
+    told = events.where(events.kind.isin(*KINDS, *sorted(kraft.ZOOKEEPER)))
+    return told.groupBy("cluster", "kind").agg(f.min("at").alias("at"))
+
+
+def before_kraft(rows: Iterable[Mapping[str, Any]]) -> Step:
+    """Leave out what comes after KRaft took over, by the rows of `first_times`."""
+    first: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in rows:
+        first[row["cluster"]][row["kind"]] = row["at"]
+    until = {name: kraft.cutoff(times) for name, times in first.items()}
+    ends = {name: at for name, at in until.items() if at is not None}
+
+    def step(events: DataFrame) -> DataFrame:
+        for name, at in sorted(ends.items()):
+            known = events.kind.isin(*KINDS)
+            events = events.where((events.cluster != name) | (events.at < at) | known)
+        return events
+
+    return step
 
 
 def of_clusters(events: DataFrame) -> DataFrame:

@@ -84,7 +84,8 @@ class Taking:
     def _ends_after(self, line: Event, other: Event) -> bool:
         """Whether the file of a line goes on until another line, in one piece."""
         place = self.history.places[line.file]
-        return (place.until or 0) >= other.at and not place.jumps and not place.damaged
+        whole = not place.jumps and not place.holes and not place.damaged
+        return whole and (place.until or 0) >= other.at
 
     def _told_again(self, head: Sight) -> bool:
         """An election that another log of its winner has told of, under another stamp."""

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from conformance.ingest.reader import lines_of
+from conformance.pipeline.causes import Cause, causes, that_matter
 from conformance.pipeline.drawing import drawing
-from conformance.pipeline.findings import BREAKS, RULES, Kind
+from conformance.pipeline.findings import BREAKS, Kind
 from conformance.pipeline.timeline import Timeline
 
 MOST_FINDINGS = 100
@@ -23,7 +24,7 @@ _ROWS = 25  # of a table are open at first
 _MOST_ROWS = 500
 _AROUND = 3
 _LONGEST = 400
-_ANCHORS = ("findings", "timeline", "clocks", "model", "rules", "rejected")
+_ANCHORS = ("first", "findings", "timeline", "clocks", "model", "rules", "rejected")
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -60,6 +61,8 @@ def page(result: Mapping[str, Any], lines: Sequence[Timeline], paths: Mapping[st
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         f"<title>insync check: {verdict}</title><style>{_STYLE}</style></head><body>",
         f"<h1>insync check <span class='verdict {verdict}'>{verdict}</span></h1>",
+        f"<p>{html.escape(str(result['headline']))}</p>",
+        _matter(result["findings"], paths),
         _read(result),
         "<nav>" + "".join(f"<a href='#{name}'>{name}</a>" for name in _ANCHORS) + "</nav>",
         _clusters(result),
@@ -67,13 +70,37 @@ def page(result: Mapping[str, Any], lines: Sequence[Timeline], paths: Mapping[st
         _timelines(lines),
         _clocks(result),
         _model(result["coverage"]),
-        _rules(result["coverage"]["rules"]),
+        _rules(result["coverage"]["compared"]),
         "<h3>Kinds of events</h3>",
         table(("kind", "lines"), result["coverage"]["kinds"].items()),
         _rejected(result),
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _matter(findings: Sequence[Mapping[str, Any]], paths: Mapping[str, str]) -> str:
+    """What to look at first: a few causes, each with the lines around its first place, open."""
+    first = [cause for cause in that_matter(causes(findings)) if _is_urgent(cause)]
+    if not first:
+        return "<p>Nothing to look at first.</p>"
+    around = _lines_around([cause.finding for cause in first], paths)
+    parts = ["<h2 id='first'>To look at first</h2>"]
+    for cause in first:
+        one = cause.finding
+        lines = around.get(_place(one)) or "<p>The file is not here any more.</p>"
+        more = f"<br><small>{html.escape(cause.more)}</small>" if cause.more else ""
+        place = f"{one['file']}:{one['line']}"
+        parts.append(
+            f"<div class='finding {one['kind']}'><b>{one['kind']}</b>: {html.escape(one['rule'])}"
+            f"<div><small>{html.escape(place)}</small><br>{html.escape(one['why'])}{more}<br>"
+            f"<i>allowed:</i> {html.escape(one['allowed'])}{lines}</div></div>"
+        )
+    return "\n".join(parts)
+
+
+def _is_urgent(cause: Cause) -> bool:
+    return str(cause.finding["kind"]) != Kind.EXPLAINED.value
 
 
 def _read(result: Mapping[str, Any]) -> str:
@@ -262,11 +289,13 @@ def _model(coverage: Mapping[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def _rules(checked: Mapping[str, int]) -> str:
-    says = {rule.name: rule.says for rule in RULES}
-    rows = [(name, says.get(name, ""), count) for name, count in checked.items()]
+def _rules(compared: Sequence[Mapping[str, Any]]) -> str:
+    rows = [
+        (row["rule"], row["says"], row["compared"], "" if row["compared"] else row["needs"])
+        for row in compared
+    ]
     return "<h2 id='rules'>Rules, and how often each compared</h2>" + table(
-        ("rule", "says", "times"), rows
+        ("rule", "says", "times", "nothing to compare without"), rows
     )
 
 

@@ -7,7 +7,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
+
+from conformance.ingest.parse import NOT_KAFKA
 
 _NUMBERED = re.compile(r"(?:broker|kafka|server|node)[-_]?(\d+)", re.IGNORECASE)
 
@@ -29,6 +32,47 @@ class Place:
     since: int | None = None  # milliseconds since 1970
     until: int | None = None
     jumps: tuple[int, ...] = ()
+    tangled: bool = False
+    """Stamps of the log's files overlap: in which order they were written nothing says."""
+    live: bool = True
+    """The file that is still written: what does not stand in it was not yet written."""
+    holes: tuple[tuple[int, int], ...] = ()
+    """Lines that could not be read, each with the stamp before it: others may have stood there."""
+
+
+_OVERLAP = 1000  # milliseconds by which threads that write one log may be out of order
+
+
+@dataclass(frozen=True)
+class Order:
+    """A log's files in the order of their stamps: `rolls` by name; whose order nothing decides."""
+
+    rolls: Mapping[str, int]
+    turned: bool = False  # it is the other way round than the names say
+    tangled: bool = False  # stamps overlap, so that nothing says which file is the older
+    shared: bool = False  # several brokers write it, so that it is no wonder
+
+
+def order_of(rows: Sequence[tuple[str, int | None, int | None]]) -> Order:
+    """The order of one log's files: (name, first stamp, last stamp), as their names have it.
+
+    log4j counts up or down (`fileIndex`), and files are renamed: where the stamps put them in one
+    order, that is it.
+    """
+    names = [name for name, _, _ in rows]
+    timed = [(since, until, name) for name, since, until in rows if since is not None]
+    if _ascends(timed):
+        return Order({name: n for n, name in enumerate(names)})
+    by_time = sorted(timed, key=lambda each: (each[0], each[1]))
+    if not _ascends(by_time):
+        return Order({name: n for n, name in enumerate(names)}, tangled=True)
+    silent = [name for name, since, _ in rows if since is None]
+    ordered = [*silent, *(name for _, _, name in by_time)]
+    return Order({name: n for n, name in enumerate(ordered)}, turned=True)
+
+
+def _ascends(rows: Sequence[tuple[Any, Any, str]]) -> bool:
+    return all(a[1] is None or b[0] >= a[1] - _OVERLAP for a, b in pairwise(rows))
 
 
 def places_of(
@@ -44,26 +88,76 @@ def places_of(
             writers[log["stream"]] |= set(row["brokers"] or ())
     nothing: Mapping[str, Any] = {"reason": "was not read", "since": None, "until": None}
     places = {}
+    orders = orders_of(logs, files)
+    newest = {stream: max(order.rolls.values()) for stream, order in orders.items()}
     for log in logs:
+        order = orders[log["stream"]]
+        roll = order.rolls[log["name"]]
         row = read.get(log["name"], nothing)
+        holes = zip(row.get("holes") or (), row.get("hole_times") or (), strict=True)
         places[log["name"]] = Place(
             stream=log["stream"],
             folder=log["folder"],
-            roll=log["roll"],
-            gap_before=log["gap_before"],
-            damaged=row["reason"] is not None,
+            roll=roll,
+            # Names that count the other way have their gaps behind them.
+            gap_before=any(each["gap_before"] for each in logs if each["stream"] == log["stream"])
+            if order.turned
+            else log["gap_before"],
+            damaged=row["reason"] not in (None, NOT_KAFKA),  # that was read whole
             sole=len(writers[log["stream"]]) <= 1,
             since=row["since"],
             until=row["until"],
             jumps=tuple(row.get("jumps") or ()),
+            # The last line of a log is being written, and the rest of it will be right.
+            holes=tuple(
+                hole
+                for hole in holes
+                if not (roll == newest[log["stream"]] and hole[0] == row["read"])
+            ),
+            tangled=order.tangled,
+            live=roll == newest[log["stream"]] and is_live(log["name"]),
         )
     return places
 
 
+def orders_of(
+    logs: Iterable[Mapping[str, Any]], files: Iterable[Mapping[str, Any]]
+) -> dict[str, Order]:
+    """The order of each log's files, by the log's name.
+
+    Brokers that share a log roll it each by itself: their names say what there is to say.
+    """
+    read = {row["file"]: row for row in files}
+    streams: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for log in logs:
+        streams[log["stream"]].append(log)
+    found = {}
+    for stream, some in streams.items():
+        some.sort(key=lambda log: (log["roll"], log["name"]))
+        rows = [(log["name"], read.get(log["name"], {})) for log in some]
+        if len({broker for _, row in rows for broker in row.get("brokers") or ()}) > 1:
+            timed = [
+                (row["since"], row.get("until"), name) for name, row in rows if row.get("since")
+            ]
+            rolls = {name: n for n, (name, _) in enumerate(rows)}
+            found[stream] = Order(rolls, tangled=not _ascends(timed), shared=True)
+        else:
+            found[stream] = order_of([(n, row.get("since"), row.get("until")) for n, row in rows])
+    return found
+
+
+def is_live(name: str) -> bool:
+    """Whether a log file has a plain name, `server.log`, which only the newest of a log has."""
+    return re.fullmatch(r"[^/]+\.(?:log|out)(?:\.gz)?|[^/.]+", os.path.basename(name)) is not None
+
+
 def follow_on(files: Sequence[Place]) -> bool:
-    """Whether nothing that was written between the first and the last of a log's files is lost."""
+    """Whether nothing that was written between the first and the last of a log's files is lost.
+
+    Lines that could not be read are not looked at: the callers know between which places.
+    """
     return (
-        all(place.sole and not place.jumps for place in files)
+        all(place.sole and not place.jumps and not place.tangled for place in files)
         and not any(place.damaged for place in files[:-1])
         and not any(place.gap_before for place in files[1:])
     )
@@ -77,8 +171,10 @@ def cover(files: Sequence[Place], low: int, high: int) -> bool:
     ended = (n for n in range(begun[-1], len(files)) if (files[n].until or 0) >= high)
     last = min(ended, default=None)
     some = files[begun[-1] : None if last is None else last + 1]
-    if last is None and some[-1].damaged:
-        return False  # else what is quiet after the newest file's last line was quiet
+    if any(low <= (time or low) <= high for place in some for _, time in place.holes):
+        return False
+    if last is None and (some[-1].damaged or not some[-1].live):
+        return False  # else what is quiet after the live file's last line was quiet
     return not some[0].jumps if len(some) == 1 else follow_on(some)
 
 

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from conformance.ingest.parse import UNKNOWN_TEMPLATE
+from conformance.ingest.parse import UNKNOWN_TEMPLATE, is_harmless
+from conformance.pipeline.causes import causes
 from conformance.pipeline.corpus import Corpus, Judged
 from conformance.pipeline.coverage import as_rows, coverage_of
-from conformance.pipeline.findings import BREAKS, UNREAD, Finding, Kind
+from conformance.pipeline.findings import FILE_ORDER, UNREAD, Finding, Kind
+from conformance.pipeline.judgement import judgement, rule_rows
+from conformance.pipeline.places import orders_of
 from conformance.pipeline.rules_office import HIDDEN, REFUSED
 from specs.verdict import Verdict
 
@@ -56,8 +59,9 @@ def ingest_summary(corpora: Sequence[Corpus]) -> dict[str, Any]:
         "rejected_by_template": unknown,
         "clusters": _clusters(corpora),
         "files": files,
+        "silent": [row for row in _reasons(files) if is_harmless(row["reason"])],
         "unreadable": [
-            *({"file": row["file"], "reason": row["reason"]} for row in files if row["reason"]),
+            *(row for row in _reasons(files) if not is_harmless(row["reason"])),
             *(
                 {"file": each.name, "reason": each.reason}
                 for corpus in corpora
@@ -66,6 +70,10 @@ def ingest_summary(corpora: Sequence[Corpus]) -> dict[str, Any]:
         ],
         "skipped": [asdict(each) for corpus in corpora for each in corpus.skipped],
     }
+
+
+def _reasons(files: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    return [{"file": row["file"], "reason": row["reason"]} for row in files if row["reason"]]
 
 
 def check_result(
@@ -79,7 +87,9 @@ def check_result(
 
     `unread_too` is false where `judged` has already what `unread` finds.
     """
-    findings = [*judged.findings, *(unread(corpora) if unread_too else ())]
+    findings = list(judged.findings)
+    if unread_too:
+        findings += [*unread(corpora), *disordered(corpora)]
     findings += [finding for trace in traces for finding in trace.findings]
     findings.sort(key=lambda finding: finding.order)
     summary = ingest_summary(corpora)
@@ -88,17 +98,35 @@ def check_result(
     recorded = sum(trace.lines for trace in traces)
     lines["read"] += recorded
     lines["events"] += recorded
-    verdict = _verdict(findings, judged, traces, bool(summary["unreadable"]))
+    said = judgement(
+        findings, judged.checked, summary, [(trace.verdict, trace.lines) for trace in traces]
+    )
     election = _office(judged.office)
+    rows = [asdict(finding) for finding in findings]
     steps, refusals = coverage_of(judged.fired, election, summary["events_by_kind"])
     return {
-        "verdict": verdict.value,
+        "verdict": said.verdict.value,
+        "headline": said.headline,
+        "except": list(said.exceptions),
         "lines": lines,
         "traces": len(traces) + judged.sequences,
-        "findings": [asdict(finding) for finding in findings],
+        "findings": rows,
+        "causes": [
+            {
+                "kind": cause.finding["kind"],
+                "rule": cause.finding["rule"],
+                "cluster": cause.finding["cluster"],
+                "count": cause.count,
+                "first": cause.places[0],
+                "last": cause.places[-1],
+                "why": cause.finding["why"],
+            }
+            for cause in causes(rows)
+        ],
         "clocks": [{"cluster": cluster} | asdict(clock) for cluster, clock in judged.clocks],
         "coverage": {
             "rules": dict(sorted(judged.checked.items())),
+            "compared": rule_rows(judged.checked) if corpora else [],
             "steps": dict(sorted(judged.fired.items())),
             "election": election,
             "model": as_rows(steps),
@@ -121,29 +149,6 @@ def _office(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:
         part = next((part for part in (HIDDEN, REFUSED) if name.startswith(part)), "")
         found[part.strip() or "steps"][name.removeprefix(part)] = count
     return found
-
-
-def _verdict(
-    findings: Sequence[Finding],
-    judged: Judged,
-    traces: Sequence[TraceResult],
-    unreadable: bool,
-) -> Verdict:
-    """Broken outweighs all. A file that could not be read, or nothing compared, is not checked.
-
-    Unknown means: a value went back, or too little was understood, and lines that could tell
-    why are missing.
-    """
-    kinds = {finding.kind for finding in findings}
-    verdicts = {trace.verdict for trace in traces}
-    if kinds & {kind.value for kind in BREAKS} or Verdict.BROKEN in verdicts:
-        return Verdict.BROKEN
-    if unreadable or Verdict.NOT_CHECKED in verdicts:
-        return Verdict.NOT_CHECKED
-    if Kind.INCOMPLETE.value in kinds or Verdict.UNKNOWN in verdicts:
-        return Verdict.UNKNOWN
-    looked = sum(judged.checked.values()) or any(trace.lines for trace in traces)
-    return Verdict.HOLDS if looked else Verdict.NOT_CHECKED
 
 
 def unread(corpora: Sequence[Corpus]) -> Iterable[Finding]:
@@ -174,6 +179,33 @@ def unread(corpora: Sequence[Corpus]) -> Iterable[Finding]:
                     allowed=UNREAD.allowed,
                     positions=(f"{first.file}:{first.line}",),
                 )
+
+
+def disordered(corpora: Sequence[Corpus]) -> Iterable[Finding]:
+    """A finding for each log whose files are not in the order that their names say."""
+    for corpus in corpora:
+        clusters = {row["name"]: row["cluster"] for row in corpus.logs}
+        for stream, order in sorted(orders_of(corpus.logs, corpus.files).items()):
+            if order.shared or not (order.turned or order.tangled):
+                continue
+            names = sorted(order.rolls, key=lambda name: order.rolls[name])
+            why = (
+                "the files of this log were written in the other order than their names say, as "
+                f"their stamps show; they are read from {names[0]} to {names[-1]}"
+                if order.turned
+                else f"the stamps of the {len(names)} files of {stream} overlap, so that nothing "
+                "says which was written first; nothing is concluded from one to another"
+            )
+            yield Finding(
+                kind=Kind.EXPLAINED.value,
+                cluster=clusters[names[0]],
+                file=names[0],
+                line=1,
+                rule=FILE_ORDER.name,
+                why=why,
+                allowed=FILE_ORDER.allowed,
+                positions=tuple(f"{name}:1" for name in names),
+            )
 
 
 def _clusters(corpora: Sequence[Corpus]) -> list[dict[str, Any]]:

@@ -1,9 +1,15 @@
 """Evidence that a cluster began anew: its ZooKeeper was wiped, or replaced by another.
 
-Controller epochs and leader epochs then start again, rightly. Four signs are trusted, each
-compared within the lines of one broker, so that no two clocks are: a cluster id never seen
-before; a registration (czxid) older than one seen before; the same registration after the
-process began again; and the lines that a broker writes when it makes znodes for the first time.
+Controller epochs and leader epochs then start again, rightly. So a new beginning excuses much, and
+is believed only where nothing else explains what is seen. Three signs are strong, each compared
+within the lines of one broker, so that no two clocks are: a cluster id that this broker has never
+told before, where it told another; its own registration with an older czxid than its last one; and
+the line in which `/controller_epoch` is created. The others are weak, since an upgrade or a stale
+cache shows them as well: `/feature` is created (2.7 does so at its first start in an old
+ZooKeeper), a controller sees an older czxid, a broker registers with the same czxid again. A weak
+sign counts where the next controller epoch that is told is not above the last one before, and where
+no cluster id stayed the same. Even then falls of epochs near it are `explained` only if epochs show
+it; a weak sign that nothing supports or denies makes a fall `incomplete`.
 """
 
 from __future__ import annotations
@@ -27,6 +33,7 @@ class Reset:
     high: int
     why: str
     event: Event
+    strong: bool = True
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,50 @@ def find_resets(events: Sequence[Event]) -> tuple[Reset, ...]:
 
     What begins with the first line of all is no new beginning.
     """
+    weighed = weigh(events)
+    merged = _merged([reset for reset, sure in weighed if sure])
+    first = min((event.at for event in events), default=0)
+    elections = _by_time(events, "controller_elected")
+    return tuple(_narrowed(reset, elections) for reset in merged if reset.low >= first)
+
+
+def weigh(events: Sequence[Event]) -> list[tuple[Reset, bool]]:
+    """Every sign that nothing denies, and whether it is believed."""
     found = sorted(signs(events), key=lambda reset: (reset.high, reset.low))
+    epochs = sorted(
+        (event.at, event.controller_epoch)
+        for event in events
+        if event.kind in ("controller_elected", "controller_ready") and event.controller_epoch
+    )
+    ids = _by_time(events, "cluster_id")
+    strong = [reset for reset in found if reset.strong]
+    weighed = []
+    for reset in found:
+        if reset.strong:
+            weighed.append((reset, True))
+            continue
+        supported = any(reset.low < each.high and each.low < reset.high for each in strong)
+        before = [epoch for at, epoch in epochs if at < reset.high - _SOON // 2]
+        after = next((epoch for at, epoch in epochs if at > reset.low and _near(at, reset)), None)
+        if supported:
+            weighed.append((reset, True))
+        elif not _same_id(ids, reset) and not (before and after and after > before[-1]):
+            weighed.append((reset, bool(before and after and after <= before[-1])))
+    return weighed
+
+
+def _near(at: int, reset: Reset) -> bool:
+    return at >= reset.high - _SOON // 2
+
+
+def _same_id(ids: Sequence[Event], reset: Reset) -> bool:
+    """Whether a cluster id was told before and is told again afterwards."""
+    before = {event.detail for event in ids if event.at <= reset.low}
+    after = {event.detail for event in ids if event.at >= reset.high}
+    return bool(before & after)
+
+
+def _merged(found: Sequence[Reset]) -> list[Reset]:
     merged: list[Reset] = []
     for reset in found:
         last = merged[-1] if merged else None
@@ -53,9 +103,7 @@ def find_resets(events: Sequence[Event]) -> tuple[Reset, ...]:
             merged[-1] = Reset(low, high, why, last.event)
         else:
             merged.append(reset)
-    first = min((event.at for event in events), default=0)
-    elections = _by_time(events, "controller_elected")
-    return tuple(_narrowed(reset, elections) for reset in merged if reset.low >= first)
+    return merged
 
 
 def signs(events: Sequence[Event]) -> Iterable[Reset]:
@@ -79,14 +127,16 @@ def registrations(events: Iterable[Event]) -> list[Registration]:
 
 
 def _new_ids(events: Iterable[Event]) -> Iterable[Reset]:
-    known: set[str | None] = set()
-    before: Event | None = None
+    """A broker that told one cluster id tells another that it never told before."""
+    last: dict[int | None, Event] = {}
+    known: dict[int | None, set[str | None]] = defaultdict(set)
     for event in _by_time(events, "cluster_id"):
-        if before is not None and event.detail not in known:
+        before = last.get(event.broker)
+        if before is not None and event.detail not in known[event.broker]:
             why = f"the cluster id changes from {before.detail} to {event.detail}"
             yield Reset(before.at, event.at, why, event)
-        known.add(event.detail)
-        before = event
+        known[event.broker].add(event.detail)
+        last[event.broker] = event
 
 
 def _new_registrations(events: Iterable[Event]) -> Iterable[Reset]:
@@ -105,17 +155,23 @@ def _new_registrations(events: Iterable[Event]) -> Iterable[Reset]:
             known = of.get(broker)
             reset: Reset | None = None
             if known is not None and known.czxid == czxid:
-                ended = _began_again(threads[broker], known.event, event)
+                # What another controller sees may be old: it has yet to hear of the new process.
+                own = event.broker == broker
+                ended = _began_again(threads[broker], known.event, event) if own else None
                 if ended is not None:
                     why = f"broker {broker} registers again with czxid {czxid}"
-                    reset = Reset(ended.at, event.at, why, event)
+                    reset = Reset(ended.at, event.at, why, event, strong=False)
             elif known is not None or event.kind == "broker_registered":
                 # Another broker that is seen for the first time may have registered long ago.
                 newer = [each for each in before if each.czxid > czxid]
                 if newer:
                     newest = max(each.czxid for each in newer)
                     why = f"broker {broker} registers with czxid {czxid} after {newest} was seen"
-                    reset = Reset(newer[-1].event.at, event.at, why, event)
+                    own = event.kind == "broker_registered" and any(
+                        each.broker == broker and each.event.kind == "broker_registered"
+                        for each in newer
+                    )
+                    reset = Reset(newer[-1].event.at, event.at, why, event, strong=own)
             if reset is not None:
                 yield reset
                 before, of = [], {}
@@ -141,8 +197,9 @@ def _began_again(threads: Iterable[Event], a: Event, b: Event) -> Event | None:
 
 def _new_znodes(events: Iterable[Event]) -> Iterable[Reset]:
     for event in _by_time(events, "zookeeper_is_new"):
+        strong = event.template != "feature_znode"
         why = f"{event.template} says that ZooKeeper is new"
-        yield Reset(event.at - _SOON, event.at, why, event)
+        yield Reset(event.at - _SOON, event.at, why, event, strong=strong)
 
 
 def _narrowed(reset: Reset, elections: Iterable[Event]) -> Reset:
@@ -155,7 +212,7 @@ def _narrowed(reset: Reset, elections: Iterable[Event]) -> Reset:
             and max(reset.low, before.at) < min(reset.high, event.at)
         ):
             low, high = max(reset.low, before.at), min(reset.high, event.at)
-            return Reset(low, high, reset.why, reset.event)
+            return Reset(low, high, reset.why, reset.event, reset.strong)
         before = event
     return reset
 

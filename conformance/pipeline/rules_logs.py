@@ -27,6 +27,7 @@ _CUTS = frozenset(("log_truncated", "truncation_chosen"))
 _OWN_WORDS = "truncation_below_high_watermark"
 _FOLLOWS = frozenset(("leader_and_isr_received", "follower_started"))
 _SKEW = 1000  # milliseconds by which a leader's clock may be ahead of its follower's
+_APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _AT_ONCE = 2000  # milliseconds between what a fetcher chooses and the cut that comes of it
 
 
@@ -113,7 +114,8 @@ def _cut_as_told(bench: Bench, cut: Event, told: Event, starts: list[Event]) -> 
     if cut.offset <= (start.offset or 0):
         return
     file = bench.history.places[start.file]
-    later = file.until is not None and file.until > cut.at and not file.jumps and not file.damaged
+    later = file.until is not None and file.until > cut.at
+    later = later and not (file.jumps or file.holes or file.damaged)
     sure = bench.history.complete(start) or later  # else it may have begun again, and tells nowhere
     sure = sure and bench.history.same_process(told, cut)
     more = "" if sure else "; a later start of either process may be missing"
@@ -163,13 +165,27 @@ def _blame(
             f"its leader, broker {leader.broker}, began with a log that ended at {leader.offset}, "
             f"at {leader.where}: what was committed is lost, by its disk or by an unclean election"
         )
-    elif leader is not None and bench.history.same_process(known, cut):
+    elif (
+        leader is not None
+        and bench.history.same_process(known, cut)
+        and not _may_have_lost(cut, mark, leader, leaders[cut.tp])
+    ):
         kind = Kind.VIOLATION
         why += f"its leader had all up to {leader.offset} at {leader.where}"
     else:
         kind = Kind.INCOMPLETE
         why += "what its leader had, or a new start of its process, may be missing"
     bench.report(kind, COMMITTED_IS_KEPT, cut, why, f"an offset of {mark} or more")
+
+
+def _may_have_lost(cut: Event, mark: int, leader: Event, starts: Iterable[Event]) -> bool:
+    """Whether the leader began with less at about that time, by clocks that may be apart."""
+    return any(
+        start.broker == leader.broker
+        and (start.offset or 0) < mark
+        and abs(start.at - cut.at) < _APART
+        for start in starts
+    )
 
 
 def _leader_of(cut: Event, starts: Iterable[Event]) -> Event | None:

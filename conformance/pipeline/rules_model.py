@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.bench import Bench
-from conformance.pipeline.findings import ONE_STATE, WRITE_FITS, Kind
+from conformance.pipeline.findings import LEADER_WRITES_ISR, ONE_STATE, WRITE_FITS, Kind
 from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import CONFIGURED, Fit, fit, pairs, presets_for, shape_of
 
@@ -75,6 +75,7 @@ def check(bench: Bench, release: str | None) -> None:
         for registered in versions.values():
             _one_state(bench, registered)
         for before, after in pairs(versions):
+            _leader_wrote(bench, before, after)
             _complete(before, after)
             _one_write(bench, before, after, presets)
 
@@ -147,6 +148,31 @@ def _one_state(bench: Bench, registered: Registered) -> None:
                 f"and {_text(other)} at {near.where}{more}",
                 _text(other),
             )
+
+
+def _leader_wrote(bench: Bench, before: Registered, after: Registered) -> None:
+    """A leader writes over a version that it was told, or wrote: it is the leader there."""
+    if not before.whole:
+        return
+    leader, _, _ = before.whole[0]
+    last = _first(before.told[before.whole[0]])
+    for (whose, _, _), events in after.told.items():
+        event = next((each for each in events if each.kind == "isr_updated"), None)
+        if event is None or last is None or whose is None or id(event) in bench.blamed:
+            continue
+        bench.looked(LEADER_WRITES_ISR)
+        if whose == leader or another_life(bench.history, last, event):
+            continue
+        sure = same_life(bench.history, last, event)
+        more = "" if sure else "; lines that show a new topic or ZooKeeper may be missing"
+        bench.report(
+            Kind.VIOLATION if sure else Kind.INCOMPLETE,
+            LEADER_WRITES_ISR,
+            event,
+            f"{_name(event)}: broker {whose} writes the ISR under zkVersion {after.version} here, "
+            f"and {before.version} has leader {leader}, at {last.where}{more}",
+            f"a write of broker {leader}",
+        )
 
 
 def _complete(before: Registered, after: Registered) -> None:
@@ -240,6 +266,8 @@ def same_life(history: History, a: Event, b: Event) -> bool:
     """Whether a line that shows a new topic or a new ZooKeeper would be here."""
     epoch = max(a.controller_epoch or 0, b.controller_epoch or 0)
     if not history.same_zookeeper(a, b, epoch):
+        return False
+    if a.broker != b.broker and history.lived_twice(b):
         return False
     if abs(b.at - a.at) < _SURELY_ONE_LIFE or history.server_log_covers(a, b):
         return True

@@ -108,7 +108,7 @@ def _report(bench: Bench, run: OfficeRun, head: Sight, refusal: Refusal) -> Kind
         if refusal.reason:
             why += f"; {refusal.step} requires that {refusal.reason}"
     near_is_left = refusal.near is not None and refusal.near is run.left.get(head.broker)
-    if refusal.near is not None and not _in_one_world(bench.history, head, refusal):
+    if not _in_one_world(bench.history, head, refusal):
         kind = Kind.INCOMPLETE
         why += "; lines that show a new beginning may be missing"
     elif near_is_left and run.model.preset == _QUEUED_UNTIL:
@@ -126,7 +126,10 @@ def _report(bench: Bench, run: OfficeRun, head: Sight, refusal: Refusal) -> Kind
 def _in_one_world(history: History, head: Sight, refusal: Refusal) -> bool:
     """Whether a line would be here that shows that the two that do not go together need not."""
     near, event = refusal.near, head.event
-    assert near is not None
+    if near is None:
+        return head.what is What.REFUSES  # the line by itself, whatever else is missing
+    if near.file != event.file and history.clock_was_set(near, event):
+        return False
     if head.what is What.OBEYS and refusal.switch is not None:
         return history.contiguous(near, event) and history.same_process(near, event)
     if head.what is What.ACTS and head.after:

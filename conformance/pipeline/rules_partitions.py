@@ -49,7 +49,7 @@ def _leader_in_isr(bench: Bench, event: Event) -> None:
 
 def _writers_epoch(bench: Bench, event: Event) -> None:
     state, writer = event.state_epoch, event.controller_epoch
-    if state is None or writer is None:
+    if state is None or not writer:  # a controller that has just resigned writes under 0
         return
     bench.looked(WRITERS_EPOCH)
     wrong = state != writer if event.kind == "isr_removed" else state > writer
@@ -94,7 +94,7 @@ def _epochs_grow(bench: Bench) -> None:
             excuse,
             joined,
         )
-        _one_leader(bench, bench.innocent(events))
+        _one_leader(bench, bench.innocent(events), joined)
 
 
 def _step(event: Event) -> Step:
@@ -108,15 +108,13 @@ def _step(event: Event) -> Step:
     )
 
 
-def _one_leader(bench: Bench, events: list[Event]) -> None:
+def _one_leader(bench: Bench, events: list[Event], joined: Callable[[Event, Event], bool]) -> None:
     last: Event | None = None
     for event in events:
         if last is not None and not _step(event).fresh and event.leader_epoch == last.leader_epoch:
             bench.looked(ONE_LEADER)
             if event.leader != last.leader and bench.history.topic_began(last, event) is None:
-                sure = bench.history.contiguous(last, event) and bench.history.same_zookeeper(
-                    last, event, event.controller_epoch or 0
-                )
+                sure = joined(last, event)
                 bench.report(
                     Kind.VIOLATION if sure else Kind.INCOMPLETE,
                     ONE_LEADER,
@@ -149,6 +147,7 @@ def _leaders_are_the_elected(bench: Bench) -> None:
             and history.complete(state)
             and history.topic_began(state, event) is None
             and history.topic_began(event, state) is None
+            and not (state.broker != event.broker and history.lived_twice(event))
             and history.same_zookeeper(state, event, state.controller_epoch or 0)
         ]
         if not states or not history.complete(event) or history.age(event) is None:

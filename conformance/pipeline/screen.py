@@ -22,6 +22,7 @@ from conformance.pipeline import (
     rules_logs,
     rules_model,
     rules_partitions,
+    rules_states,
 )
 from conformance.pipeline.bench import Bench
 from conformance.pipeline.findings import (
@@ -68,6 +69,10 @@ class Screened:
 class Doubting(History):
     """A partition's lines, of which none is excused by what only other lines can show."""
 
+    def suspects(self, event: Event, other: str) -> bool:
+        """All lines are here; what does not go together is handed on as such."""
+        return True
+
     def contiguous(self, a: Event, b: Event) -> bool:
         """No line is missing."""
         return True
@@ -108,6 +113,18 @@ class Doubting(History):
         """All lines are of one ZooKeeper."""
         return True
 
+    def doubted(self, a: Event, b: Event) -> bool:
+        """No sign of a new ZooKeeper is there."""
+        return False
+
+    def lived_twice(self, event: Event) -> bool:
+        """All lines are of one life."""
+        return False
+
+    def clock_was_set(self, *events: Event) -> bool:
+        """No clock was set."""
+        return False
+
     def replica_stopped(self, a: Event, b: Event) -> bool:
         """No replica was stopped."""
         return False
@@ -131,6 +148,9 @@ def screen(
     rules_partitions.check(bench)
     rules_brokers.check(bench)
     rules_logs.check(bench)
+    rules_states.check(bench)
+    for event, other in bench.beside:
+        event.beside = other
     sequences = bench.sequences
     for number, release in enumerate(releases):
         rules_model.check(bench, release)

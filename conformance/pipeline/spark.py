@@ -113,6 +113,12 @@ class SparkEngine:
     ) -> list[Mapping[str, Any]]:
         """The rows of `judge_cluster`, of clusters of which a task holds a part only."""
         context = self._session.sparkContext
+        context.setJobDescription("check: where KRaft begins")
+        events = events.transform(
+            large_.before_kraft(
+                row.asDict() for row in events.transform(large_.first_times).collect()
+            )
+        )
         context.setJobDescription("check: the largest partitions")
         cuts = events.transform(large_.heavy).persist()
         cuts.count()
@@ -130,7 +136,7 @@ class SparkEngine:
             .unionByName(screened.transform(large_.handed_on))
             .dropDuplicates(["cluster", "file", "line"])
         )
-        judged = reduced.transform(steps.apply_rules(places)).collect()
+        judged = reduced.transform(steps.apply_rules(places, reduced=True)).collect()
         found += large_.only_of_clusters(row.asDict() for row in judged)
         context.setJobDescription("check: clocks")
         found += [row.asDict() for row in events.transform(large_.clocks_of).collect()]

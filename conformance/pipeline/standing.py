@@ -21,12 +21,12 @@ from conformance.ingest.pieces import Piece, pack, unpack
 from conformance.ingest.schema import EVENTS, events_of
 from conformance.pipeline.clocks import Clock, clocks
 from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
-from conformance.pipeline.findings import Finding
+from conformance.pipeline.findings import Finding, Kind
 from conformance.pipeline.history import PROCESS
 from conformance.pipeline.kernels import judge_cluster, judged_of
 from conformance.pipeline.places import owners_of, places_of
 from conformance.pipeline.repeats import merge_repeats
-from conformance.pipeline.report import unread
+from conformance.pipeline.report import disordered, unread
 from conformance.pipeline.sightings import for_clocks
 
 MOST_KEPT = 40_000  # events; above it, old ones go that cannot be compared with any to come
@@ -161,6 +161,8 @@ class Standing:
         findings = [_finding(each) for each in self.told.values()]
         clocks = [(self.cluster, Clock(**row)) for row in self.clocks]
         looked = {name: Counter(self.looked.get(name, {})) for name in ("checked", "fired")}
+        if not self.checked and any(each.kind == Kind.NOT_JUDGED.value for each in findings):
+            looked = {name: Counter() for name in looked}  # all of it was KRaft's
         return Judged(
             findings,
             looked["checked"] + Counter(self.checked),
@@ -186,19 +188,20 @@ class Standing:
     def _wrong(self, row: dict[str, Any]) -> str | None:
         if row["reason"] is not None:
             return str(row["reason"])
-        fields = ("stamped", "kafka", "too_long", "events", "continuation", "rejected")
+        fields = ("stamped", "kafka", "events", "continuation", "rejected")
         return what_is_wrong(Tally(**{name: row[name] for name in fields}))
 
     def _judged(self) -> list[Finding]:
         logs, files = list(self.logs.values()), self.corpus().files
         folders = {log["name"]: log["folder"] for log in logs}
         merged = merge_repeats(self.events, owners_of(logs, files), folders)
-        judged = judged_of(judge_cluster(merged, places_of(logs, files)).to_pylist())
+        judged = judged_of(judge_cluster(merged, places_of(logs, files), reduced=True).to_pylist())
         self.checked, self.fired = dict(judged.checked), dict(judged.fired)
         self.office = dict(judged.office)
         self.sequences = judged.sequences
         self.clocks = [asdict(clock) for clock in clocks(events_of(for_clocks(merged)))]
-        return [*judged.findings, *unread([self.corpus()])]
+        corpus = self.corpus()
+        return [*judged.findings, *unread([corpus]), *disordered([corpus])]
 
     def _compare(self, findings: list[Finding]) -> list[Said]:
         stand = {_key(finding): finding for finding in findings}
@@ -245,15 +248,19 @@ def _added(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     """One row for two parts of a file, the later one second."""
     row = dict(known)
     for name in (
-        "read", "events", "continuation", "rejected", "protocol", "stamped", "kafka",
+        "read", "events", "continuation", "rejected", "protocol", "stamped", "kafka", "nuls",
     ):  # fmt: skip
         row[name] += more[name]
-    for name in ("since", "release", "stated_id", "too_long", "reason"):
+    for name in ("since", "release", "stated_id", "reason"):
         row[name] = known[name] if known[name] is not None else more[name]
     row["until"] = more["until"] if more["until"] is not None else known["until"]
     row["brokers"] = sorted({*known["brokers"], *more["brokers"]})
     jumps = jumps_back(known["until"], more["since"])
     row["jumps"] = known["jumps"] + [known["read"] + 1] * jumps + more["jumps"]
+    row["holes"] = known["holes"] + more["holes"]
+    row["hole_times"] = known["hole_times"] + [
+        time or known["until"] or 0 for time in more["hole_times"]
+    ]
     return row
 
 

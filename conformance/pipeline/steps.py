@@ -83,11 +83,11 @@ def without_notes(events: DataFrame) -> DataFrame:
     return events.where(events.kind != NOTE)
 
 
-def apply_rules(places: Mapping[str, Place]) -> Step:
-    """Events to findings, one cluster at a time."""
+def apply_rules(places: Mapping[str, Place], reduced: bool = False) -> Step:
+    """Events to findings, one cluster at a time; `reduced` as `judge` takes it."""
 
     def judged(table: pa.Table) -> pa.Table:
-        return judge_cluster(table, places)
+        return judge_cluster(table, places, reduced)
 
     return lambda events: events.groupBy("cluster").applyInArrow(judged, schema=_spark(FINDINGS))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from io import StringIO
 from typing import Any
 
+from conformance.pipeline.causes import causes
 from conformance.pipeline.findings import Kind
 
 Say = Callable[[str], None]
@@ -49,11 +50,13 @@ def show_left_out(summary: dict[str, Any], say: Say) -> None:
     """A line for each file that could not be read (to its end), and for each that is no log."""
     for row in summary["unreadable"]:
         say(f"could not be read: {row['file']}: {row['reason']}")
+    for row in summary["silent"][:_SHOWN]:
+        say(f"says nothing: {row['file']}: {row['reason']}")
     for row in summary["skipped"][:_SHOWN]:
         say(f"skipped: {row['name']}: {row['reason']}")
     if len(summary["skipped"]) > _SHOWN:
         say(f"... and {len(summary['skipped']) - _SHOWN} more skipped (all of them with --json)")
-    if summary["unreadable"] or summary["skipped"]:
+    if summary["unreadable"] or summary["skipped"] or summary["silent"]:
         say("")
 
 
@@ -81,18 +84,30 @@ def show_check(result: dict[str, Any], say: Say) -> None:
     show_left_out(result, say)
     show_lines(result, say)
     _table(say, "Events", ("kind", "lines"), result["events_by_kind"].items())
-    _table(say, "Rules", ("rule", "times compared"), result["coverage"]["rules"].items())
+    show_rules(result["coverage"]["compared"], say)
     show_clocks(result["clocks"], say)
     steps = result["coverage"]["steps"]
     _table(say, "Steps of the model that writes of states fit", ("step", "times"), steps.items())
-    findings: Sequence[dict[str, Any]] = result["findings"]
+    every = causes(result["findings"])
     for kind in Kind:
-        some = [finding for finding in findings if finding["kind"] == kind.value]
-        for finding in some[:_SHOWN]:
-            show_finding(finding, say)
+        some = [cause for cause in every if cause.finding["kind"] == kind.value]
+        for cause in some[:_SHOWN]:
+            show_finding(dict(cause.finding), say)
+            if cause.more:
+                say(f"  {cause.more}")
         if len(some) > _SHOWN:
             say(f"  ... and {len(some) - _SHOWN} more of this kind (all of them with --json)")
-    say(f"verdict: {result['verdict']}")
+    say(f"verdict: {result['headline']}")
+
+
+def show_rules(rows: Iterable[dict[str, Any]], say: Say) -> None:
+    """How often each rule compared; where it never did, what lines that would take."""
+    _table(
+        say,
+        "Rules",
+        ("rule", "times compared", "nothing to compare without"),
+        ((row["rule"], row["compared"], "" if row["compared"] else row["needs"]) for row in rows),
+    )
 
 
 def show_clocks(clocks: Iterable[dict[str, Any]], say: Say) -> None:
@@ -121,7 +136,10 @@ def _steady(least: int | None, most: int | None) -> bool:
 
 
 def show_finding(finding: dict[str, Any], say: Say, before: str = "") -> None:
-    """Kind, rule, place, reason, and what was allowed."""
+    """Kind, rule, place, reason, and what was allowed; in one line what is not judged."""
+    if finding["kind"] == Kind.NOT_JUDGED.value:
+        say(f"{before}not judged: {finding['file']}:{finding['line']}: {finding['why']}")
+        return
     say(f"{before}{finding['kind']}: {finding['rule']}")
     say(f"  {finding['file']}:{finding['line']}")
     say(f"  why:     {finding['why']}")

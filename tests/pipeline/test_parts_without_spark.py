@@ -45,7 +45,7 @@ def both(folder: Path, size: int) -> tuple[list[Finding], list[Finding], int, in
     fewer = {(event.file, event.line): event for event in kept}
     names = {(event.file, event.line): event for event in events_of(table)}
     whole = judge(names.values(), places).findings
-    return whole, judge(fewer.values(), places).findings, len(names), len(fewer)
+    return whole, judge(fewer.values(), places, reduced=True).findings, len(names), len(fewer)
 
 
 def _files(table: pa.Table) -> list[pa.Table]:

@@ -305,10 +305,25 @@ def test_what_a_leader_lost_with_its_disk_is_told_and_no_broker_is_blamed():
     ]
 
     assert [(loss["kind"], loss["line"]) for loss in losses] == [
+        ("explained", 1391),
+        ("explained", 1421),
+        ("explained", 1451),
         ("explained", 2959),
         ("explained", 2965),
     ]
-    assert "began with a log that ended at 0" in losses[0]["why"]
+    assert "with a log that ends at 0, and ended at 124" in losses[0]["why"]
+    assert "began with a log that ended at 0" in losses[3]["why"]
+
+
+def test_unclean_elections_that_a_real_controller_told_are_in_the_report():
+    told = [
+        finding
+        for finding in judged("kafka-0.10.2.1-a")["findings"]
+        if finding["rule"] == "no_leader_from_outside_the_isr"
+    ]
+
+    assert {finding["kind"] for finding in told} == {"explained"}
+    assert len(told) == 53
 
 
 PARTS: dict[str, Callable[[str], bool]] = {

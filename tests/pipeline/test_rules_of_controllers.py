@@ -220,7 +220,8 @@ def writes_again(second: int) -> list[str]:
     """Broker 1 writes with epoch 9, and then with epoch 2 for good."""
     return [
         *(changed(n, (1, 9), 1, n, "1") for n in (1, 2)),
-        *(changed(second + n, (1, 2), 1, n, "1", frm="NewPartition") for n in (0, 1)),
+        changed(second, (1, 2), 1, 0, "1", frm="NewPartition"),
+        changed(second + 1, (1, 2), 1, 1, "1"),
     ]
 
 

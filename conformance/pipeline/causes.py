@@ -1,0 +1,72 @@
+"""Findings of one cause, together: what one fault did to fifty partitions is one thing to look at.
+
+Findings are of one cause where kind, rule and cluster are the same and their reasons differ only in
+partitions, numbers and places. The first of them, in the order of findings, stands for all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.pipeline.findings import BREAKS, Kind
+
+MATTER = 3
+"""So many causes are shown before everything else."""
+
+_PLACE = re.compile(r"\S+:\d+")
+_PARTITION = re.compile(r"[\w.-]+-\d+\b")
+_NUMBER = re.compile(r"-?\d+(?:,-?\d+)*")
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A finding, as plain data, and those of the same cause, itself among them."""
+
+    finding: Mapping[str, Any]
+    places: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """How many findings are of this cause."""
+        return len(self.places)
+
+    @property
+    def breaks(self) -> bool:
+        """Whether it says that the protocol was broken."""
+        return self.finding["kind"] in {kind.value for kind in BREAKS}
+
+    @property
+    def more(self) -> str:
+        """The others in words; nothing if there are none."""
+        if self.count == 1:
+            return ""
+        return f"and {self.count - 1:,} more of the same cause, up to {self.places[-1]}"
+
+
+def causes(findings: Iterable[Mapping[str, Any]]) -> list[Cause]:
+    """Causes in the order of their first findings, which are ordered by how sure they are."""
+    found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for finding in findings:
+        key = finding["kind"], finding["rule"], finding["cluster"], _shape(finding["why"])
+        found.setdefault(key, []).append(finding)
+    return [
+        Cause(some[0], tuple(f"{each['file']}:{each['line']}" for each in some))
+        for some in found.values()
+    ]
+
+
+def that_matter(every: Sequence[Cause]) -> list[Cause]:
+    """The few that are shown first: what breaks, then what is doubtful, the frequent ones first."""
+    rank = {kind.value: n for n, kind in enumerate(Kind)}
+    order = sorted(
+        (each for each in every),
+        key=lambda each: (rank[each.finding["kind"]], -each.count),
+    )
+    return order[:MATTER]
+
+
+def _shape(why: str) -> str:
+    return _NUMBER.sub("N", _PARTITION.sub("P", _PLACE.sub("@", why)))

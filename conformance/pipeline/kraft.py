@@ -1,0 +1,91 @@
+"""How far a cluster's lines are those of a ZooKeeper cluster, and where KRaft begins.
+
+The rules are those of the ZooKeeper-era protocol. A KRaft broker applies its metadata log, and
+applies the same leader epoch again whenever it replays it: judged by these rules it would be broken
+and is not. So nothing of a KRaft cluster is judged, and of a cluster that migrates (KIP-866) what
+its lines tell until KRaft takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from conformance.ingest.schema import Event
+from conformance.ingest.templates_kraft import BROKER, KINDS, SEEN, TAKES_OVER
+from conformance.pipeline.findings import KRAFT, Finding, Kind
+from conformance.pipeline.sightings import OBEYED
+
+ZOOKEEPER = frozenset(
+    (
+        *OBEYED,
+        "broker_epochs", "broker_registered", "controller_elected", "controller_lost",
+        "controller_ready", "controller_resigned", "controller_won", "leader_and_isr_sent",
+        "metadata_sent", "partition_changed", "process_controller_thread", "process_started",
+        "replica_changed", "session_expired",
+    )
+)  # fmt: skip
+"""Kinds that only a broker with a ZooKeeper writes."""
+
+NOTHING = -(1 << 62)
+"""A cutoff before every line."""
+
+
+def cutoff(first: Mapping[str, int]) -> int | None:
+    """The time from which on nothing is judged, by the first time of each kind; None if never.
+
+    Times are those of the stamps, in milliseconds. `NOTHING` where no line shows a ZooKeeper.
+    """
+    if not any(kind in first for kind in KINDS):
+        return None
+    taken = min((first[kind] for kind in (TAKES_OVER, BROKER) if kind in first), default=None)
+    keeper = min((first[kind] for kind in ZOOKEEPER if kind in first), default=None)
+    if keeper is None:
+        return NOTHING
+    if taken is None:
+        return None
+    return taken if keeper < taken else NOTHING
+
+
+def split(events: Iterable[Event]) -> tuple[list[Event], list[Finding]]:
+    """The events of a cluster that are judged, and a finding that says which are not."""
+    events = list(events)
+    marks = [event for event in events if event.kind in KINDS]
+    if not marks:
+        return events, []
+    first: dict[str, int] = {}
+    for event in events:
+        first[event.kind] = min(event.at, first.get(event.kind, event.at))
+    until = cutoff(first)
+    rest = [event for event in events if event.kind not in KINDS]
+    if until is None:
+        return rest, []
+    kept = [event for event in rest if event.at < until and not _of_kraft(event, marks)]
+    return kept, [_finding(marks, until, len(rest) - len(kept))]
+
+
+def _of_kraft(event: Event, marks: Sequence[Event]) -> bool:
+    """Whether a KRaft controller is spoken of, by a broker whose clock is behind."""
+    nodes = {mark.controller for mark in marks if mark.kind == TAKES_OVER} - {None}
+    return event.controller in nodes
+
+
+def _finding(marks: Sequence[Event], until: int, left: int) -> Finding:
+    order = sorted(marks, key=lambda each: (each.at, each.file, each.line))
+    if until == NOTHING:
+        kinds = (BROKER, SEEN, TAKES_OVER)
+        mark = min(order, key=lambda each: (kinds.index(each.kind), each.at, each.file, each.line))
+        why = "this cluster runs in KRaft mode, without a ZooKeeper: nothing of it is judged"
+    else:
+        mark = next(each for each in order if each.at == until and each.kind != SEEN)
+        why = f"KRaft takes over here: {left} lines that come after it are not judged"
+    name = mark.logger.rsplit(".", 1)[-1]
+    return Finding(
+        kind=Kind.NOT_JUDGED.value,
+        cluster=mark.cluster,
+        file=mark.file,
+        line=mark.line,
+        rule=KRAFT.name,
+        why=f"{why} (a line of {name})",
+        allowed=KRAFT.allowed,
+        positions=tuple(mark.positions) or (mark.where,),
+    )

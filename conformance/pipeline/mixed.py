@@ -1,0 +1,84 @@
+"""Two clusters in one folder: their lines contradict each other, and neither is to blame.
+
+A cluster id stands in ZooKeeper (KIP-78, 0.10.1), and each process tells it when it starts. A new
+ZooKeeper has another id, which then all brokers tell from some time on. Two ids that are told in
+turns, or by logs that are written at the same time for longer than a restart takes, are of two
+clusters.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.findings import ONE_CLUSTER, Finding, Kind
+from conformance.pipeline.places import Place
+
+_BESIDE = 600_000  # milliseconds for which two logs of two ids are written at the same time
+
+
+def two_clusters(events: Sequence[Event], places: Mapping[str, Place]) -> Finding | None:
+    """A finding that names both, if the lines of two clusters were put together."""
+    told = [event for event in events if event.kind == "cluster_id" and event.detail]
+    if len({event.detail for event in told}) < 2:
+        return None
+    logs: dict[str, list[Event]] = defaultdict(list)
+    for event in told:
+        logs[places[event.file].stream].append(event)
+    ends: dict[str, int] = defaultdict(int)
+    for place in places.values():
+        ends[place.stream] = max(ends[place.stream], place.until or 0)
+    pair = _in_turns(told) or _side_by_side(logs, ends)
+    if pair is None:
+        return None
+    a, b = pair
+    return Finding(
+        kind=Kind.NOT_JUDGED.value,
+        cluster=b.cluster,
+        file=b.file,
+        line=b.line,
+        rule=ONE_CLUSTER.name,
+        why=(
+            f"the logs of two clusters lie together: {a.detail} at {a.where}, and {b.detail} here; "
+            "nothing of them is judged. Put each cluster's logs into a folder of its own"
+        ),
+        allowed=ONE_CLUSTER.allowed,
+        positions=(b.where, a.where),
+    )
+
+
+def _in_turns(told: Sequence[Event]) -> tuple[Event, Event] | None:
+    """One id, another, and the first again, by the clock: clocks are not so far apart."""
+    order = sorted(told, key=lambda event: (event.at, event.where))
+    last: dict[str | None, Event] = {}
+    for event in order:
+        before = last.get(event.detail)
+        between = [
+            other
+            for name, other in last.items()
+            if name != event.detail and before is not None and other.at > before.at
+        ]
+        if before is not None and between and event.at - before.at > _BESIDE:
+            return before, between[0]
+        last[event.detail] = event
+    return None
+
+
+def _side_by_side(
+    logs: Mapping[str, Sequence[Event]], ends: Mapping[str, int]
+) -> tuple[Event, Event] | None:
+    """Two logs, each with its own id alone, that are written at the same time."""
+    single = [(name, found) for name, found in sorted(logs.items()) if len(_ids(found)) == 1]
+    for n, (one, first) in enumerate(single):
+        for other, second in single[n + 1 :]:
+            if _ids(first) == _ids(second):
+                continue
+            since = max(first[0].at, second[0].at)
+            if min(ends[one], ends[other]) - since > _BESIDE:
+                return first[0], second[0]
+    return None
+
+
+def _ids(events: Sequence[Event]) -> set[str | None]:
+    return {event.detail for event in events}

@@ -1,0 +1,378 @@
+"""What the states of one partition must have in common, whoever tells of them.
+
+Members of an ISR are replicas, versions of the znode grow, a controller moves a partition out of
+the state that it moved it into, who follows changes no ISR, who leads starts once in an epoch.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.bench import Bench
+from conformance.pipeline.falls import Step
+from conformance.pipeline.findings import (
+    BREAKS,
+    CLEAN_ELECTION,
+    COMMITTED_IS_KEPT,
+    ISR_OF_REPLICAS,
+    LEADER_EPOCHS_GROW,
+    LEADER_WRITES_ISR,
+    ONE_LEADER,
+    STARTS_ONCE,
+    STATES_FOLLOW,
+    VERSIONS_GROW,
+    Kind,
+)
+from conformance.pipeline.history import History
+from conformance.pipeline.rules_model import another_life, same_life
+
+_LASTS = 300_000  # milliseconds: no move of a partition keeps a removed replica in the ISR so long
+_MARKED = 50  # lines of one stranger that are handed on
+_SETTLED = 1000  # milliseconds between two logs of one broker, within which no order is taken
+_CHANGES = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
+_ROLES = frozenset(("leader_started", "follower_started", "leader_and_isr_applied"))
+_QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
+"""States into which a move is told at TRACE only, since 2.6, and not by every release before."""
+
+
+def check(bench: Bench) -> None:
+    """Each partition by itself."""
+    partitions: dict[tuple[str, int], list[Event]] = defaultdict(list)
+    for event in bench.history.events:
+        if event.tp is not None:
+            partitions[event.tp].append(event)
+    deleted: dict[str, list[Event]] = defaultdict(list)
+    for event in bench.history.events:
+        if event.kind == "topic_deleted":
+            deleted[event.topic or ""].append(event)
+    for (topic, _), every in sorted(partitions.items()):
+        events = bench.innocent(every)
+        _members_are_replicas(bench, events)
+        _versions_grow(bench, every)
+        _states_follow(bench, every, deleted.get(topic, []))
+        _who_follows_changes_nothing(bench, events)
+        _starts_once(bench, every)
+        _one_start(bench, events)
+        for event in events:
+            if event.kind == "unclean_election":
+                bench.report(
+                    Kind.EXPLAINED,
+                    CLEAN_ELECTION,
+                    event,
+                    f"{_name(event)}: no broker of the ISR is alive, and broker {event.leader} is "
+                    "elected from outside it: what it lacks of what was committed is lost",
+                )
+
+
+# -- replicas -------------------------------------------------------------------------------------
+
+
+def _members_are_replicas(bench: Bench, events: list[Event]) -> None:
+    """No replica set that is told has the member: then one was never told, or none ever had it.
+
+    Of a partition that is moved the old replicas stay in the ISR for a moment, and are no replicas
+    any more; what was assigned before the first line is not known. So a line is wrong for sure
+    where the member enters the ISR beside a replica set without it, where the partition was just
+    created, or where that lasts longer than any move.
+    """
+    history = bench.history
+    lives: dict[int, list[Event]] = defaultdict(list)
+    for event in events:
+        age = history.age(event)
+        if age is not None:
+            lives[age].append(event)
+    for _, inside in sorted(lives.items()):
+        assigned = {broker for event in inside for broker in event.replicas or ()}
+        if not assigned:
+            continue
+        with_isr = [event for event in inside if event.isr is not None]
+        bench.looked(ISR_OF_REPLICAS, len(with_isr))
+        strangers = sorted({b for event in with_isr for b in event.isr or ()} - assigned)
+        for broker in strangers:
+            wrong = [
+                event
+                for event in with_isr
+                if broker in (event.isr or ()) and history.suspects(event, "replicas")
+            ]
+            bench.beside += [(event, "replicas") for event in wrong[:_MARKED]]
+            if not wrong:
+                continue
+            sure = next((each for each in wrong if _never_a_replica(history, inside, each)), None)
+            lasts = any(
+                b.at - a.at > _LASTS and history.contiguous(a, b) and same_life(history, a, b)
+                for a, b in _ends_of_logs(history, wrong)
+            )
+            if sure is None and not lasts:
+                continue  # an assignment that is told nowhere may have had it
+            event = sure or wrong[0]
+            more = f" and in {len(wrong) - 1} other lines" if len(wrong) > 1 else ""
+            bench.report(
+                Kind.VIOLATION,
+                ISR_OF_REPLICAS,
+                event,
+                f"{_name(event)}: broker {broker} is in the ISR {_set(event.isr)} here{more}, and "
+                f"every line that tells the replicas has {_set(sorted(assigned))}",
+                f"an ISR out of {_set(sorted(assigned))}",
+            )
+
+
+def _never_a_replica(history: History, inside: list[Event], event: Event) -> bool:
+    """Whether a line puts a broker into the ISR that could not get there."""
+    if event.kind == "partition_changed" and event.from_state == "NewPartition":
+        made = [
+            each
+            for each in inside
+            if each.to_state == "NewPartition" and history.contiguous(each, event)
+        ]
+        last = max(made, key=history.key, default=None)
+        if last is None or not last.replicas or event.at - last.at > _LASTS:
+            return False
+        return not set(event.isr or ()) <= set(last.replicas)
+    if event.version is None or event.isr is None:
+        return False
+    told = [each for each in inside if each.replicas and each.version == event.version]
+    before = [
+        each
+        for each in inside
+        if each.isr is not None
+        and each.version == event.version - 1
+        and same_life(history, each, event)
+    ]
+    strangers = set(event.isr) - {b for each in inside for b in each.replicas or ()}
+    return bool(told and before) and any(
+        all(broker not in (each.isr or ()) for each in before) for broker in strangers
+    )
+
+
+def _ends_of_logs(history: History, events: list[Event]) -> list[tuple[Event, Event]]:
+    logs: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        logs[history.places[event.file].stream].append(event)
+    return [(some[0], some[-1]) for _, some in sorted(logs.items())]
+
+
+# -- versions -------------------------------------------------------------------------------------
+
+
+def _versions_grow(bench: Bench, events: list[Event]) -> None:
+    history = bench.history
+
+    def excuse(a: Event, b: Event) -> str | None:
+        reset = history.reset(a, b)
+        if reset is not None:
+            return reset.why
+        mark = history.topic_began(a, b) or history.replica_began(a, b)
+        return None if mark is None else f"the topic was changed at {mark.where}"
+
+    def joined(a: Event, b: Event) -> bool:
+        return history.contiguous(a, b) and same_life(history, a, b)
+
+    # A state that is wrong as a whole is told once.
+    known = {
+        (finding.file, finding.line)
+        for finding in bench.findings
+        if finding.kind in {kind.value for kind in BREAKS}
+        or finding.rule == LEADER_EPOCHS_GROW.name
+    }
+    logs: dict[tuple[str, str, int | None], list[Event]] = defaultdict(list)
+    for event in events:
+        if event.version is None or event.kind not in ("isr_updated", "partition_changed"):
+            continue
+        stream = history.places[event.file].stream
+        logs[event.kind, stream, event.broker].append(event)
+    for (kind, _, broker), some in sorted(logs.items(), key=lambda item: str(item[0])):
+        who = "its leader" if kind == "isr_updated" else "the controller"
+        steps = []
+        after_wrong = False
+        for event in some:
+            if (event.file, event.line) in known:
+                after_wrong = True
+                continue
+            fresh = after_wrong or event.from_state == "NewPartition"
+            strict = kind == "partition_changed"
+            steps.append(Step(event.version or 0, event, strict=strict, fresh=fresh))
+            after_wrong = False
+        bench.never_falls(
+            VERSIONS_GROW,
+            f"{_name(some[0])}: the zkVersion that {who}, broker {broker}, writes",
+            steps,
+            excuse,
+            joined,
+        )
+
+
+# -- states ---------------------------------------------------------------------------------------
+
+
+def _states_follow(bench: Bench, events: list[Event], deleted: list[Event]) -> None:
+    """A controller's own lines, in one term of office: nobody else moves the partition.
+
+    Only what goes online is looked at, since that is written to ZooKeeper.
+    """
+    history = bench.history
+    terms: dict[tuple[str, int | None], list[Event]] = defaultdict(list)
+    for event in events:
+        if event.kind == "partition_changed" and event.controller_epoch and event.to_state:
+            stream = history.places[event.file].stream
+            terms[stream, event.broker].append(event)
+    for _, some in sorted(terms.items(), key=lambda item: str(item[0])):
+        for a, b in pairwise(some):
+            if id(a) in bench.blamed or id(b) in bench.blamed:
+                continue  # what is compared with a wrong line is not wrong for that
+            if a.controller_epoch != b.controller_epoch or not history.suspects(b, a.where):
+                continue
+            if not history.contiguous(a, b) or history.age(a) != history.age(b):
+                continue
+            bench.looked(STATES_FOLLOW)
+            if b.to_state != "OnlinePartition":
+                continue  # what is deleted, or refused, is forgotten without a line
+            if b.from_state == a.to_state or b.from_state in _QUIET:
+                gone = [d for d in deleted if _between_them(a, d, b)]
+                if not gone or b.from_state in ("NewPartition", "NonExistentPartition"):
+                    continue
+                why = f"the topic was deleted at {gone[-1].where}, and nothing created it since"
+            else:
+                why = f"it was moved to {a.to_state} at {a.where}, by the same controller"
+            bench.beside.append((b, a.where))
+            sure = history.same_zookeeper(a, b, b.controller_epoch or 0)
+            why += "" if sure else "; lines that show a new ZooKeeper may be missing"
+            bench.report(
+                Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                STATES_FOLLOW,
+                b,
+                f"{_name(b)} changes from {b.from_state} to {b.to_state} here; {why}",
+                f"a change from {a.to_state}"
+                if b.from_state != a.to_state
+                else "the creation of the topic, before it is online",
+            )
+
+
+def _between_them(a: Event, deleted: Event, b: Event) -> bool:
+    """Lines of one broker in two logs: within a second their order is not taken for granted."""
+    return a.broker == deleted.broker and a.at < deleted.at < b.at - _SETTLED
+
+
+# -- roles ----------------------------------------------------------------------------------------
+
+
+def _who_follows_changes_nothing(bench: Bench, events: list[Event]) -> None:
+    """The broker's own lines tell what it was told; other brokers' may be of another time."""
+    history = bench.history
+    brokers: dict[int, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.broker is not None and event.kind in _ROLES | _CHANGES:
+            brokers[event.broker].append(event)
+    for _, some in sorted(brokers.items()):
+        roles = [event for event in some if event.kind in _ROLES and _role(event)]
+        for event in some:
+            if event.kind not in _CHANGES:
+                continue
+            before = [role for role in roles if role.at < event.at]
+            near = [role for role in roles if abs(role.at - event.at) <= _SETTLED]
+            if not before or near:
+                continue
+            last = max(before, key=lambda role: (role.at, history.key(role)))
+            bench.looked(LEADER_WRITES_ISR)
+            if _role(last) == "leader" or another_life(history, last, event):
+                continue
+            bench.beside.append((event, last.where))
+            if not history.suspects(event, last.where):
+                continue
+            if not (
+                history.log_covers(last, event.at)
+                and history.same_process(last, event)
+                and not history.clock_was_set(last, event)
+            ):
+                continue  # a line that makes it the leader may be missing
+            bench.report(
+                Kind.VIOLATION,
+                LEADER_WRITES_ISR,
+                event,
+                f"{_name(event)}: broker {event.broker} changes the ISR to {_set(event.isr)} here, "
+                f"and was told to follow at {last.where}",
+            )
+
+
+def _role(event: Event) -> str:
+    if event.kind == "leader_and_isr_applied":
+        return event.to_state or ""
+    return "leader" if event.kind == "leader_started" else "follower"
+
+
+def _starts_once(bench: Bench, events: list[Event]) -> None:
+    history = bench.history
+    brokers: dict[int, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.kind == "leader_started" and event.leader_epoch is not None:
+            brokers[-1 if event.broker is None else event.broker].append(event)
+    for _, some in sorted(brokers.items()):
+        # Copies of a log are merged, so that one log's lines may stand in two files.
+        for a, b in pairwise(sorted(some, key=lambda each: (each.at, history.key(each)))):
+            if id(a) in bench.blamed or id(b) in bench.blamed:
+                continue
+            bench.looked(STARTS_ONCE)
+            if a.leader_epoch != b.leader_epoch or another_life(history, a, b):
+                continue
+            less = a.offset is not None and b.offset is not None and b.offset < a.offset
+            ends = f" with a log that ends at {b.offset}, and ended at {a.offset}" if less else ""
+            why = (
+                f"{_name(b)}: broker {b.broker} starts as leader in leader epoch {b.leader_epoch} "
+                f"here again{ends}; it started in it at {a.where}"
+            )
+            mark = history.restarted(a, b)
+            if mark is not None:
+                if less:
+                    why += f", and began anew at {mark.where}: what its disk lost is lost"
+                    bench.report(Kind.EXPLAINED, COMMITTED_IS_KEPT, b, why)
+                continue
+            sure = (
+                history.contiguous(a, b)
+                and history.same_process(a, b)
+                and not history.replica_stopped(a, b)
+                and same_life(history, a, b)
+            )
+            if sure or less:
+                more = "" if sure else "; a new start of its process may be missing"
+                kind = Kind.VIOLATION if sure else Kind.INCOMPLETE
+                bench.report(kind, STARTS_ONCE, b, why + more)
+
+
+def _one_start(bench: Bench, events: list[Event]) -> None:
+    """Two brokers that start as leader in one epoch, by their own lines."""
+    history = bench.history
+    epochs: dict[tuple[int, int], list[Event]] = defaultdict(list)
+    for event in bench.innocent(events):
+        if event.kind == "leader_started" and event.leader_epoch is not None:
+            age = history.age(event)
+            if age is not None:
+                epochs[age, event.leader_epoch].append(event)
+    for (_, epoch), some in sorted(epochs.items()):
+        brokers = {event.broker for event in some}
+        bench.looked(ONE_LEADER, len(some) - 1)
+        if len(brokers) < 2:
+            continue
+        first = some[0]
+        for other in some[1:]:
+            if other.broker == first.broker or another_life(history, first, other):
+                continue
+            sure = same_life(history, first, other)
+            bench.report(
+                Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                ONE_LEADER,
+                other,
+                f"{_name(other)}: broker {other.broker} starts as leader in leader epoch {epoch} "
+                f"here, and broker {first.broker} did at {first.where}"
+                + ("" if sure else "; lines that show a new topic or ZooKeeper may be missing"),
+                f"one leader in leader epoch {epoch}",
+            )
+            break
+
+
+def _name(event: Event) -> str:
+    return f"{event.topic}-{event.partition}"
+
+
+def _set(brokers: list[int] | None) -> str:
+    return "{" + ",".join(map(str, brokers or ())) + "}"

@@ -1,0 +1,244 @@
+"""What one partition's states have in common: each fault is found at its line, and what is right is
+not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pipeline.written import (
+    PARTITION,
+    SERVER,
+    checked,
+    leads,
+    line,
+    starting,
+    violations,
+    write,
+)
+
+LOG_MANAGER = "kafka.log.LogManager"
+DELETION = "kafka.controller.TopicDeletionManager"
+
+
+def new(second: int, replicas: str = "1,2", by: tuple[int, int] = (1, 4)) -> str:
+    return line(second, f"[Controller id={by[0]} epoch={by[1]}] Changed partition orders-0 state "
+                f"from NonExistentPartition to NewPartition with assigned replicas {replicas}"
+                )  # fmt: skip
+
+
+def online(second: int, leader: int, epoch: int, version: int, isr: str, frm: str) -> str:
+    return line(second, f"[Controller id=1 epoch=4] Changed partition orders-0 from {frm} to "
+                f"OnlinePartition with state LeaderAndIsr(leader={leader}, leaderEpoch={epoch}, "
+                f"isr=List({isr}), zkVersion={version})")  # fmt: skip
+
+
+def sent(second: int, leader: int, epoch: int, version: int, isr: str, replicas: str) -> str:
+    return line(second, "[Controller id=1 epoch=4] Sending become-leader LeaderAndIsr request "
+                "LeaderAndIsrPartitionState(topicName='orders', partitionIndex=0, "
+                f"controllerEpoch=4, leader={leader}, leaderEpoch={epoch}, isr=[{isr}], "
+                f"zkVersion={version}, replicas=[{replicas}], addingReplicas=[], "
+                "removingReplicas=[], isNew=false) to broker 1 for partition orders-0"
+                )  # fmt: skip
+
+
+def updated(second: int, broker: int, isr: str, version: int) -> str:
+    return line(second, f"[Partition orders-0 broker={broker}] ISR updated to [{isr}] and "
+                f"zkVersion updated to [{version}]", PARTITION)  # fmt: skip
+
+
+def shrinks(second: int, broker: int, old: str, now: str) -> str:
+    return line(second, f"[Partition orders-0 broker={broker}] Shrinking ISR from {old} to {now}",
+                PARTITION)  # fmt: skip
+
+
+def follows(second: int, broker: int, epoch: int, before: int) -> str:
+    return line(second, f"[Broker id={broker}] Follower orders-0 starts at leader epoch {epoch} "
+                f"from offset 9 with high watermark 9. Previous leader epoch was {before}."
+                )  # fmt: skip
+
+
+def starts(second: int, broker: int, epoch: int, before: int, offset: int) -> str:
+    return line(second, f"[Partition orders-0 broker={broker}] orders-0 starts at leader epoch "
+                f"{epoch} from offset {offset} with high watermark {offset}. Previous leader epoch "
+                f"was {before}.", PARTITION)  # fmt: skip
+
+
+def found(tmp_path: Path, **files: Sequence[str]) -> list[tuple[str, str, int]]:
+    return violations(result(tmp_path, **files))
+
+
+def result(tmp_path: Path, **files: Sequence[str]) -> dict[str, Any]:
+    named = {
+        f"{name.replace('__', '/').replace('_', '-')}.log": each for name, each in files.items()
+    }
+    return checked(write(tmp_path, named))
+
+
+STATES = "state-change.log"
+
+
+# --- members of the ISR are replicas
+
+
+def test_an_isr_that_names_a_broker_which_is_no_replica_is_found(tmp_path: Path):
+    wrong = [
+        new(1),
+        online(2, 1, 0, 0, "1,2,7", "NewPartition"),
+        sent(3, 1, 0, 0, "1, 2, 7", "1, 2"),
+    ]
+
+    assert ("isr_members_are_replicas", STATES, 2) in found(tmp_path, b1__state_change=wrong)
+
+
+def test_a_broker_that_enters_the_isr_and_is_no_replica_is_found(tmp_path: Path):
+    wrong = [
+        sent(1, 1, 3, 6, "1", "1, 2"), updated(2, 1, "1,7", 7), sent(3, 1, 3, 7, "1, 7", "1, 2"),
+    ]  # fmt: skip
+
+    assert ("isr_members_are_replicas", STATES, 2) in found(tmp_path, b1__state_change=wrong)
+
+
+def test_an_old_replica_may_still_be_in_the_isr_while_a_partition_moves(tmp_path: Path):
+    right = [
+        sent(1, 1, 3, 6, "1, 2, 3", "1, 2, 3"), sent(2, 3, 4, 7, "1, 2, 3", "3"),
+        sent(3, 3, 5, 8, "2, 3", "3"), sent(4, 3, 6, 9, "3", "3"),
+    ]  # fmt: skip
+
+    assert found(tmp_path, b1__state_change=right) == []
+    assert found(tmp_path / "later", b1__state_change=right[1:]) == []
+
+
+# --- versions
+
+
+def test_a_leaders_isr_write_whose_version_goes_back_is_found(tmp_path: Path):
+    wrong = [starts(1, 1, 3, 2, 9), updated(2, 1, "1", 8), updated(9, 1, "1,2", 5)]
+    right = [starts(1, 1, 3, 2, 9), updated(2, 1, "1", 8), updated(9, 1, "1,2", 9)]
+
+    assert found(tmp_path / "a", b1__server=wrong) == [("versions_strictly_grow", "server.log", 3)]
+    assert found(tmp_path / "b", b1__server=right) == []
+
+
+def test_versions_of_a_topic_that_is_made_again_begin_anew(tmp_path: Path):
+    right = [
+        starts(1, 1, 3, 2, 9), updated(2, 1, "1", 8),
+        line(5, "Log for partition orders-0 is renamed to /d/orders-0.8f-delete and is scheduled "
+             "for deletion", LOG_MANAGER),
+        starts(20, 1, 0, -1, 0), updated(22, 1, "1,2", 1),
+    ]  # fmt: skip
+
+    assert found(tmp_path, b1__server=right) == []
+
+
+# --- who changes an ISR
+
+
+def test_an_isr_that_is_shrunk_by_a_broker_that_was_told_to_follow_is_found(tmp_path: Path):
+    roles = [follows(10, 2, 4, 3), follows(500, 2, 5, 4)]
+    quiet = [*starting(0, 2), line(600, "[KafkaServer id=2] hello", SERVER)]
+
+    wrong = found(tmp_path / "a", b2__state_change=roles,
+                  b2__server=[*quiet[:2], shrinks(60, 2, "1,2,3", "1,2"), quiet[2]])  # fmt: skip
+    right = found(tmp_path / "b", b2__state_change=[leads(10, 2, 4, 3), *roles[1:]],
+                  b2__server=[*quiet[:2], shrinks(60, 2, "1,2,3", "1,2"), quiet[2]])  # fmt: skip
+
+    assert wrong == [("only_the_leader_changes_its_isr", "server.log", 3)]
+    assert right == []
+
+
+def test_a_write_of_the_isr_over_another_leaders_version_is_found(tmp_path: Path):
+    states = [sent(1, 1, 3, 6, "1, 2", "1, 2"), sent(4, 1, 3, 8, "1, 2", "1, 2")]
+
+    wrong = found(tmp_path, b1__state_change=states, b2__server=[updated(2, 2, "2", 7)])
+
+    assert ("only_the_leader_changes_its_isr", "server.log", 1) in wrong
+
+
+# --- starts
+
+
+def test_a_leader_that_starts_again_in_its_epoch_with_less_is_found(tmp_path: Path):
+    server = [*starting(0, 1), starts(5, 1, 3, 2, 90), starts(60, 1, 3, -1, 40),
+              line(600, "[KafkaServer id=1] hello", SERVER)]  # fmt: skip
+
+    assert found(tmp_path, b1__server=server) == [
+        ("a_leader_starts_once_in_an_epoch", "server.log", 4)
+    ]
+
+
+def test_a_leader_whose_process_began_anew_may_start_again_and_its_loss_is_told(tmp_path: Path):
+    server = [*starting(0, 1), starts(5, 1, 3, 2, 90), *starting(50, 1), starts(60, 1, 3, -1, 40)]
+
+    rows = result(tmp_path, b1__server=server)["findings"]
+
+    assert [(row["kind"], row["rule"], row["line"]) for row in rows] == [
+        ("explained", "no_cut_below_the_high_watermark", 6)
+    ]
+    assert "what its disk lost is lost" in rows[0]["why"]
+
+
+def test_two_brokers_that_start_as_leader_in_one_epoch_are_found(tmp_path: Path):
+    one, two = ([line(600, f"[KafkaServer id={n}] hello", SERVER)] for n in (1, 2))
+    files = {
+        "b1__server": [*starting(0, 1), starts(5, 1, 3, 2, 90), *one],
+        "b2__server": [*starting(0, 2), starts(60, 2, 3, 2, 90), *two],
+    }
+    right = files | {"b2__server": [*starting(0, 2), starts(60, 2, 4, 3, 90), *two]}
+
+    assert found(tmp_path / "a", **files) == [("one_leader_per_leader_epoch", "server.log", 3)]
+    assert found(tmp_path / "b", **right) == []
+
+
+# --- states of partitions
+
+
+def deleted(second: int) -> str:
+    return line(second, "[Topic Deletion Manager 1] Deletion of topic orders successfully "
+                "completed", DELETION)  # fmt: skip
+
+
+@pytest.mark.parametrize("frm", ["OnlinePartition", "OfflinePartition", "NewPartition"])
+def test_a_deleted_topics_partition_that_goes_online_with_no_creation_is_found(
+    tmp_path: Path, frm: str
+):
+    states = [new(1), online(2, 1, 0, 0, "1,2", "NewPartition"), online(90, 2, 1, 1, "1,2", frm)]
+
+    server = [*starting(0, 1), line(100, "[KafkaServer id=1] hello", SERVER)]
+    logs = {"b1__state_change": states, "b1__controller": [deleted(40)]}
+
+    wrong = found(tmp_path / "whole", **logs, b1__server=server)
+    doubtful = result(tmp_path / "without", **logs)
+
+    assert ("partition_states_follow_one_another", STATES, 3) in wrong
+    assert doubtful["verdict"] == "unknown"
+
+
+def test_a_deleted_topic_that_is_made_again_may_go_online(tmp_path: Path):
+    states = [
+        new(1), online(2, 1, 0, 0, "1,2", "NewPartition"), new(89),
+        online(90, 1, 0, 0, "1,2", "NewPartition"), online(95, 2, 1, 1, "1,2", "OfflinePartition"),
+    ]  # fmt: skip
+
+    assert found(tmp_path, b1__state_change=states, b1__controller=[deleted(40)]) == []
+
+
+# --- unclean elections
+
+
+@pytest.mark.parametrize("name", ["[orders,0]", "orders-0"])
+def test_an_unclean_election_that_the_log_tells_is_in_the_report(tmp_path: Path, name: str):
+    told = line(9, f"[OfflinePartitionLeaderSelector]: No broker in ISR is alive for {name}. Elect "
+                "leader 2 from live brokers 2. There's potential data loss.",
+                "kafka.controller.OfflinePartitionLeaderSelector", "WARN")  # fmt: skip
+
+    rows = result(tmp_path, b1__controller=[told])["findings"]
+
+    assert [(row["kind"], row["rule"], row["line"]) for row in rows] == [
+        ("explained", "no_leader_from_outside_the_isr", 1)
+    ]
+    assert "broker 2 is elected from outside it" in rows[0]["why"]

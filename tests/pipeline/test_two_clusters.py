@@ -1,0 +1,72 @@
+"""Two clusters in one folder are refused by name; one whose ZooKeeper was replaced is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.pipeline.written import SERVER, changed, checked, elected, line, starting, write
+
+
+def identified(second: int, broker: int, name: str) -> list[str]:
+    begin, end = starting(second, broker)
+    return [begin, line(second, f"Cluster ID = {name * 22}", SERVER), end]
+
+
+def hello(second: int, broker: int) -> str:
+    return line(second, f"[KafkaServer id={broker}] hello", SERVER)
+
+
+def test_two_clusters_in_one_folder_are_refused_by_name(tmp_path: Path):
+    files = {
+        "server1.log": [*identified(0, 1, "a"), hello(3000, 1)],
+        "server2.log": [*identified(5, 2, "b"), hello(3000, 2)],
+        "state-change1.log": [changed(n, (1, 4), 1, n, "1,2") for n in range(9)],
+        "state-change2.log": [changed(n, (2, 4), 2, n, "1,2") for n in range(9)],
+    }
+
+    result = checked(write(tmp_path, files))
+
+    (row,) = result["findings"]
+    assert (row["kind"], row["rule"]) == ("not judged", "one_cluster_in_a_folder")
+    assert "a" * 22 in row["why"]
+    assert "b" * 22 in row["why"]
+    assert "a folder of its own" in row["why"]
+    assert result["verdict"] == "not checked"
+
+
+def test_folders_of_two_clusters_are_told_apart_by_their_ids(tmp_path: Path):
+    files = {
+        "n1/server.log": [*identified(0, 1, "a"), hello(3000, 1)],
+        "n2/server.log": [*identified(5, 2, "b"), hello(3000, 2)],
+        "n1/state-change.log": [changed(n, (1, 4), 1, n, "1,2") for n in range(9)],
+        "n2/state-change.log": [changed(n, (2, 4), 2, n, "1,2") for n in range(9)],
+    }
+
+    result = checked(write(tmp_path, files))
+
+    assert [row["cluster"] for row in result["clusters"]] == ["n1", "n2"]
+    assert (result["verdict"], result["findings"]) == ("holds", [])
+
+
+def test_a_log_in_which_two_ids_take_turns_is_of_two_clusters(tmp_path: Path):
+    server = [*identified(0, 1, "a"), *identified(700, 1, "b"), *identified(1500, 1, "a")]
+
+    result = checked(write(tmp_path, {"server.log": server}))
+
+    assert [row["rule"] for row in result["findings"]] == ["one_cluster_in_a_folder"]
+
+
+def test_a_cluster_whose_zookeeper_was_replaced_is_one(tmp_path: Path):
+    files = {
+        f"b{broker}/server.log": [
+            *identified(0, broker, "a"),
+            *identified(1000 + 30 * broker, broker, "b"),
+            hello(5000, broker),
+        ]
+        for broker in (1, 2)
+    }
+    files["b1/controller.log"] = [elected(1, 1, 9), elected(1040, 1, 1)]
+
+    result = checked(write(tmp_path, files))
+
+    assert {row["kind"] for row in result["findings"]} == {"explained"}
