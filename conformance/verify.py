@@ -7,6 +7,7 @@ broken. Small bounds by default, larger ones with `deep`.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -335,6 +336,7 @@ class _Logs:
         self._running = subprocess.Popen(
             [sys.executable, "-c", script, str(self._folder)],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": tempfile.gettempdir()},  # removed with what is ours
         )  # fmt: skip
         return self
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -16,6 +19,7 @@ from conformance.cli.choice import (
     system_named,
 )
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.interrupts import interrupts
 from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.on_spark import SPARK, OnSpark, spark_options
 from conformance.cli.options import (
@@ -83,7 +87,7 @@ def explore(
     recorded = variant.recorded(chosen)
     limits = size.limits(chosen)
     asked = claims_named(recorded, claims) or list(recorded.claims)
-    with refusals(), Progress() as progress:
+    with _keeping_levels(search.checkpoint), refusals(), Progress() as progress:
         judged = with_companions(recorded, asked) if claims else None
         found = on_spark.visit(recorded, limits, judged, search, progress) or visit(
             recorded, limits, judged, search.max_states, progress,
@@ -101,6 +105,21 @@ def explore(
     broken = (name for name in asked if found.claims[name].verdict is Verdict.BROKEN)
     keeping.keep(next((found.run(name) for name in broken), None), json_target)
     finish(verdict)
+
+
+@contextlib.contextmanager
+def _keeping_levels(checkpoint: Path | None) -> Iterator[None]:
+    """Where levels are kept, Ctrl-C waits until they are, and the line says so."""
+    if checkpoint is not None:
+        interrupts.end_as_usual()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is None or not any(checkpoint.glob("*")):
+            raise
+        raise KeyboardInterrupt(
+            f"what was visited is kept in {checkpoint}; the same command goes on from there"
+        ) from None
 
 
 def settled(found: Exploration, asked: list[str]) -> Verdict:

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from conformance.cli.common import WRONG_USE, WrongUse, unknown
+from conformance.cli.interrupts import INTERRUPTED, interrupts
 from specs.verdict import Verdict
 
-INTERRUPTED = 130  # 128 + SIGINT, as a shell would report it
 READER_GONE = 141  # 128 + SIGPIPE: whoever read our output has left
 DEFECT = 70  # EX_SOFTWARE: a fault of insync itself, which must not look like "broken"
 
@@ -105,7 +105,10 @@ class LazyGroup(click.Group):
         """Run one command line and leave with its exit code."""
         extra["standalone_mode"] = False
         try:
-            sys.exit(_exit_code(super().main(args, prog_name="insync", **extra)))
+            code = _exit_code(super().main(args, prog_name="insync", **extra))
+            if interrupts.asked:  # whoever caught it went on, and nothing that it says counts
+                raise KeyboardInterrupt
+            sys.exit(code)
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message(), err=True)
             sys.exit(WRONG_USE)
@@ -115,7 +118,8 @@ class LazyGroup(click.Group):
         except click.ClickException as error:
             error.show()
             sys.exit(error.exit_code)
-        except (click.Abort, KeyboardInterrupt):
+        except (_Interrupted, click.Abort, KeyboardInterrupt) as error:
+            interrupts.tell(str(error))
             sys.exit(INTERRUPTED)
         except Exception:
             traceback.print_exc()
@@ -132,6 +136,8 @@ class LazyGroup(click.Group):
         try:
             with _reader_may_leave():
                 return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _Interrupted(*error.args) from None  # click would add an empty line of its own
         except click.UsageError as error:
             # click forgets which command it was reading when an option lacks its argument.
             name = ctx.invoked_subcommand or ""
@@ -139,6 +145,10 @@ class LazyGroup(click.Group):
             if error.ctx is None and command is not None:
                 error.ctx = click.Context(command, parent=ctx, info_name=name)
             raise
+
+
+class _Interrupted(Exception):
+    """Ctrl-C while a command ran; its message says what was kept."""
 
 
 @contextlib.contextmanager
