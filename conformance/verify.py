@@ -241,14 +241,21 @@ def _explored(one: Exploring, report: Report) -> Iterator[Row]:
         if claim.verdict is Verdict.HOLDS and not result.complete:
             row.verdict = Verdict.UNKNOWN
         if claim.verdict is Verdict.BROKEN:
-            row.note = f"{HISTORY} (depth {claim.depth})" if broken else f"depth {claim.depth}"
+            taken = _steps(claim.depth)
+            row.note = f"{HISTORY} ({taken})" if broken else taken
             row.show = replay_command("find", one.system, one.version, {}, bounds, name)
         yield row
 
 
+def _steps(depth: int | None) -> str:
+    """What `find` counts: steps of a run, one fewer than its states."""
+    number = (depth or 1) - 1
+    return f"{number} step{'' if number == 1 else 's'}"
+
+
 def _counts(result: Exploration) -> str:
     what = "orbits" if result.engine.symmetry else "states"
-    return f"{result.distinct:,} {what}, depth {result.depth}"
+    return f"{result.distinct:,} {what}, up to {_steps(result.depth)}"
 
 
 def _found(one: Finding, report: Report) -> Row:
@@ -265,7 +272,7 @@ def _found(one: Finding, report: Report) -> Row:
         result.seconds, without=without,
     )  # fmt: skip
     if run is not None:
-        row.note, row.show = f"{HISTORY} (depth {run.depth})", run.replay
+        row.note, row.show = f"{HISTORY} ({_steps(run.depth)})", run.replay
     return row
 
 

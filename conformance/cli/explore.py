@@ -16,9 +16,12 @@ from conformance.cli.choice import (
     described,
     listed,
     refusals,
+    ruled_out,
+    ruled_out_in_words,
     system_named,
 )
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.found import steps
 from conformance.cli.interrupts import interrupts
 from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.on_spark import SPARK, OnSpark, spark_options
@@ -137,6 +140,7 @@ def _payload(
     found: Exploration, verdict: Verdict, asked: list[str], search: Searching
 ) -> dict[str, object]:
     payload = {**found.as_json(), "verdict": verdict}
+    payload["ruled_out"] = ruled_out(found.grounded.recorded.system, found.grounded.bounds)
     payload["replay"] += "".join(f" --claim {name}" for name in asked)
     payload["replay"] += search.words()
     return payload
@@ -149,13 +153,18 @@ def _show(found: Exploration, verdict: Verdict, lines: list[str], json_target: s
     say(f"bounds: {bounds}", json_target)
     results = found.claims.values()
     show_table(
-        ["claim", "sentence", "verdict", "depth"],
-        [(one.name, _sentence(found, one.name), one.verdict, one.depth) for one in results],
+        ["claim", "sentence", "verdict", "steps"],
+        [
+            (one.name, _sentence(found, one.name), one.verdict, one.depth and one.depth - 1)
+            for one in results
+        ],
         json_target,
-        right=["depth"],
+        right=["steps"],
         prose=["sentence"],
     )
     for line in [*lines, *_hints(found)]:
+        say(line, json_target)
+    for line in ruled_out_in_words(recorded.system, found.grounded.bounds):
         say(line, json_target)
     say(f"{verdict} ({bounds})", json_target)
 
@@ -172,7 +181,7 @@ def _figures(found: Exploration) -> list[str]:
     return [
         f"{found.distinct:,} distinct {'orbits' if found.engine.symmetry else 'states'}, "
         f"{found.generated:,} generated, "
-        f"depth {found.depth}, {whole}",
+        f"no state further than {steps(found.depth - 1)}, {whole}",
         f"{found.seconds:.1f} s ({rate:,.0f} states/s){_loops(found)}, "
         f"set-up {found.setup_seconds:.1f} s, "
         f"peak memory {found.peak_memory_mb:.0f} MB{_engine(found)}",
@@ -226,6 +235,21 @@ def _hints(found: Exploration) -> list[str]:
         lines.append(
             f"{ends} without any possible step; the shortest run there: {_find(found, DEADLOCK)}"
         )
+    return [*lines, *_known(found)]
+
+
+def _known(found: Exploration) -> list[str]:
+    """What this version is known to break, where the bounds were too small to show it."""
+    from model.zoo.known import known_for
+
+    recorded, lines = found.grounded.recorded, []
+    for one in found.claims.values():
+        known = known_for(recorded, one.name)
+        if known is not None and one.verdict is not Verdict.BROKEN:
+            lines.append(
+                f"{one.name} breaks with larger bounds ({known.entry.id}: {known.entry.title}): "
+                f"insync zoo {known.entry.id}"
+            )
     return lines
 
 

@@ -169,7 +169,7 @@ def test_what_grew_is_told_when_asked_for_and_offered_when_a_visit_was_cut_short
 def test_the_report_says_what_was_seen_pruned_and_never_tried(insync):
     result = insync("explore election --brokers 1")
 
-    assert "475 distinct states, 1,792 generated, depth 18, complete" in result.stdout
+    assert "475 distinct states, 1,792 generated, no state further than 17 steps, complete" in result.stdout
     assert "pruned beyond a bound: epoch 24, writes 114" in result.stdout
     assert "transitions that never fired: write_is_refused" in result.stdout
     assert "refusals never the first to fail: 2 (--coverage lists them)" in result.stdout
