@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import IO, Any, NoReturn, Self, TypeVar
@@ -21,6 +22,35 @@ WRONG_USE = 64
 STDOUT = "-"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+OUTPUT_FAILED = 74  # EX_IOERR: what was to be printed could not be, so there is no verdict
+
+
+class OutputFailedError(click.ClickException):
+    """Standard output cannot be written: exit code 74 and one line."""
+
+    exit_code = OUTPUT_FAILED
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"standard output: {error.strerror or error}; no verdict")
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line on standard error, and let nothing try the output again."""
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        click.echo(f"insync: {self.message}", file=file, err=file is None)
+
+
+@contextlib.contextmanager
+def output() -> Iterator[None]:
+    """Around every write to standard output. A reader that has left is not an error of it."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailedError(error) from error
 
 
 class WrongUse(click.ClickException):
@@ -98,8 +128,9 @@ def emit_json(target: str | None, payload: object) -> None:
         return
     text = json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
     if target == STDOUT:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        with output():
+            sys.stdout.write(text)
+            sys.stdout.flush()
         return
     try:
         write_atomically(Path(target), text)
@@ -135,7 +166,8 @@ def _plain(value: object) -> object:
 def say(text: str, json_target: str | None = None) -> None:
     """Print a line of the human report, unless standard output belongs to the JSON."""
     if json_target != STDOUT:
-        click.echo(text)
+        with output():
+            click.echo(text)
 
 
 class Progress:

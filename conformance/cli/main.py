@@ -12,7 +12,14 @@ from typing import Any, NamedTuple, NoReturn
 
 import click
 
-from conformance.cli.common import WRONG_USE, WrongUse, unknown
+from conformance.cli.common import (
+    OUTPUT_FAILED,
+    WRONG_USE,
+    OutputFailedError,
+    WrongUse,
+    output,
+    unknown,
+)
 from conformance.cli.interrupts import INTERRUPTED, interrupts
 from specs.verdict import Verdict
 
@@ -121,14 +128,20 @@ class LazyGroup(click.Group):
         except (_Interrupted, click.Abort, KeyboardInterrupt) as error:
             interrupts.tell(str(error))
             sys.exit(INTERRUPTED)
-        except Exception:
+        except Exception as error:
+            if isinstance(error, OSError) and _was_printing(error):
+                OutputFailedError(error).show()
+                sys.exit(OUTPUT_FAILED)
+            if _is_of_the_model(error):  # a file of the model, read for the first time
+                WrongUse(str(error)).show()
+                sys.exit(WRONG_USE)
             traceback.print_exc()
             click.echo("insync: this is a defect of insync itself, not a verdict", err=True)
             sys.exit(DEFECT)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         """As click does; here it prints help and version, to a reader that may leave."""
-        with _reader_may_leave():
+        with _reader_may_leave(), output():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -147,6 +160,18 @@ class LazyGroup(click.Group):
             raise
 
 
+def _is_of_the_model(error: Exception) -> bool:
+    """Does the notation refuse a text of the model? Its errors say what to write instead."""
+    notation = sys.modules.get("model.language.errors")
+    return notation is not None and isinstance(error, notation.ProtocolError)
+
+
+def _was_printing(error: OSError) -> bool:
+    """Did click fail to print, as it does the help of a command?"""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and frames[-1].filename == click.utils.__file__
+
+
 class _Interrupted(Exception):
     """Ctrl-C while a command ran; its message says what was kept."""
 
@@ -156,7 +181,8 @@ def _reader_may_leave() -> Iterator[None]:
     """End quietly, and with no verdict's exit code, where `insync … | head` has read enough."""
     try:
         yield
-        sys.stdout.flush()
+        with output():
+            sys.stdout.flush()
     except BrokenPipeError:
         # The interpreter flushes again at exit; give it somewhere harmless to write.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -278,3 +278,27 @@ def test_ctrl_c_ends_without_a_traceback():
 
     assert process.returncode == 130
     assert err == "insync: interrupted; no verdict\n"
+
+
+def piped(line: str) -> subprocess.CompletedProcess[str]:
+    """A line of a shell, with what it does to the streams."""
+    script = f"{sys.executable} -m conformance.cli {line}"
+    return subprocess.run(
+        ["sh", "-c", script], cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize("words", ["versions", "--help", "versions --help", "versions --json -"])
+@pytest.mark.parametrize(
+    ("redirected", "why"),
+    [("> /dev/full", "No space left on device"), (">&-", "is closed"), (">&- 2>&-", None)],
+)
+def test_an_output_that_cannot_be_written_is_one_line_and_no_verdict(words, redirected, why):
+    done = piped(f"{words} {redirected}")
+
+    assert done.returncode == 74
+    assert done.stderr == (f"insync: standard output: {why}; no verdict\n" if why else "")
+
+
+def test_without_standard_input_or_error_a_command_goes_on():
+    assert piped("versions >/dev/null 2>&- <&-").returncode == 0
