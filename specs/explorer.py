@@ -67,6 +67,7 @@ def explore(
         from specs.native.fingerprints import fingerprint_search
         from specs.native.search import Options, native_search
 
+        report("making machine code of the system; it is kept for the next time")
         options = Options(max_states, stop_at, symmetry, workers, checkpoint, memory_bytes)
         if fingerprints:
             return fingerprint_search(grounded, options, report, started)
