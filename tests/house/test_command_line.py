@@ -302,3 +302,19 @@ def test_an_output_that_cannot_be_written_is_one_line_and_no_verdict(words, redi
 
 def test_without_standard_input_or_error_a_command_goes_on():
     assert piped("versions >/dev/null 2>&- <&-").returncode == 0
+
+
+def test_a_search_imports_nothing_that_it_has_no_use_for():
+    script = (
+        "import sys\n"
+        "from conformance.cli import main\n"
+        "try:\n    main(['find', 'zombies_overlap', 'election'])\n"
+        "except SystemExit:\n    pass\n"
+        f"print(sorted(set({HEAVY!r}) & set(sys.modules) - {{'numpy'}}), file=sys.stderr)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+
+    assert done.stderr == "[]\n"
