@@ -65,7 +65,7 @@ def explore(
         # Imported here: numba and LLVM take half a second, and not every command explores.
         from specs.native.search import Options, native_search
 
-        report("making machine code of the system; it is kept for the next time")
+        report("preparing machine code, which is kept for the next time")
         options = Options(max_states, stop_at, symmetry, workers, checkpoint, memory_bytes)
         if fingerprints:
             from specs.native.fingerprints import fingerprint_search

@@ -119,13 +119,16 @@ def json_option(command: Command) -> Command:
 def emit_json(target: str | None, payload: object) -> None:
     """Write `payload` to a file, or to standard output for "-"; do nothing for None.
 
-    Keys keep the order in which the command built them. Enums are written as their values, sets
+    Keys keep the order in which the command built them; an object that names no `format` gets that
+    of its command, such as `insync.explore/1`. Enums are written as their values, sets
     sorted, paths as text; anything else that JSON does not know raises TypeError. A file is
     written under a temporary name and then renamed, so that nobody ever reads half of it.
     Raises WrongUse where the file cannot be written.
     """
     if target is None:
         return
+    if isinstance(payload, dict) and "format" not in payload:
+        payload = {"format": f"insync.{_command()}/1", **payload}
     text = json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
     if target == STDOUT:
         with output():
@@ -136,6 +139,15 @@ def emit_json(target: str | None, payload: object) -> None:
         write_atomically(Path(target), text)
     except OSError as error:
         raise WrongUse(f"--json {target}: {error.strerror}; name a file you may write") from error
+
+
+def _command() -> str:
+    """The command that runs, as `insync --help` has it."""
+    context = click.get_current_context(silent=True)
+    name = "json"
+    while context is not None and context.parent is not None:
+        name, context = context.info_name or name, context.parent
+    return name
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -186,6 +198,12 @@ class Progress:
         if self._shown and time.monotonic() >= self._next:
             self._next = time.monotonic() + self._every
             self._write(text)
+
+    def wipe(self) -> None:
+        """Make room for a line of the report; the next text is shown at once."""
+        if self._shown:
+            self._write("")
+            self._next = 0.0
 
     def __enter__(self) -> Self:
         return self

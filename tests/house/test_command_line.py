@@ -78,6 +78,15 @@ def test_help_is_instant_and_lists_every_command():
     assert seconds < 1
 
 
+def test_help_begins_with_the_seven_commands_that_a_newcomer_needs():
+    headings = [line for line in insync("--help").stdout.splitlines() if line.endswith(":")]
+
+    first = [name for name, entry in COMMANDS.items() if entry.group == "Start here"]
+    assert headings[headings.index("Options:") + 1 :][0] == "Start here:"
+    assert first == ["verify", "play", "find", "explore", "zoo", "story", "check"]
+    assert all(entry.group for entry in COMMANDS.values())
+
+
 def test_help_imports_nothing_heavy():
     script = (
         "import sys\n"
@@ -120,7 +129,7 @@ def test_no_command_at_all_shows_the_help_and_is_wrong_use():
 
     assert done.returncode == 64
     assert done.stdout == ""
-    assert "Commands:" in done.stderr
+    assert "Start here:" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -166,7 +175,9 @@ def test_the_exit_code_says_how_the_command_ended(probed: CliRunner, how: str, c
 def test_json_on_standard_output_stands_alone(probed: CliRunner):
     result = probed.invoke(main, ["probe", "--json", "-"])
 
-    assert json.loads(result.stdout) == {"verdict": "holds", "who": ["a", "b"], "where": "x"}
+    assert json.loads(result.stdout) == {
+        "format": "insync.probe/1", "verdict": "holds", "who": ["a", "b"], "where": "x",
+    }  # fmt: skip
 
 
 def test_json_in_a_file_leaves_the_report_on_standard_output(probed: CliRunner, tmp_path: Path):
