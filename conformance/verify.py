@@ -7,6 +7,7 @@ broken. Small bounds by default, larger ones with `deep`.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.lockstep import BOUNDS, Mismatch
 from conformance.replay import judge
@@ -186,6 +187,20 @@ def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[R
         yield from logs.rows(report)
 
 
+def planned(deep: bool = False) -> list[tuple[str, str]]:
+    """The claim and the system of each row that `verify` will give, in its order."""
+    explorations = EXPLORATIONS + (DEEP_EXPLORATIONS if deep else ())
+    rows = [(proof.claim, f"{proof.system} {system(proof.system).default_version}")
+            for proof in PROOFS]  # fmt: skip
+    rows += [(claim, f"{one.system} {one.version}") for one in explorations for claim in one.claims]
+    rows += [
+        (one.claim, " without ".join([f"{one.system} {one.version}", *one.without]))
+        for one in FINDINGS
+    ]
+    rows += [("lock_step", "replication 2.3"), ("trace_equivalence", "replication 2.3")]
+    return rows + [("control_plane", "logs 2.3")] * len(_Logs.ABOUT)
+
+
 def overall(rows: list[Row]) -> Verdict:
     """Holds if every row is as expected; else the worst of what is not."""
     if not rows:
@@ -240,14 +255,21 @@ def _explored(one: Exploring, report: Report) -> Iterator[Row]:
         if claim.verdict is Verdict.HOLDS and not result.complete:
             row.verdict = Verdict.UNKNOWN
         if claim.verdict is Verdict.BROKEN:
-            row.note = f"{HISTORY} (depth {claim.depth})" if broken else f"depth {claim.depth}"
+            taken = _steps(claim.depth)
+            row.note = f"{HISTORY} ({taken})" if broken else taken
             row.show = replay_command("find", one.system, one.version, {}, bounds, name)
         yield row
 
 
+def _steps(depth: int | None) -> str:
+    """What `find` counts: steps of a run, one fewer than its states."""
+    number = (depth or 1) - 1
+    return f"{number} step{'' if number == 1 else 's'}"
+
+
 def _counts(result: Exploration) -> str:
     what = "orbits" if result.engine.symmetry else "states"
-    return f"{result.distinct:,} {what}, depth {result.depth}"
+    return f"{result.distinct:,} {what}, up to {_steps(result.depth)}"
 
 
 def _found(one: Finding, report: Report) -> Row:
@@ -264,7 +286,7 @@ def _found(one: Finding, report: Report) -> Row:
         result.seconds, without=without,
     )  # fmt: skip
     if run is not None:
-        row.note, row.show = f"{HISTORY} (depth {run.depth})", run.replay
+        row.note, row.show = f"{HISTORY} ({_steps(run.depth)})", run.replay
     return row
 
 
@@ -316,7 +338,7 @@ def _replayed(seeds: int, report: Report) -> Row:
 class _Logs:
     """The small pair of logs that our own simulator writes, checked by Spark in the background."""
 
-    _ABOUT = {
+    ABOUT: ClassVar = {
         "correct": ("broker logs of a correct run obey the protocol", Verdict.HOLDS),
         "planted": ("a broker that applies an older leader epoch is caught", Verdict.BROKEN),
     }
@@ -335,6 +357,7 @@ class _Logs:
         self._running = subprocess.Popen(
             [sys.executable, "-c", script, str(self._folder)],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": tempfile.gettempdir()},  # removed with what is ours
         )  # fmt: skip
         return self
 
@@ -348,7 +371,7 @@ class _Logs:
         assert self._running is not None
         report("checking broker logs on Spark")
         _, errors = self._running.communicate()
-        for name, (words, expected) in self._ABOUT.items():
+        for name, (words, expected) in self.ABOUT.items():
             row = Row(
                 "control_plane", words, "logs", "2.3", expected, {"brokers": 3},
                 show="insync check tests/data/logs/" + name,
@@ -378,7 +401,7 @@ def check_pair(folder: str) -> None:
     """Checks both log folders with one Spark session; leaves a JSON file beside each."""
     from conformance.cli.check import checked
 
-    for name in _Logs._ABOUT:
+    for name in _Logs.ABOUT:
         started = time.perf_counter()
         result = checked([str(Path(folder) / name)])
         result["seconds"] = time.perf_counter() - started

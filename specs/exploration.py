@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from model.language import RecordedSystem
+from model.language import ProtocolError, RecordedSystem
+from model.language.errors import unknown_name
 from model.language.grounding import Grounded
 from model.language.properties import DEADLOCK
 from model.language.python_code import PythonCode
@@ -309,6 +310,13 @@ def with_companions(recorded: RecordedSystem, claims: Sequence[str]) -> list[str
         wanted[name] = None
         companion = recorded.claim(name)[0].companion
         if companion is not None:
+            if companion not in recorded.claims:
+                kinds = {one: recorded.claim(one)[0].kind for one in recorded.claims}
+                known = [one for one, kind in kinds.items() if kind == "sometimes"]
+                raise ProtocolError(
+                    f"{name}: {unknown_name('companion', companion, known)}; a companion is a "
+                    f"@sometimes among the claims of {recorded.system.name}"
+                )
             wanted[companion] = None
     return list(wanted)
 

@@ -21,7 +21,6 @@ from specs.exploration import (
     grounded_for,
     with_companions,
 )
-from specs.plain import PlainSearch
 from specs.runs import Run
 
 ENGINES = ("native", "python")
@@ -64,11 +63,13 @@ def explore(
     grounded = grounded_for(recorded, bounds, claims)
     if engine == "native":
         # Imported here: numba and LLVM take half a second, and not every command explores.
-        from specs.native.fingerprints import fingerprint_search
         from specs.native.search import Options, native_search
 
+        report("preparing machine code, which is kept for the next time")
         options = Options(max_states, stop_at, symmetry, workers, checkpoint, memory_bytes)
         if fingerprints:
+            from specs.native.fingerprints import fingerprint_search
+
             return fingerprint_search(grounded, options, report, started)
         return native_search(grounded, options, report, started)
     for name, given in (
@@ -78,6 +79,8 @@ def explore(
     ):
         if given:
             raise ProtocolError(f"the python engine has no {name}: leave it out, or use native")
+    from specs.plain import PlainSearch  # networkx with it, which the native engine has no use for
+
     search = PlainSearch(grounded, max_states, report, stop_at)
     set_up = time.perf_counter()
     search.go()

@@ -14,6 +14,8 @@ import z3
 
 from model.language.errors import ProtocolError
 
+z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and answer `unknown`
+
 PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
 ANSWERS = {"unsat": PROVED, "sat": REFUTED}
 

@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from conformance.cli.common import WrongUse, unknown
 from model.faults import means
@@ -13,6 +14,9 @@ from model.language import ProtocolError, RecordedSystem, System
 from model.systems import SYSTEMS
 from model.systems import system as system_by_name
 from model.versions import SWITCHES
+
+if TYPE_CHECKING:
+    from model.zoo.known import Known
 
 MOST = 999_999
 """No bound is larger; exploration would be out of memory long before."""
@@ -134,6 +138,26 @@ class Size:
             limits = system.limits(given)
             return {**limits, **self._room(system, limits, given)}
 
+    def showing(self, recorded: RecordedSystem, claim: str) -> tuple[dict[str, int], Known | None]:
+        """Every bound, and the bug of the zoo for which a default was raised, if one was.
+
+        A version that is known for breaking the claim gets the bounds in which it does, but for
+        those that the line names.
+        """
+        from model.zoo.known import known_for
+
+        limits = self.limits(recorded.system)
+        known = known_for(recorded, claim)
+        if known is None:
+            return limits, None
+        named = {text.partition("=")[0] for text in self.bounds}
+        raised = {
+            name: number
+            for name, number in known.raised.items()
+            if name not in named and limits.get(name, number) < number
+        }
+        return {**limits, **raised}, known._replace(raised=raised) if raised else None
+
     def _room(
         self, system: System, limits: Mapping[str, int], given: Mapping[str, int]
     ) -> dict[str, int]:
@@ -183,6 +207,22 @@ def smallest(system: System, name: str) -> str:
 def listed(bounds: Mapping[str, int]) -> str:
     """`brokers=3, log=2`."""
     return ", ".join(f"{name}={number}" for name, number in bounds.items())
+
+
+def ruled_out(system: System, bounds: Mapping[str, int]) -> list[str]:
+    """The bounds of 0: what cannot happen at all within them."""
+    return [
+        name for name, number in bounds.items() if number == 0 and not system.bounds[name].least
+    ]
+
+
+def ruled_out_in_words(system: System, bounds: Mapping[str, int]) -> list[str]:
+    """A line that names what the bounds rule out, and how to allow it; none if they do not."""
+    names = ruled_out(system, bounds)
+    if not names:
+        return []
+    told = ", ".join(f"{name}=0 ({system.bounds[name].what})" for name in names)
+    return [f"ruled out by bounds of 0: {told}; to allow one: --bound {names[0]}=1"]
 
 
 def described(recorded: RecordedSystem) -> str:

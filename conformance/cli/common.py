@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import IO, Any, NoReturn, Self, TypeVar
@@ -21,6 +22,35 @@ WRONG_USE = 64
 STDOUT = "-"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+OUTPUT_FAILED = 74  # EX_IOERR: what was to be printed could not be, so there is no verdict
+
+
+class OutputFailedError(click.ClickException):
+    """Standard output cannot be written: exit code 74 and one line."""
+
+    exit_code = OUTPUT_FAILED
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"standard output: {error.strerror or error}; no verdict")
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line on standard error, and let nothing try the output again."""
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        click.echo(f"insync: {self.message}", file=file, err=file is None)
+
+
+@contextlib.contextmanager
+def output() -> Iterator[None]:
+    """Around every write to standard output. A reader that has left is not an error of it."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailedError(error) from error
 
 
 class WrongUse(click.ClickException):
@@ -89,22 +119,35 @@ def json_option(command: Command) -> Command:
 def emit_json(target: str | None, payload: object) -> None:
     """Write `payload` to a file, or to standard output for "-"; do nothing for None.
 
-    Keys keep the order in which the command built them. Enums are written as their values, sets
+    Keys keep the order in which the command built them; an object that names no `format` gets that
+    of its command, such as `insync.explore/1`. Enums are written as their values, sets
     sorted, paths as text; anything else that JSON does not know raises TypeError. A file is
     written under a temporary name and then renamed, so that nobody ever reads half of it.
     Raises WrongUse where the file cannot be written.
     """
     if target is None:
         return
+    if isinstance(payload, dict) and "format" not in payload:
+        payload = {"format": f"insync.{_command()}/1", **payload}
     text = json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
     if target == STDOUT:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        with output():
+            sys.stdout.write(text)
+            sys.stdout.flush()
         return
     try:
         write_atomically(Path(target), text)
     except OSError as error:
         raise WrongUse(f"--json {target}: {error.strerror}; name a file you may write") from error
+
+
+def _command() -> str:
+    """The command that runs, as `insync --help` has it."""
+    context = click.get_current_context(silent=True)
+    name = "json"
+    while context is not None and context.parent is not None:
+        name, context = context.info_name or name, context.parent
+    return name
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -135,7 +178,8 @@ def _plain(value: object) -> object:
 def say(text: str, json_target: str | None = None) -> None:
     """Print a line of the human report, unless standard output belongs to the JSON."""
     if json_target != STDOUT:
-        click.echo(text)
+        with output():
+            click.echo(text)
 
 
 class Progress:
@@ -154,6 +198,12 @@ class Progress:
         if self._shown and time.monotonic() >= self._next:
             self._next = time.monotonic() + self._every
             self._write(text)
+
+    def wipe(self) -> None:
+        """Make room for a line of the report; the next text is shown at once."""
+        if self._shown:
+            self._write("")
+            self._next = 0.0
 
     def __enter__(self) -> Self:
         return self

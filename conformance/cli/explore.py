@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -13,9 +16,13 @@ from conformance.cli.choice import (
     described,
     listed,
     refusals,
+    ruled_out,
+    ruled_out_in_words,
     system_named,
 )
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.found import steps
+from conformance.cli.interrupts import interrupts
 from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.on_spark import SPARK, OnSpark, spark_options
 from conformance.cli.options import (
@@ -83,7 +90,7 @@ def explore(
     recorded = variant.recorded(chosen)
     limits = size.limits(chosen)
     asked = claims_named(recorded, claims) or list(recorded.claims)
-    with refusals(), Progress() as progress:
+    with _keeping_levels(search.checkpoint), refusals(), Progress() as progress:
         judged = with_companions(recorded, asked) if claims else None
         found = on_spark.visit(recorded, limits, judged, search, progress) or visit(
             recorded, limits, judged, search.max_states, progress,
@@ -103,6 +110,21 @@ def explore(
     finish(verdict)
 
 
+@contextlib.contextmanager
+def _keeping_levels(checkpoint: Path | None) -> Iterator[None]:
+    """Where levels are kept, Ctrl-C waits until they are, and the line says so."""
+    if checkpoint is not None:
+        interrupts.end_as_usual()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is None or not any(checkpoint.glob("*")):
+            raise
+        raise KeyboardInterrupt(
+            f"what was visited is kept in {checkpoint}; the same command goes on from there"
+        ) from None
+
+
 def settled(found: Exploration, asked: list[str]) -> Verdict:
     """The verdict of the asked claims together.
 
@@ -118,6 +140,7 @@ def _payload(
     found: Exploration, verdict: Verdict, asked: list[str], search: Searching
 ) -> dict[str, object]:
     payload = {**found.as_json(), "verdict": verdict}
+    payload["ruled_out"] = ruled_out(found.grounded.recorded.system, found.grounded.bounds)
     payload["replay"] += "".join(f" --claim {name}" for name in asked)
     payload["replay"] += search.words()
     return payload
@@ -130,13 +153,18 @@ def _show(found: Exploration, verdict: Verdict, lines: list[str], json_target: s
     say(f"bounds: {bounds}", json_target)
     results = found.claims.values()
     show_table(
-        ["claim", "sentence", "verdict", "depth"],
-        [(one.name, _sentence(found, one.name), one.verdict, one.depth) for one in results],
+        ["claim", "sentence", "verdict", "steps"],
+        [
+            (one.name, _sentence(found, one.name), one.verdict, one.depth and one.depth - 1)
+            for one in results
+        ],
         json_target,
-        right=["depth"],
+        right=["steps"],
         prose=["sentence"],
     )
     for line in [*lines, *_hints(found)]:
+        say(line, json_target)
+    for line in ruled_out_in_words(recorded.system, found.grounded.bounds):
         say(line, json_target)
     say(f"{verdict} ({bounds})", json_target)
 
@@ -153,7 +181,7 @@ def _figures(found: Exploration) -> list[str]:
     return [
         f"{found.distinct:,} distinct {'orbits' if found.engine.symmetry else 'states'}, "
         f"{found.generated:,} generated, "
-        f"depth {found.depth}, {whole}",
+        f"no state further than {steps(found.depth - 1)}, {whole}",
         f"{found.seconds:.1f} s ({rate:,.0f} states/s){_loops(found)}, "
         f"set-up {found.setup_seconds:.1f} s, "
         f"peak memory {found.peak_memory_mb:.0f} MB{_engine(found)}",
@@ -207,6 +235,21 @@ def _hints(found: Exploration) -> list[str]:
         lines.append(
             f"{ends} without any possible step; the shortest run there: {_find(found, DEADLOCK)}"
         )
+    return [*lines, *_known(found)]
+
+
+def _known(found: Exploration) -> list[str]:
+    """What this version is known to break, where the bounds were too small to show it."""
+    from model.zoo.known import known_for
+
+    recorded, lines = found.grounded.recorded, []
+    for one in found.claims.values():
+        known = known_for(recorded, one.name)
+        if known is not None and one.verdict is not Verdict.BROKEN:
+            lines.append(
+                f"{one.name} breaks with larger bounds ({known.entry.id}: {known.entry.title}): "
+                f"insync zoo {known.entry.id}"
+            )
     return lines
 
 

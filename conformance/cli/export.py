@@ -76,7 +76,7 @@ def export(
         say(f"written: {path}", json_target)
     say(f"to check it: java -cp tla2tools.jar tlc2.TLC {made.name}", json_target)
     payload = {
-        "format": form,
+        "form": form,
         "system": chosen.name,
         "version": recorded.version,
         "without": recorded.without,

@@ -21,6 +21,7 @@ from conformance.cli.choice import (
     Size,
     Variant,
     claims_named,
+    described,
     listed,
     refusals,
     system_named,
@@ -87,14 +88,22 @@ def find(
     recorded = variant.recorded(chosen)
     size, lifted = split_lifted(size)
     refuse_what_does_not_fit(search, bounded, lifted)
-    limits = size.limits(chosen)
+    limits, known = size.limits(chosen), None
     if claim != DEADLOCK:
         claims_named(recorded, [claim])
+        limits, known = size.showing(recorded, claim)
     with refusals(), Progress() as progress:
         if search.engine == ENGINE:
             found = _by_z3(recorded, limits, claim, lifted, bounded, progress)
         else:
             found = _explored(recorded, limits, claim, search, progress)
+    if known is not None:
+        raised = ", ".join(f"{name}={number}" for name, number in known.raised.items())
+        least = " ".join(f"--bound {name}={chosen.limits({})[name]}" for name in known.raised)
+        found.because = (
+            f"{raised}, for {described(recorded)} is known for {known.entry.id}: "
+            f"{known.entry.title} (without: {least})"
+        )
     for line in found.lines():
         say(line, json_target)
     emit_json(json_target, found.as_json())
@@ -123,10 +132,10 @@ def _explored(
         run,
         listed(limits),
         "" if run is None else _why_this_one(run, looked),
-        f"all {looked}, depth {found.depth}" if every else looked,
+        f"all {looked}, none further than {steps(found.depth - 1)}" if every else looked,
         # A run is the same with a limit or without; what was not found depends on it.
         again if run else again + search.words(),
-        {
+        more={
             "engine": found.engine.name,
             "complete": found.complete,
             "distinct": found.distinct,
@@ -173,7 +182,7 @@ def _by_z3(
         f"no run is shorter: {looked}",
         looked + (", and none is longer" if found.ended else ""),
         replay,
-        {
+        more={
             "engine": ENGINE,
             "complete": found.ended,
             "lifted": list(lifted),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.cli.choice import described
+from conformance.cli.choice import described, ruled_out, ruled_out_in_words
 from model.language.grounding import Grounded
 from specs.exploration import ClaimResult
 from specs.runs import Run
@@ -27,6 +27,8 @@ class Found:
     beside_run: str
     without_run: str
     replay: str
+    because: str = ""
+    """Why a bound is larger than its default, if one is."""
     more: dict[str, Any] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
@@ -41,7 +43,16 @@ class Found:
             lines += [f"holds ({self.within}): {self.without_run}"]
         else:
             lines += [f"{result.verdict} ({result.why}; {self.within}): {self.without_run}"]
+        if self.because:
+            lines.append(self.because)
+        if result.verdict is not Verdict.BROKEN and run is None:
+            lines += ruled_out_in_words(self.grounded.recorded.system, self._bounds())
         return [*lines, f"again: {self.replay}"]
+
+    def _bounds(self) -> dict[str, int]:
+        """Those that limited the search; one that was lifted is not among them."""
+        lifted = self.more.get("lifted", ())
+        return {name: n for name, n in self.grounded.bounds.items() if name not in lifted}
 
     def as_json(self) -> dict[str, Any]:
         """The contract's keys, and more."""
@@ -51,6 +62,7 @@ class Found:
             "depth": self.result.depth,
             "kind": self.result.kind,
             "why": self.result.why,
+            "ruled_out": ruled_out(self.grounded.recorded.system, self._bounds()),
             "replay": self.replay,
             **self.more,
         }

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from conformance.cli.choice import refusals
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
 from conformance.cli.kept import Keeping, open_option, show_file
 from conformance.cli.tables import show_table
@@ -26,16 +25,26 @@ Example:
 
 @click.command(epilog=_EXAMPLE)
 @click.argument("names", metavar="[FILE…|EXERCISE]", nargs=-1)
+@click.option(
+    "--limit",
+    "limit_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="What an answer may take; then it cannot be told.",
+)
 @open_option
 @json_option
-def grade(names: tuple[str, ...], opens: bool, json_target: str | None) -> None:
+def grade(names: tuple[str, ...], limit_s: float, opens: bool, json_target: str | None) -> None:
     """List exercises, show one, or judge answers.
 
     An answer is a file whose first line names its exercise: a run is written as a story, a repair
     as the line that opens one, an invariant in Python (the file is run). Exit code 0 says that it
     is right, 1 that it is not, and why: the step that is refused, the run that still goes wrong,
-    the state from which a step breaks the invariant; 2 that the checker cannot tell, 3 that there
-    is nothing to judge.
+    the state from which a step breaks the invariant; 2 that the checker cannot tell, or that
+    --limit came first, 3 that there is nothing to judge. Each answer is judged in a process of its
+    own, and one that cannot be read (64) keeps none of the others from being judged.
     """
     from specs.grading import exercises
 
@@ -45,7 +54,7 @@ def grade(names: tuple[str, ...], opens: bool, json_target: str | None) -> None:
     elif len(names) == 1 and names[0] in known and not Path(names[0]).exists():
         _show(names[0], json_target)
     else:
-        _judge([_path(name) for name in names], opens, json_target)
+        _judge([_path(name) for name in names], limit_s, opens, json_target)
 
 
 def _list(json_target: str | None) -> None:
@@ -100,29 +109,41 @@ def _path(name: str) -> Path:
     return path
 
 
-def _judge(paths: list[Path], opens: bool, json_target: str | None) -> None:
-    from specs.grading import grade as graded
+def _judge(paths: list[Path], limit_s: float, opens: bool, json_target: str | None) -> None:
+    from specs.grading import ExerciseError, grade_apart
 
     results: list[dict[str, Any]] = []
+    unread: list[str] = []
     run: Run | None = None
-    for path in paths:
-        with refusals(), Progress() as progress:
-            try:
-                done = graded(path, progress)
-            except OSError as error:
-                raise WrongUse(f"{path}: {error.strerror}; name a file to judge") from error
+    for number, path in enumerate(paths, 1):
+        try:
+            with Progress() as progress:
+                progress(f"answer {number} of {len(paths)}: {path}")
+                done = grade_apart(path, progress, limit_s)
+        except ExerciseError as error:
+            unread.append(str(error))
+            results.append(_result(path, None, Verdict.NOT_CHECKED, [str(error)]))
+            continue
+        except OSError as error:
+            raise WrongUse(f"{path}: {error.strerror}; name a file to judge") from error
         name = done.answer.exercise.name
         run = run or done.run
         say(f"{path}: {done.word} ({name})", json_target)
         for line in done.lines:
             say(f"    {line}", json_target)
-        results.append(
-            {"file": str(path), "exercise": name, "verdict": done.verdict, "why": done.lines}
-        )
+        results.append(_result(path, name, done.verdict, done.lines))
     verdict = combine(Verdict(one["verdict"]) for one in results)
     emit_json(json_target, {"format": "insync.grade/1", "verdict": verdict, "answers": results})
+    for line in unread[:-1]:
+        WrongUse(line).show()
+    if unread:
+        raise WrongUse(unread[-1])
     if opens and run is None and paths[0].suffix == ".story":
         show_file(paths[0])
     else:
         Keeping(None, opens).keep(run, json_target)
     finish(verdict)
+
+
+def _result(path: Path, name: str | None, verdict: Verdict, why: list[str]) -> dict[str, Any]:
+    return {"file": str(path), "exercise": name, "verdict": verdict, "why": why}

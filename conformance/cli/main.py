@@ -12,57 +12,99 @@ from typing import Any, NamedTuple, NoReturn
 
 import click
 
-from conformance.cli.common import WRONG_USE, WrongUse, unknown
+from conformance.cli.common import (
+    OUTPUT_FAILED,
+    WRONG_USE,
+    OutputFailedError,
+    WrongUse,
+    output,
+    unknown,
+)
+from conformance.cli.interrupts import INTERRUPTED, interrupts
 from specs.verdict import Verdict
 
-INTERRUPTED = 130  # 128 + SIGINT, as a shell would report it
 READER_GONE = 141  # 128 + SIGPIPE: whoever read our output has left
 DEFECT = 70  # EX_SOFTWARE: a fault of insync itself, which must not look like "broken"
 
 
 class Entry(NamedTuple):
-    """One command: where it lives, and its line in `insync --help`."""
+    """One command: where it lives, its line in `insync --help`, and under which heading."""
 
     module: str
     attribute: str
     help: str
+    group: str = ""
 
+
+def _group(heading: str, **lines: str) -> dict[str, Entry]:
+    """Commands of one heading; each lives in the module of its name, but those named otherwise."""
+    return {
+        name: Entry(f"conformance.cli.{_ELSEWHERE.get(name, name)}", name, line, heading)
+        for name, line in lines.items()
+    }
+
+
+_ELSEWHERE = {"produce": "records", "consume": "records"}
 
 # In the order of --help. A command is written in one module and named here, nowhere else.
 COMMANDS: dict[str, Entry] = {
-    "verify": Entry("conformance.cli.verify", "verify", "Check every claim; print one table."),
-    "explore": Entry("conformance.cli.explore", "explore", "Visit every reachable state."),
-    "find": Entry("conformance.cli.find", "find", "Print the shortest run that breaks a claim."),
-    "prove": Entry("conformance.cli.prove", "prove", "Prove claims for any number of brokers."),
-    "zoo": Entry("conformance.cli.zoo", "zoo", "Find historic bugs, and that fixes help."),
-    "surgery": Entry("conformance.cli.surgery", "surgery", "Say what each guard is for."),
-    "story": Entry("conformance.cli.story", "story", "Play stories; compare with their recording."),
-    "reference": Entry("conformance.cli.reference", "reference", "Print a system's transitions."),
-    "versions": Entry("conformance.cli.versions", "versions", "List versions and switches."),
-    "export": Entry("conformance.cli.export", "export", "Write a system for TLC to check."),
-    "simulate": Entry("conformance.cli.simulate", "simulate", "Run and record the implementation."),
-    "convert": Entry("conformance.cli.convert", "convert", "Write recorded runs as columns."),
-    "ingest": Entry("conformance.cli.ingest", "ingest", "Turn broker logs into events."),
-    "watch": Entry("conformance.cli.watch", "watch", "Judge broker logs while they grow."),
-    "edges": Entry("conformance.cli.edges", "edges", "Walk every edge on the implementation."),
-    "lockstep": Entry("conformance.cli.lockstep", "lockstep", "Walk both sides, step by step."),
-    "mutants": Entry("conformance.cli.mutants", "mutants", "Plant faults; count who is caught."),
-    "check": Entry("conformance.cli.check", "check", "Judge traces, events, or broker logs."),
-    "lessons": Entry("conformance.cli.lessons", "lessons", "Check what the lessons tell."),
-    "grade": Entry("conformance.cli.grade", "grade", "Judge answers to exercises."),
-    "explain": Entry("conformance.cli.explain", "explain", "Show a run as a page or a picture."),
-    "play": Entry("conformance.cli.play", "play", "Play the model in the browser."),
-    "compare": Entry("conformance.cli.compare", "compare", "Lay two runs side by side."),
-    "pictures": Entry("conformance.cli.pictures", "pictures", "Take pictures of the explorer."),
-    "docs": Entry("conformance.cli.docs", "docs", "Build the documentation as a site."),
-    "vectors": Entry("conformance.cli.vectors", "vectors", "Answer cases of Kafka's behaviour."),
-    "cluster": Entry("conformance.cli.cluster", "cluster", "Run a cluster of the implementation."),
-    "topics": Entry("conformance.cli.topics", "topics", "Create, describe, alter, delete topics."),
-    "reassign": Entry("conformance.cli.reassign", "reassign", "Move partitions to other replicas."),
-    "elect": Entry("conformance.cli.elect", "elect", "Give leadership to preferred replicas."),
-    "produce": Entry("conformance.cli.records", "produce", "Send lines as records."),
-    "consume": Entry("conformance.cli.records", "consume", "Print the records of a topic."),
-    "test": Entry("conformance.cli.test", "test", "Run the project's own gates and tests."),
+    **_group(
+        "Start here",
+        verify="Check every claim; print one table.",
+        play="Play the model in the browser.",
+        find="Print the shortest run that breaks a claim.",
+        explore="Visit every reachable state.",
+        zoo="Find historic bugs, and that fixes help.",
+        story="Play stories; compare with their recording.",
+        check="Judge traces, events, or broker logs.",
+    ),
+    **_group(
+        "The model",
+        prove="Prove claims for any number of brokers.",
+        surgery="Say what each guard is for.",
+        reference="Print a system's transitions.",
+        export="Write a system for TLC to check.",
+    ),
+    **_group(
+        "History",
+        versions="List versions and switches.",
+        compare="Lay two runs side by side.",
+    ),
+    **_group(
+        "The implementation",
+        cluster="Run a cluster of the implementation.",
+        topics="Create, describe, alter, delete topics.",
+        reassign="Move partitions to other replicas.",
+        elect="Give leadership to preferred replicas.",
+        produce="Send lines as records.",
+        consume="Print the records of a topic.",
+        simulate="Run and record the implementation.",
+        convert="Write recorded runs as columns.",
+    ),
+    **_group(
+        "Conformance of the two",
+        lockstep="Walk both sides, step by step.",
+        edges="Walk every edge on the implementation.",
+        mutants="Plant faults; count who is caught.",
+        vectors="Answer cases of Kafka's behaviour.",
+    ),
+    **_group(
+        "Logs of real brokers",
+        ingest="Turn broker logs into events.",
+        watch="Judge broker logs while they grow.",
+    ),
+    **_group(
+        "Learning and teaching",
+        lessons="Check what the lessons tell.",
+        grade="Judge answers to exercises.",
+        explain="Show a run as a page or a picture.",
+        docs="Build the documentation as a site.",
+        pictures="Take pictures of the explorer.",
+    ),
+    **_group(
+        "The project",
+        test="Run the project's own gates and tests.",
+    ),
 }
 
 
@@ -96,8 +138,16 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands from the table alone, so that help imports nothing."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+        width = max(map(len, COMMANDS))
+        for heading in dict.fromkeys(entry.group for entry in COMMANDS.values()):
+            with formatter.section(heading or "Commands"):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), entry.help)
+                        for name, entry in COMMANDS.items()
+                        if entry.group == heading
+                    ]
+                )
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
@@ -105,7 +155,10 @@ class LazyGroup(click.Group):
         """Run one command line and leave with its exit code."""
         extra["standalone_mode"] = False
         try:
-            sys.exit(_exit_code(super().main(args, prog_name="insync", **extra)))
+            code = _exit_code(super().main(args, prog_name="insync", **extra))
+            if interrupts.asked:  # whoever caught it went on, and nothing that it says counts
+                raise KeyboardInterrupt
+            sys.exit(code)
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message(), err=True)
             sys.exit(WRONG_USE)
@@ -115,16 +168,23 @@ class LazyGroup(click.Group):
         except click.ClickException as error:
             error.show()
             sys.exit(error.exit_code)
-        except (click.Abort, KeyboardInterrupt):
+        except (_Interrupted, click.Abort, KeyboardInterrupt) as error:
+            interrupts.tell(str(error))
             sys.exit(INTERRUPTED)
-        except Exception:
+        except Exception as error:
+            if isinstance(error, OSError) and _was_printing(error):
+                OutputFailedError(error).show()
+                sys.exit(OUTPUT_FAILED)
+            if _is_of_the_model(error):  # a file of the model, read for the first time
+                WrongUse(str(error)).show()
+                sys.exit(WRONG_USE)
             traceback.print_exc()
             click.echo("insync: this is a defect of insync itself, not a verdict", err=True)
             sys.exit(DEFECT)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         """As click does; here it prints help and version, to a reader that may leave."""
-        with _reader_may_leave():
+        with _reader_may_leave(), output():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -132,6 +192,8 @@ class LazyGroup(click.Group):
         try:
             with _reader_may_leave():
                 return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _Interrupted(*error.args) from None  # click would add an empty line of its own
         except click.UsageError as error:
             # click forgets which command it was reading when an option lacks its argument.
             name = ctx.invoked_subcommand or ""
@@ -141,12 +203,29 @@ class LazyGroup(click.Group):
             raise
 
 
+def _is_of_the_model(error: Exception) -> bool:
+    """Does the notation refuse a text of the model? Its errors say what to write instead."""
+    notation = sys.modules.get("model.language.errors")
+    return notation is not None and isinstance(error, notation.ProtocolError)
+
+
+def _was_printing(error: OSError) -> bool:
+    """Did click fail to print, as it does the help of a command?"""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and frames[-1].filename == click.utils.__file__
+
+
+class _Interrupted(Exception):
+    """Ctrl-C while a command ran; its message says what was kept."""
+
+
 @contextlib.contextmanager
 def _reader_may_leave() -> Iterator[None]:
     """End quietly, and with no verdict's exit code, where `insync … | head` has read enough."""
     try:
         yield
-        sys.stdout.flush()
+        with output():
+            sys.stdout.flush()
     except BrokenPipeError:
         # The interpreter flushes again at exit; give it somewhere harmless to write.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -11,6 +11,7 @@ import click
 
 from conformance.cli.choice import refusals, system_named
 from conformance.cli.common import WrongUse, emit_json, json_option, say
+from conformance.cli.interrupts import interrupts
 
 _EXAMPLE = """
 \b
@@ -96,8 +97,12 @@ def serve(
             webbrowser.open(url)
         get_ready = threading.Thread(target=_warm, args=(opened,), daemon=True)
         page = application(number, opened, comparison, get_ready.start)
-        settings = uvicorn.Config(page, log_level="warning")
-        uvicorn.Server(settings).run(sockets=[place])
+        settings = uvicorn.Config(page, log_level="warning", timeout_graceful_shutdown=1)
+        interrupts.end_as_usual()
+        try:
+            uvicorn.Server(settings).run(sockets=[place])
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("the page is closed") from None
 
 
 def _warm(opened: dict[str, object]) -> None:

@@ -13,6 +13,7 @@ import click
 
 from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
 from conformance.cli.ingest import check_release, started
+from conformance.cli.interrupts import interrupts
 from conformance.cli.kept import open_option, show_checked
 from specs.verdict import Verdict
 
@@ -111,6 +112,7 @@ def _watched(
     query = stream.watch(
         folder, told, tell, seconds=every, final=once, release=release, master=master
     )
+    interrupts.end_as_usual()
     try:
         _run(query, once)
     except KeyboardInterrupt:

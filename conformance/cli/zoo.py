@@ -10,6 +10,7 @@ import click
 
 from conformance.cli.choice import described, listed, refusals
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.found import steps
 from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.options import fault_option
 from conformance.cli.tables import show_table
@@ -221,7 +222,8 @@ def _report(done: Hunt) -> list[str]:
     else:
         lines += [f"{_outcome(done)}; looked at {looked}"]
     fixed = done.mended.claims[claim.name]
-    looked = f"{_states(done.mended)}, depth {done.mended.depth}, {done.mended.seconds:.1f} s"
+    looked = f"{_states(done.mended)}, none further than {steps(done.mended.depth - 1)}, "
+    looked += f"{done.mended.seconds:.1f} s"
     lines += [f"as history fixed it, {described(done.mended.grounded.recorded)}: {fixed.verdict}"]
     lines[-1] += f" ({fixed.why}; {looked})" if fixed.why else f" within the same bounds ({looked})"
     if done.counter is not None:

@@ -16,7 +16,7 @@ from model.language.instances import Cell
 from model.language.sorts import Enumeration, Sort
 
 WORD_BITS = 64
-MOST_WORDS = 8
+MOST_WORDS = 64
 
 
 class TooWide(ProtocolError):

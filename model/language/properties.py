@@ -65,6 +65,13 @@ def _declare(kind: str, sentence: str, **more: Any) -> Callable[[Condition], Cla
                 f"a claim cannot be called {DEADLOCK}: that is the question whether a state is "
                 "reachable in which nothing is possible; choose another name"
             )
+        if kind in _HAVE_COMPANIONS and more.get("companion") is None:
+            where = function.__code__
+            raise ProtocolError(
+                f"{where.co_filename}:{where.co_firstlineno}: {name} has no companion; write "
+                f'@{kind}("...", companion="NAME"), where NAME is a @sometimes that must be '
+                "reachable: else the claim may hold because nothing happens"
+            )
         if kind == "always_step" and len(inspect.signature(function).parameters) != 2:
             raise ProtocolError(f"{name} speaks of a step: write {name}(now, after)")
         return Claim(name, kind, sentence, function, **more)
@@ -72,15 +79,21 @@ def _declare(kind: str, sentence: str, **more: Any) -> Callable[[Condition], Cla
     return declare
 
 
+_HAVE_COMPANIONS = ("always", "always_step")
+
+
 def always(
-    sentence: str, *, companion: str, only: Callable[[Any], bool] | None = None
+    sentence: str, *, companion: str | None = None, only: Callable[[Any], bool] | None = None
 ) -> Callable[[Condition], Claim]:
-    """Holds in every reachable state; `companion` is the `sometimes` that keeps it honest."""
+    """Holds in every reachable state; `companion` is the `sometimes` that keeps it honest.
+
+    ProtocolError without one.
+    """
     return _declare("always", sentence, companion=companion, only=only)
 
 
 def always_step(
-    sentence: str, *, companion: str, only: Callable[[Any], bool] | None = None
+    sentence: str, *, companion: str | None = None, only: Callable[[Any], bool] | None = None
 ) -> Callable[[Condition], Claim]:
     """Holds of every step from a reachable state: `def hw_never_falls(now, after): ...`.
 

@@ -17,6 +17,8 @@ from model.language.terms import FALSE, Term
 from specs.bounded.bits import Bits, Frame
 from specs.bounded.normal_form import Introductions, exchangeable
 
+z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and answer `unknown`
+
 
 class OutOfWork(Exception):
     """The solver's own measure of work is used up: no answer, the same way every time."""

@@ -6,11 +6,13 @@ grade(Path("my-answer.story"))      # Grade: right, or why not, with the counter
 """
 
 from specs.grading.answer import Answer, read_answer
+from specs.grading.apart import LIMIT_S, grade_apart
 from specs.grading.exercise import FOLDER, Exercise, ExerciseError, exercise, exercises
 from specs.grading.grade import Grade, grade
 
 __all__ = [
     "FOLDER",
+    "LIMIT_S",
     "Answer",
     "Exercise",
     "ExerciseError",
@@ -18,5 +20,6 @@ __all__ = [
     "exercise",
     "exercises",
     "grade",
+    "grade_apart",
     "read_answer",
 ]

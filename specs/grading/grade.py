@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import resource
 import runpy
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -200,7 +203,10 @@ def _proved(answer: Answer, report: Report) -> Grade:
     proof = _with(whole, (*kept, *own))
     recorded = system(whole.system).recorded()
     try:
-        result = prove(proof, recorded, each=lambda one: report(f"{one.step}: {one.invariant}"))
+        with _blamed_on(answer):
+            result = prove(proof, recorded, each=lambda one: report(f"{one.step}: {one.invariant}"))
+    except ExerciseError:
+        raise
     except ProtocolError as error:
         return Grade(answer, Verdict.BROKEN, [str(error)])
     if result.verdict is Verdict.HOLDS:
@@ -222,14 +228,58 @@ def _with(whole: Proof, invariants: tuple[Invariant, ...]) -> Proof:
 
 def _invariants(answer: Answer) -> tuple[Invariant, ...]:
     """What the file declares; it is run, as any program of who answers."""
-    try:
+    with _blamed_on(answer), _memory_limited():
         found: dict[str, Any] = runpy.run_path(str(answer.path))
-    except Exception as error:
+    return tuple(one for one in found.values() if isinstance(one, Invariant))
+
+
+@contextlib.contextmanager
+def _blamed_on(answer: Answer) -> Iterator[None]:
+    """What an answer's own lines raise, while it is read or asked, is told with the line."""
+    try:
+        yield
+    except ProtocolError:
+        raise
+    except (Exception, SystemExit) as error:
         frames = [one for one in traceback.extract_tb(error.__traceback__)
                   if one.filename == str(answer.path)]  # fmt: skip
-        line = getattr(error, "lineno", None) or (frames[-1].lineno if frames else 1)
+        own = isinstance(error, SyntaxError) and error.filename == str(answer.path)
+        if not frames and not own:
+            raise
+        line = error.lineno if isinstance(error, SyntaxError) and own else frames[-1].lineno
+        said = error.msg if isinstance(error, SyntaxError) else str(error) or "no reason given"
         raise ExerciseError(
-            f"{answer.path}:{line}: {type(error).__name__}: {error}; an answer is Python that "
-            "declares an @invariant"
+            f"{answer.path}:{line}: {type(error).__name__}: {said}; {_instead(answer, error)}"
         ) from error
-    return tuple(one for one in found.values() if isinstance(one, Invariant))
+
+
+def _instead(answer: Answer, error: BaseException) -> str:
+    """What to write instead."""
+    if isinstance(error, NameError) and error.name is not None:
+        homes = ["model.language", "specs.invariants"]
+        homes.append(f"model.{PROOFS[answer.exercise.claim].system}.state")
+        for home in homes:
+            if hasattr(importlib.import_module(home), error.name):
+                return f"add the line: from {home} import {error.name}"
+    if isinstance(error, SystemExit):
+        return "an answer only declares: leave out what ends the program"
+    return "an answer is Python that declares an @invariant"
+
+
+MEMORY = 2 << 30
+"""Bytes that an answer's own lines may take; none needs a hundredth of it."""
+
+
+@contextlib.contextmanager
+def _memory_limited() -> Iterator[None]:
+    """While an answer is run, it gets no more than `MEMORY` on top of what is in use."""
+    if not Path("/proc/self/statm").exists():
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -130,7 +130,7 @@ def insert_block(words, states, count, room, table, mask, out, hashes, begin, fo
         slot, entry = lookup(words, flat, number, step, h, states, table, 0, mask)
         if entry != 0:
             continue
-        if count == room:
+        if count >= room:  # not ==: what is allowed may be less than what is there
             return number, count
         for word in range(words):
             states[count * words + word] = flat[number + word * step]

@@ -109,8 +109,9 @@ class Store:
         needed = states + size * 8
         if needed > self.memory_bytes or self.room >= self.region:
             raise OutOfMemory(
-                f"{self.count:,} states take {self.bytes_used / 1e6:,.0f} MB, the next table would "
-                f"make it {needed / 1e6:,.0f} MB, and {self.memory_bytes / 1e6:,.0f} MB are allowed"
+                f"{self.count:,} state{'s' if self.count > 1 else ''} and their table take "
+                f"{self.bytes_used / 1e6:,.1f} MB, the next table would make it "
+                f"{needed / 1e6:,.1f} MB, and {self.memory_bytes / 1e6:,.1f} MB are allowed"
             )
         self.table = np.zeros(0, np.uint64)  # the old one goes before the new one comes
         self.refill(size)

@@ -187,3 +187,22 @@ def test_claim_and_system_in_the_wrong_order_are_put_right(insync):
 
     assert result.exit_code == 64
     assert result.stderr == "insync: the claim comes first; write: insync find strong_isr classic\n"
+
+
+def test_a_release_gets_the_bounds_in_which_it_breaks_what_it_is_known_to_break(insync, answer):
+    told = insync("find no_message_loss replication --version 0.10")
+    code, run = answer("find no_message_loss replication --version 0.10")
+
+    assert (told.exit_code, code, run["bounds"]["crashes"]) == (1, 1, 1)
+    assert "crashes=1, for replication 0.10 is known for KIP-101: " in told.stdout
+
+
+def test_bounds_of_zero_are_named_beside_the_verdict_with_an_offer(insync, answer):
+    line = "find no_message_loss replication --version 0.10 --bound crashes=0"
+
+    told, (code, run) = insync(line), answer(line)
+
+    assert (told.exit_code, code) == (0, 0)
+    assert "ruled out by bounds of 0: crashes=0 (processes that crash, in all), " in told.stdout
+    assert "; to allow one: --bound crashes=1" in told.stdout
+    assert run["ruled_out"] == ["crashes", "losses"]

@@ -194,6 +194,58 @@ def test_python_that_fails_is_named_with_its_line(answer):
     assert f"{path}:3: ValueError: no" in result.output
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import sys\nsys.exit(0)\n", ":3: SystemExit: 0; an answer only declares"),
+        ("import os\nos._exit(0)\n", "the answer ended its own process (exit code 0)"),
+        ("import os\nos.kill(os.getpid(), 9)\n", "ended its own process (exit code -9)"),
+        ("x = [0] * 10**11\n", ":2: MemoryError: "),
+        ("def f(:\n", ":2: SyntaxError: "),
+        (
+            PROVED["node-and-version"],
+            ":3: NameError: name 'invariant' is not defined; "
+            "add the line: from specs.invariants import invariant",
+        ),
+        (
+            IMPORTS.replace("every, ", "") + PROVED["what-belief-rests-on"],
+            ":8: NameError: name 'every' is not defined; "
+            "add the line: from model.language import every",
+        ),
+    ],
+)
+def test_an_answer_that_goes_wrong_is_one_line_and_the_next_is_judged(text, said, answer):
+    wrong = answer("what-belief-rests-on", text)
+    right = answer("node-and-version", IMPORTS + PROVED["node-and-version"])
+
+    result = insync(wrong, right)
+
+    assert result.exit_code == 64
+    assert result.stderr.startswith(f"insync: {wrong}:")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert f"{right}: right (node-and-version)" in result.stdout
+
+
+def test_an_answer_without_end_is_cut_short_and_cannot_be_told(answer):
+    endless = answer("node-and-version", "while True:\n    pass\n")
+    right = answer("what-belief-rests-on", IMPORTS + PROVED["what-belief-rests-on"])
+
+    result = insync(endless, right, "--limit", "5")
+
+    assert result.exit_code == 2
+    assert f"{endless}: cannot tell (node-and-version)\n    no end after 5 s" in result.stdout
+    assert f"{right}: right (what-belief-rests-on)" in result.stdout
+
+
+def test_what_an_answer_prints_is_not_taken_for_a_verdict(answer):
+    loud = answer("node-and-version", 'print("right")\n' + IMPORTS + PROVED["node-and-version"])
+
+    result = insync(loud, "--json", "-")
+
+    assert json.loads(result.stdout)["verdict"] == "holds"
+
+
 def test_an_answer_that_is_empty_is_not_judged(answer):
     assert insync(answer("two-leaders", "")).exit_code == 3
 

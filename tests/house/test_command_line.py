@@ -78,6 +78,15 @@ def test_help_is_instant_and_lists_every_command():
     assert seconds < 1
 
 
+def test_help_begins_with_the_seven_commands_that_a_newcomer_needs():
+    headings = [line for line in insync("--help").stdout.splitlines() if line.endswith(":")]
+
+    first = [name for name, entry in COMMANDS.items() if entry.group == "Start here"]
+    assert headings[headings.index("Options:") + 1 :][0] == "Start here:"
+    assert first == ["verify", "play", "find", "explore", "zoo", "story", "check"]
+    assert all(entry.group for entry in COMMANDS.values())
+
+
 def test_help_imports_nothing_heavy():
     script = (
         "import sys\n"
@@ -120,7 +129,7 @@ def test_no_command_at_all_shows_the_help_and_is_wrong_use():
 
     assert done.returncode == 64
     assert done.stdout == ""
-    assert "Commands:" in done.stderr
+    assert "Start here:" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -166,7 +175,9 @@ def test_the_exit_code_says_how_the_command_ended(probed: CliRunner, how: str, c
 def test_json_on_standard_output_stands_alone(probed: CliRunner):
     result = probed.invoke(main, ["probe", "--json", "-"])
 
-    assert json.loads(result.stdout) == {"verdict": "holds", "who": ["a", "b"], "where": "x"}
+    assert json.loads(result.stdout) == {
+        "format": "insync.probe/1", "verdict": "holds", "who": ["a", "b"], "where": "x",
+    }  # fmt: skip
 
 
 def test_json_in_a_file_leaves_the_report_on_standard_output(probed: CliRunner, tmp_path: Path):
@@ -277,4 +288,44 @@ def test_ctrl_c_ends_without_a_traceback():
     _, err = process.communicate(timeout=120)
 
     assert process.returncode == 130
-    assert err.strip() == ""
+    assert err == "insync: interrupted; no verdict\n"
+
+
+def piped(line: str) -> subprocess.CompletedProcess[str]:
+    """A line of a shell, with what it does to the streams."""
+    script = f"{sys.executable} -m conformance.cli {line}"
+    return subprocess.run(
+        ["sh", "-c", script], cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize("words", ["versions", "--help", "versions --help", "versions --json -"])
+@pytest.mark.parametrize(
+    ("redirected", "why"),
+    [("> /dev/full", "No space left on device"), (">&-", "is closed"), (">&- 2>&-", None)],
+)
+def test_an_output_that_cannot_be_written_is_one_line_and_no_verdict(words, redirected, why):
+    done = piped(f"{words} {redirected}")
+
+    assert done.returncode == 74
+    assert done.stderr == (f"insync: standard output: {why}; no verdict\n" if why else "")
+
+
+def test_without_standard_input_or_error_a_command_goes_on():
+    assert piped("versions >/dev/null 2>&- <&-").returncode == 0
+
+
+def test_a_search_imports_nothing_that_it_has_no_use_for():
+    script = (
+        "import sys\n"
+        "from conformance.cli import main\n"
+        "try:\n    main(['find', 'zombies_overlap', 'election'])\n"
+        "except SystemExit:\n    pass\n"
+        f"print(sorted(set({HEAVY!r}) & set(sys.modules) - {{'numpy'}}), file=sys.stderr)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+
+    assert done.stderr == "[]\n"

@@ -17,6 +17,7 @@ from model.language import (
     Numbers,
     ProtocolError,
     Record,
+    when,
 )
 from model.language.frozen import Frozen
 from model.language.grounding import Grounded
@@ -120,12 +121,30 @@ def test_a_state_that_does_not_fit_is_refused_with_the_widths_of_its_fields():
         new.epoch = now.epoch + 1
 
     with pytest.raises(TooWide) as refused:
-        explore(system(appends, broker=BROKERS), {**BOUNDS, "epoch": 3, "log": 150})
+        explore(system(appends, broker=BROKERS), {**BOUNDS, "epoch": 3, "log": 1500})
 
-    assert "a state takes 618 bits and 8 words of 64 are the most" in str(refused.value)
-    assert "bits by field: log.at.epoch 600, log.end 16, epoch 2; choose smaller" in str(
+    assert "a state takes 6024 bits and 64 words of 64 are the most" in str(refused.value)
+    assert "bits by field: log.at.epoch 6000, log.end 22, epoch 2; choose smaller" in str(
         refused.value
     )
+
+
+def test_a_state_is_as_wide_as_it_must_be_and_counts_are_those_of_the_plain_engine():
+    def appends(now, new, broker):
+        """A broker appends a record, of the next epoch if there is one."""
+        new.log[broker] = now.log[broker].append(epoch=now.epoch)
+        new.epoch = when(now.epoch < 2, now.epoch + 1, now.epoch)
+
+    wide, bounds = system(appends, broker=BROKERS), {**BOUNDS, "epoch": 3, "log": 150}
+
+    native = explore(wide, bounds, max_states=4000)
+    plain = explore(wide, bounds, max_states=4000, engine="python")
+
+    assert native.engine.words == 10
+    assert native.distinct > 3000
+    assert (native.distinct, native.generated, native.depth) == (
+        plain.distinct, plain.generated, plain.depth,
+    )  # fmt: skip
 
 
 # -- frozen cells -----------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from model.language import ProtocolError
 from model.systems import SYSTEMS
 from model.versions import RELEASES, SWITCHES
 from model.zoo import ZOO, Entry, entry
+from model.zoo.known import known_for
 from specs.explorer import explore
 from tests.specs.planted import BUGS
 
@@ -94,3 +95,24 @@ def test_what_history_once_had_adds_no_state_to_the_default_version(name, claim,
     found = explore(system.recorded(), system.limits({}), [claim])
 
     assert (found.distinct, found.depth, found.complete) == (states, depth, True)
+
+
+def test_every_release_with_a_bug_of_the_zoo_is_known_for_it():
+    shown = {(one.shown.system, one.shown.claim) for one in ZOO if one.shown is not None}
+
+    missed = [
+        one.id
+        for one in ZOO
+        if one.shown is not None and known_for(one.shown.broken(), one.shown.claim) is None
+    ]
+    known_as_fixed = [
+        one.id
+        for one in ZOO
+        if one.shown is not None
+        and (known := known_for(one.shown.mended(), one.shown.claim)) is not None
+        and known.entry is one
+    ]
+
+    assert shown
+    assert missed == []
+    assert known_as_fixed == []

@@ -1,0 +1,58 @@
+"""How long a command will still take, from how long its parts took the last time.
+
+The figures are kept in the cache of machine code, one small file a command. They are of this
+machine, and only ever shown; a file that cannot be read or written means that nothing is estimated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from conformance.cli.common import write_atomically
+
+
+@dataclass
+class Pace:
+    """A command of so many parts, and how long it took before (None: never)."""
+
+    file: Path
+    parts: int
+    before_s: float | None
+    _began: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def of(cls, command: str, parts: int = 1) -> Pace:
+        """The pace of a command; what it is given is part of its name."""
+        from specs.native.machine import cache_folder
+
+        name = re.sub(r"[^A-Za-z0-9]+", "-", command).strip("-")
+        file = cache_folder() / "pace" / f"{name}.json"
+        before: float | None = None
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            before = float(json.loads(file.read_text(encoding="utf-8"))["seconds"])
+        return cls(file, parts, before)
+
+    def first_time(self, text: str) -> str:
+        """What is said before a first run; before a later one, how long the last one took."""
+        if self.before_s is None:
+            return text
+        return f"the last run took {self.before_s:.0f} s"
+
+    def left(self) -> str:
+        """`, about 20 s left`; nothing where that is not known."""
+        if self.before_s is None:
+            return ""
+        seconds = self.before_s - (time.monotonic() - self._began)
+        return f", about {seconds:.0f} s left" if seconds >= 1 else ", nearly done"
+
+    def keep(self) -> None:
+        """The command came to its end: so long it takes."""
+        seconds = round(time.monotonic() - self._began, 1)
+        with contextlib.suppress(OSError):
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self.file, json.dumps({"seconds": seconds}) + "\n")

@@ -1,0 +1,48 @@
+"""What a release is known for: bugs of the zoo that a version has, and bounds that show them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from model.language import RecordedSystem
+from model.zoo import ZOO
+from model.zoo.entry import Entry, Expression
+
+
+class Known(NamedTuple):
+    """A bug that a version has, and the bounds that the system's defaults are too small in."""
+
+    entry: Entry
+    raised: dict[str, int]
+
+
+def known_for(recorded: RecordedSystem, claim: str) -> Known | None:
+    """The bug that breaks `claim` in this version and asks for the least more than the defaults.
+
+    None where the zoo knows of none: that says nothing about the claim.
+    """
+    system = recorded.system
+    found = []
+    for one in ZOO:
+        shown = one.shown
+        if shown is None or (shown.system, shown.claim) != (system.name, claim):
+            continue
+        bug = _bug(shown)
+        if bug and all(recorded.switches.get(name) == value for name, value in bug.items()):
+            defaults = system.limits({})
+            raised = {
+                name: number
+                for name, number in shown.limits.items()
+                if number > defaults.get(name, number)
+            }
+            more = sum(number - defaults[name] for name, number in raised.items())
+            found.append((more, one.number, Known(one, raised)))
+    return min(found)[2] if found else None
+
+
+def _bug(shown: Expression) -> dict[str, object]:
+    """The switches that make the difference between the bug and its fix."""
+    fixed = shown.mended().switches
+    return {
+        name: value for name, value in shown.broken().switches.items() if fixed.get(name) != value
+    }

@@ -1,0 +1,172 @@
+"""Ctrl-C at a real terminal: every command ends soon, with one line, and leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LOGS = "tests/data/logs/planted"
+CTRL_C = b"\x03"
+SOON_S = 2.0
+LINE = "insync: interrupted; no verdict"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: its exit code, what it printed after Ctrl-C, and how long that took."""
+
+    code: int
+    lines: list[str]
+    seconds: float
+    left: list[int]
+
+
+def interrupted(words: list[str], after_s: float, temporary: Path) -> Ended:
+    """Runs a command as the leader of a terminal's session, and types Ctrl-C after a while."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(ROOT)
+        environment = {**os.environ, "TERM": "xterm", "TMPDIR": str(temporary)}
+        command = [sys.executable, "-m", "conformance.cli", *words]
+        os.execve(sys.executable, command, environment)
+    try:
+        _read_until(terminal, time.monotonic() + after_s)
+        os.write(terminal, CTRL_C)
+        typed = time.monotonic()
+        said = _read_until(terminal, typed + 60)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        seconds = time.monotonic() - typed
+    except BaseException:
+        os.killpg(pid, signal.SIGKILL)
+        raise
+    finally:
+        os.close(terminal)
+    text = said.decode().replace("^C", "").replace("\r\x1b[K", "")
+    lines = [line for line in text.splitlines() if line.strip()]
+    return Ended(code, lines, seconds, _alive(pid))
+
+
+def _read_until(terminal: int, deadline: float) -> bytes:
+    """What is printed until then, or until nobody has the terminal any more."""
+    said = b""
+    while (left := deadline - time.monotonic()) > 0:
+        if select.select([terminal], [], [], left)[0]:
+            try:
+                more = os.read(terminal, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            said += more
+    return said
+
+
+def _alive(session: int) -> list[int]:
+    """The processes of a session."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[3]) == session and fields[0] != "Z":
+                found.append(int(entry.name))
+    return found
+
+
+LONG = {
+    "explore": (["explore", "cluster", "--bound", "crashes=2"], 2),
+    "find by Z3": (["find", "strong_isr", "classic", "--engine", "z3"], 2.5),
+    "prove": (["prove", "no_message_loss"], 3),
+    "verify": (["verify"], 3),
+    "simulate": (["simulate", "--seeds", "0..9999", "--steps", "400"], 2),
+    "check": (["check", LOGS], 2),
+    "docs": (["docs", "--out", "{out}"], 3),
+    "test": (["test", "tests/house"], 3),
+}
+FURTHER = {
+    "explore with the plain engine": (["explore", "election", "--engine", "python"], 2),
+    "prove by cvc5": (["prove", "no_message_loss", "--solver", "cvc5"], 3),
+    "prove --chain": (["prove", "--chain"], 2),
+    "zoo": (["zoo", "--all"], 3),
+    "surgery": (["surgery", "replication"], 3),
+    "story": (["story", "specs/stories"], 2),
+    "lockstep": (["lockstep", "--seeds", "0..999", "--steps", "500"], 3),
+    "edges": (["edges", "--bound", "versions=2", "--bound", "expiries=1"], 3),
+    "mutants": (["mutants", "--all"], 3),
+    "check on Spark": (["check", LOGS, "--engine", "spark"], 12),
+    "ingest on Spark": (["ingest", LOGS, "--out", "{out}", "--engine", "spark"], 12),
+    "explore on Spark": (["explore", "classic", "--engine", "spark"], 12),
+    "verify, with Spark in a process of its own": (["verify"], 15),
+}
+
+
+def ends_soon_and_leaves_nothing(words: list[str], after_s: float, folder: Path) -> None:
+    temporary, out = folder / "temporary", folder / "out"
+    temporary.mkdir()
+
+    ended = interrupted([word.format(out=out) for word in words], after_s, temporary)
+
+    assert (ended.code, ended.lines) == (130, [LINE])
+    assert ended.left == []
+    assert sorted(path.name for path in folder.rglob("*")) == ["temporary"]
+    assert ended.seconds < SOON_S
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_ctrl_c_ends_a_command_soon_with_one_line_and_nothing_left(what: str, tmp_path: Path):
+    ends_soon_and_leaves_nothing(*LONG[what], tmp_path)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("what", FURTHER)
+def test_ctrl_c_ends_the_other_long_commands_as_well(what: str, tmp_path: Path):
+    ends_soon_and_leaves_nothing(*FURTHER[what], tmp_path)
+
+
+def test_the_page_is_closed_by_ctrl_c(tmp_path: Path):
+    ended = interrupted(["play"], 3, tmp_path)
+
+    assert (ended.code, ended.lines) == (130, ["insync: interrupted; the page is closed"])
+    assert ended.left == []
+
+
+def test_a_visit_that_keeps_its_levels_says_where(tmp_path: Path):
+    kept = tmp_path / "kept"
+    words = ["explore", "election", "--brokers", "3", "--bound", "epoch=3", "--checkpoint"]
+
+    ended = interrupted([*words, str(kept)], 4, tmp_path)
+
+    assert ended.code == 130
+    assert ended.lines == [
+        f"insync: interrupted; what was visited is kept in {kept}; "
+        "the same command goes on from there"
+    ]
+    assert any(kept.iterdir())
+
+
+def test_a_request_to_end_is_taken_like_ctrl_c(tmp_path: Path):
+    # What a system sends that shuts down, or `timeout`: the same line, and nothing left either.
+    command = [sys.executable, "-m", "conformance.cli", "prove", "no_message_loss"]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    time.sleep(2)
+    process.terminate()
+
+    out, err = process.communicate(timeout=20)
+
+    assert (process.returncode, out, err) == (130, "", f"{LINE}\n")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,45 @@
+"""Tables: whole in a pipe, fitted to a terminal, and no name ever broken."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.cli import tables
+from conformance.cli.tables import Table
+
+COLUMNS = ["claim", "of", "verdict", "counts", "s"]
+LONG = "no_message_loss", "replication 2.3 without lost_isr_answer_blocks"
+CELLS = [
+    [*LONG, "broken, as history says (17 steps)", "433,645 states", "0.1"],
+    ["single_writer", "election 2.3", "holds", "", ""],
+]
+
+
+def printed(monkeypatch: pytest.MonkeyPatch, width: int | None) -> list[str]:
+    monkeypatch.setattr(tables, "terminal_width", lambda: width)
+    return Table(COLUMNS, CELLS, ["s"], ["of", "verdict", "counts"]).lines()
+
+
+def test_a_pipe_gets_each_row_whole_on_one_line(monkeypatch):
+    lines = printed(monkeypatch, None)
+
+    assert len(lines) == 2 + len(CELLS)
+    assert lines[2].split("  ") == [*CELLS[0][:4], "0.1"]
+
+
+@pytest.mark.parametrize("width", range(50, 140))
+def test_a_terminal_is_never_overrun_and_no_word_is_broken(monkeypatch, width):
+    *lines, last = printed(monkeypatch, width)
+
+    text = " ".join(lines)
+    assert max(map(len, lines)) <= width
+    assert "no_message_loss" in text
+    assert "lost_isr_answer_blocks" in text or "of" in last
+    assert "verdict" in lines[0]
+
+
+def test_what_is_left_out_for_the_width_is_named(monkeypatch):
+    lines = printed(monkeypatch, 50)
+
+    assert "counts" not in lines[0]
+    assert lines[-1].startswith("(no room for: counts, s; ")
