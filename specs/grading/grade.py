@@ -8,7 +8,7 @@ import resource
 import runpy
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -220,10 +220,10 @@ def _proved(answer: Answer, report: Report) -> Grade:
 
 
 def _with(whole: Proof, invariants: tuple[Invariant, ...]) -> Proof:
-    return Proof(
-        whole.claim, whole.system, invariants, whole.assumes, whole.also, whole.definitions,
-        {}, {}, (),
-    )  # fmt: skip
+    """The claim by other invariants; what hints at the old ones goes with them."""
+    return replace(
+        whole, invariants=invariants, hints={}, groups={}, lemmas=(), step_claims={}, entails={}
+    )
 
 
 def _invariants(answer: Answer) -> tuple[Invariant, ...]:
