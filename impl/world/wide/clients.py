@@ -24,10 +24,10 @@ ENOUGH_WAITING = 2
 
 def _leaders(world: WideWorld) -> Args:
     return [
-        (number, int(one.partition.topic[1:]), one.partition.partition)
+        (number, int(one.topic[1:]), one.partition)
         for number, node in world.running()
-        for one in node.replicas.leading()
-        if len(node.waiting.get(one.partition, ())) < ENOUGH_WAITING
+        for one, replica in node.replicas.partitions.items()
+        if replica.leads and len(node.waiting.get(one, ())) < ENOUGH_WAITING
     ]
 
 

@@ -75,17 +75,18 @@ class WideSimulator:
     def advance(self) -> Step | None:
         """Choose a step and take it; None if nothing can happen."""
         world = self.world
-        found: list[tuple[str, tuple[int, ...], int]] = []
+        found: list[tuple[str, list[tuple[int, ...]], int, int]] = []
         total = 0
         for name, weight in self._kinds:
-            for args in WIDE_KINDS[name].candidates(world):
-                total += weight
-                found.append((name, args, total))
+            choices = [*WIDE_KINDS[name].candidates(world)]
+            if choices:
+                found.append((name, choices, weight, total))
+                total += weight * len(choices)
         if not total:
             return None
         ticket = self.random.randrange(total)
-        name, args, _ = next(entry for entry in found if ticket < entry[2])
-        step = Step(name, args)
+        name, choices, weight, below = next(one for one in reversed(found) if one[3] <= ticket)
+        step = Step(name, choices[(ticket - below) // weight])
         world.take(step)
         self.taken[name] += 1
         return step

@@ -87,6 +87,7 @@ class WideWorld:
         self.next_record = 0
         self.told = Told({})
         self.happened: list[tuple[int, object]] = []
+        self._running: list[tuple[int, Node]] | None = None
         self.consumed: dict[TopicPartition, int] = {}  # where consumers read on
         self.moves = 0
         self.nodes = {
@@ -127,7 +128,11 @@ class WideWorld:
 
     def running(self) -> list[tuple[int, Node]]:
         """The nodes whose process does something, by id."""
-        return [(number, node) for number, node in self.nodes.items() if node.running]
+        if self._running is None:  # asked for by most kinds of steps, and changed by few steps
+            self._running = [
+                (number, node) for number, node in self.nodes.items() if node.running
+            ]
+        return self._running
 
     # Stepping
 
@@ -158,7 +163,11 @@ class WideWorld:
         """Take a step that ``enabled`` has just listed."""
         self.clock += 1
         self.happened.clear()
-        WIDE_KINDS[step.name].act(self, *step.args)
+        self._running = None
+        try:
+            WIDE_KINDS[step.name].act(self, *step.args)
+        finally:
+            self._running = None
 
 
 WIDE_KINDS: dict[str, WideKind] = {}
