@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model.language import terms as t
+from model.language.recording import Requirement
 from model.language.scalars import Scalar
 from model.language.sorts import BOOL, Sort
 from model.language.words import all_of, every
@@ -190,9 +191,12 @@ class Proof:
     step_claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Claims about steps, of the system: each with the steps of which it is shown."""
     premises: tuple[Invariant, ...] = ()
-    """What another proof shows of the state before such a step."""
+    """What another proof shows of every state: assumed here, and not kept."""
+    entails: Mapping[str, tuple[Requirement, ...]] = field(default_factory=dict)
+    """By step: what must be so whenever the step is possible, as terms over the state before it."""
 
     @property
     def by_triggers(self) -> bool:
         """Does the solver look where triggers point, and nowhere else?"""
-        return any(one.triggers is not None for one in self.invariants)
+        known = (*self.invariants, *self.premises)
+        return any(one.triggers is not None for one in known)

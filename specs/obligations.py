@@ -131,7 +131,7 @@ class Formulas:
     def _marked(self) -> dict[str, Sort]:
         """The sorts whose given values are marked: those that some trigger asks for."""
         found: dict[str, Sort] = {}
-        for one in self.proof.invariants:
+        for one in (*self.proof.invariants, *self.proof.premises):
             for pattern in self.invariant(one).patterns:
                 for part in pattern:
                     if part.op == "get" and part.args[0].startswith(f"{DERIVED}given "):
@@ -221,15 +221,20 @@ class Formulas:
             z3.ForAll(own, z3.Or(holds, z3.Not(plainly), fails), patterns=asked),
         ]
 
-    def goals(self, matrix: Matrix, state: State) -> list[Goal]:
-        """The parts that together say that the matrix holds for all values in their sorts."""
+    def goals(
+        self, matrix: Matrix, state: State, parameters: Mapping[str, Any] | None = None
+    ) -> list[Goal]:
+        """The parts that together say that the matrix holds for all values in their sorts.
+
+        `parameters` are a step's, where the matrix speaks of them.
+        """
         found = []
         whole = [Part(matrix.variables, matrix.term)]
         split = self._splitter.parts(matrix.term, matrix.variables)
         for part in split if self.proof.by_triggers else whole:
             environment, _, inside = self._bound(part.variables)
             sorts = {v.args[0]: v.sort for v in part.variables}
-            formula = self.code.term(part.term, state, environment)
+            formula = self.code.term(part.term, state, {**(parameters or {}), **environment})
             found.append(Goal(environment, sorts, inside, formula))
         return found
 

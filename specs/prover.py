@@ -146,6 +146,10 @@ class _Prover:
         self.state = self.formulas.state()
         self.hypothesis = [
             *(self.formulas.hypothesis(one, self.state) for one in self.matrices.values()),
+            *(
+                self.formulas.hypothesis(self.formulas.invariant(one), self.state)
+                for one in proof.premises
+            ),
             *self._domains(self.state, set(recorded.fields)),
         ]
 
@@ -233,6 +237,9 @@ class _Prover:
                 self._ask(name, one, given, goals, about, step, environment)
             else:
                 self._note(Obligation(name, one, {FRAME: PROVED}, 0.0))
+        for one in self.proof.entails.get(name, ()):
+            goals = self.formulas.goals(Matrix((), one.condition), self.state, environment)
+            self._ask(name, one.reason, given, goals, about, step, environment)
         for claim, steps in self.proof.step_claims.items():
             if name in steps:
                 self._show_of(claim, step, given, after, about, environment)
@@ -252,15 +259,11 @@ class _Prover:
         environment: dict[str, Any],
     ) -> None:
         """A claim about steps, of one of them: the state after it stands beside the one before."""
-        premises = [
-            self.formulas.hypothesis(self.formulas.invariant(one), self.state)
-            for one in self.proof.premises
-        ]
         both = {**self.state, **{name + AFTER: value for name, value in after.items()}}
         matrix = Matrix((), self.recorded.claim(claim)[1])
         goals = self.formulas.goals(matrix, both)
         name = step.transition.name
-        self._ask(name, claim, [*given, *premises], goals, about, step, environment)
+        self._ask(name, claim, given, goals, about, step, environment)
 
     def _ask(
         self,

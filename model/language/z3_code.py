@@ -180,7 +180,7 @@ class Z3Code:
         if not variables:
             return body
         # Only a state's own function may be a pattern: after a step it is more than that.
-        named = z3.is_app(value) and value.decl().kind() == z3.Z3_OP_UNINTERPRETED
+        named = value.num_args() > 0 and value.decl().kind() == z3.Z3_OP_UNINTERPRETED
         return z3.ForAll(variables, body, patterns=[value] if named else [])
 
     def blank_state(self) -> dict[str, Function]:
@@ -195,8 +195,13 @@ class Z3Code:
         declared = self.sort(sort)
         if not isinstance(sort, Enumeration) or (sort.family, code) in self._constants:
             return self.literal(sort, code)
-        # Where values have no names, the first is one of which nothing is known.
-        return z3.Const(f"first_{sort.family}", declared)
+        # Where values have no names, the first is one of which nothing is known: but it is one.
+        first = z3.Const(f"first_{sort.family}", declared)
+        self.axioms += [first != none for none in self._none_of(sort)]
+        return first
+
+    def _none_of(self, sort: Sort) -> list[Any]:
+        return [self.literal(sort, 0)] if sort.family in self._with_none else []
 
     def parameters(self, step: Recorded) -> Parameters:
         """Fresh parameters for a step; each is in its sort's domain."""

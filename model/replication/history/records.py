@@ -81,7 +81,9 @@ def leader_sends_hw(now, new, broker):
     mine = now.replica[broker]
     require_leads(now, broker)
 
-    new.told_hw[mine.epoch] = larger(now.told_hw[mine.epoch], mine.hw)
+    new.told_hw[mine.epoch]   = larger(now.told_hw[mine.epoch], mine.hw)
+    new.told_from[mine.epoch] = when(
+        now.told_hw[mine.epoch] < mine.hw, now.hw_from[broker], now.told_from[mine.epoch])
 
 
 @transition(broker=BROKERS, record=RECORDS)
@@ -101,6 +103,7 @@ def follower_takes_hw(now, new, broker, hw):
     require(hw <= now.told_hw[now.replica[broker].epoch],   "the leader told this HW, or a higher")
 
     new.replica[broker].hw = smaller(hw, now.log[broker].end)
+    new.hw_from[broker]    = now.told_from[now.replica[broker].epoch]
 
 
 @transition(broker=BROKERS, end=ENDS)
@@ -121,6 +124,7 @@ def leader_advances_hw(now, new, broker, end):
 
     was = now.committed
     new.replica[broker].hw           = end
+    new.hw_from[broker]              = mine.epoch
     new.committed_in[mine.epoch]     = larger(now.committed_in[mine.epoch], end)
     new.committed.end                = larger(was.end, end)
     new.committed.epoch              = when(was.end < end, mine.epoch, was.epoch)

@@ -59,6 +59,9 @@ STATE = Record(
     newest=ghost(EPOCHS),                       # the newest of them
     history=ghost(per(EPOCHS, Log(OFFSETS, ENDS, ENTRY))),  # the log of its leader, in office
     committed_in=ghost(per(EPOCHS, ENDS)),      # the HW that its leader advanced to
+    # An epoch whose leader committed as far as a broker's HW, or as the HW that a leader told
+    hw_from=ghost(per(BROKERS, EPOCHS)),
+    told_from=ghost(per(EPOCHS, EPOCHS)),
     gone=ghost(per(EPOCHS, BROKERS)),           # a broker of its ISR that left it for a newer one
     # What was ever committed, by any leader, and an epoch whose leader committed that much
     committed=ghost(Record(end=ENDS, epoch=EPOCHS, at=per(OFFSETS, ENTRY))),

@@ -7,6 +7,7 @@ from specs.proofs.no_message_loss import (
     bookkeeping,
     choices,
     commits,
+    cuts,
     fencing,
     logs,
     messages,
@@ -39,7 +40,7 @@ PROOF = Proof(
     also=("isr_holds_committed", "log_matching", "leader_unique"),
     invariants=tuple(one for group in GROUPS.values() for one in group),
     groups=GROUPS,
-    lemmas=LEMMAS,
+    lemmas=(*LEMMAS, *cuts.LEMMAS),
     definitions=(may_be_committed,),
     hints={
         "follower_truncates": CUT,

@@ -81,6 +81,22 @@ def below_high_watermarks_is_committed(now, b, o):
     return implies(o < now.replica[b].hw, at(now.log[b], o) == at(now.committed.at, o))
 
 
+@invariant("what is below a broker's high watermark was committed by an epoch no newer than its "
+           "own",
+           over=(BROKERS,), triggers=lambda now, b: [now.replica[b].hw, now.hw_from[b]],
+           why="so it is in the history of its own epoch, and never cut")
+def high_watermarks_come_from_epochs(now, b):
+    return all_of(now.hw_from[b] <= now.replica[b].epoch,
+                  now.replica[b].hw <= now.committed_in[now.hw_from[b]])
+
+
+@invariant("and what is below one that a leader told, by an epoch no newer than the leader's",
+           over=(EPOCHS,), triggers=lambda now, e: [now.told_hw[e], now.told_from[e]],
+           why="a follower's high watermark is such a one")
+def told_hw_comes_from_epochs(now, e):
+    return all_of(now.told_from[e] <= e, now.told_hw[e] <= now.committed_in[now.told_from[e]])
+
+
 @invariant("no two records were ever committed at one offset",
            why="the third part of the claim")
 def nothing_is_committed_twice(now):
@@ -90,4 +106,5 @@ def nothing_is_committed_twice(now):
 INVARIANTS = (
     commits_were_asked_for, leaders_remember_what_they_committed, epochs_commit_history,
     epochs_commit_the_same, what_is_committed_may_be, one_epoch_committed_it_all,
-    high_watermarks_are_committed, below_high_watermarks_is_committed, nothing_is_committed_twice)
+    high_watermarks_are_committed, below_high_watermarks_is_committed,
+    high_watermarks_come_from_epochs, told_hw_comes_from_epochs, nothing_is_committed_twice)

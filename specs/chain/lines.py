@@ -1,0 +1,292 @@
+"""The map: what each transition of `replication` is, in `replication_history`.
+
+A line names the steps there that a transition is, in the order in which they are taken, each with
+its parameters, read off the state before and after the transition here; a stage may have
+alternatives, of which the first whose condition holds is taken, or none. No stage: a stutter, the
+proof's form does not see it. What has no line has no counterpart there at all: the switches that
+allow it are outside of the chain.
+
+History variables are those of the proof's form itself: the histories of epochs, what was asked,
+sent and told, the offices of leaders that are gone. They are not computed from a state, but follow
+by the steps there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from model.language import all_of, is_none, not_, smaller
+from model.language.scalars import Scalar
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One step of `replication`: the state before and after it, and its parameters by name.
+
+    `now.there` is the proof's form, as it is when the step there is taken. `cut` says what
+    `follower_truncates` would make of a follower's log in the state after: its end, and whether the
+    follower would ask again.
+    """
+
+    now: Any
+    after: Any
+    parameters: Mapping[str, Any]
+    cut: Callable[[Scalar, Scalar], tuple[Scalar, Scalar]]
+
+    @property
+    def there(self) -> Any:
+        """The proof's form."""
+        return self.now.there
+
+    def __getitem__(self, parameter: str) -> Any:
+        return self.parameters[parameter]
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A step of the proof's form, its parameters, and when it is the one that is taken."""
+
+    step: str
+    parameters: Callable[[Edge], dict[str, Any]]
+    only_if: Callable[[Edge], Scalar] | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one transition is: its stages in order, and why."""
+
+    transition: str
+    why: str
+    stages: tuple[tuple[Alternative, ...], ...] = ()
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps that it may be, by name."""
+        return tuple(one.step for stage in self.stages for one in stage)
+
+
+def waits(now: Any, follower: Any, leader: Any) -> Scalar:
+    """Does the follower still look for where to cut, in the epoch in which it asked that leader?"""
+    mine = now.replica[follower]
+    return all_of(
+        mine.role == "follower", mine.leader == leader, mine.truncating,
+        mine.epoch == now.fetch[follower][leader].epoch)  # fmt: skip
+
+
+def kept(now: Any, broker: Any) -> Scalar:
+    """The high watermark that a broker would start with: its checkpoint, within its log."""
+    return smaller(now.replica[broker].checkpoint, now.log[broker].end)
+
+
+def _is(step: str, parameters: Callable[[Edge], dict[str, Any]],
+        only_if: Callable[[Edge], Scalar] | None = None) -> tuple[Alternative, ...]:  # fmt: skip
+    return (Alternative(step, parameters, only_if),)
+
+
+def _epoch(e: Edge, broker: str) -> Any:
+    return e.now.replica[e[broker]].epoch
+
+
+def _office(e: Edge) -> dict[str, Any]:
+    """Of the office that the leader holds."""
+    return {"epoch": _epoch(e, "leader")}
+
+
+def _write(what: str) -> Callable[[Edge], Scalar]:
+    """What has become there of the leader's ISR write."""
+    return lambda e: e.there.office[_epoch(e, "leader")].write == what
+
+
+# -- controllers and their orders -----------------------------------------------------------------
+
+
+def _elected(e: Edge) -> dict[str, Any]:
+    return {"leader": e.after.zk.leader, "isr": e.after.zk.isr}
+
+
+def _is_told_again(e: Edge) -> Scalar:
+    told = e["replica"]
+    return all_of(
+        told == e.now.zk.leader, e.there.replica[told].role == "down",
+        e.there.replica[told].epoch == e.now.zk.leader_epoch)  # fmt: skip
+
+
+# -- truncation -----------------------------------------------------------------------------------
+
+
+def _shown(e: Edge) -> dict[str, Any]:
+    end, _ = e.cut(e["follower"], e["leader"])
+    return {"leader": e["leader"], "follower": e["follower"], "cut": end}
+
+
+def _is_shown(again: bool) -> Callable[[Edge], Scalar]:
+    def condition(e: Edge) -> Scalar:
+        _, asks_again = e.cut(e["follower"], e["leader"])
+        answer = asks_again if again else not_(asks_again)
+        return all_of(waits(e.now, e["follower"], e["leader"]), answer)
+
+    return condition
+
+
+def _is_lost(e: Edge) -> Scalar:
+    follower, leader = e["follower"], e["leader"]
+    return all_of(e.now.fetch[follower][leader].state == "epoch_is_answered",
+                  waits(e.now, follower, leader))  # fmt: skip
+
+
+# -- records --------------------------------------------------------------------------------------
+
+
+def _slot(e: Edge) -> Any:
+    return e.now.fetch[e["follower"]][e["leader"]]
+
+
+def _takes_hw(e: Edge) -> Scalar:
+    """Below the checkpoint it would rise again by a restart: there it stays where it was."""
+    return e.after.replica[e["follower"]].hw >= kept(e.after, e["follower"])
+
+
+def _by(name: str) -> Callable[[Edge], dict[str, Any]]:
+    return lambda e: {name: e[name]}
+
+
+APPENDS = (_is("leader_appends",
+               lambda e: {"broker": e["broker"], "record": e.now.next_record}),)  # fmt: skip
+EXECUTED = _is("isr_write_is_executed", _office)
+SMALLER = _is("leader_shrinks_isr",
+              lambda e: {"broker": e["leader"],
+                         "isr": e.after.isr_write[e["leader"]].isr})  # fmt: skip
+LARGER = _is("leader_expands_isr",
+             lambda e: {"broker": e["leader"], "follower": e["replica"]})  # fmt: skip
+GONE_ON = (
+    Alternative("isr_write_is_refused", _office, _write("sent")),
+    Alternative("leader_gives_up_isr_write", _office, _write("unanswered")),
+)
+FOUND = (
+    Alternative("leader_finds_isr_registered", _office, _write("sent")),
+    Alternative("leader_reads_its_isr_back", _office, _write("unanswered")),
+)
+
+OFFICE = "who is the controller is election's affair; here only its writes count"
+REFUSED = "nothing changes: the controller forgets what it read, or resigns"
+UNHEARD = "a request that moves nobody: what was sent stays sent, and may still arrive"
+CLIENT = "what clients are told and read is below the high watermark that the proof speaks of"
+QUESTION = "a question is no message in the proof's form; its answer says all"
+IGNORED = "the answer was for what the follower no longer is: it was dropped with its epoch"
+SESSION = "sessions are election's affair; a leader without one writes no ISR"
+
+# fmt: off
+LINES = (
+    # lifecycle
+    Line("broker_crashes",
+         "the high watermark falls to the checkpoint at once, not when the process is back",
+         (_is("broker_crashes",
+              lambda e: {"broker": e["broker"], "hw": kept(e.now, e["broker"])}),)),
+    Line("session_expires", SESSION),
+    Line("broker_starts", "down until it is told of the partition; its HW fell at the crash"),
+    Line("broker_reconnects", SESSION),
+    Line("broker_checkpoints_hw", "to which older value it falls is chosen at the crash"),
+    # the controller's office
+    Line("broker_becomes_controller", OFFICE),
+    Line("reply_is_lost", OFFICE),
+    Line("broker_learns_it_won", OFFICE),
+    Line("broker_finds_it_moved", OFFICE),
+    Line("controller_resigns", OFFICE),
+    Line("controller_node_is_deleted", OFFICE),
+    Line("controller_reads_partition", "what it read counts when it writes, by the version"),
+    # its writes and orders
+    Line("controller_elects_leader",
+         "the fenced, conditional write and its requests are one step on both sides",
+         (_is("controller_elects_leader", _elected),)),
+    Line("controller_election_conflicts", REFUSED),
+    Line("controller_election_is_fenced", REFUSED),
+    Line("controller_removes_replica",
+         "a next epoch with a smaller ISR, under the same leader or under none",
+         ((Alternative("controller_leaves_it_leaderless", lambda e: {"isr": e.after.zk.isr},
+                       lambda e: is_none(e.after.zk.leader)),
+           Alternative("controller_elects_leader", _elected)),)),
+    Line("controller_removal_conflicts", REFUSED),
+    Line("controller_removal_is_fenced", REFUSED),
+    Line("controller_informs",
+         "the epoch's request again; only a leader that came back finds another ISR in it",
+         (_is("controller_repeats_the_state", lambda e: {}, _is_told_again),)),
+    Line("request_is_lost", UNHEARD),
+    # how brokers take them
+    Line("broker_becomes_leader", "again if it has the epoch already, from before it crashed",
+         ((Alternative("broker_leads_again", _by("broker"),
+                       lambda e: e.there.replica[e["broker"]].epoch == e["epoch"]),
+           Alternative("broker_becomes_leader",
+                       lambda e: {"broker": e["broker"], "epoch": e["epoch"]})),)),
+    Line("broker_becomes_follower",
+         "with an empty log it need not ask where to cut, on both sides",
+         (_is("broker_becomes_follower",
+              lambda e: {"broker": e["broker"], "epoch": e["epoch"]}),)),
+    Line("leaderless_request_is_ignored", UNHEARD),
+    Line("older_controller_is_refused", UNHEARD),
+    Line("older_epoch_is_refused", UNHEARD),
+    # truncation
+    Line("follower_asks_epoch", QUESTION),
+    Line("leader_answers_epoch",
+         "the answer and the follower's log say where it will cut: its log waits for the answer",
+         ((Alternative("leader_shows_an_older_epoch", _shown, _is_shown(again=True)),
+           Alternative("leader_shows_the_cut", _shown, _is_shown(again=False))),)),
+    Line("leader_refuses_epoch", QUESTION),
+    Line("follower_truncates", "done, or not",
+         ((Alternative("follower_truncates_and_asks_again", _by("follower"),
+                       lambda e: e.after.replica[e["follower"]].truncating),
+           Alternative("follower_truncates", _by("follower"))),)),
+    Line("epoch_answer_is_ignored", IGNORED),
+    # records
+    Line("leader_appends", "acks are the producer's affair", APPENDS),
+    Line("leader_appends_for_isr", "acks are the producer's affair", APPENDS),
+    Line("leader_has_too_few_in_sync", CLIENT),
+    Line("leader_acknowledges", CLIENT),
+    Line("leader_acknowledges_for_isr", CLIENT),
+    Line("leader_is_left_with_too_few", CLIENT),
+    Line("consumer_reads", CLIENT),
+    Line("follower_asks_records", "the furthest offset says all",
+         (_is("follower_asks_records", _by("broker")),)),
+    Line("leader_answers_fetch",
+         "one answer on one side, three things that arrive each by itself on the other",
+         (_is("leader_learns_end",
+              lambda e: {"broker": e["leader"], "follower": e["follower"],
+                         "epoch": _slot(e).epoch, "end": _slot(e).offset}),
+          _is("leader_sends_record",
+              lambda e: {"broker": e["leader"], "offset": _slot(e).offset},
+              lambda e: e.after.fetch[e["follower"]][e["leader"]].has_record),
+          _is("leader_sends_hw", lambda e: {"broker": e["leader"]}))),
+    Line("leader_refuses_fetch", "the request stays sent there, and may still arrive"),
+    Line("follower_appends", "the record, then the high watermark",
+         (_is("follower_appends", lambda e: {"broker": e["follower"], "record": _slot(e).id},
+              lambda e: _slot(e).has_record),
+          _is("follower_takes_hw",
+              lambda e: {"broker": e["follower"], "hw": e.after.replica[e["follower"]].hw},
+              _takes_hw))),
+    Line("fetch_answer_is_ignored", IGNORED),
+    Line("fetch_is_lost",
+         "an answer about epochs is lost there too; all else stays, and may still arrive",
+         (_is("epoch_answer_is_lost", _by("follower"), _is_lost),)),
+    Line("leader_advances_hw",
+         "or nothing: after a restart it may rise to what the proof's form never let fall",
+         (_is("leader_advances_hw",
+              lambda e: {"broker": e["broker"], "end": e.after.replica[e["broker"]].hw},
+              lambda e: e.after.replica[e["broker"]].hw > e.there.replica[e["broker"]].hw),)),
+    # ISR writes
+    Line("leader_shrinks_isr", "sent and executed at once", (SMALLER, EXECUTED)),
+    Line("leader_shrink_is_refused", "sent; that it is refused counts when it is heard",
+         (SMALLER,)),
+    Line("leader_expands_isr", "sent and executed at once", (LARGER, EXECUTED)),
+    Line("leader_expand_is_refused", "sent; that it is refused counts when it is heard",
+         (LARGER,)),
+    Line("leader_learns_isr_is_written", "the same", (_is("isr_write_is_heard", _office),)),
+    Line("isr_answer_is_lost", "the same", (_is("isr_answer_is_lost", _office),)),
+    Line("leader_finds_isr_written",
+         "its own write, whose answer was lost; or an earlier one that it had given up", (FOUND,)),
+    Line("leader_learns_isr_is_refused",
+         "refused indeed, or executed and the answer lost: it cannot tell", (GONE_ON,)),
+    Line("leader_gives_up_isr_write", "the session ended before it could look: the same two",
+         (GONE_ON,)),
+)
+# fmt: on
