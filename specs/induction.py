@@ -7,15 +7,17 @@ it means `unknown (not inductive)`; `insync find` looks for a run that is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import z3
 
 from model.language import RecordedSystem
+from model.language import terms as t
 from model.language.grounding import Grounded
 from model.language.instances import Instance
+from model.language.recording import Requirement
 from model.language.sorts import BOOL
 from model.language.terms import Term
 from model.language.z3_code import lower_grounded
@@ -64,7 +66,8 @@ class SmallScope:
     ) -> None:
         self.proof, self.also = proof, tuple(also)
         self.invariants: Sequence[Conjunct] = conjuncts(proof, recorded)
-        terms = [one.term for one in self.invariants]
+        assumed = conjuncts(replace(proof, invariants=proof.premises), recorded)
+        terms = [one.term for one in (*self.invariants, *assumed)]
         self.grounded = Grounded(recorded, bounds, [], also=[*terms, *also])
         self.cells = [
             z3.Bool(cell.name) if cell.field.sort is BOOL else z3.Int(cell.name)
@@ -80,6 +83,11 @@ class SmallScope:
         self.grounded_invariants = {
             one.name: self.grounded.ground(one.term, {}) for one in self.invariants
         }
+        self.obeyed = [
+            *self.domains,
+            *(self.lower(term) for term in self.grounded_invariants.values()),
+            *(self.lower(self.grounded.ground(one.term, {})) for one in assumed),
+        ]
 
     def lower(self, term: Term) -> Any:
         """A grounded term about the state before."""
@@ -107,22 +115,46 @@ class SmallScope:
 
     def counterexample(self, obligation: Obligation) -> InductionCounterexample | None:
         """A state and a step that refute an obligation within this scope, or None."""
-        if obligation.invariant not in self.grounded_invariants:
-            return None
+        for instance, solver in self._refuting(obligation):
+            self._prefer_blank(solver)
+            solver.check()
+            return self._read(obligation, instance, solver.model())
+        return None
+
+    def refutes(self, obligation: Obligation) -> bool:
+        """Is there such a state and step? (Cheaper than to make it readable.)"""
+        return any(True for _ in self._refuting(obligation))
+
+    def _refuting(self, obligation: Obligation) -> Iterator[tuple[Instance, Any]]:
+        """Instances after which, or of which, the obligation fails, each with its state found."""
+        entailed = self._entailed(obligation)
+        if obligation.invariant not in self.grounded_invariants and entailed is None:
+            return
         solver = z3.Solver()
         solver.set("random_seed", 0)
-        solver.add(*self.domains)
-        solver.add(*(self.lower(term) for term in self.grounded_invariants.values()))
+        solver.add(*self.obeyed)
         for instance in self.instances(obligation.step):
             solver.push()
             solver.add(*self.guard(instance))
-            solver.add(z3.Not(self.holds_after(instance, obligation.invariant)))
+            if entailed is None:
+                solver.add(z3.Not(self.holds_after(instance, obligation.invariant)))
+            else:
+                solver.add(z3.Not(self._holds_of(instance, entailed.condition)))
             if solver.check() == z3.sat:
-                self._prefer_blank(solver)
-                solver.check()
-                return self._read(obligation, instance, solver.model())
+                yield instance, solver
             solver.pop()
-        return None
+
+    def _entailed(self, obligation: Obligation) -> Requirement | None:
+        asked = self.proof.entails.get(obligation.step, ())
+        return next((one for one in asked if one.reason == obligation.invariant), None)
+
+    def _holds_of(self, instance: Instance, condition: Term) -> Any:
+        """A condition on an instance's parameters and the state before it."""
+        chosen: dict[str, Term] = {}
+        for name, value in zip(instance.step.parameters, instance.arguments, strict=True):
+            is_set = isinstance(value, frozenset)
+            chosen[f"${name}"] = t.make("set", (value,), BOOL) if is_set else t.const(value)
+        return self.lower(self.grounded.ground(condition, chosen))
 
     def _prefer_blank(self, solver: Any) -> None:
         """Makes as many cells blank as the counterexample allows: what is left is what matters."""
@@ -140,8 +172,7 @@ class SmallScope:
         """
         solver = z3.Solver()
         solver.add(*(self.lower(self.grounded.ground(term, {})) for term in self.also))
-        solver.add(*self.domains)
-        solver.add(*(self.lower(term) for term in self.grounded_invariants.values()))
+        solver.add(*self.obeyed)
         guards = [z3.And(*self.guard(one)) for one in self.instances(step)]
         solver.add(z3.Or(*guards))
         return bool(solver.check() == z3.sat)
@@ -166,9 +197,13 @@ class SmallScope:
         state = reading.leaves(before)
         blank = reading.leaves(self.grounded.initial)
         changes = reading.changes(before, tuple(after))
-        sentence = next(
-            one.sentence for one in self.proof.invariants if one.name == obligation.invariant
-        )
+        entailed = self._entailed(obligation)
+        if entailed is None:
+            sentence = next(
+                one.sentence for one in self.proof.invariants if one.name == obligation.invariant
+            )
+        else:
+            sentence = f"there is no such step in the proof's form: {entailed.reason} — false"
         shown = [
             f"    {path} = {text(value, is_set=reading.is_set(path))}"
             for path, value in state.items()
@@ -179,7 +214,7 @@ class SmallScope:
             *(shown or ["    (the initial state)"]),
             f"the step {instance.step.transition.name}({named(told_arguments(instance))}) gives:",
             *(f"    {reading.change_text(path, pair)}" for path, pair in changes.items()),
-            f"and then it no longer holds that {sentence}",
+            f"and then it no longer holds that {sentence}" if entailed is None else sentence,
         ]
         return InductionCounterexample(
             obligation, sentence, instance.step.transition.name,

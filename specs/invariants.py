@@ -179,6 +179,8 @@ class Proof:
     invariants: tuple[Invariant, ...]
     assumes: tuple[str, ...]
     """What the model abstracts; printed with every verdict."""
+    about: tuple[str, ...] = ()
+    """What is proved how, where that is not plain; printed with every verdict."""
     also: tuple[str, ...] = ()
     """More claims that the same invariants imply."""
     definitions: tuple[Definition, ...] = ()

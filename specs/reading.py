@@ -153,7 +153,10 @@ class Reading:
 
 
 def told_arguments(instance: Instance) -> dict[str, Any]:
-    """An instance's parameters as people write them: `none` is None, a named value its name."""
+    """An instance's parameters as people write them: `none` is None, a named value its name.
+
+    A name with a space in it is none of the author's: it stands for a value that is looked up.
+    """
     return {
         name: sorted(plain(sort.element, code) for code in value)
         if isinstance(sort, SetOf) and isinstance(value, frozenset)
@@ -161,6 +164,7 @@ def told_arguments(instance: Instance) -> dict[str, Any]:
         for (name, sort), value in zip(
             instance.step.parameters.items(), instance.arguments, strict=True
         )
+        if " " not in name
     }
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import z3
 
+from specs.invariants import Proof
 from specs.prover import Obligation, ProofResult
 from specs.solvers import Question
 
@@ -34,12 +35,18 @@ class Smt2Folder:
         shutil.rmtree(self._part, ignore_errors=True)
         self._part.mkdir(parents=True)
         self._claim = ""
+        self._systems: dict[str, str] = {}
         self._files: dict[tuple[str, str, str], list[dict[str, str]]] = {}
         self._proofs: list[ProofResult] = []
 
-    def of(self, claim: str) -> None:
-        """What follows is of this claim's proof."""
-        self._claim = claim
+    def of(self, proof: Proof) -> None:
+        """What follows is of this proof."""
+        self._claim = self._label(proof)
+
+    def _label(self, proof: Proof) -> str:
+        """A claim's name; of a further system that it is proved of, with the system's."""
+        first = self._systems.setdefault(proof.claim, proof.system)
+        return proof.claim if first == proof.system else f"{proof.claim}_of_{proof.system}"
 
     def add(self, step: str, invariant: str, question: Question) -> None:
         """Writes one question."""
@@ -84,7 +91,7 @@ class Smt2Folder:
             "brokers": result.brokers or "any",
             "verdict": result.verdict.value,
             "obligations": [
-                self._of_obligation(result.proof.claim, one) for one in result.obligations
+                self._of_obligation(self._label(result.proof), one) for one in result.obligations
             ],
         }
 

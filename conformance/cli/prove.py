@@ -33,16 +33,17 @@ from conformance.cli.kept import open_option, show_comparison
 from conformance.cli.options import variant_options
 from conformance.cli.tables import show_table
 from conformance.cli.theorems import NAMES, show_theorems, theorems_among, try_theorems
-from model.language import RecordedSystem
+from model.language import RecordedSystem, System
+from specs.chain import compose, refinement
 from specs.invariants import Proof
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
+from specs.prover import ProofResult
 from specs.runs import replay_command
 from specs.verdict import combine
 
 if TYPE_CHECKING:
     from specs.induction import InductionCounterexample
-    from specs.prover import ProofResult
     from specs.smt2 import Smt2Folder
 
 PROOFS: dict[str, Proof] = {proof.claim: proof for proof in (SINGLE_CONTROLLER, NO_MESSAGE_LOSS)}
@@ -147,9 +148,14 @@ def prove(
     main = tuple(name for name in claims if name not in further)
     proofs = chosen(main, everything) if main or everything or not further else []
     solvers = SOLVERS if solver == "both" else (solver,)
-    asked = [_understood(proof, variant, brokers) for proof in proofs]
+    asked = [one for proof in proofs for one in _understood(proof, variant, brokers)]
     with _folder(smt2_target) as folder, Progress() as progress:
-        attempts = [_attempt(one, solvers, folder, progress) for one in asked]
+        attempts: list[Attempt] = []
+        for one in asked:
+            if one.given is not None and _is_open(one.given, attempts):
+                attempts.append(Attempt(ProofResult(one.proof, one.recorded, one.brokers), None))
+            else:
+                attempts.append(_attempt(one, solvers, folder, progress))
         tried = try_theorems(further, variant, solvers, progress)
     _show(attempts, solvers, each, json_target)
     show_theorems(tried, solvers, each, json_target)
@@ -162,7 +168,11 @@ def prove(
             "verdict": verdict,
             "claims": [*(one.as_json() for one in attempts), *(one.as_json() for one in tried)],
             "obligations": [
-                {"claim": one.result.proof.claim, **obligation.as_json()}
+                {
+                    "claim": one.result.proof.claim,
+                    "system": one.result.proof.system,
+                    **obligation.as_json(),
+                }
                 for one in attempts
                 for obligation in one.result.obligations
             ]
@@ -172,6 +182,10 @@ def prove(
     if opens:
         _show_in_the_browser(attempts, json_target)
     finish(verdict)
+
+
+def _is_open(proof: Proof, attempts: list[Attempt]) -> bool:
+    return any(one.result.proof is proof and one.result.open for one in attempts)
 
 
 def _show_in_the_browser(attempts: list[Attempt], json_target: str | None) -> None:
@@ -220,21 +234,37 @@ def chosen(claims: tuple[str, ...], everything: bool) -> list[Proof]:
 
 @dataclass(frozen=True)
 class Asked:
-    """A proof to try, of a version, for a number of brokers or any."""
+    """A proof to try, of a version, for a number of brokers or any.
+
+    `given` is the proof whose invariants it assumes: while that is open, it says nothing.
+    """
 
     proof: Proof
     recorded: RecordedSystem
     brokers: int | None
+    given: Proof | None = None
 
 
-def _understood(proof: Proof, variant: Variant, brokers: str) -> Asked:
+def _understood(proof: Proof, variant: Variant, brokers: str) -> list[Asked]:
     system = system_named(proof.system)
     recorded = variant.recorded(system)
+    number = _number_of_brokers(brokers, variant, system)
+    asked = [Asked(proof, recorded, number)]
+    if proof is NO_MESSAGE_LOSS:
+        # What is proved of a form is claimed of what runs only by the refinement of the one by
+        # the other.
+        executable = variant.recorded(system_named("replication"))
+        composed = compose(version=executable.version, changed=executable.without)
+        asked.append(Asked(refinement(composed), composed.recorded, number, given=proof))
+    return asked
+
+
+def _number_of_brokers(brokers: str, variant: Variant, system: System) -> int | None:
     if brokers == ANY:
-        return Asked(proof, recorded, None)
+        return None
     if not re.fullmatch(r"-?[0-9]+", brokers):
         raise WrongUse(f"--brokers {brokers}: write a number, or 'any' for all of them at once")
-    return Asked(proof, recorded, Size(brokers, (), variant.faults).limits(system)["brokers"])
+    return Size(brokers, (), variant.faults).limits(system)["brokers"]
 
 
 @contextmanager
@@ -265,7 +295,7 @@ def _attempt(
 
     proof, recorded = asked.proof, asked.recorded
     if folder is not None:
-        folder.of(proof.claim)
+        folder.of(proof)
     with refusals():
         result = discharge(
             proof,
@@ -289,10 +319,12 @@ def _show(
     results = [one.result for one in attempts]
     solved = f"by {' and '.join(solvers)}"
     show_table(
-        ["claim", "verdict", "brokers", "obligations", solved, "by the frame rule", "seconds"],
+        ["claim", "of", "verdict", "brokers", "obligations", solved, "by the frame rule",
+         "seconds"],
         [
             (
                 one.proof.claim,
+                one.proof.system,
                 one.verdict,
                 one.brokers or ANY,
                 len(one.obligations),
@@ -314,10 +346,14 @@ def _show(
 
 def _told(result: ProofResult) -> list[str]:
     claim = result.recorded.claim(result.proof.claim)[0]
+    if not result.obligations:
+        return [f"{claim.name} of {described(result.recorded)}: not tried, for the form that it "
+                "refines is not proved"]  # fmt: skip
     extent = "any number of brokers" if result.brokers is None else f"brokers={result.brokers}"
     return [
         f"{claim.name} of {described(result.recorded)}, {extent}, epochs without bound",
         f"  {claim.sentence}",
+        *(f"  {words}" for words in result.proof.about),
         "it is assumed that",
         *(f"  {assumption}" for assumption in result.proof.assumes),
     ]

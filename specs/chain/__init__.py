@@ -1,35 +1,41 @@
-"""The chain: every step of the executable `replication` is a step of the form that is proved.
+"""The chain: what the executable `replication` does is what the form that is proved does.
 
-`mapping` says, a line for each transition, which steps of `replication_history` it is;
-`coupling` what then is the same on both sides; `simulation` takes both along and compares;
-`exhaust` does so on every step of a complete small state space.
+`lines` says which steps of `replication_history` each transition is; `composed` takes both along as
+one system; `refinement` proves by induction what the two have in common, for any number of brokers,
+records and epochs; `graphs` asks the same of every state of complete small state spaces.
 """
 
-from specs.chain.exhaust import ChainResult, follow_everywhere
-from specs.chain.mapping import MAP, Line
-from specs.chain.simulation import Broken, Simulation
+from specs.chain.composed import Composed, compose
+from specs.chain.graphs import ChainResult, follow_everywhere
+from specs.chain.lines import LINES, WITHOUT_LINE, Line
+from specs.chain.refinement import refinement
 
 QUICK: tuple[dict[str, int], ...] = (
     {"epoch": 1, "versions": 1, "crashes": 1, "expiries": 1},
     {"epoch": 1, "versions": 3, "losses": 1, "expiries": 0},
-    {"expiries": 0},
+    {"log": 2, "records": 2, "expiries": 0},
+    {"crashes": 1, "expiries": 0},
+    {"brokers": 3, "epoch": 1, "versions": 2, "expiries": 0, "log": 2, "records": 2},
 )
 """Bounds of complete small state spaces, half a minute together: a leader that comes back; ISR
-writes whose answers are lost; two leader epochs."""
+writes whose answers are lost; two leader epochs and two records; a crash between; three brokers
+and two records."""
 
 DEEP: tuple[dict[str, int], ...] = (
-    {"epoch": 1, "versions": 2, "crashes": 1, "expiries": 1},
-    {"crashes": 1, "expiries": 0},
+    {"brokers": 3, "expiries": 0},
+    {"log": 2, "records": 2, "crashes": 1, "expiries": 0, "versions": 3},
 )
 """More of them, minutes together."""
 
 __all__ = [
     "DEEP",
-    "MAP",
+    "LINES",
     "QUICK",
-    "Broken",
+    "WITHOUT_LINE",
     "ChainResult",
+    "Composed",
     "Line",
-    "Simulation",
+    "compose",
     "follow_everywhere",
+    "refinement",
 ]

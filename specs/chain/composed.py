@@ -27,7 +27,7 @@ from model.language.recording import (
 )
 from model.language.scalars import Scalar
 from model.language.schema import Ghost, Leaf, Log, MapOf, Relation, Schema, SetOf
-from model.language.sorts import BOOL, Numbers, Sort
+from model.language.sorts import BOOL, Enumeration, Numbers, Sort
 from model.language.system import RecordedSystem
 from model.language.terms import Term
 from model.language.values import read
@@ -51,25 +51,27 @@ def over_same_sorts(sort: Sort) -> Sort:
     return RECORDS if sort == RECORDS_THERE else sort
 
 
-def _schema(schema: Schema) -> Schema:
+def _there(schema: Schema, alike: bool) -> Any:
+    """The state of the proof's form over the sorts here.
+
+    `alike`: where nobody is named yet stands none, so that brokers may be exchanged; without it,
+    some broker, as the proof has it.
+    """
     if isinstance(schema, Leaf):
-        return Leaf(over_same_sorts(schema.sort))
+        sort = over_same_sorts(schema.sort)
+        return Leaf(sort.or_none if alike and isinstance(sort, Enumeration) else sort)
     if isinstance(schema, Ghost):
-        return Ghost(_schema(schema.of), schema.budget)
+        return Ghost(_there(schema.of, alike), schema.budget)
     if isinstance(schema, MapOf):
-        return MapOf(over_same_sorts(schema.index), _schema(schema.of))
+        return MapOf(over_same_sorts(schema.index), _there(schema.of, alike))
     if isinstance(schema, SetOf):
         return SetOf(over_same_sorts(schema.element))
     if isinstance(schema, Relation):
         return Relation(*(over_same_sorts(sort) for sort in schema.elements))
     if isinstance(schema, Log):
-        return Log(schema.offset, schema.end, _record(schema.record))
+        return Log(schema.offset, schema.end, _there(schema.record, alike))
     assert isinstance(schema, Record)
-    return _record(schema)
-
-
-def _record(schema: Record) -> Record:
-    return Record(**{name: _schema(part) for name, part in schema.parts.items()})
+    return Record(**{name: _there(part, alike) for name, part in schema.parts.items()})
 
 
 @dataclass
@@ -91,12 +93,14 @@ def compose(
     version: str | None = None,
     changed: Mapping[str, object] | None = None,
     lines: Sequence[Line] = LINES,
+    alike: bool = False,
 ) -> Composed:
     """`replication`, or a system with the same state, composed with the proof's form.
 
+    `alike`: brokers are interchangeable at the beginning, as exploring modulo their names needs.
     Raises ProtocolError for a version or switch that it does not know.
     """
-    return _Composer(system, version, changed, lines).go()
+    return _Composer(system, version, changed, lines, alike).go()
 
 
 class _Composer:
@@ -106,8 +110,9 @@ class _Composer:
         version: str | None,
         changed: Mapping[str, object] | None,
         lines: Sequence[Line],
+        alike: bool,
     ) -> None:
-        there = _record(HISTORY.state)
+        there = _there(HISTORY.state, alike)
         self.state = Record(**system.state.parts, **{THERE: there})
         self.lines = {line.transition: line for line in lines}
 

@@ -290,3 +290,12 @@ LINES = (
          (GONE_ON,)),
 )
 # fmt: on
+
+WITHOUT_LINE = {
+    "broker_crashes_and_loses_its_tail": "a log survives the crash of its broker",
+    "broker_starts_empty": "a disk loses nothing that was written",
+    "broker_fails_half_way": "epoch and role are taken together",
+    "broker_checkpoints_what_it_hosts": "a checkpoint lacks no partition",
+    "winner_takes_itself_for_another": "a winner that looks for itself finds itself",
+}
+"""Transitions of switches outside of the chain, and what the proof assumes instead."""

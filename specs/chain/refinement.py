@@ -12,15 +12,12 @@ back to.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from model.language import all_of, any_of, implies, is_none, not_
 from model.language.scalars import Scalar
-from model.language.sorts import Sort
-from model.language.terms import Term
-from model.protocol.state import BROKERS, LEADER_EPOCHS
+from model.protocol.state import BROKERS
 from model.replication.history import claims as history_claims
 from model.replication.state import CONTROLLERS, ELECTED, ENDS, OFFSETS, RECORDS
 from specs.chain.composed import Composed, over_same_sorts
@@ -493,7 +490,7 @@ INVARIANTS = (
 # -- what is proved there -------------------------------------------------------------------------
 
 
-def _of_the_other_side(one: Invariant) -> Invariant:
+def of_the_other_side(one: Invariant) -> Invariant:
     triggers = one.triggers
     return replace(
         one,
@@ -514,7 +511,7 @@ def _claimed(name: str) -> Invariant:
 
 
 PREMISES: tuple[Invariant, ...] = tuple(
-    _of_the_other_side(one)
+    of_the_other_side(one)
     for one in (
         *(
             one
@@ -541,10 +538,18 @@ def refinement(composed: Composed) -> Proof:
         entails=composed.entails,
         hints={"follower_truncates": (Hint(lambda now, follower, **_: [
             at(now.there.log[follower], now.there.replica[follower].hw - 1)]),)},
-        assumes=(),
+        about=(
+            "proved step by step: every step of replication is one of replication_history, some, "
+            "or none, and keeps what the two have in common; so whatever is proved of the form "
+            "holds of replication",
+        ),
+        assumes=(
+            "whatever no_message_loss of replication_history assumes of what neither of the two "
+            "has in it, and lost_isr_answer_blocks, which is true of no release up to 2.6",
+            "guards that count members of the ISR (min.insync.replicas above 1) are left out, so "
+            "that more is possible",
+        ),
     )
 
 
-Chosen = tuple[Sort, Term]
-Formula = Callable[..., Scalar]
-__all__ = ["INVARIANTS", "PREMISES", "refinement"]
+__all__ = ["INVARIANTS", "PREMISES", "of_the_other_side", "refinement"]

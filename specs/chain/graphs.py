@@ -1,0 +1,204 @@
+"""The chain on every step of a complete small state space, by the explorer: the proof's twin.
+
+What the proof by induction says of any state that obeys its invariants is asked here of every state
+that is reached: that the two sides have in common what the coupling says, that the proof's form
+obeys its own invariants, and that its steps are possible whenever those of `replication` are. It
+shares the composed system with the proof, and neither the solver nor what is assumed of a state.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from model.language import Claim, RecordedSystem, all_of
+from model.language import terms as t
+from model.language.recording import Recorded
+from model.language.scalars import Scalar
+from model.language.terms import Term
+from specs.chain.composed import Composed
+from specs.chain.refinement import of_the_other_side, refinement
+from specs.explorer import Exploration, explore
+from specs.invariants import Invariant
+from specs.proofs.no_message_loss import PROOF
+from specs.runs import Run
+from specs.verdict import Verdict
+
+Report = Callable[[str], None]
+
+COUPLED, PROVED, POSSIBLE = "both_sides_agree", "the_invariants_hold", "the_steps_are_possible"
+COMPANION = "a_leader_is_elected"
+
+SENTENCES = {
+    COUPLED: "what the two sides have in common is the same",
+    PROVED: "every invariant and lemma of no_message_loss holds in the proof's form",
+    POSSIBLE: "whatever replication can do, the proof's form can do as its line says",
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One thing that is asked of every state: in which claim it is, and what it says."""
+
+    name: str
+    sentence: str
+    term: Term
+
+
+def rules(composed: Composed) -> dict[str, list[Rule]]:
+    """Everything that is asked, by claim."""
+    proof = refinement(composed)
+    lemmas = [one.statement for one in PROOF.lemmas]
+    there = [of_the_other_side(one) for one in (*PROOF.invariants, *lemmas)]
+    return {
+        COUPLED: [_stated(composed, one) for one in proof.invariants],
+        PROVED: [_stated(composed, one) for one in there],
+        POSSIBLE: [
+            Rule(f"{step.transition.name}, {one.reason}", one.reason, closed(step, one.condition))
+            for step in composed.recorded.steps
+            for one in composed.entails[step.transition.name]
+        ],
+    }
+
+
+def _stated(composed: Composed, one: Invariant) -> Rule:
+    from model.language.recording import record_condition
+
+    recorded = composed.recorded
+    term = record_condition(one.function, recorded.system.state, recorded.switches)
+    return Rule(one.name, one.sentence, term)
+
+
+def closed(step: Recorded, condition: Term) -> Term:
+    """Whatever its parameters: when the step is possible, the condition holds."""
+    term = t.implies(t.and_(*(one.condition for one in step.requires)), condition)
+    for name, sort in step.parameters.items():
+        term = t.quantifier("every", t.var(f"${name}", sort), term)  # type: ignore[arg-type]
+    return term
+
+
+def judged(composed: Composed) -> RecordedSystem:
+    """The two sides as one system whose claims are what is asked."""
+    asked = rules(composed)
+    system = composed.recorded.system
+    claims = [
+        Claim(name, "always", SENTENCES[name], _all(terms), companion=COMPANION)
+        for name, terms in asked.items()
+    ]
+    recorded = RecordedSystem(
+        replace(system, claims=(*system.claims, *claims)),
+        composed.recorded.version, composed.recorded.switches,
+    )  # fmt: skip
+    recorded.steps = composed.recorded.steps
+    return recorded
+
+
+def _all(terms: Sequence[Rule]) -> Callable[[Any], Scalar]:
+    return lambda now: all_of(*(Scalar(one.term) for one in terms))
+
+
+@dataclass
+class ChainResult:
+    """What was followed: states of the two sides together, steps, and how often each was taken."""
+
+    recorded: RecordedSystem
+    bounds: Mapping[str, int]
+    exploration: Exploration
+    asked: Mapping[str, Sequence[Rule]]
+    seconds: float
+    claim: str | None = None
+    rule: Rule | None = None
+    run: Run | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Broken where a state breaks a rule, unknown if some states are left, else it holds."""
+        if self.claim is not None:
+            return Verdict.BROKEN
+        if not self.exploration.complete:
+            return Verdict.UNKNOWN
+        found = [self.exploration.claims[name].verdict for name in self.asked]
+        return Verdict.HOLDS if set(found) == {Verdict.HOLDS} else Verdict.UNKNOWN
+
+    @property
+    def states(self) -> int:
+        """Of both sides together; modulo the names of brokers, if so explored."""
+        return self.exploration.distinct
+
+    @property
+    def edges(self) -> int:
+        """Steps taken from them."""
+        return self.exploration.generated - 1
+
+    @property
+    def taken(self) -> Counter[str]:
+        """How often each transition was taken."""
+        return Counter(self.exploration.fired)
+
+    def lines(self) -> Iterator[str]:
+        """The shortest run to what fails, and what fails."""
+        assert self.run is not None
+        assert self.rule is not None
+        yield from self.run.as_text().splitlines()
+        yield f"and then it is not so that {SENTENCES[self.claim or '']}: {self.rule.name}"
+        if self.rule.sentence not in self.rule.name:
+            yield f"    {self.rule.sentence}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        exploration = self.exploration
+        return {
+            "claim": "chain", "system": self.recorded.system.name,
+            "version": self.recorded.version, "without": self.recorded.without,
+            "bounds": dict(self.bounds), "verdict": self.verdict.value,
+            "symmetry": exploration.engine.symmetry, "states": self.states, "edges": self.edges,
+            "rules": {name: len(found) for name, found in self.asked.items()},
+            "transitions": dict(sorted(self.taken.items())),
+            "failure": None if self.rule is None else {
+                "claim": self.claim, "rule": self.rule.name, "sentence": self.rule.sentence,
+                "run": None if self.run is None else self.run.as_json(),
+            },
+            "stopped": exploration.stopped, "seconds": round(self.seconds, 3),
+        }  # fmt: skip
+
+
+def follow_everywhere(
+    composed: Composed,
+    bounds: Mapping[str, int],
+    symmetry: bool = False,
+    max_states: int | None = None,
+    report: Report = lambda line: None,
+) -> ChainResult:
+    """Asks every reachable state within the bounds; ends at the first level that breaks a rule.
+
+    `max_states` ends it early: then it is unknown.
+    """
+    began = time.perf_counter()
+    recorded, asked = judged(composed), rules(composed)
+    names = list(asked)
+    exploration = explore(
+        recorded, bounds, names, max_states, report, symmetry=symmetry
+    )
+    broken = [n for n in names if exploration.claims[n].verdict is Verdict.BROKEN]
+    result = ChainResult(recorded, dict(bounds), exploration, asked, 0.0)
+    if broken:
+        result.claim = min(broken, key=lambda name: exploration.claims[name].depth or 0)
+        result.run = exploration.run(result.claim)
+        result.rule = _first_broken(exploration, asked[result.claim], result.claim)
+    result.seconds = time.perf_counter() - began
+    return result
+
+
+def _first_broken(exploration: Exploration, asked: Sequence[Rule], claim: str) -> Rule:
+    code, grounded = exploration.code, exploration.grounded
+    state = code.initial
+    for number in exploration.path(claim):
+        after = code.attempt(grounded.instances[number], state)
+        assert after is not None
+        state = after
+    return next(
+        one for one in asked if not code.condition(grounded.ground(one.term, {}))(state)
+    )

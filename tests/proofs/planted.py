@@ -1,0 +1,375 @@
+"""Faults planted in the text of `replication`, and what the chain makes of each.
+
+A fault is a change of the source of one file of `model/replication`. The chain notices it where an
+obligation of the refinement is open that is proved without it; or it is harmless: all of them are
+proved, so that `replication` with the fault in it still refines the proof's form.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from dataclasses import dataclass, replace
+
+from model.language import System
+from model.language.recording import Transition
+from model.replication import SYSTEM
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong, in a sentence; in which file; and the text that is changed.
+
+    `noticed` names a step and an obligation of it that is open then; None: it is harmless, and
+    `why` says by which of what is proved.
+    """
+
+    name: str
+    what: str
+    file: str
+    changes: tuple[tuple[str, str], ...]
+    noticed: tuple[str, str] | None = None
+    why: str = ""
+    by_issue: bool = False
+
+    @property
+    def system(self) -> System:
+        """`replication` with the fault; the text that is changed must stand there once."""
+        module = importlib.import_module(f"model.replication.{self.file}")
+        source = inspect.getsource(module)
+        for old, new in self.changes:
+            assert source.count(old) == 1, (self.name, source.count(old), old)
+            source = source.replace(old, new)
+        names: dict[str, object] = {"__name__": module.__name__}
+        exec(compile(source, f"<{self.name}>", "exec"), names)
+        changed = {
+            value.name: value
+            for key, value in names.items()
+            if isinstance(value, Transition) and value is not vars(module)[key]
+            and value.function.__module__ == module.__name__
+        }  # fmt: skip
+        return replace(
+            SYSTEM, transitions=tuple(changed.get(one.name, one) for one in SYSTEM.transitions)
+        )
+
+
+def _dropped(name: str, what: str, file: str, text: str, **more: object) -> Fault:
+    """A requirement is taken out."""
+    return Fault(name, what, file, ((text, ""),), **more)  # type: ignore[arg-type]
+
+
+FAULTS: tuple[Fault, ...] = (
+    # -- records and high watermarks
+    Fault("hw_follows_one", "the high watermark follows one other member", "fetching", ((
+        """lambda end: some(BROKERS, lambda member: all_of(
+        counts(now, broker, member), known_end(now, broker, member) == end)), otherwise=0)""",
+        """lambda end: every(BROKERS, lambda member: implies(
+        all_of(counts(now, broker, member), member != broker),
+        known_end(now, broker, member) <= end)), otherwise=0)"""),), by_issue=True),
+    Fault("hw_ignores_unknown", "members whose end is unknown do not hold the high watermark back",
+          "fetching", ((
+              """    require(every(BROKERS, lambda member: implies(
+        counts(now, broker, member), known_end(now, broker, member) >= 0)),
+                                                          "it knows the end of every ISR member")
+""", ""),)),
+    Fault("hw_falls", "a leader's high watermark moves to the least end, also if that is lower",
+          "fetching", (("require(slowest > mine.hw, ", "require(slowest != mine.hw, "),)),
+    Fault("hw_during_write", "the high watermark moves while an ISR write is under way",
+          "fetching", ((
+              """        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+    require(every(""", """        pass
+    require(every("""),)),
+    Fault("hw_by_registered_isr", "the leader counts on the ISR in ZooKeeper, not on its own",
+          "fetching", (("    return isr.has(member)\n", "    return now.zk.isr.has(member)\n"),)),
+    Fault("hw_beyond_log", "a follower keeps a high watermark beyond its log", "fetching", ((
+        "hw=smaller(slot.hw, when(slot.has_record, longer.end, log.end)))",
+        "hw=slot.hw)"),), by_issue=True),
+    Fault("hw_told_is_end", "the leader tells the end of its log as its high watermark",
+          "fetching", (("        hw=now.replica[leader].hw)\n    new.known_end",
+                        "        hw=log.end)\n    new.known_end"),)),
+    Fault("end_is_taken_for_known", "a leader takes a fetcher for caught up", "fetching", ((
+        "    new.known_end[leader][follower] = slot.offset\n",
+        "    new.known_end[leader][follower] = log.end\n"),)),
+    Fault("refused_fetch_counts", "a fetch that is refused tells the leader how far the follower is",
+          "fetching", ((
+              """(now, follower, leader)),       "it cannot serve the request")
+
+    new.fetch[follower][leader] = BLANK
+""", """(now, follower, leader)),       "it cannot serve the request")
+
+    new.known_end[leader][follower] = now.fetch[follower][leader].offset
+    new.fetch[follower][leader] = BLANK
+"""),)),
+    Fault("fetch_of_any_epoch", "a leader answers fetches of any epoch", "fetching", ((
+        """    require(leads_as_asked(now, follower, leader),        "it leads in the epoch of the request")
+    require(slot.offset""",
+        """    require(now.replica[leader].role == "leader",         "it leads in the epoch of the request")
+    require(slot.offset"""),)),
+    Fault("fetch_beyond_end", "a fetch beyond the leader's end is answered", "fetching", ((
+        """    require(slot.offset <= log.end,                       "the offset is not beyond its log")
+""", ""),)),
+    Fault("late_data_appended", "data of an older epoch is appended", "fetching", ((
+        """    require(still_follows(now, follower, leader),         "it still follows that leader and epoch")
+    require(not_(mine.truncating),                        "it knows that its log fits the leader's")
+    require(slot.offset == log.end""",
+        """    require(mine.role == "follower",                      "it still follows that leader and epoch")
+    require(not_(mine.truncating),                        "it knows that its log fits the leader's")
+    require(slot.offset == log.end"""),)),
+    Fault("data_appended_anywhere", "data is appended wherever the log ends", "fetching", ((
+        """    require(slot.offset == log.end,                       "the answer is for the end of its log")
+""", ""),)),
+    Fault("appends_before_cut", "a follower appends before it has cut its log", "fetching", ((
+        """    require(not_(mine.truncating),                        "it knows that its log fits the leader's")
+    require(slot.offset == log.end""", """    require(slot.offset == log.end"""),)),
+    Fault("asks_before_cut", "a follower fetches before it has cut its log", "fetching", ((
+        """    require(not_(mine.truncating),                        "it knows that its log fits the leader's")
+    require(now.fetch[broker]""", """    require(now.fetch[broker]"""),)),
+    Fault("late_fetch_stays", "an answer that comes too late is waited for still", "fetching", ((
+        """    require(not_(still_fits(now, follower, leader)),      "it no longer waits for this answer")
+
+    new.fetch[follower][leader] = BLANK
+""", """    require(not_(still_fits(now, follower, leader)),      "it no longer waits for this answer")
+
+    new.fetch[follower][leader].epoch = now.replica[follower].epoch
+"""),)),
+    Fault("epoch_of_data_lost", "a follower writes its own epoch into what it copies", "fetching", ((
+        "longer = log.append(id=slot.id, epoch=slot.record_epoch)",
+        "longer = log.append(id=slot.id, epoch=mine.epoch)"),)),
+    # -- producers
+    Fault("appends_newest_epoch", "a leader appends under the registered epoch, not its own",
+          "producer", (("append(id=now.next_record, epoch=mine.epoch)",
+                        "append(id=now.next_record, epoch=now.zk.leader_epoch)"),)),
+    Fault("appends_if_deposed", "a follower takes records of producers", "producer", ((
+        """def leader_appends(now, new, broker):
+    \"\"\"A record is appended by a broker that believes it leads; its producer asked for acks=0 or 1.
+
+    With acks=0 nobody waits for an answer: such a record is never acknowledged.
+    \"\"\"
+    require(now.replica[broker].role == "leader", """,
+        """def leader_appends(now, new, broker):
+    \"\"\"A record is appended by a broker that believes it leads; its producer asked for acks=0 or 1.
+
+    With acks=0 nobody waits for an answer: such a record is never acknowledged.
+    \"\"\"
+    require(now.replica[broker].role != "none", """),)),
+    # -- ISR writes
+    Fault("refusal_is_success", "a refused expansion is taken as written", "isr", ((
+        """"what is registered is another's")
+
+    go_on(now, new, leader)
+""", """"what is registered is another's")
+
+    learn(now, new, leader, now.zk.version)
+"""),), by_issue=True),
+    Fault("refused_isr_kept", "the ISR of a refused expansion is counted on, without its version",
+          "isr", ((
+              """"what is registered is another's")
+
+    go_on(now, new, leader)
+""", """"what is registered is another's")
+
+    new.replica[leader].isr = now.isr_write[leader].isr
+    new.isr_write[leader]   = BLANK
+"""),)),
+    Fault("joins_below_hw", "a follower joins the ISR below the high watermark", "isr", ((
+        """    require(known_end(now, leader, replica) >= mine.hw,   "the replica has reached the HW")
+""", """    require(known_end(now, leader, replica) >= 0,         "the replica has reached the HW")
+"""),)),
+    Fault("shrinks_itself", "a leader may drop itself from its ISR", "isr", ((
+        """    require(leader != replica,                            "a leader never drops itself")
+""", ""),)),
+    Fault("shrinks_anybody", "a leader drops members that are caught up", "isr", ((
+        """    require(known_end(now, leader, replica) != now.log[leader].end,
+                                                     "the replica is not known to be caught up")
+""", ""),)),
+    Fault("takes_registered_isr", "a leader reads the registered version before each ISR write",
+          "isr", ((
+              """    if version.isr_write_conditional:
+        require(now.replica[leader].zk_version == now.zk.version, "the cached version is current")
+""", ""),)),
+    Fault("version_not_learned", "a leader keeps its old version after an ISR write", "isr", ((
+        "    new.replica[leader].zk_version = state_version\n", ""),)),
+    Fault("isr_not_learned", "a leader keeps its old ISR after an ISR write", "isr", ((
+        "        new.replica[leader].isr    = isr\n    else:", "        pass\n    else:"),)),
+    Fault("reads_back_isr_only", "what is read back is compared by the ISR alone", "isr", ((
+        """        zk.leader == leader, zk.leader_epoch == now.replica[leader].epoch, zk.isr == write.isr,
+        zk.state_epoch == write.state_epoch)""", """        zk.isr == write.isr)"""),)),
+    Fault("reads_back_no_controller", "what is read back is compared without the controller epoch",
+          "isr", ((""" zk.isr == write.isr,
+        zk.state_epoch == write.state_epoch)""", """ zk.isr == write.isr)"""),)),
+    Fault("two_writes_at_once", "a leader sends an ISR write before the last one is answered",
+          "isr", ((
+              """    require(is_unlocked(now, leader),                     "no ISR write of it waits for an answer")
+
+
+def require_laggard""", """
+
+def require_laggard"""),)),
+    # -- orders
+    Fault("ends_survive_election", "a new leader keeps what it knew of the others' ends", "orders",
+          (("""        latest_epoch=epoch if on_election else mine.latest_epoch)
+    new.known_end[broker] = lam(BROKERS, lambda other: None)
+""", """        latest_epoch=epoch if on_election else mine.latest_epoch)
+"""),)),
+    Fault("epoch_starts_at_hw", "a new leader takes its high watermark for its epoch's start",
+          "orders", (("controller_epoch=controller, epoch_start=end, truncating=False",
+                      "controller_epoch=controller, epoch_start=mine.hw, truncating=False"),)),
+    Fault("anybody_leads", "whoever is told of an epoch leads it", "orders", ((
+        """    require(now.elected[epoch] == broker,      "the request names the broker the leader")
+""", ""),)),
+    Fault("old_isr_taken", "a new leader takes the ISR of ZooKeeper, not of its request", "orders",
+          (('role="leader", leader=broker, epoch=epoch, isr=request.isr,',
+            'role="leader", leader=broker, epoch=epoch, isr=now.zk.isr,'),)),
+    Fault("never_cuts", "a new follower fetches at once, and cuts nothing", "orders", ((
+        "zk_version=request.version, controller_epoch=controller, truncating=log.end > 0)",
+        "zk_version=request.version, controller_epoch=controller, truncating=False)"),)),
+    Fault("follower_keeps_isr", "a follower keeps the ISR that it had as a leader", "orders", ((
+        'role="follower", leader=now.elected[epoch], epoch=epoch, isr=[], epoch_start=0,',
+        'role="follower", leader=now.elected[epoch], epoch=epoch, epoch_start=0,'),)),
+    Fault("leaderless_ends_office", "a request without a leader takes the role away", "orders", ((
+        """    new.request[epoch][controller][broker]  = BLANK
+    new.replica[broker].controller_epoch    = controller
+
+
+@transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+def older_controller""", """    new.request[epoch][controller][broker]  = BLANK
+    new.replica[broker].role                = "none"
+    new.replica[broker].controller_epoch    = controller
+
+
+@transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+def older_controller"""),)),
+    Fault("older_controller_obeyed", "a request of an older controller is obeyed", "orders", ((
+        """    require(controller >= now.replica[broker].controller_epoch,
+                                               "the broker has seen no newer controller")
+    if version""", """    if version"""),)),
+    Fault("refused_epoch_taken", "a request that is refused moves the leader epoch", "orders", ((
+        """                                               "the broker knows this leader epoch or a newer one")
+
+    new.request[epoch][controller][broker]  = BLANK
+""", """                                               "the broker knows this leader epoch or a newer one")
+
+    new.replica[broker].epoch               = epoch
+    new.request[epoch][controller][broker]  = BLANK
+"""),)),
+    # -- where to cut
+    Fault("late_answer_cuts", "a late epoch answer cuts everything", "truncation", ((
+        """                                                          "it no longer waits for this answer")
+
+    new.fetch[follower][leader] = BLANK""",
+        """                                                          "it no longer waits for this answer")
+
+    new.log[follower] = now.log[follower].cut(0)
+    new.fetch[follower][leader] = BLANK"""),), by_issue=True),
+    Fault("late_answer_taken", "an answer of an older epoch says where to cut", "truncation", ((
+        """    require(still_follows(now, follower, leader),         "it still follows that leader and epoch")
+""", """    require(now.replica[follower].role == "follower",     "it still follows that leader and epoch")
+"""),)),
+    Fault("answer_is_the_end", "a leader answers with the end of its log", "truncation", ((
+        "answer_end=when(unknown, None, when(asked == mine.latest_epoch, log.end, cut)))",
+        "answer_end=when(unknown, None, log.end))"),)),
+    Fault("epoch_of_question", "a leader answers with the epoch that it was asked for",
+          "truncation", ((
+              "answer_epoch=when(unknown, None, when(asked == mine.latest_epoch, asked, older)),",
+              "answer_epoch=when(unknown, None, asked),"),)),
+    Fault("always_done", "a follower never asks twice where to cut", "truncation", ((
+        "done    = any_of(is_none(end), not_(foreign), cut == 0)",
+        "done    = any_of(is_none(end), cut >= 0)"),)),
+    Fault("foreign_cut_to_hw", "a follower cuts to its high watermark if the answer is of an epoch foreign to it",
+          "truncation", (("when(foreign, known_end, agreed)))", "when(foreign, mine.hw, agreed)))"),)),
+    Fault("cuts_by_own_end", "a follower cuts by its own end of the epoch alone", "truncation", ((
+        "agreed  = when(epoch > mine.latest_epoch, end, smaller(known_end, end))",
+        "agreed  = when(epoch > mine.latest_epoch, end, known_end)"),)),
+    Fault("hw_not_cut", "a cut leaves the high watermark where it was", "truncation", ((
+        "hw=smaller(mine.hw, cut), truncating=not_(done)", "truncating=not_(done)"),)),
+    Fault("epoch_cache_not_cut", "a cut leaves the epoch cache as it was", "truncation", ((
+        "truncating=not_(done), latest_epoch=epoch_at(log, cut))", "truncating=not_(done))"),)),
+    Fault("answer_of_another_epoch", "a leader of another epoch answers where to cut",
+          "truncation", ((
+              """    require(leads_as_asked(now, follower, leader),        "it leads in the epoch of the request")
+
+    asked""", """    require(now.replica[leader].role == "leader",         "it leads in the epoch of the request")
+
+    asked"""),)),
+    # -- lifecycle
+    Fault("requests_outlive_restart", "requests outlive a restart", "lifecycle", ((
+        """    if not version.broker_epoch:
+        return
+    new.request""", """    return
+    new.request"""),), by_issue=True),
+    Fault("answers_outlive_crash", "what a process had asked and was answered outlives it",
+          "lifecycle", ((
+              "any_of(follower == broker, all_of(leader == broker, is_asked(now.fetch[follower][leader])))",
+              "all_of(leader == broker, is_asked(now.fetch[follower][leader]))"),)),
+    Fault("questions_outlive_leader", "what a leader was asked before it crashed is answered after",
+          "lifecycle", ((
+              "any_of(follower == broker, all_of(leader == broker, is_asked(now.fetch[follower][leader])))",
+              "follower == broker"),)),
+    Fault("write_outlives_crash", "the answer to an ISR write reaches the next process",
+          "lifecycle", (("    new.isr_write[broker] = BLANK\n    new.gave_up", "    new.gave_up"),)),
+    Fault("ends_outlive_crash", "what a leader knew of the others' ends outlives its process",
+          "lifecycle", (("    new.known_end[broker] = lam(BROKERS, lambda other: None)\n", ""),)),
+    Fault("epoch_outlives_crash", "a process that starts knows the epoch that it had",
+          "lifecycle", (("role=\"none\", leader=None, epoch=None, isr=[]",
+                         "role=\"none\", leader=None, isr=[]"),)),
+    Fault("starts_at_log_end", "a process starts with its log's end as high watermark", "lifecycle",
+          (("hw = smaller(mine.checkpoint, now.log[broker].end)", "hw = now.log[broker].end"),)),
+    Fault("starts_at_checkpoint", "a process starts with its checkpoint, however short its log is",
+          "lifecycle", (("hw = smaller(mine.checkpoint, now.log[broker].end)",
+                         "hw = mine.checkpoint"),)),
+    Fault("checkpoints_log_end", "the end of the log is checkpointed as high watermark",
+          "lifecycle", (("    new.replica[broker].checkpoint = mine.hw\n",
+                         "    new.replica[broker].checkpoint = now.log[broker].end\n"),)),
+    Fault("starts_while_registered", "a process starts while its old registration lasts",
+          "lifecycle", ((
+              """    require(not_(now.zk.registered.has(broker)),    "the old registration is gone")
+
+    mine = now.replica[broker]
+    new.up    """, """
+    mine = now.replica[broker]
+    new.up    """),)),
+    # -- the controller
+    Fault("elects_anybody", "the controller elects a broker outside the ISR", "controller", ((
+        """    require(eligible,                               "the candidate is in the ISR that it read")
+""", ""),)),
+    Fault("keeps_the_dead", "an election keeps the dead in the ISR", "controller", ((
+        "    isr = cache.isr.within(cache.live)\n", "    isr = cache.isr\n"),)),
+    Fault("forgets_the_leader", "an election leaves its leader out of the ISR", "controller", ((
+        "    isr = cache.isr.within(cache.live)\n",
+        "    isr = cache.isr.within(cache.live).without(leader)\n"),)),
+    Fault("adds_the_living", "an election takes all who live into the ISR", "controller", ((
+        "    isr = cache.isr.within(cache.live)\n", "    isr = cache.live\n"),)),
+    Fault("elects_by_old_state", "an election does not check the version", "controller", ((
+        """    require(cache.version == now.zk.version,        "the version that it read is current")
+
+    isr = cache.isr.within""", """
+    isr = cache.isr.within"""),)),
+    Fault("removes_by_old_state", "a removal does not check the version", "controller", ((
+        """    require(cache.version == now.zk.version,        "the version that it read is current")
+
+    isr = cache.isr.without""", """
+    isr = cache.isr.without"""),)),
+    Fault("epoch_used_twice", "an election does not make a new leader epoch", "controller", ((
+        "    epoch, version_after = now.zk.leader_epoch + 1, now.zk.version + 1\n",
+        "    epoch, version_after = now.zk.leader_epoch, now.zk.version + 1\n"),)),
+    Fault("removed_leader_stays", "a leader that is removed from the ISR stays the leader",
+          "controller", (("when(cache.leader == replica, None, cache.leader), isr,",
+                          "cache.leader, isr,"),)),
+    Fault("isr_becomes_empty", "a removal takes the last member out of the ISR", "controller", ((
+        "        isr = when(cache.isr.is_only(replica), cache.isr, isr)\n", "        pass\n"),)),
+    Fault("informs_of_all", "a broker that starts is told that all are in the ISR", "controller", ((
+        """        "in_flight": True, "isr": zk.isr, "version": zk.version}
+""", """        "in_flight": True, "isr": zk.registered, "version": zk.version}
+"""),)),
+    Fault("informs_of_what_was_read", "a broker that starts is told what the controller had read",
+          "controller", ((
+              """        "in_flight": True, "isr": zk.isr, "version": zk.version}
+""", """        "in_flight": True, "isr": now.cache[broker].isr, "version": zk.version}
+"""),)),
+    Fault("deposed_writes", "a deposed controller's write is not fenced", "controller", ((
+        """    require_candidate(now, broker, leader)
+    if version.zk_writes_fenced:
+        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
+    require(cache.version ==""", """    require_candidate(now, broker, leader)
+    require(cache.version =="""),)),
+)  # fmt: skip
