@@ -152,8 +152,9 @@ class SmallScope:
         """A condition on an instance's parameters and the state before it."""
         chosen: dict[str, Term] = {}
         for name, value in zip(instance.step.parameters, instance.arguments, strict=True):
-            is_set = isinstance(value, frozenset)
-            chosen[f"${name}"] = t.make("set", (value,), BOOL) if is_set else t.const(value)
+            chosen[f"${name}"] = (
+                t.make("set", (value,), BOOL) if isinstance(value, frozenset) else t.const(value)
+            )
         return self.lower(self.grounded.ground(condition, chosen))
 
     def _prefer_blank(self, solver: Any) -> None:

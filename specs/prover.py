@@ -237,9 +237,9 @@ class _Prover:
                 self._ask(name, one, given, goals, about, step, environment)
             else:
                 self._note(Obligation(name, one, {FRAME: PROVED}, 0.0))
-        for one in self.proof.entails.get(name, ()):
-            goals = self.formulas.goals(Matrix((), one.condition), self.state, environment)
-            self._ask(name, one.reason, given, goals, about, step, environment)
+        for entailed in self.proof.entails.get(name, ()):
+            goals = self.formulas.goals(Matrix((), entailed.condition), self.state, environment)
+            self._ask(name, entailed.reason, given, goals, about, step, environment)
         for claim, steps in self.proof.step_claims.items():
             if name in steps:
                 self._show_of(claim, step, given, after, about, environment)

@@ -319,8 +319,16 @@ def _show(
     results = [one.result for one in attempts]
     solved = f"by {' and '.join(solvers)}"
     show_table(
-        ["claim", "of", "verdict", "brokers", "obligations", solved, "by the frame rule",
-         "seconds"],
+        [
+            "claim",
+            "of",
+            "verdict",
+            "brokers",
+            "obligations",
+            solved,
+            "by the frame rule",
+            "seconds",
+        ],
         [
             (
                 one.proof.claim,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from model.language import ProtocolError, Record, System
@@ -74,6 +74,10 @@ def _there(schema: Schema, alike: bool) -> Any:
     return Record(**{name: _there(part, alike) for name, part in schema.parts.items()})
 
 
+Cut = Callable[[Term, Term, Term], tuple[Term, Term, list[Term]]]
+"""Follower, leader and what is looked up -> the log's end, whether it asks again, and the facts."""
+
+
 @dataclass
 class Composed:
     """Both systems as one, and what the steps of the one entail of the other."""
@@ -82,10 +86,9 @@ class Composed:
     entails: dict[str, tuple[Requirement, ...]]
     """By step: what must be so for the other side to take its steps, in order."""
     taken: dict[str, Line]
-    """By step: its line."""
-    missing: tuple[str, ...] = ()
-    """Steps that have no line: there is nothing that they could be on the other side."""
-    cut: Callable[..., tuple[Term, Term, list[Term]]] = field(default=lambda *_: (t.FALSE,) * 3)  # type: ignore[return-value,arg-type]
+    """By step: its line; one that has none has nothing that it could be on the other side."""
+    cut: Cut
+    """What `follower_truncates` of this system does: see `_Composer.where_it_cuts`."""
 
 
 def compose(
@@ -128,19 +131,18 @@ class _Composer:
 
     def go(self) -> Composed:
         entails: dict[str, tuple[Requirement, ...]] = {}
-        steps, missing = [], []
+        steps: list[Recorded] = []
         for step in self.recorded.steps:
             name = step.transition.name
             line = self.lines.get(name)
             if line is None:
-                missing.append(name)
                 entails[name] = (Requirement(t.FALSE, "it has no counterpart there"),)
             else:
                 step, entails[name] = self._joined(step, line)
             steps.append(step)
         self.recorded.steps = steps
         taken = {name: line for name, line in self.lines.items() if name in self.alone}
-        return Composed(self.recorded, entails, taken, tuple(missing), self.where_it_cuts)
+        return Composed(self.recorded, entails, taken, self.where_it_cuts)
 
     # -- one step -----------------------------------------------------------------------------
 
@@ -175,14 +177,14 @@ class _Composer:
                 for one in [*step.writes, *writes]
             ],
         )
-        shown = tuple(replace(one, condition=found(one.condition)) for one in asked)
+        entailed = tuple(replace(one, condition=found(one.condition)) for one in asked)
         joined.requires += [
             Requirement(fact, f"{name}: part {number}")
             for name, facts in found.facts.items()
             for number, fact in enumerate(facts, 1)
         ]
         joined.parameters = {**step.parameters, **found.parameters}
-        return joined, shown
+        return joined, entailed
 
     def _recorded(self, step: Recorded, alternative: Alternative) -> tuple[Term, Recorded]:
         """When an alternative is taken, and its step there with the parameters read off here."""
@@ -325,8 +327,8 @@ def marked(term: Term) -> Term:
 
     def go(part: Term) -> Term:
         if part not in memo:
-            args = [go(one) if isinstance(one, Term) else one for one in part.args]
-            if part.op == "get" and not str(args[0]).startswith("$"):
+            args: list[Any] = [go(one) if isinstance(one, Term) else one for one in part.args]
+            if part.op == "get" and not args[0].startswith("$"):
                 args[0] += t.AFTER
             memo[part] = rebuilt(part, args) if args else part
         return memo[part]
@@ -361,9 +363,7 @@ class Substitution:
     def _go(self, term: Term) -> Term:
         if term.op in QUANTIFIERS:
             # What is put in speaks of the step's parameters only: nothing of it is bound here.
-            low, high, body, *rest = (
-                None if one is None else self(one) for one in term.args[1:]
-            )
+            low, high, body, *rest = (None if one is None else self(one) for one in term.args[1:])
             return t.make(term.op, (term.args[0], low, high, body, *rest), term.sort)
         args = [self(one) if isinstance(one, Term) else one for one in term.args]
         if term.op != "get":

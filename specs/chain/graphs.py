@@ -11,12 +11,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from model.language import Claim, RecordedSystem, all_of
 from model.language import terms as t
-from model.language.recording import Recorded
+from model.language.recording import Recorded, record_condition
 from model.language.scalars import Scalar
 from model.language.terms import Term
 from specs.chain.composed import Composed
@@ -65,8 +65,6 @@ def rules(composed: Composed) -> dict[str, list[Rule]]:
 
 
 def _stated(composed: Composed, one: Invariant) -> Rule:
-    from model.language.recording import record_condition
-
     recorded = composed.recorded
     term = record_condition(one.function, recorded.system.state, recorded.switches)
     return Rule(one.name, one.sentence, term)
@@ -179,9 +177,7 @@ def follow_everywhere(
     began = time.perf_counter()
     recorded, asked = judged(composed), rules(composed)
     names = list(asked)
-    exploration = explore(
-        recorded, bounds, names, max_states, report, symmetry=symmetry
-    )
+    exploration = explore(recorded, bounds, names, max_states, report, symmetry=symmetry)
     broken = [n for n in names if exploration.claims[n].verdict is Verdict.BROKEN]
     result = ChainResult(recorded, dict(bounds), exploration, asked, 0.0)
     if broken:
@@ -199,6 +195,4 @@ def _first_broken(exploration: Exploration, asked: Sequence[Rule], claim: str) -
         after = code.attempt(grounded.instances[number], state)
         assert after is not None
         state = after
-    return next(
-        one for one in asked if not code.condition(grounded.ground(one.term, {}))(state)
-    )
+    return next(one for one in asked if not code.condition(grounded.ground(one.term, {}))(state))

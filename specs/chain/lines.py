@@ -145,7 +145,8 @@ def _slot(e: Edge) -> Any:
 
 def _takes_hw(e: Edge) -> Scalar:
     """Below the checkpoint it would rise again by a restart: there it stays where it was."""
-    return e.after.replica[e["follower"]].hw >= kept(e.after, e["follower"])
+    rises: Scalar = e.after.replica[e["follower"]].hw >= kept(e.after, e["follower"])
+    return rises
 
 
 def _by(name: str) -> Callable[[Edge], dict[str, Any]]:

@@ -228,7 +228,8 @@ def leaders_know_start_and_version(now, b):
 
 
 @invariant("and its ISR, or the one before",
-           over=(BROKERS, BROKERS), triggers=lambda now, b, m: [now.replica[b].isr.has(m), office_of(now, b).isr.has(m)],
+           over=(BROKERS, BROKERS),
+           triggers=lambda now, b, m: [now.replica[b].isr.has(m), office_of(now, b).isr.has(m)],
            why="it commits on the word of the same members")
 def leaders_know_their_isr(now, b, m):
     mine, office = now.replica[b], office_of(now, b)
@@ -239,7 +240,8 @@ def leaders_know_their_isr(now, b, m):
 
 
 @invariant("and of the ends of the others no more, and no less",
-           over=(BROKERS, BROKERS), triggers=lambda now, b, m: [now.known_end[b][m], office_of(now, b).known_end[m]],
+           over=(BROKERS, BROKERS),
+           triggers=lambda now, b, m: [now.known_end[b][m], office_of(now, b).known_end[m]],
            why="it commits on the word of the same members")
 def leaders_know_the_same_ends(now, b, m):
     return implies(leads(now, b), now.known_end[b][m] == office_of(now, b).known_end[m])
@@ -491,6 +493,7 @@ INVARIANTS = (
 
 
 def of_the_other_side(one: Invariant) -> Invariant:
+    """An invariant of the proof's form, of the two sides as one system."""
     triggers = one.triggers
     return replace(
         one,

@@ -14,15 +14,19 @@ def small(monkeypatch):
     monkeypatch.setattr(specs.chain, "QUICK", SMALL)
 
 
-def test_the_chain_holds_and_counts_what_it_followed(small, answer):
+def test_the_chain_is_proved_and_holds_in_the_graphs(small, answer):
     code, found = answer("prove --chain")
 
-    (claim,), (followed,) = found["claims"], found["chain"]
+    elections, refines = found["claims"]
+    (followed,) = found["chain"]
     assert (code, found["verdict"]) == (0, "holds")
-    assert (claim["claim"], claim["verdict"]) == ("elections_are_as_assumed", "holds")
-    assert claim["obligations"] == len(found["obligations"])
-    assert (followed["verdict"], followed["invariants"], followed["failure"]) == ("holds", 67, None)
-    assert followed["edges"] == sum(one["edges"] for one in followed["transitions"]) > 0
+    assert (elections["claim"], elections["verdict"]) == ("elections_are_as_assumed", "holds")
+    assert (refines["claim"], refines["verdict"]) == ("replication_refines_its_proof", "holds")
+    assert (refines["brokers"], refines["open"]) == ("any", [])
+    assert elections["obligations"] + refines["obligations"] == len(found["obligations"])
+    assert (followed["verdict"], followed["failure"]) == ("holds", None)
+    assert followed["edges"] == sum(followed["transitions"].values()) > 0
+    assert found["counterexample"] is None
 
 
 def test_each_tells_what_every_transition_is(small, insync):
@@ -33,14 +37,15 @@ def test_each_tells_what_every_transition_is(small, insync):
     assert "the furthest offset says all" in told.stdout
 
 
-def test_a_step_that_is_none_is_broken_with_both_states_and_the_reason(monkeypatch, insync):
-    monkeypatch.setattr(specs.chain, "QUICK", ({"expiries": 0, "losses": 1},))
+def test_a_step_that_is_none_is_broken_with_the_run_and_not_proved(monkeypatch, insync):
+    monkeypatch.setattr(specs.chain, "QUICK", ({"expiries": 0},))
 
-    told = insync("prove --chain --without fetch_fencing")
+    told = insync("prove --chain --without isr_write_locks")
 
     assert told.exit_code == 1
-    assert "the proof's form is in" in told.stdout
-    assert "the request is of the leader's epoch — false" in told.stdout
+    assert "not proved: leader_advances_hw · " in told.stdout
+    assert "in a state that obeys every invariant:" in told.stdout
+    assert "no ISR write of it is under way" in told.stdout
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,9 @@ obligation of the refinement is open that is proved without it; or it is harmles
 proved, so that `replication` with the fault in it still refines the proof's form.
 """
 
+# The text that is changed stands here as it stands there, however long its lines are.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import importlib
@@ -20,16 +23,14 @@ from model.replication import SYSTEM
 class Fault:
     """What is wrong, in a sentence; in which file; and the text that is changed.
 
-    `noticed` names a step and an obligation of it that is open then; None: it is harmless, and
-    `why` says by which of what is proved.
+    `by_issue`: one of those that the chain did not notice when it was graphs of two brokers and
+    one record alone.
     """
 
     name: str
     what: str
     file: str
     changes: tuple[tuple[str, str], ...]
-    noticed: tuple[str, str] | None = None
-    why: str = ""
     by_issue: bool = False
 
     @property
@@ -51,11 +52,6 @@ class Fault:
         return replace(
             SYSTEM, transitions=tuple(changed.get(one.name, one) for one in SYSTEM.transitions)
         )
-
-
-def _dropped(name: str, what: str, file: str, text: str, **more: object) -> Fault:
-    """A requirement is taken out."""
-    return Fault(name, what, file, ((text, ""),), **more)  # type: ignore[arg-type]
 
 
 FAULTS: tuple[Fault, ...] = (
@@ -373,3 +369,118 @@ def older_controller"""),)),
     require(cache.version ==""", """    require_candidate(now, broker, leader)
     require(cache.version =="""),)),
 )  # fmt: skip
+
+NOTICED: dict[str, tuple[str, str]] = {
+    "hw_follows_one": ('leader_advances_hw', 'leader_advances_hw: every other ISR member is known to have them'),
+    "hw_ignores_unknown": ('leader_advances_hw', 'leader_advances_hw: every other ISR member is known to have them'),
+    "hw_falls": ('leader_advances_hw', 'high_watermarks_of_leaders_are_no_lower'),
+    "hw_during_write": ('leader_advances_hw', 'leader_advances_hw: no ISR write of it is under way'),
+    "hw_by_registered_isr": ('leader_advances_hw', 'leader_advances_hw: every other ISR member is known to have them'),
+    "hw_beyond_log": ('follower_appends', 'high_watermarks_are_no_higher'),
+    "hw_told_is_end": ('leader_answers_fetch', 'answers_were_sent'),
+    "end_is_taken_for_known": ('leader_answers_fetch', 'leaders_know_the_same_ends'),
+    "refused_fetch_counts": ('leader_refuses_fetch', 'leaders_know_the_same_ends'),
+    "fetch_of_any_epoch": ('leader_answers_fetch', 'answers_were_sent'),
+    "late_data_appended": ('follower_appends', 'logs_are_of_their_latest_epoch'),
+    "data_appended_anywhere": ('follower_appends', 'latest_epochs_began'),
+    "appends_before_cut": ('follower_appends', 'logs_are_of_their_latest_epoch'),
+    "asks_before_cut": ('follower_asks_records', "follower_asks_records: the broker follows, and its log fits the leader's"),
+    "late_fetch_stays": ('fetch_answer_is_ignored', 'fetches_were_asked'),
+    "epoch_of_data_lost": ('follower_appends', 'logs_are_the_same'),
+    "appends_newest_epoch": ('leader_appends', 'logs_are_the_same'),
+    "appends_if_deposed": ('leader_appends', 'latest_epochs_began'),
+    "refusal_is_success": ('leader_learns_isr_is_refused', 'leaders_know_start_and_version'),
+    "refused_isr_kept": ('leader_learns_isr_is_refused', 'leaders_know_their_isr'),
+    "joins_below_hw": ('leader_expands_isr', 'leader_expands_isr: the follower has reached the HW'),
+    "takes_registered_isr": ('leader_shrinks_isr', 'the_registered_state_is_the_same'),
+    "version_not_learned": ('leader_learns_isr_is_written', 'leaders_know_start_and_version'),
+    "isr_not_learned": ('leader_learns_isr_is_written', 'leaders_know_their_isr'),
+    "reads_back_isr_only": ('leader_finds_isr_written', 'leaders_know_start_and_version'),
+    "two_writes_at_once": ('leader_shrinks_isr', 'leader_shrinks_isr: no ISR write of it is under way'),
+    "ends_survive_election": ('broker_becomes_leader', 'leaders_know_the_same_ends'),
+    "epoch_starts_at_hw": ('broker_becomes_leader', 'high_watermarks_of_leaders_are_no_lower'),
+    "anybody_leads": ('broker_becomes_leader', 'leaders_know_start_and_version'),
+    "old_isr_taken": ('broker_becomes_leader', 'leaders_know_their_isr'),
+    "never_cuts": ('broker_becomes_follower', 'roles_are_the_same'),
+    "leaderless_ends_office": ('leaderless_request_is_ignored', 'roles_are_the_same'),
+    "refused_epoch_taken": ('older_epoch_is_refused', 'roles_are_the_same'),
+    "late_answer_cuts": ('epoch_answer_is_ignored', 'logs_are_as_long'),
+    "late_answer_taken": ('follower_truncates', 'logs_are_as_long'),
+    "answer_is_the_end": ('leader_answers_epoch', 'leader_shows_the_cut: below it both logs are the same'),
+    "epoch_of_question": ('leader_answers_epoch', 'leader_shows_the_cut: below it both logs are the same'),
+    "always_done": ('leader_answers_epoch', "leader_shows_the_cut: the cut is in the leader's log"),
+    "cuts_by_own_end": ('leader_answers_epoch', "leader_shows_the_cut: the cut is in the leader's log"),
+    "answer_of_another_epoch": ('leader_answers_epoch', "leader_shows_an_older_epoch: it leads in the follower's epoch"),
+    "requests_outlive_restart": ('broker_crashes', 'requests_were_sent'),
+    "answers_outlive_crash": ('broker_crashes', 'who_fetches_has_a_role'),
+    "write_outlives_crash": ('broker_crashes', 'only_leaders_write'),
+    "epoch_outlives_crash": ('broker_crashes', 'roles_are_the_same'),
+    "starts_at_log_end": ('broker_starts', 'high_watermarks_are_no_higher'),
+    "checkpoints_log_end": ('broker_checkpoints_hw', 'high_watermarks_are_no_higher'),
+    "elects_anybody": ('controller_elects_leader', 'controller_elects_leader: the new leader is in the new ISR'),
+    "forgets_the_leader": ('controller_elects_leader', 'controller_elects_leader: the new leader is in the new ISR'),
+    "adds_the_living": ('controller_elects_leader', 'controller_elects_leader: the new ISR is part of the registered one'),
+    "elects_by_old_state": ('controller_elects_leader', 'controller_elects_leader: the new ISR is part of the registered one'),
+    "removes_by_old_state": ('controller_removes_replica', 'controller_leaves_it_leaderless: the new ISR is part of the registered one'),
+    "epoch_used_twice": ('controller_elects_leader', 'the_registered_state_is_the_same'),
+    "removed_leader_stays": ('controller_removes_replica', 'controller_elects_leader: the new leader is in the new ISR'),
+    "isr_becomes_empty": ('controller_removes_replica', 'controller_leaves_it_leaderless: the ISR keeps a member'),
+    "informs_of_all": ('controller_informs', 'requests_have_the_isr'),
+    "informs_of_what_was_read": ('controller_informs', 'requests_have_the_isr'),
+    "foreign_cut_to_hw": ('leader_answers_epoch', 'leader_shows_the_cut: nothing is cut that both logs have'),
+}  # fmt: skip
+"""Fault -> a step, and an obligation of it that is open then."""
+
+HARMLESS: dict[str, str] = {
+    "fetch_beyond_end": "whoever fetches in the leader's epoch has a prefix of the leader's log",
+    "shrinks_itself": "a leader is never behind its own end",
+    "shrinks_anybody": "the proof's form lets a leader drop whom it likes",
+    "reads_back_no_controller": "the registered state is the leader's own in its epoch",
+    "follower_keeps_isr": "nobody but a leader uses an ISR",
+    "older_controller_obeyed": "a request is obeyed by its leader epoch, whoever sent it",
+    "hw_not_cut": "no answer cuts below the follower's high watermark "
+                  "(high_watermarks_are_not_cut)",
+    "epoch_cache_not_cut": "what is left of the log is of that epoch's history still",
+    "questions_outlive_leader": "a leader that comes back in its epoch has the log that it had",
+    "ends_outlive_crash": "whoever takes office forgets the others' ends",
+    "starts_at_checkpoint": "a checkpoint is never beyond the end of the log",
+    "starts_while_registered": "requests for the process that died are dropped at the start",
+    "keeps_the_dead": "the proof's form lets an election keep any of the ISR",
+    "deposed_writes": "the version check alone keeps a deposed controller's election out; what is "
+                      "assumed of elections is open then (elections_are_as_assumed)",
+}  # fmt: skip
+"""Fault -> why the refinement is proved all the same."""
+
+SEEN_BEFORE = frozenset(
+    {
+        "hw_ignores_unknown",
+        "hw_during_write",
+        "hw_told_is_end",
+        "end_is_taken_for_known",
+        "refused_fetch_counts",
+        "fetch_of_any_epoch",
+        "late_data_appended",
+        "asks_before_cut",
+        "late_fetch_stays",
+        "epoch_of_data_lost",
+        "appends_newest_epoch",
+        "appends_if_deposed",
+        "refusal_is_success",
+        "refused_isr_kept",
+        "joins_below_hw",
+        "version_not_learned",
+        "isr_not_learned",
+        "two_writes_at_once",
+        "ends_survive_election",
+        "epoch_starts_at_hw",
+        "anybody_leads",
+        "never_cuts",
+        "refused_epoch_taken",
+        "cuts_by_own_end",
+        "answer_of_another_epoch",
+        "starts_at_log_end",
+        "forgets_the_leader",
+        "epoch_used_twice",
+    }
+)
+"""What graphs of two brokers and one record noticed, which was all that there was before."""

@@ -38,7 +38,8 @@ def high_watermarks_are_in_histories(now, b, o):
 
 
 @lemma("an answer about truncation leaves all that is below the follower's high watermark",
-       over=(BROKERS, OFFSETS), triggers=lambda now, b, o: [(now.answer[b].given, at(now.log[b], o))],
+       over=(BROKERS, OFFSETS),
+       triggers=lambda now, b, o: [(now.answer[b].given, at(now.log[b], o))],
        using=(
            answers_are_for_who_asked, answers_keep_what_is_common, hw_is_within_the_log,
            high_watermarks_are_in_histories),

@@ -1,0 +1,95 @@
+"""Whatever is planted in `replication`, the chain notices it, or proves that it is harmless."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from model.language.recording import Recorded
+from model.replication import SYSTEM
+from specs.chain import Composed, compose, refinement
+from specs.induction import SmallScope
+from specs.invariants import Proof
+from specs.prover import ProofResult, prove
+from tests.proofs.planted import FAULTS, HARMLESS, NOTICED, SEEN_BEFORE, Fault
+
+SAMPLE = (
+    "hw_follows_one", "hw_beyond_log", "refusal_is_success", "requests_outlive_restart",
+    "late_answer_cuts", "joins_below_hw", "answer_is_the_end", "adds_the_living",
+    "starts_at_checkpoint", "keeps_the_dead", "older_controller_obeyed",
+)  # fmt: skip
+"""A quarter of a minute together; all the others are `deep`."""
+
+ENOUGH = 5_000_000
+"""Twice what the costliest obligation needs that holds."""
+
+SCOPES = tuple(
+    {"brokers": brokers, "log": 2, "records": 2, "epoch": epoch, "controllers": 1, "versions": 4}
+    for brokers, epoch in ((2, 2), (2, 3), (3, 2), (3, 3))
+)
+"""Where small values that refute an obligation are looked for, in this order."""
+
+PAGE = Path(__file__).parents[2] / "docs" / "planted-in-the-chain.md"
+
+
+def asked(fault: Fault) -> tuple[Composed, Proof, ProofResult]:
+    """The obligations of the steps that the fault changes; of all where it changes the cut, which
+    one of the invariants speaks of."""
+    both = compose(fault.system)
+    proof = refinement(both)
+    right = {step.transition.name: _text(step) for step in SYSTEM.recorded().steps}
+    steps = [
+        step.transition.name
+        for step in fault.system.recorded().steps
+        if _text(step) != right[step.transition.name]
+    ]
+    assert steps, "the fault changes nothing"
+    chosen = None if "follower_truncates" in steps else steps
+    return both, proof, prove(proof, both.recorded, steps=chosen, rlimit=ENOUGH)
+
+
+def _text(step: Recorded) -> object:
+    return step.requires, step.writes
+
+
+def every(fault: Fault) -> object:
+    marks = () if fault.name in SAMPLE else pytest.mark.deep
+    return pytest.param(fault, id=fault.name, marks=marks)
+
+
+@pytest.mark.parametrize("fault", [every(one) for one in FAULTS if one.name in NOTICED])
+def test_a_fault_is_noticed_at_a_step_that_it_changes_or_feeds(fault):
+    both, proof, result = asked(fault)
+
+    open_ = {(one.step, one.invariant): one for one in result.open}
+    assert NOTICED[fault.name] in open_
+    # Not for want of work: small values refute it.
+    one = open_[NOTICED[fault.name]]
+    assert any(SmallScope(proof, both.recorded, scope).refutes(one) for scope in SCOPES)
+
+
+@pytest.mark.parametrize("fault", [every(one) for one in FAULTS if one.name in HARMLESS])
+def test_a_fault_is_harmless_for_every_obligation_is_proved_with_it(fault):
+    _, _, result = asked(fault)
+
+    assert result.open == []
+    assert result.obligations
+
+
+def test_every_fault_has_one_outcome_and_those_of_before_are_among_them():
+    names = [one.name for one in FAULTS]
+
+    assert len(names) == len(set(names))
+    assert set(names) == set(NOTICED) | set(HARMLESS)
+    assert not set(NOTICED) & set(HARMLESS)
+    assert set(SEEN_BEFORE) < set(NOTICED)
+    assert not {one.name for one in FAULTS if one.by_issue} & SEEN_BEFORE - {"refusal_is_success"}
+    assert set(SAMPLE) < set(names)
+
+
+def test_the_page_has_a_row_for_every_fault_with_its_outcome():
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (noticed|harmless)", PAGE.read_text(), re.M))
+
+    assert rows == {one.name: "noticed" if one.name in NOTICED else "harmless" for one in FAULTS}
