@@ -166,6 +166,13 @@ class SmallScope:
             if solver.check(symbol == value) == z3.sat:
                 solver.add(symbol == value)
 
+    def obeyable(self) -> bool:
+        """Is there a state that obeys every invariant, and whatever is assumed?"""
+        solver = z3.Solver()
+        solver.set("random_seed", 0)
+        solver.add(*self.obeyed)
+        return bool(solver.check() == z3.sat)
+
     def enabled(self, step: str) -> bool:
         """Is the step possible in some state that obeys every invariant, and all of `also`?
 
@@ -223,14 +230,25 @@ class SmallScope:
         )  # fmt: skip
 
 
+def contradicts_itself(proof: Proof, recorded: RecordedSystem) -> bool:
+    """Does no state with two brokers and small numbers obey the invariants and what is assumed?
+
+    From a contradiction everything follows: such a proof proves nothing.
+    """
+    return not SmallScope(proof, recorded, _small(recorded, 2)).obeyable()
+
+
+def _small(recorded: RecordedSystem, brokers: int) -> dict[str, int]:
+    bounds = {name: max(size, 3) for name, size in recorded.system.limits({}).items()}
+    return {**bounds, "brokers": brokers}
+
+
 def counterexample_to_induction(
     proof: Proof, recorded: RecordedSystem, obligations: Sequence[Obligation]
 ) -> InductionCounterexample | None:
     """The first of the open obligations that small concrete values refute."""
     for brokers in (2, 3):
-        bounds = {name: max(size, 3) for name, size in recorded.system.limits({}).items()}
-        bounds["brokers"] = brokers
-        scope = SmallScope(proof, recorded, bounds)
+        scope = SmallScope(proof, recorded, _small(recorded, brokers))
         for obligation in obligations:
             found = scope.counterexample(obligation)
             if found is not None:

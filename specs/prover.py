@@ -78,6 +78,8 @@ class ProofResult:
     obligations: list[Obligation] = field(default_factory=list)
     partial: bool = False
     """Were only some steps asked about? Then nothing is proved, however well it went."""
+    contradictory: bool = False
+    """Can the invariants and what is assumed not be so together? Then nothing is proved, either."""
 
     @property
     def open(self) -> list[Obligation]:
@@ -96,8 +98,11 @@ class ProofResult:
 
     @property
     def verdict(self) -> Verdict:
-        """Holds if every obligation is proved; else unknown: `broken` needs a reachable run."""
-        if self.open:
+        """Holds if every obligation is proved; else unknown: `broken` needs a reachable run.
+
+        A proof whose assumptions contradict each other is unknown, whatever is proved from them.
+        """
+        if self.open or self.contradictory:
             return Verdict.UNKNOWN
         complete = self.obligations and not self.partial
         return Verdict.HOLDS if complete else Verdict.NOT_CHECKED
@@ -117,12 +122,19 @@ def prove(
 
     A number too small to mean anything is refused: of no brokers everything is true. With `steps`
     only their obligations are asked (LEMMA: those of the lemmas), which proves nothing by itself.
-    An obligation is proved if all `solvers` say so. `export` is given each question before it is
+    An obligation is proved if all `solvers` say so; where all are, it is asked whether what is
+    assumed can be so at all. `export` is given each question before it is
     asked, with the obligation.
     """
     if brokers is not None:
         recorded.system.limits({"brokers": brokers})
-    return _Prover(proof, recorded, brokers, each, rlimit, steps, solvers, export).go()
+    result = _Prover(proof, recorded, brokers, each, rlimit, steps, solvers, export).go()
+    if steps is None and not result.open:
+        # The other way round the modules know each other already.
+        from specs.induction import contradicts_itself
+
+        result.contradictory = contradicts_itself(proof, recorded)
+    return result
 
 
 class _Prover:

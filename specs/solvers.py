@@ -28,14 +28,23 @@ class Question:
     """Do the premises imply the goal? Asked as: is the goal's negation possible under them?"""
 
     def __init__(self, premises: Sequence[Any], goal: Any, by_triggers: bool, rlimit: int) -> None:
-        self._solver = z3.Solver()
-        self._solver.set("rlimit", rlimit)
-        self._solver.set("random_seed", 0)
-        if by_triggers:
-            self._solver.set("auto_config", False)
-            self._solver.set("smt.mbqi", False)
-        self._solver.add(*premises)
-        self._solver.add(z3.Not(goal))
+        self._premises = tuple(premises)
+        self._by_triggers, self._rlimit = by_triggers, rlimit
+        self._solver = self._with(z3.Not(goal))
+
+    def _with(self, *more: Any) -> Any:
+        solver = z3.Solver()
+        solver.set("rlimit", self._rlimit)
+        solver.set("random_seed", 0)
+        if self._by_triggers:
+            solver.set("auto_config", False)
+            solver.set("smt.mbqi", False)
+        solver.add(*self._premises, *more)
+        return solver
+
+    def proves_anything(self) -> bool:
+        """Do the premises contradict each other, as far as Z3 sees? Then they prove any goal."""
+        return bool(self._with().check() == z3.unsat)
 
     def answer(self, solver: str) -> str:
         """`proved`, `refuted` or `unknown` by a solver."""

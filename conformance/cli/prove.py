@@ -76,6 +76,7 @@ class Attempt:
             "solver_calls": result.solver_calls,
             "seconds": round(result.seconds, 3),
             "open": [{"step": one.step, "invariant": one.invariant} for one in result.open],
+            "contradictory": result.contradictory,
             "assumes": list(result.proof.assumes),
             "counterexample": None if shown is None else shown.as_json(),
         }
@@ -387,6 +388,9 @@ def _show_each(result: ProofResult, json_target: str | None) -> None:
 
 def _open(attempt: Attempt) -> list[str]:
     result = attempt.result
+    if result.contradictory:
+        return ["", "not proved: no small state obeys the invariants and what is assumed of it; "
+                "from a contradiction everything follows"]  # fmt: skip
     if not result.open:
         return []
     recorded = result.recorded

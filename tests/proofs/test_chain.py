@@ -83,7 +83,7 @@ def test_replication_refines_the_form_that_is_proved_for_any_number_of_brokers(b
 
     assert (result.verdict, result.open) == (Verdict.HOLDS, [])
     assert (len(result.obligations), result.solver_calls) == (2073, 521)
-    assert len(proof.invariants) == 38
+    assert len(proof.invariants) == 37
     steps = {one.step for one in result.obligations} - {INITIALLY, IMPLIED}
     assert steps == {step.transition.name for step in REPLICATION.recorded().steps}
     implied = [one.invariant for one in result.obligations if one.step == IMPLIED]

@@ -26,9 +26,10 @@ ENOUGH = 5_000_000
 """Twice what the costliest obligation needs that holds."""
 
 SCOPES = tuple(
-    {"brokers": brokers, "log": 2, "records": 2, "epoch": epoch, "controllers": 1, "versions": 4}
-    for brokers, epoch in ((2, 2), (2, 3), (3, 2), (3, 3))
-)
+    {"brokers": brokers, "log": log, "records": log + 1, "epoch": epoch, "controllers": 1,
+     "versions": 5}
+    for brokers, epoch, log in ((2, 2, 2), (2, 3, 2), (3, 2, 2), (2, 4, 3))
+)  # fmt: skip
 """Where small values that refute an obligation are looked for, in this order."""
 
 PAGE = Path(__file__).parents[2] / "docs" / "planted-in-the-chain.md"

@@ -17,7 +17,7 @@ from tests.proofs.test_solvers import by_cvc5_alone
 def unanswered(where, steps=None):
     """Writes the questions of these steps (None: of all), and asks cvc5 for each file."""
     folder = Smt2Folder(where)
-    folder.of("no_message_loss")
+    folder.of(NO_MESSAGE_LOSS)
     result = prove(NO_MESSAGE_LOSS, HISTORY.recorded(), steps=steps, export=folder.add)
     folder.proved(result)
     made = folder.close()
