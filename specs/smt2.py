@@ -7,10 +7,12 @@ listed with its reason; that rule, the splitter and the lowering are what these 
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +20,25 @@ import z3
 
 from specs.invariants import Proof
 from specs.prover import Obligation, ProofResult
-from specs.solvers import Question
+from specs.solvers import Question, has_cvc5, proof_of_cvc5
 
 FORMAT = "insync.smt2/1"
 MANIFEST = "manifest.json"
+PAGE = "index.md"
 
 
 class Smt2Folder:
-    """A folder that becomes visible under its name only when it is whole."""
+    """A folder that becomes visible under its name only when it is whole.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    As a certificate it has a page that says how to check it without this project's code, and
+    beside each question, where cvc5 is installed, what cvc5 says of it and its proof.
+    """
+
+    def __init__(self, folder: Path, certificate: bool = False) -> None:
+        self.folder, self.certificate = folder, certificate
+        self.by_cvc5 = certificate and has_cvc5()
+        self.unproved: list[str] = []
+        """Files of a certificate to which cvc5 did not answer `unsat`."""
         self._part = folder.with_name(f".{folder.name}.part")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FileExistsError(f"{folder} is there already, and not empty")
@@ -58,6 +68,19 @@ class Smt2Folder:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(text)
         files.append({"file": name, "sha256": hashlib.sha256(text).hexdigest()})
+        if self.by_cvc5:
+            self._second(path, files[-1], text.decode())
+
+    def _second(self, path: Path, entry: dict[str, str], text: str) -> None:
+        """cvc5's answer and proof, of what stands in the file."""
+        answer, proof = proof_of_cvc5(text)
+        entry["cvc5"] = answer
+        if proof is None:
+            self.unproved.append(entry["file"])
+            return
+        packed = gzip.compress(proof.encode(), mtime=0)
+        path.with_suffix(".cpc.gz").write_bytes(packed)
+        entry["proof"] = entry["file"].removesuffix(".smt2") + ".cpc.gz"
 
     def proved(self, result: ProofResult) -> None:
         """A proof is through, one way or the other."""
@@ -73,6 +96,8 @@ class Smt2Folder:
         }
         text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
         (self._part / MANIFEST).write_text(text, encoding="utf-8")
+        if self.certificate:
+            (self._part / PAGE).write_text(self._page(), encoding="utf-8")
         if self.folder.exists():
             self.folder.rmdir()
         self._part.rename(self.folder)
@@ -102,3 +127,80 @@ class Smt2Folder:
             "result": dict(one.answers),
             "files": self._files.get((claim, one.step, one.invariant), []),
         }
+
+    # -- the page -----------------------------------------------------------------------------
+
+    def _page(self) -> str:
+        lines = [*HOW_TO_CHECK, ""]
+        if not self.certificate or not self.by_cvc5:
+            lines += ["cvc5 was not installed: the files were answered by Z3 alone.", ""]
+        for result in self._proofs:
+            lines += [*self._told(result), ""]
+        return "\n".join(lines)
+
+    def _told(self, result: ProofResult) -> Iterator[str]:
+        proof, recorded = result.proof, result.recorded
+        claim = recorded.claim(proof.claim)[0]
+        label = self._label(proof)
+        yield f"## `{claim.name}` of {proof.system} {recorded.version}: {result.verdict}"
+        yield ""
+        yield f"Claimed: {claim.sentence}."
+        yield from (f"{words}." for words in proof.about)
+        yield ""
+        yield "Assumed, and not checked here:"
+        yield ""
+        yield from (f"* {words}" for words in proof.assumes)
+        yield ""
+        yield "The invariants:"
+        yield ""
+        yield from (f"* `{one.name}`: {one.sentence}" for one in proof.invariants)
+        if proof.premises:
+            yield ""
+            yield "Assumed of every state, and shown by the proof before this one:"
+            yield ""
+            yield from (f"* `{one.name}`: {one.sentence}" for one in proof.premises)
+        yield ""
+        yield "| Step | What is to be shown | By | Files |"
+        yield "|---|---|---|---|"
+        for one in result.obligations:
+            files = self._files.get((label, one.step, one.invariant), [])
+            named = ", ".join(_linked(entry) for entry in files)
+            by = "the frame rule" if one.by == "frame" else _said(one, files)
+            yield f"| `{one.step}` | {one.invariant} | {by} | {named or '-'} |"
+
+
+def _said(one: Obligation, files: list[dict[str, str]]) -> str:
+    said = [f"{solver}: {answer}" for solver, answer in one.answers.items()]
+    second = {entry["cvc5"] for entry in files if "cvc5" in entry}
+    return ", ".join([*said, *(f"cvc5: {answer}" for answer in sorted(second))])
+
+
+def _linked(entry: dict[str, str]) -> str:
+    name = f"[{Path(entry['file']).name}]({entry['file']})"
+    return f"{name} ([proof]({entry['proof']}))" if "proof" in entry else name
+
+
+HOW_TO_CHECK = (
+    "# A certificate, to be checked without the code that made it",
+    "",
+    "Each claim below is proved by induction: its invariants hold initially, every step keeps each "
+    "of them, and together they imply the claim. That is one obligation for each step and "
+    "invariant, and an obligation is one file or some. A file is a question in SMT-LIB that needs "
+    "nothing else; any solver may be asked:",
+    "",
+    "```sh",
+    "z3 FILE.smt2          # unsat",
+    "cvc5 FILE.smt2        # unsat",
+    "```",
+    "",
+    "`unsat` means that the negation of what is to be shown is impossible under the hypotheses: so "
+    "that this part of the obligation holds. `manifest.json` lists all files, with their SHA-256. "
+    "Beside a file stands, where cvc5 was installed when this was written, the proof that it gave "
+    "(`.cpc.gz`), in its Cooperating Proof Calculus; the checker Ethos reads it. It was not run "
+    "here: no checker of proofs is among what this project installs.",
+    "",
+    "What the files do not say has to be believed or read: that the questions are those of the "
+    "protocol's text (its recording and lowering), that an obligation without a file is settled by "
+    "the frame rule (the step writes nothing that the invariant reads), and that the parts into "
+    "which a goal was split together say the same.",
+)

@@ -7,7 +7,8 @@ that it answers exactly what a file says; it is imported when first asked for.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+import importlib.util
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import z3
@@ -71,13 +72,37 @@ def answer_of_cvc5(smt2: str, rlimit: int = CVC5_RLIMIT) -> str:
 
     Raises ProtocolError where cvc5 is not installed.
     """
+    return _asked_of_cvc5(smt2, rlimit)[0]
+
+
+def proof_of_cvc5(smt2: str, rlimit: int = 10 * CVC5_RLIMIT) -> tuple[str, str | None]:
+    """What cvc5 says of an SMT-LIB text, and its proof in its own calculus (CPC), if there is one.
+
+    Raises ProtocolError where cvc5 is not installed.
+    """
+    answer, solver = _asked_of_cvc5(smt2, rlimit, {"produce-proofs": "true"})
+    if answer != PROVED:
+        return answer, None
+    text = solver.proofToString(solver.getProof()[0])
+    return answer, text.decode() if isinstance(text, bytes) else str(text)
+
+
+def has_cvc5() -> bool:
+    """Is the second solver installed?"""
+    return importlib.util.find_spec("cvc5") is not None
+
+
+def _asked_of_cvc5(
+    smt2: str, rlimit: int, options: Mapping[str, str] | None = None
+) -> tuple[str, Any]:
     try:
         cvc5: Any = importlib.import_module("cvc5")  # it has no types
     except ImportError as error:
         raise ProtocolError("cvc5 is not installed: pip install 'insync[solvers]'") from error
     terms = cvc5.TermManager()
     solver = cvc5.Solver(terms)
-    solver.setOption("rlimit", str(rlimit))
+    for name, value in {"rlimit": str(rlimit), **(options or {})}.items():
+        solver.setOption(name, value)
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, smt2, "question")
     symbols = parser.getSymbolManager()
@@ -86,4 +111,4 @@ def answer_of_cvc5(smt2: str, rlimit: int = CVC5_RLIMIT) -> str:
         printed = str(command.invoke(solver, symbols)).strip()
         if printed and printed != "success":
             said.append(printed)
-    return ANSWERS.get(said[0], UNKNOWN) if len(said) == 1 else UNKNOWN
+    return ANSWERS.get(said[0], UNKNOWN) if len(said) == 1 else UNKNOWN, solver

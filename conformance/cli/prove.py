@@ -40,7 +40,7 @@ from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import ProofResult
 from specs.runs import replay_command
-from specs.verdict import combine
+from specs.verdict import Verdict, combine
 
 if TYPE_CHECKING:
     from specs.induction import InductionCounterexample
@@ -104,6 +104,13 @@ class Attempt:
     help="Also write every question as an SMT-LIB file into a new folder, with a manifest.",
 )
 @click.option(
+    "--certificate",
+    "certificate",
+    metavar="DIR",
+    help="The same, with a page that says how to check it without insync, and cvc5's answers and "
+    "proofs beside the questions, where cvc5 is installed (minutes).",
+)
+@click.option(
     "--chain",
     is_flag=True,
     help="Instead: follow every step of the executable replication in the proof's form.",
@@ -119,6 +126,7 @@ def prove(
     each: bool,
     solver: str,
     smt2_target: str | None,
+    certificate: str | None,
     chain: bool,
     deep: bool,
     opens: bool,
@@ -136,21 +144,25 @@ def prove(
       insync prove single_controller --without zk_writes_fenced
       insync prove single_controller --brokers 3 --each --json -
       insync prove --solver both --smt2 obligations
+      insync prove single_controller --certificate certificate
       insync prove --all
       insync prove --chain
     """
+    if certificate is not None and smt2_target is not None:
+        raise WrongUse("--certificate writes all that --smt2 does: give one of the two")
+    target = certificate if certificate is not None else smt2_target
     if deep and not chain:
         raise WrongUse("--deep goes with --chain: proofs have no bounds to widen")
     if chain:
-        _refuse_beside_chain(claims, everything, brokers, solver, smt2_target)
+        _refuse_beside_chain(claims, everything, brokers, solver, smt2_target, certificate)
         prove_chain(variant, deep, each, json_target)
         return
-    further = theorems_among(claims, everything, brokers, smt2_target)
+    further = theorems_among(claims, everything, brokers, target)
     main = tuple(name for name in claims if name not in further)
     proofs = chosen(main, everything) if main or everything or not further else []
     solvers = SOLVERS if solver == "both" else (solver,)
     asked = [one for proof in proofs for one in _understood(proof, variant, brokers)]
-    with _folder(smt2_target) as folder, Progress() as progress:
+    with _folder(target, certificate is not None) as folder, Progress() as progress:
         attempts: list[Attempt] = []
         for one in asked:
             if one.given is not None and _is_open(one.given, attempts):
@@ -161,8 +173,10 @@ def prove(
     _show(attempts, solvers, each, json_target)
     show_theorems(tried, solvers, each, json_target)
     verdict = combine([*(a.result.verdict for a in attempts), *(t.result.verdict for t in tried)])
-    if smt2_target is not None:
-        say(f"written: {smt2_target}/{MANIFEST}, and the questions it lists", json_target)
+    if target is not None:
+        say(f"written: {target}/{MANIFEST}, and the questions it lists", json_target)
+    if certificate is not None and folder is not None:
+        verdict = combine([verdict, _second_opinion(folder, certificate, json_target)])
     emit_json(
         json_target,
         {
@@ -185,6 +199,16 @@ def prove(
     finish(verdict)
 
 
+def _second_opinion(folder: Smt2Folder, target: str, json_target: str | None) -> Verdict:
+    """What cvc5 said of the files of a certificate; a file that it does not answer is unknown."""
+    say(f"to be read first: {target}/index.md", json_target)
+    if not folder.by_cvc5:
+        say("cvc5 is not installed: there is no second opinion in it", json_target)
+    for name in folder.unproved:
+        say(f"not proved by cvc5: {target}/{name}", json_target)
+    return Verdict.UNKNOWN if folder.unproved else Verdict.HOLDS
+
+
 def _is_open(proof: Proof, attempts: list[Attempt]) -> bool:
     return any(one.result.proof is proof and one.result.open for one in attempts)
 
@@ -202,11 +226,13 @@ def _show_in_the_browser(attempts: list[Attempt], json_target: str | None) -> No
 
 
 def _refuse_beside_chain(
-    claims: tuple[str, ...], everything: bool, brokers: str, solver: str, smt2_target: str | None
-) -> None:
+    claims: tuple[str, ...], everything: bool, brokers: str, solver: str, smt2_target: str | None,
+    certificate: str | None,
+) -> None:  # fmt: skip
     beside = {
         "a claim's name": bool(claims), "--all": everything, "--brokers": brokers != ANY,
         "--solver": solver != "z3", "--smt2": smt2_target is not None,
+        "--certificate": certificate is not None,
     }  # fmt: skip
     for name, given in beside.items():
         if given:
@@ -269,7 +295,7 @@ def _number_of_brokers(brokers: str, variant: Variant, system: System) -> int | 
 
 
 @contextmanager
-def _folder(target: str | None) -> Iterator[Smt2Folder | None]:
+def _folder(target: str | None, certificate: bool) -> Iterator[Smt2Folder | None]:
     """The folder for the questions: whole under its name at the end, or not there at all."""
     if target is None:
         yield None
@@ -277,9 +303,12 @@ def _folder(target: str | None) -> Iterator[Smt2Folder | None]:
     from specs.smt2 import Smt2Folder
 
     try:
-        folder = Smt2Folder(Path(target))
+        folder = Smt2Folder(Path(target), certificate)
     except OSError as error:
-        raise WrongUse(f"--smt2 {target}: {error.strerror or error}; name a new folder") from error
+        option = "--certificate" if certificate else "--smt2"
+        raise WrongUse(
+            f"{option} {target}: {error.strerror or error}; name a new folder"
+        ) from error
     try:
         yield folder
         folder.close()
