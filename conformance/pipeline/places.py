@@ -36,10 +36,13 @@ class Place:
     """Stamps of the log's files overlap: in which order they were written nothing says."""
     live: bool = True
     """The file that is still written: what does not stand in it was not yet written."""
+    quiet_until: int = 1 << 62
+    """Up to when a live file that says nothing more was quiet, as far as its neighbours tell."""
     holes: tuple[tuple[int, int], ...] = ()
     """Lines that could not be read, each with the stamp before it: others may have stood there."""
 
 
+_COPYING = 10_000  # milliseconds: files of one folder are copied one after another
 _OVERLAP = 1000  # milliseconds by which threads that write one log may be out of order
 
 
@@ -89,12 +92,18 @@ def places_of(
     nothing: Mapping[str, Any] = {"reason": "was not read", "since": None, "until": None}
     places = {}
     orders = orders_of(logs, files)
+    last_of: dict[str, int] = defaultdict(int)
+    for log in logs:
+        last_of[log["folder"]] = max(
+            last_of[log["folder"]], read.get(log["name"], nothing)["until"] or 0
+        )
     newest = {stream: max(order.rolls.values()) for stream, order in orders.items()}
     for log in logs:
         order = orders[log["stream"]]
         roll = order.rolls[log["name"]]
         row = read.get(log["name"], nothing)
-        holes = zip(row.get("holes") or (), row.get("hole_times") or (), strict=True)
+        holes = list(zip(row.get("holes") or (), row.get("hole_times") or (), strict=True))
+        cut = bool(holes) and holes[-1][0] == row["read"]
         places[log["name"]] = Place(
             stream=log["stream"],
             folder=log["folder"],
@@ -115,7 +124,8 @@ def places_of(
                 if not (roll == newest[log["stream"]] and hole[0] == row["read"])
             ),
             tangled=order.tangled,
-            live=roll == newest[log["stream"]] and is_live(log["name"]),
+            live=roll == newest[log["stream"]] and is_live(log["name"]) and not cut,
+            quiet_until=max(row["until"] or 0, last_of[log["folder"]] - _COPYING),
         )
     return places
 
@@ -173,7 +183,9 @@ def cover(files: Sequence[Place], low: int, high: int) -> bool:
     some = files[begun[-1] : None if last is None else last + 1]
     if any(low <= (time or low) <= high for place in some for _, time in place.holes):
         return False
-    if last is None and (some[-1].damaged or not some[-1].live):
+    if last is None and (
+        some[-1].damaged or not some[-1].live or some[-1].quiet_until + _OVERLAP < high
+    ):
         return False  # else what is quiet after the live file's last line was quiet
     return not some[0].jumps if len(some) == 1 else follow_on(some)
 

@@ -145,6 +145,7 @@ def test_a_migration_that_is_only_prepared_is_judged_to_the_end(tmp_path: Path):
     files["b1/state-change.log"] = [*files["b1/state-change.log"][:10],
                                     changed(200, (1, 7), 1, 2, "1,2")]  # fmt: skip
     files["b2/state-change.log"] = files["b2/state-change.log"][:1]
+    files["b1/server.log"] += [line(300, "[KafkaServer id=1] hello", SERVER)]
 
     result = checked(write(tmp_path, files))
 

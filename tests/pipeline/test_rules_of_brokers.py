@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipeline.written import (
+    SERVER,
     checked,
     incomplete,
     leads,
@@ -88,7 +89,7 @@ def test_a_replica_applies_a_leader_epoch_above_the_one_it_held(
 
 
 def test_a_replica_that_was_loaded_again_still_applies_no_older_epoch(tmp_path: Path):
-    server = [*starting(0, 2), *starting(50, 2)]
+    server = [*starting(0, 2), *starting(50, 2), line(90, "[KafkaServer id=2] hello", SERVER)]
 
     wrong = checked(
         write(

@@ -215,3 +215,26 @@ def test_a_weak_sign_that_nothing_supports_leaves_a_fall_incomplete(tmp_path: Pa
 
     assert violations(result) == []
     assert ("incomplete", "leader_epochs_never_go_back") in kinds(result)
+
+
+@pytest.mark.parametrize(
+    "end, kind", [("", "incomplete"), (" hello (kafka.server.X)", "violation")]
+)
+def test_a_live_server_log_that_is_cut_in_the_middle_shows_nothing_of_what_came_later(
+    tmp_path: Path, end: str, kind: str
+):
+    files = {
+        "b1/server.log": [
+            *starting(0, 1),
+            cluster_id(1, "a"),
+            f"[2024-03-01 10:00:05,000] INFO{end}",
+        ],
+        "b1/state-change.log": [obeys(10, 1, 2, 9), obeys(90, 1, 2, 5), obeys(300, 1, 2, 9)],
+    }  # fmt: skip
+    write(tmp_path, files)
+    path = tmp_path / "b1/server.log"
+    path.write_text(path.read_text().rstrip("\n"))
+
+    rows = checked(tmp_path)["findings"]
+
+    assert kind in {row["kind"] for row in rows if row["rule"] == "no_older_controller_is_obeyed"}
