@@ -16,14 +16,6 @@ def small(monkeypatch):
     monkeypatch.setattr(specs.chain, "QUICK", SMALL)
 
 
-<<<<<<< HEAD
-def test_the_chain_is_proved_and_holds_in_the_graphs(small, answer):
-    code, found = answer("prove --chain")
-
-    elections, refines = found["claims"]
-    (followed,) = found["chain"]
-    assert (code, found["verdict"]) == (0, "holds")
-=======
 def test_the_chain_is_proved_and_holds_in_the_graphs_and_tells_what_each_step_is(
     small, insync, tmp_path
 ):
@@ -33,7 +25,6 @@ def test_the_chain_is_proved_and_holds_in_the_graphs_and_tells_what_each_step_is
     elections, refines = found["claims"]
     (followed,) = found["chain"]
     assert (told.exit_code, found["verdict"]) == (0, "holds")
->>>>>>> q
     assert (elections["claim"], elections["verdict"]) == ("elections_are_as_assumed", "holds")
     assert (refines["claim"], refines["verdict"]) == ("replication_refines_its_proof", "holds")
     assert (refines["brokers"], refines["open"]) == ("any", [])
@@ -41,23 +32,11 @@ def test_the_chain_is_proved_and_holds_in_the_graphs_and_tells_what_each_step_is
     assert (followed["verdict"], followed["failure"]) == ("holds", None)
     assert followed["edges"] == sum(followed["transitions"].values()) > 0
     assert found["counterexample"] is None
-<<<<<<< HEAD
-
-
-def test_each_tells_what_every_transition_is(small, insync):
-    told = insync("prove --chain --each")
-
-    assert told.exit_code == 0
-=======
->>>>>>> q
     assert "leader_learns_end then" in told.stdout
     assert "the furthest offset says all" in told.stdout
 
 
-<<<<<<< HEAD
-=======
 @pytest.mark.deep
->>>>>>> q
 def test_a_step_that_is_none_is_broken_with_the_run_and_not_proved(monkeypatch, insync):
     monkeypatch.setattr(specs.chain, "QUICK", ({"expiries": 0},))
 
