@@ -56,7 +56,7 @@ def test_a_range_of_seeds_includes_both_ends_and_has_a_row_each(insync, answer):
     _, found = answer("simulate --seeds 0..2 --steps 60")
 
     assert [run["seed"] for run in found["runs"]] == [0, 1, 2]
-    assert [line.split()[:3] for line in told.splitlines() if line[:1].isdigit()] == [
+    assert [line.split()[:3] for line in told.splitlines() if line.lstrip()[:1].isdigit()] == [
         ["0", "holds", "60"],
         ["1", "holds", "60"],
         ["2", "holds", "60"],
