@@ -17,7 +17,7 @@ from impl.releases import DEFAULT
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread
 from impl.world.moves.controllers import UNKNOWN
-from impl.world.moves.grain import MOVED, electing, finishing, going_offline
+from impl.world.moves.grain import MOVED, OTHER, electing, finishing, going_offline
 from impl.world.moves.hosts import Sent
 from impl.world.moves.world import MovesWorld
 from impl.znodes import paths
@@ -34,6 +34,11 @@ ROWS: dict[str, Row] = {
         row("topic_is_created", "first second third", "topic_is_created",
             why="its znodes are written and its replicas told as if a controller had been there"),
         row("admin_asks_for_move", "first second third", "administrator_asks_for_move"),
+        row("admin_asks_for_two_moves", "first second third", "administrator_asks_for_two_moves"),
+        row("controller_hears_of_other", "broker",
+            "controller_moves_other_partition", "controller_write_is_fenced",
+            why="the other partition's leader takes its targets in right before; its whole move "
+                "is one step, and its replicas are not told of"),
         row("admin_asks_controller", "broker first second third", "controller_is_asked_for_move",
             why="the topic's znode is written before it is put down for the first time"),
         row("admin_cancels_move", "broker", "controller_cancels_move"),
@@ -105,6 +110,8 @@ UNOBSERVED: dict[str, str] = {
         "committed", "origin", "wanted", "other_is_open", "dropped", "slipped", "overtaken",
         "crossed", "stuck", "read_late", "withdrawn", "withdrawn_in", "told"), "ghost"),
     "up": "every process runs in this world",
+    "cache.other": "that the other entry is in memory is seen in what is left of the request when "
+    "the move ends",
     **{
         f"spent.{name}": "a budget of the explorer"
         for name in ("moves", "crashes", "losses", "expiries", "delays")
@@ -112,7 +119,7 @@ UNOBSERVED: dict[str, str] = {
 }  # fmt: skip
 
 _FAULT = "a crash, an expired session, a lost registration, or what follows one"
-_BY_HAND = "done by hand, or to another partition or topic: one partition moves here, by itself"
+_BY_HAND = "done by hand, or to the topic"
 _LATE = "UpdateMetadata arrives when it is sent"
 
 LEFT_OUT: dict[str, str] = {
@@ -122,9 +129,9 @@ LEFT_OUT: dict[str, str] = {
         "controller_elects_leader", "controller_finds_nobody_to_lead",
         "controller_removes_dead_replica"), _FAULT),
     **dict.fromkeys((
-        "administrator_asks_for_two_moves", "administrator_withdraws_request",
+        "administrator_withdraws_request",
         "administrator_deletes_topic", "controller_drops_move_of_deleted_topic",
-        "controller_moves_other_partition"), _BY_HAND),
+        ), _BY_HAND),
     **dict.fromkeys((
         "metadata_is_late", "broker_updates_metadata", "update_of_older_controller_is_refused",
     ), _LATE),
@@ -193,7 +200,8 @@ def _old(thread: ControllerThread, task: str) -> set[int]:
     context = thread.controller.core.context
     widens = task in ("replacing", "discards")
     kept = context.replicas(MOVED) if widens else _goal(thread, task)
-    return {one.broker for one in context.replica_states} - set(kept)
+    known = {one.broker for one in context.replica_states if one.partition == MOVED}
+    return known - set(kept)
 
 
 def facts(world: MovesWorld) -> Facts:
@@ -227,7 +235,8 @@ def _partition(table: FactTable, world: MovesWorld) -> None:
         table.members("zk.removing", (), assignment.removing)
     requested = wait(world.admin.reassignments())
     _list(table, "zk.requested", (), requested.get(MOVED, ()))
-    table.put("zk.other", (), OTHERS.code("unknown" if UNKNOWN in requested else "none"))
+    other = "moving" if OTHER in requested else "unknown" if UNKNOWN in requested else "none"
+    table.put("zk.other", (), OTHERS.code(other))
 
 
 def _list(table: FactTable, field: str, at: tuple[int, ...], replicas: Iterable[int]) -> None:
@@ -310,7 +319,9 @@ def _under_way(table: FactTable, to: tuple[int, int], queue: Iterable[Sent]) -> 
 
 
 def _world(bounds: Mapping[str, int], version: str | None) -> MovesWorld:
-    return MovesWorld(bounds["brokers"], bounds["replicas"], version or DEFAULT)
+    return MovesWorld(
+        bounds["brokers"], bounds["replicas"], version or DEFAULT, has_other=bounds["faults"] > 0
+    )
 
 
 _FAULTS: dict[str, tuple[str, ...]] = {
@@ -321,6 +332,7 @@ _FAULTS: dict[str, tuple[str, ...]] = {
         "controller_removal_is_unheard"),
     "unknown_partition": ("administrator_asks_for_unknown_partition",),
     "cancelled": ("controller_cancels_move",),
+    "two_moves": ("administrator_asks_for_two_moves",),
     "office": ("controller_node_is_deleted",),
 }  # fmt: skip
 """By family, what goes wrong in it; the bound `faults` counts all of them."""
@@ -352,6 +364,8 @@ FAMILIES: dict[str, Family] = {
         "controller_writes", "a controller hears nothing of a state that it wrote"),
     "unknown_partition": _family(
         "unknown_partition", "a partition is asked for that there is not"),
+    "two_moves": _family(
+        "two_moves", "a request moves two partitions, and another request follows", moves=2),
     "cancelled": _family("cancelled", "a move is cancelled (KIP-455)", version="2.4"),
     "office": _family(
         "office", "a controller is deposed anywhere, goes on to its next fenced write, and another "

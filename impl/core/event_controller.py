@@ -395,9 +395,11 @@ class EventController:
 
     async def state_changed(self, path: str) -> None:
         """``PartitionReassignmentIsrChange``: the state of a partition that is being moved."""
-        if any(paths.state(*one) == path for one in self.reassigner.in_progress()):
+        steps = self.reassigner
+        for partition in [one for one in steps.in_progress() if paths.state(*one) == path]:
             await self._await(path)
-            await self.reassignments_may_go_on()
+            if await steps.caught_up(partition, self._target(partition)):
+                await steps.go_on(partition)
 
     async def reassignments_may_go_on(self, brokers: Iterable[int] | None = None) -> None:
         """An ISR changed, or brokers came: finish what has caught up.

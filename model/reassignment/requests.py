@@ -6,6 +6,7 @@ Source: KafkaController.maybeTriggerPartitionReassignment (2.3)
 from model.language import (
     BLANK,
     all_of,
+    any_of,
     not_,
     require,
     some,
@@ -147,6 +148,8 @@ def controller_drops_unknown_partition(now, new, broker):
 def controller_moves_other_partition(now, new, broker):
     """The other partition's move is done, and its entry removed; its steps are not told here."""
     require_other(now, broker, "moving",            "the request names another partition")
+    require(any_of(is_empty(now.zk.requested), not_(is_empty(now.cache[broker].target))),
+                                                    "the request has been taken up")
 
     new.zk.other = "none"
     new.cache[broker].other = "none"

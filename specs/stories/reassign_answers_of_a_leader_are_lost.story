@@ -1,5 +1,5 @@
 # A leader's ISR writes are not answered: the first it reads back, the second is another's by then.
-# Shows: a registration that is not heard of is over; another partition's move and a StopReplica are done meanwhile.
+# Shows: a registration that is not heard of is over; a StopReplica and another partition's move are done after that.
 system reassignment version 2.3 brokers 2 replicas 2
 
 quietly topic_is_created first=1 second=2 third=none
@@ -17,7 +17,6 @@ quietly broker_reconnects broker=1
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_cluster broker=1
-controller_moves_other_partition broker=1
 quietly controller_begins_with_targets_in_sync broker=1
 quietly controller_adopts_target broker=1
 quietly controller_keeps_leader broker=1
@@ -27,6 +26,11 @@ quietly controller_takes_old_replica_offline broker=1 replica=2
 quietly older_epoch_is_refused broker=2 epoch=0 controller=2
 quietly request_to_no_replica_is_refused broker=2 epoch=1 controller=2
 broker_stops_replica broker=2 controller=2
+quietly controller_deletes_old_replicas broker=1
+quietly controller_settles_assignment broker=1
+quietly controller_closes_request broker=1
+quietly controller_tells_of_move broker=1
+controller_moves_other_partition broker=1
 check isr_holds_committed
 ----
 leader_reads_its_write_back(leader=1)
@@ -41,12 +45,13 @@ leader_expand_is_unheard(leader=1, replica=2)
 broker_finds_it_moved(broker=1)
     campaign[1]: 1 → 0
     reply_lost[1]: true → false
-controller_moves_other_partition(broker=1)
-    zk.other: moving → none
 leader_expand_is_refused(leader=1, replica=2)
     nothing changes
 broker_stops_replica(broker=2, controller=2)
     stop[2][2].what: stop → none
     stop[2][2].epoch: 2 → 0
     replica[2].role: follower → stopped
+controller_moves_other_partition(broker=1)
+    zk.other: moving → none
+    cache[1].other: moving → none
 isr_holds_committed: holds

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from conformance.edges import walk_edges
 from conformance.mapping.reassignment import MAP, stands
+from conformance.mapping.rows import Family
 from impl import Step, StepNotPossible
 from impl.core.reassigner import Reassigner
 from impl.world.moves.world import MovesWorld
@@ -68,6 +72,7 @@ def test_every_edge_of_larger_graphs_is_covered(
         ("controller_writes", 5_724, "controller_write_conflicts"),
         ("unknown_partition", 4_202, "controller_drops_unknown_partition"),
         ("cancelled", 9_740, "controller_deletes_needless_replicas"),
+        ("two_targets", 24_154, "controller_sees_targets_in_sync"),
     ],
 )
 def test_every_edge_of_a_move_with_one_fault_is_covered(name: str, edges: int, fired: str) -> None:
@@ -104,6 +109,55 @@ def test_a_move_that_does_not_wait_for_its_targets_is_found(
 
     assert report.verdict is Verdict.BROKEN
     assert "the model says assigning, the implementation adopting" in report.mismatches[0]
+
+
+def test_two_partitions_move_in_one_request_and_another_follows_as_far_as_one_goes() -> None:
+    family = MAP.families["two_moves"]
+
+    report = walk_edges({**MAP.small, **family.bounds}, 150, about=MAP, family=family)
+
+    assert report.verdict is Verdict.UNKNOWN
+    assert report.covered == report.edges > 300
+    assert {"administrator_asks_for_two_moves", "controller_moves_other_partition"} <= set(
+        report.fired
+    )
+
+
+def to_two_targets() -> Family:
+    """The family of moves to two targets, once broker 1 is in office and 2 and 3 are asked for."""
+    family = MAP.families["two_targets"]
+    office = [("broker_stands", (1,)), *[("controller_goes_on", (1,))] * 2]
+    begins = [Step(*one) for one in (*office, ("admin_asks_for_move", (2, 3, 0)))]
+    return replace(family, begins=(*family.begins, *begins))
+
+
+@pytest.mark.parametrize("version", ["2.3", "2.4"])
+def test_every_edge_of_a_move_to_two_targets_is_covered(version: str) -> None:
+    family = to_two_targets()
+
+    report = walk_edges({**MAP.small, **family.bounds}, about=MAP, version=version, family=family)
+
+    assert (report.verdict, report.complete) == (Verdict.HOLDS, True)
+    assert (report.covered, report.edges, report.states) == (3_129, 3_129, 785)
+
+
+def test_a_move_that_waits_for_any_of_its_targets_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def any_of_them(steps: Reassigner, partition: TopicPartition, target: Any) -> bool:
+        state = await steps.core.client.state(partition)
+        return state is not None and bool(set(target) & set(state.isr))
+
+    monkeypatch.setattr(Reassigner, "caught_up", any_of_them)
+    family = to_two_targets()
+
+    report = walk_edges({**MAP.small, **family.bounds}, about=MAP, family=family)
+
+    assert report.verdict is Verdict.BROKEN
+    assert "controller_hears_of_isr" in report.mismatches[0]
+
+
+def test_lists_of_two_among_three_brokers_are_walked_in_a_family_alone() -> None:
+    with pytest.raises(ValueError, match="the family two_targets begins with one replica"):
+        walk_edges({**MAP.small, "brokers": 3, "replicas": 2}, about=MAP)
 
 
 def test_what_may_not_be_done_says_what_is_missing() -> None:

@@ -7,7 +7,7 @@ will do: read a state that tells something new, elect a leader, take a replica o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from impl.core.api import ControllerApi
@@ -16,6 +16,7 @@ from impl.core.requests import PartitionOrder
 from impl.sim.effects import Report
 from impl.world.moves.grain import (
     MOVED,
+    OTHER,
     STATE,
     going_offline,
     reads_state,
@@ -65,6 +66,14 @@ async def _hears_of_state(controller: EventController) -> None:
     await controller.guarded(lambda: _state_changed(controller))
 
 
+async def _other_state_changed(controller: EventController) -> None:
+    await controller.state_changed(paths.state(*OTHER))
+
+
+async def _hears_of_other(controller: EventController) -> None:
+    await controller.guarded(lambda: _other_state_changed(controller))
+
+
 async def _resigns(controller: EventController) -> None:
     await controller.resign()
 
@@ -96,10 +105,9 @@ def topic_is_created(world: MovesWorld, *args: int) -> None:
     How that comes about is the matter of `impl.world.topics`.
     """
     ids = tuple(one for one in args if one)
-    wait(world.admin.create_topic(MOVED.topic, {MOVED.partition: ids}))
-    wait(world.admin.make_path(paths.partition(*MOVED)))
-    state = LeaderIsrAndControllerEpoch(ids[0], 0, ids, 0)
-    wait(world.admin.port.create(STATE, encode_state(state)))
+    state = _is_created(world, MOVED, ids)
+    if world.has_other:
+        _is_created(world, OTHER, (1,))
     order = PartitionOrder(state, ids, True)
     for broker in ids:
         world.hosts[broker].hosted().take(order, world.brokers)
@@ -107,6 +115,16 @@ def topic_is_created(world: MovesWorld, *args: int) -> None:
     leader.first = True
     for broker in ids[1:]:
         world.replica(broker).fetch_all(leader)
+
+
+def _is_created(
+    world: MovesWorld, partition: TopicPartition, ids: tuple[int, ...]
+) -> LeaderIsrAndControllerEpoch:
+    wait(world.admin.create_topic(partition.topic, {partition.partition: ids}))
+    wait(world.admin.make_path(paths.partition(*partition)))
+    state = LeaderIsrAndControllerEpoch(ids[0], 0, ids, 0)
+    wait(world.admin.port.create(paths.state(*partition), encode_state(state)))
+    return state
 
 
 def no_request_refusal(world: MovesWorld) -> str | None:
@@ -132,6 +150,20 @@ def _list_refusal(world: MovesWorld, args: Sequence[int]) -> str | None:
 def admin_asks_for_move(world: MovesWorld, *args: int) -> None:
     """``/admin/reassign_partitions`` is created."""
     _request(world, {MOVED: [one for one in args if one]})
+
+
+def _admin_asks_for_two_moves_refusal(world: MovesWorld, *args: int) -> str | None:
+    if not world.has_other:
+        return "there is another partition"
+    return _admin_asks_for_move_refusal(world, *args)
+
+
+def admin_asks_for_two_moves(world: MovesWorld, *args: int) -> None:
+    """``/admin/reassign_partitions`` names another partition too, which goes to another broker."""
+    node = wait(world.admin.topic(OTHER.topic))
+    assert node is not None, "the other topic exists"
+    other = 2 if node.partitions[OTHER.partition].replicas == (1,) else 1
+    _request(world, {MOVED: [one for one in args if one], OTHER: [other]})
 
 
 def admin_asks_for_unknown(world: MovesWorld) -> None:
@@ -322,9 +354,30 @@ def controller_hears_of_isr(world: MovesWorld, broker: int) -> None:
     world.threads[broker].begin(_hears_of_state)
 
 
+def _controller_hears_of_other_refusal(world: MovesWorld, broker: int) -> str | None:
+    if not world.waits(broker):
+        return "it waits for events"
+    moves = OTHER in world.threads[broker].controller.reassigner.targets
+    return None if moves else "the request names another partition"
+
+
+def controller_hears_of_other(world: MovesWorld, broker: int) -> None:
+    """The other partition's leader takes every replica into its ISR, and its move is completed."""
+    node, state = wait(world.admin.topic(OTHER.topic)), wait(world.admin.state(OTHER))
+    assert node is not None, "the other topic exists"
+    assert state is not None, "and its partition has a state"
+    grown = replace(state, isr=node.partitions[OTHER.partition].replicas)
+    wait(world.admin.update_states({OTHER: grown}))
+    world.threads[broker].begin(_hears_of_other)
+
+
 KINDS: tuple[MovesKind, ...] = (
     MovesKind("topic_is_created", each_list, _topic_is_created_refusal, topic_is_created),
     MovesKind("admin_asks_for_move", each_list, _admin_asks_for_move_refusal, admin_asks_for_move),
+    MovesKind("admin_asks_for_two_moves", each_list,
+              _admin_asks_for_two_moves_refusal, admin_asks_for_two_moves),
+    MovesKind("controller_hears_of_other", each_broker,
+              _controller_hears_of_other_refusal, controller_hears_of_other),
     MovesKind("admin_asks_for_unknown", once, no_request_refusal, admin_asks_for_unknown),
     MovesKind("admin_asks_controller", each_broker_and_list,
               _admin_asks_controller_refusal, admin_asks_controller),

@@ -9,7 +9,9 @@ nothing new.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 from impl.core.api import ControllerApi
 from impl.core.controller_parts import ControllerCore
@@ -26,6 +28,9 @@ from impl.zookeeper import Create, SetData
 MOVED = TopicPartition("t", 0)
 """The partition that moves."""
 
+OTHER = TopicPartition("u", 0)
+"""Another one, which may move in the same request; where its move is suspended nobody asks."""
+
 STATE = paths.state(*MOVED)
 TOPIC = paths.topic(MOVED.topic)
 
@@ -34,8 +39,14 @@ FIRST_STEP = "Registering handlers"
 
 
 def finishing(thread: ControllerThread) -> bool:
-    """The event is completing a reassignment: its targets were in the ISR."""
-    return any(thread.frame_of(one) for one in (Reassigner._finish, Reassigner._complete))
+    """The event is completing the reassignment: its targets were in the ISR."""
+    return any(_is_of_moved(thread, one) for one in (Reassigner._finish, Reassigner._complete))
+
+
+def _is_of_moved(thread: ControllerThread, procedure: Callable[..., Any]) -> bool:
+    """The event is in a procedure about the partition that moves."""
+    frame = thread.frame_of(procedure)
+    return frame is not None and frame.f_locals["partition"] == MOVED
 
 
 def going_offline(thread: ControllerThread) -> FrameType | None:
@@ -90,7 +101,7 @@ def _is_a_report(thread: ControllerThread, effect: Report) -> bool:
         case "step":
             return bool(effect.arguments[0] == FIRST_STEP)
         case "reassignment_triggered" | "reassignment_caught_up":
-            return True
+            return bool(effect.arguments[0] != OTHER)
         case "sends_metadata":
             tells = thread.frame_of(ControllerCore.update_metadata_for)
             return tells is not None and finishing(thread)
@@ -101,9 +112,9 @@ def _ends_a_step(thread: ControllerThread) -> bool:
     """A leader was moved and nobody has to go, or whoever has to go is offline."""
     machine = thread.frame_of(ReplicaMachine.handle)
     if machine is not None:
-        stops = thread.frame_of(Reassigner._stop) is not None
+        stops = _is_of_moved(thread, Reassigner._stop)
         return stops and machine.f_locals["target"] is ReplicaState.OFFLINE
-    if thread.frame_of(Reassigner._move_leader) is None:
+    if not _is_of_moved(thread, Reassigner._move_leader):
         return False
     finish = thread.frame_of(Reassigner._finish)
     if finish is not None:

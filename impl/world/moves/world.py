@@ -60,10 +60,14 @@ Connection = tuple[int, int]
 class MovesWorld:
     """Brokers 1..N, registered, and no topic; ``most`` replicas in a list.
 
+    ``has_other``: another partition is created with the one that moves, and may move with it.
     ``version`` is a release from 2.3 on; ValueError for an older one.
     """
 
-    def __init__(self, brokers: int = 2, most: int = 1, version: str = DEFAULT) -> None:
+    def __init__(
+        self, brokers: int = 2, most: int = 1, version: str = DEFAULT, has_other: bool = False
+    ) -> None:
+        self.has_other = has_other
         self.release = Release.of(version)
         if not self.release.since(FIRST_ALIKE):
             raise ValueError(f"moves are stepped as since {FIRST_ALIKE}, not as in {version}")
@@ -238,6 +242,8 @@ class MovesWorld:
             if to not in self.reaches(broker):
                 continue  # meant for an earlier registration: refused when it comes (KIP-380)
             if isinstance(request, LeaderAndIsr | StopReplica):
+                if MOVED not in request.partitions:
+                    continue  # the other partition's replicas are not told of here
                 self._put(broker, to, request)
             else:
                 self.hosts[to].learn(request)
