@@ -86,7 +86,9 @@ ROWS: dict[str, Row] = {
             beyond="one broker comes or goes at a time in the model: Kafka's event takes all that "
                 "changed"),
         row("preferred_is_elected", "broker partition", "controller_elects_preferred",
-            "controller_resigns", why=_REFUSED),
+            "controller_resigns",
+            why=f"{_REFUSED}; a broker that asked to go is told by Kafka's, and not in the model, "
+                "where no LeaderAndIsr follows a StopReplica on a connection: no family has both"),
         row("broker_asks_to_go", "broker subject", "controller_begins_shutdown"),
         row("orders_arrive", "broker controller", "broker_obeys_leader_and_isr",
             why="the LeaderAndIsr requests that are next on a connection are obeyed in one step"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -125,6 +126,37 @@ def test_every_edge_of_a_large_part_is_covered(name: str, edges: int) -> None:
     report = walked(name)
 
     assert (report.verdict, report.covered, report.edges) == (Verdict.HOLDS, edges, edges)
+
+
+FAULTS = (
+    "broker_crashes", "session_expires", "controller_node_is_deleted", "reply_is_lost",
+    "request_is_lost", "stops_fail", "broker_asks_to_go",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seeds", "steps"), [(range(3), 60), pytest.param(range(60), 100, marks=pytest.mark.deep)]
+)
+def test_walks_with_every_fault_at_once_go_on_in_step_far_beyond_the_families(
+    seeds: range, steps: int
+) -> None:
+    bounds = {
+        **MAP.small, "controllers": 4, "crashes": 2, "expiries": 3, "losses": 1, "failures": 1,
+        "conflicts": 1, "shutdowns": 2,
+    }  # fmt: skip
+    taken = 0
+    for seed in seeds:
+        chance, pair = Random(seed), Lockstep(bounds, about=MAP)
+        for _ in range(steps):
+            choices = pair.choices()
+            if not choices:
+                break  # all budgets are spent, and everybody is down
+            often = [1 if one.name in FAULTS else 30 for one in choices]
+            pair.take(chance.choices(choices, often)[0])
+            taken += 1
+        pair.compare_enabledness()
+
+    assert taken > len(seeds) * steps / 2
 
 
 def test_a_batch_of_a_creation_that_is_left_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
