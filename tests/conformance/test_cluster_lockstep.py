@@ -208,7 +208,7 @@ def let_the_leaving_lead(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 MUTANTS: tuple[tuple[Callable[[pytest.MonkeyPatch], None], str], ...] = (
-    (take_the_same_epoch_twice, "operators"), (keep_the_dead_in_the_isr, "sessions"),
+    (take_the_same_epoch_twice, "everything"), (keep_the_dead_in_the_isr, "sessions"),
     (elect_the_dead, "sessions"), (empty_the_isr, "sessions"), (tell_the_dead, "sessions"),
     (forget_the_announcement, "sessions"), (join_at_once, "sessions"),
     (drop_who_keeps_up, "slow"), (leave_notifications, "crashes"),
