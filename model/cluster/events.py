@@ -40,7 +40,8 @@ def watches(now, one):
 
 def notified(now, kind, caches=None, but=None, subject=None, fires=None):
     """What controllers have in memory when a node changes that they watch. Whose own session ends
-    or begins is no watcher of that: `but` it. A subject's node is watched from its reading on. It `fires` if something changed."""
+    or begins is no watcher of that: `but` it. A subject's node is watched from its reading on.
+    If given, `fires` says whether anything changes at all."""
     def cache(one):
         mine = caches(one) if caches else now.cache[one]
         hears = watches(now, one) if but is None else all_of(watches(now, one), one != but)

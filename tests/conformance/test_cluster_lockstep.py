@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from impl.world.staged.thread import EventThread
 
 from conformance.cli.lockstep import lockstep
 from conformance.effects_of_cluster import EffectsOfCluster
