@@ -69,7 +69,7 @@ class Campaign:
     type=click.Choice([ONE_PARTITION, CLUSTER]),
     default=ONE_PARTITION,
     show_default=True,
-    help="One partition with its logs, or whole controllers, stage by stage.",
+    help="One partition with its logs, or whole controllers, effect by effect.",
 )
 @click.option("--seeds", metavar="A..B", default=SEEDS, show_default=True, help="One walk a seed.")
 @click.option(
@@ -126,7 +126,8 @@ def lockstep(
     are of processor time.
     Exit code: 0 holds, 1 broken.
 
-    Walks of the cluster are judged in this one direction; --map shows what they leave out, and why.
+    Walks of the cluster are judged in this one direction, `insync edges cluster` in both; --map
+    shows what is abstract, and why.
 
     \b
     Example:

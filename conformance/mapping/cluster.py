@@ -87,7 +87,8 @@ ROWS: dict[str, Row] = {
             *dict.fromkeys(one for names in HANDLES.values() for one in names),
             stands=lambda world, broker: _next_event(world.servers[broker]),
             why="a controller that resigns as /controller is gone would stand at once: that is a "
-                "step of its own"),
+                "step of its own. Of a ControlledShutdown that names an earlier registration than "
+                "the controller may know the model leaves open whether it is refused"),
         row("controller_goes_on", "broker",
             *dict.fromkeys(one for names in TRANSITIONS.values() for one in names),
             stands=lambda world, broker: next_of(world.servers[broker].thread),
@@ -344,5 +345,9 @@ MAP = SystemMap(
     unobserved=UNOBSERVED,
     switches=AS_RELEASED,
     left_out=LEFT_OUT,
-    small={**BOUNDS, "brokers": 2, "replicas": 2},
-)
+    small={
+        "brokers": 2, "partitions": 1, "replicas": 2, "versions": 2, "epoch": 2, "controllers": 1,
+        "queue": 3, "events": 3, "endpoints": 0, "crashes": 0, "expiries": 1, "losses": 0,
+        "shutdowns": 0, "requests": 0, "directories": 0, "lingering": 0,
+    },
+)  # fmt: skip

@@ -73,8 +73,9 @@ def _is_claim(op: Any) -> bool:
 
 def _is_won(place: Place) -> bool:
     """ZooKeeper registered it; that the answer is lost, shows later."""
-    lost = isinstance(place.answer, ConnectionLoss)
-    return lost or not any(isinstance(one, ZooKeeperError) for one in place.answer)
+    if isinstance(place.answer, ZooKeeperError):
+        return isinstance(place.answer, ConnectionLoss)
+    return not any(isinstance(one, ZooKeeperError) for one in place.answer)
 
 
 def _asks(effect: Ask, at: Frames) -> str:
@@ -166,7 +167,7 @@ class Standing:
     failing: tuple[int, ...] = ()
     bounced: tuple[int, ...] = ()
     dead: tuple[int, ...] = ()
-    epochs: Mapping[int, int] = field(default_factory=dict)
+    epochs: dict[int, int] = field(default_factory=dict)
     subject: int = 0
     unbalanced: tuple[int, ...] = ()
 

@@ -7,8 +7,8 @@ leaders that change the ISR by themselves. Of the logs it is kept who has all th
 
 from model.cluster.claims import CLAIMS
 from model.cluster.conflicts import (
-    controller_is_fenced,
     controller_finds_a_newer_controller,
+    controller_is_fenced,
     controller_leaves_replica,
     controller_reads_state,
     controller_write_conflicts,

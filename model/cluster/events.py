@@ -38,14 +38,17 @@ def watches(now, one):
                   now.cache[one].stage != "starting")
 
 
-def notified(now, kind, caches=None, but=None, subject=None):
+def notified(now, kind, caches=None, but=None, subject=None, fires=None):
     """What controllers have in memory when a node changes that they watch. Whose own session ends
-    or begins is no watcher of that: `but` it. A subject's node is watched from its reading on."""
+    or begins is no watcher of that: `but` it. A subject's node is watched from its reading on.
+    If given, `fires` says whether anything changes at all."""
     def cache(one):
         mine = caches(one) if caches else now.cache[one]
         hears = watches(now, one) if but is None else all_of(watches(now, one), one != but)
         if subject is not None:
             hears = all_of(hears, mine.reached.has(subject))
+        if fires is not None:
+            hears = all_of(hears, fires)
         return when(hears, with_event(mine, kind, subject), mine)
 
     return lam(BROKERS, cache)

@@ -37,8 +37,8 @@ def controller_reads_context(now, new, broker):
     require(now.cache[broker].stage == "starting",   "it has read nothing yet")
     if version.zk_writes_fenced:
         require(any_of(fence_is_passed(now, broker), not_(has_notifications(now))),
-                                                     "the epoch that it won is the newest, or there "
-                                                     "is no notification to delete")
+                                                     "its epoch is the newest, or no notification "
+                                                     "is to be deleted")
 
     cache = now.cache[broker]
     new.cache[broker] = cache.but(
@@ -91,15 +91,18 @@ def controller_restores_replicas(now, new, broker):
     def is_dead(partition):
         return now.partition[partition].replicas.such_that(lambda one: not_(cache.live.has(one)))
 
-    buries = False
+    starts = states_by(now, broker, cache.live)
     if version.dead_replicas_taken_offline:
         buries = some(PARTITIONS, lambda partition: not_(is_dead(partition).is_empty()))
+        stage = when(buries, at("burying"), at("onlining"))
+        keep(now, new, broker, lambda partition: when(
+            buries, own(now, broker, partition).but(gone=is_dead(partition)), starts(partition)))
+    else:
+        stage = "onlining"
+        keep(now, new, broker, starts)
     new.cache[broker] = cache.but(
-        stage=when(buries, at("burying"), at("onlining")),
+        stage=stage,
         queue=batch(now, broker,
             goes=lambda partition, target: cache.live.has(target),
             tells=lambda partition: some(BROKERS, lambda one: all_of(
                 cache.live.has(one), now.partition[partition].replicas.has(one)))))
-    keep(now, new, broker, lambda partition: when(
-        buries, own(now, broker, partition).but(gone=is_dead(partition)),
-        states_by(now, broker, cache.live)(partition)))

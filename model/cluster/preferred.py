@@ -5,6 +5,7 @@ Source: KafkaController.onPreferredReplicaElection, checkAndTriggerAutoLeaderReb
 
 from model.cluster.elections import Election, as_read, elect, find_nobody, order_of, tell
 from model.cluster.events import is_next, notified, require_next, taken, with_event
+from model.cluster.start import number
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
     at,
@@ -15,7 +16,6 @@ from model.cluster.thread import (
     require_writing,
     with_their_log,
 )
-from model.cluster.start import number
 from model.language import (
     all_of,
     any_of,

@@ -90,8 +90,6 @@ def is_taken_for_alive(now, broker, subject):
 def may_be_outdated(now, broker, subject):
     """The broker registered anew since it asked, and again since the controller read that, or not:
     which of the two earlier registrations the controller knows is left open."""
-    if not version.shutdown_fenced:
-        return False
     return all_of(now.former.has(subject), not_(now.cache[broker].reached.has(subject)))
 
 
@@ -124,9 +122,10 @@ def controller_refuses_shutdown(now, new, broker, subject):
     """BrokerNotAvailable, or STALE_BROKER_EPOCH: who asked is not there any more."""
     require_acting(now, broker)
     require_next(now, broker, "controlled_shutdown", QUEUED, subject)
-    require(any_of(not_(is_taken_for_alive(now, broker, subject)),
-                   may_be_outdated(now, broker, subject)),
-                                                    "the controller does not know who asked")
+    unknown = not_(is_taken_for_alive(now, broker, subject))
+    if version.shutdown_fenced:
+        unknown = any_of(unknown, may_be_outdated(now, broker, subject))
+    require(unknown,                                "the controller does not know who asked")
 
     new.former        = now.former.without(subject)
     new.cache[broker] = taken(now.cache[broker])
@@ -213,5 +212,6 @@ def broker_stops(now, new, broker):
 
     forget_all(now, new, broker)
     new.zk    = without_nodes_of(now.zk, broker).but(outlived=now.zk.outlived.without(broker))
-    new.cache = notified(now, "broker_change", but=broker, caches=lambda other: when(
-        other == broker, BLANK, unreached(now, other, broker)))
+    new.cache = notified(
+        now, "broker_change", but=broker, fires=now.zk.registered.has(broker),
+        caches=lambda other: when(other == broker, BLANK, unreached(now, other, broker)))

@@ -11,8 +11,8 @@ session_expires broker=1
 broker_starts broker=1
 controller_announces_brokers broker=2
 controller_restores_replicas broker=2
-controller_tells_removals broker=2
 controller_tells_elections broker=2
+quietly controller_finds_no_request broker=2
 controller_overlooks_bounced_brokers broker=2
 broker_updates_metadata broker=2 sender=2
 older_epoch_is_refused broker=2 sender=2 partition=0
@@ -48,12 +48,10 @@ controller_announces_brokers(broker=2)
     cache[2].stage: announcing → restoring
     cache[2][2].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
 controller_restores_replicas(broker=2)
-    cache[2].stage: restoring → burying
+    cache[2].stage: restoring → onlining
     cache[2][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-controller_tells_removals(broker=2)
-    cache[2].stage: burying → electing
 controller_tells_elections(broker=2)
-    cache[2].stage: electing → idle
+    cache[2].stage: onlining → looking
 controller_overlooks_bounced_brokers(broker=2)
     cache[2].reached: {2} → {1,2}
     cache[2].events: [kind broker_change subject none] → []

@@ -8,10 +8,10 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-quietly controller_tells_removals broker=1
 quietly controller_tells_elections broker=1
 broker_changes_endpoints broker=2
 broker_changes_endpoints broker=2
+quietly controller_finds_no_request broker=1
 controller_reads_endpoints broker=1 subject=2
 ----
 broker_changes_endpoints(broker=2)

@@ -14,7 +14,6 @@ broker_learns_it_won broker=1
 controller_reads_context broker=1
 controller_announces_brokers broker=1
 controller_restores_replicas broker=1
-controller_tells_removals broker=1
 controller_tells_elections broker=1
 controller_announces_brokers broker=2
 controller_restores_replicas broker=2
@@ -65,13 +64,11 @@ controller_announces_brokers(broker=1)
     cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
 controller_restores_replicas(broker=1)
-    cache[1].stage: restoring → burying
+    cache[1].stage: restoring → onlining
     cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-controller_tells_removals(broker=1)
-    cache[1].stage: burying → electing
 controller_tells_elections(broker=1)
-    cache[1].stage: electing → idle
+    cache[1].stage: onlining → looking
 controller_announces_brokers(broker=2)
     cache[2].stage: announcing → restoring
     cache[2][2].queue: [] → [kind update_metadata about {} alive {2} endpoints {}]
@@ -104,5 +101,4 @@ older_epoch_is_refused(broker=2, sender=1, partition=0)
     cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → []
-no_wedge: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
-    (belief[1] 2, cache[1].events.end 0, cache[1].stage idle, leaving[2] stays, partition[0].failed {}, partition[0].version 1, partition[0][1].state.isr {2}, partition[0][1].state.leader none, up {1,2}, zk.controller 1, zk.epoch 2, zk.registered {1,2})
+no_wedge: holds

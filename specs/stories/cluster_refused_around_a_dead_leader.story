@@ -7,7 +7,6 @@ quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly controller_announces_brokers broker=2
 quietly controller_restores_replicas broker=2
-quietly controller_tells_removals broker=2
 quietly controller_tells_elections broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly broker_updates_metadata broker=2 sender=2
@@ -29,6 +28,7 @@ refused session_ends_before_its_nodes(broker=1)
     its process runs — false (up {2,3})
 
 # Broker 1 led. The controller is broker 2.
+quietly controller_finds_no_request broker=2
 quietly controller_sees_dead_brokers broker=2
 quietly controller_reads_state broker=2 partition=0
 refused controller_elects_leader broker=2 leader=3 partition=0

@@ -7,7 +7,6 @@ quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
 quietly controller_announces_brokers broker=3
 quietly controller_restores_replicas broker=3
-quietly controller_tells_removals broker=3
 quietly controller_tells_elections broker=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
@@ -19,6 +18,7 @@ quietly older_epoch_is_refused broker=2 sender=3 partition=0
 quietly broker_updates_metadata broker=2 sender=3
 quietly broker_asks_to_go broker=1
 quietly shutdown_request_arrives broker=3 subject=1
+quietly controller_finds_no_request broker=3
 quietly controller_begins_shutdown broker=3 subject=1
 quietly controller_reads_state broker=3 partition=0
 
@@ -44,7 +44,6 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-quietly controller_tells_removals broker=1
 quietly controller_tells_elections broker=1
 quietly session_expires broker=3
 refused broker_asks_to_go broker=3

@@ -18,6 +18,7 @@ quietly older_epoch_is_refused broker=2 sender=3 partition=0
 quietly broker_updates_metadata broker=2 sender=3
 quietly broker_asks_to_go broker=1
 quietly shutdown_request_arrives broker=3 subject=1
+quietly controller_finds_no_request broker=3
 quietly controller_begins_shutdown broker=3 subject=1
 
 # Broker 3 is deposed; broker 2 elects in place of broker 1, whose session has expired.
@@ -36,7 +37,7 @@ quietly controller_reads_state broker=3 partition=0
 refused controller_moves_leader broker=3 leader=2 partition=0
 ----
 refused shutdown_request_arrives(broker=2, subject=1)
-    it has begun its work as the controller — false (cache[2].stage starting)
+    a ControlledShutdown of it is under way — false (asked {})
 refused controller_moves_leader(broker=3, leader=2, partition=0)
     no newer controller has written the state — false (belief[3] 1, partition[0][1].state.controller 2)
 

@@ -18,6 +18,7 @@ quietly broker_updates_metadata broker=1 sender=3
 quietly older_epoch_is_refused broker=2 sender=3 partition=0
 quietly broker_updates_metadata broker=2 sender=3
 quietly session_expires broker=1
+quietly controller_finds_no_request broker=3
 quietly controller_sees_dead_brokers broker=3
 ----
 refused controller_reads_context(broker=1)

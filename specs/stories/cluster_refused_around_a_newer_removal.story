@@ -17,6 +17,7 @@ quietly broker_updates_metadata broker=1 sender=3
 quietly older_epoch_is_refused broker=2 sender=3 partition=0
 quietly broker_updates_metadata broker=2 sender=3
 quietly session_expires broker=2
+quietly controller_finds_no_request broker=3
 quietly controller_sees_dead_brokers broker=3
 quietly controller_reads_state broker=3 partition=0
 
@@ -54,7 +55,7 @@ refused controller_elects_preferred(broker=1, leader=1, partition=0)
 refused controller_write_conflicts(broker=1, partition=0)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_begins_preferred_election(broker=1)
-    its event thread is done with the last event — false (cache[1].stage electing)
+    the request's event is next in its queue, or its failover is over but for this — false (cache.events[1][0].kind controller_change, cache[1].events.end 0, cache[1].stage onlining)
 refused controller_elects_preferred(broker=3, leader=1, partition=0)
     it elects preferred leaders — false (cache[3].stage removing_followers)
 refused controller_moves_leader(broker=1, leader=1, partition=0)
@@ -79,7 +80,7 @@ refused controller_reads_state(broker=1, partition=0)
 refused controller_begins_preferred_election(broker=1)
     a request is there — false
 refused controller_finds_no_request(broker=3)
-    its event thread is done with the last event — false (cache[3].stage removing_followers)
+    the request's event is next in its queue, or its failover is over but for this — false (cache.events[3][0].kind controller_change, cache[3].stage removing_followers)
 refused controller_removes_replica(broker=3, replica=2, partition=0)
     no newer controller has written the state — false (belief[3] 1, partition[0][1].state.controller 2)
 
@@ -97,12 +98,12 @@ refused controller_write_conflicts broker=3 partition=0
 quietly controller_tells_preferred broker=1
 quietly controller_deletes_preferred_request broker=1
 refused controller_finds_a_newer_controller broker=1 partition=0
-quietly controller_finds_a_newer_controller broker=3 partition=0
+quietly controller_leaves_replica broker=3 replica=2 partition=0
 ----
 refused controller_begins_preferred_election(broker=1)
-    the request's event is next in its queue — false (cache.events[1][0].kind controller_change, cache[1].events.end 0)
+    the request's event is next in its queue, or its failover is over but for this — false (cache.events[1][0].kind controller_change, cache[1].events.end 0, cache[1].stage idle)
 refused controller_finds_no_request(broker=1)
-    the request's event is next in its queue — false (cache.events[1][0].kind controller_change, cache[1].events.end 0)
+    the request's event is next in its queue, or its failover is over but for this — false (cache.events[1][0].kind controller_change, cache[1].events.end 0, cache[1].stage idle)
 refused controller_finds_no_request(broker=1)
     no request is there — false (partition[0].wanted true)
 refused controller_finds_a_newer_controller(broker=1, partition=0)
@@ -110,4 +111,4 @@ refused controller_finds_a_newer_controller(broker=1, partition=0)
 refused controller_write_conflicts(broker=3, partition=0)
     no newer controller has written the state — false (belief[3] 1, partition[0][1].state.controller 2)
 refused controller_finds_a_newer_controller(broker=1, partition=0)
-    it is about to write the state — false (cache[1].stage idle, partition[0][1].context.due false)
+    it is about to elect a leader — false (cache[1].stage idle, partition[0][1].context.due false)

@@ -8,7 +8,6 @@ quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
 quietly controller_announces_brokers broker=3
 quietly controller_restores_replicas broker=3
-quietly controller_tells_removals broker=3
 quietly controller_tells_elections broker=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
@@ -24,6 +23,7 @@ refused broker_asks_to_go broker=1
 refused shutdown_request_arrives broker=1 subject=1
 quietly shutdown_request_arrives broker=3 subject=1
 refused controller_begins_shutdown broker=1 subject=1
+quietly controller_finds_no_request broker=3
 quietly controller_begins_shutdown broker=3 subject=1
 refused controller_moves_leader broker=3 leader=1 partition=0
 ----

@@ -7,7 +7,6 @@ quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly controller_announces_brokers broker=2
 quietly controller_restores_replicas broker=2
-quietly controller_tells_removals broker=2
 quietly controller_tells_elections broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly broker_updates_metadata broker=2 sender=2
@@ -17,6 +16,7 @@ quietly older_epoch_is_refused broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
 quietly broker_asks_to_go broker=1
 quietly session_expires broker=1
+quietly controller_finds_no_request broker=2
 quietly controller_sees_dead_brokers broker=2
 quietly controller_reads_state broker=2 partition=0
 quietly controller_elects_leader broker=2 leader=2 partition=0

@@ -8,7 +8,6 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-quietly controller_tells_removals broker=1
 quietly controller_tells_elections broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
@@ -23,6 +22,7 @@ quietly broker_reconnects broker=2
 refused controller_finds_brokers_unchanged broker=1
 quietly session_expires broker=3
 refused controller_sees_dead_brokers broker=1
+quietly controller_finds_no_request broker=1
 quietly controller_sees_bounced_brokers broker=1
 refused controller_removes_replica broker=1 replica=2 partition=0
 quietly controller_reads_state broker=1 partition=0
@@ -46,9 +46,9 @@ quietly controller_notifies_brokers broker=1
 refused controller_removes_replica(broker=1, replica=1, partition=0)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_finds_brokers_unchanged(broker=1)
-    no broker has registered anew — false (cache[1].bounced {}, cache[1].live {1,2,3}, cache[1].reached {1,3}, cache[1].stage idle, zk.registered {1,2,3})
+    a BrokerChange is next in its queue, or is worked on — false (cache[1].stage looking)
 refused controller_sees_dead_brokers(broker=1)
-    no broker has registered anew — false (cache[1].bounced {}, cache[1].live {1,2,3}, cache[1].reached {1}, cache[1].stage idle, zk.registered {1,2})
+    a BrokerChange is next in its queue, or is worked on — false (cache[1].stage looking)
 refused controller_removes_replica(broker=1, replica=2, partition=0)
     it has read the state — false (partition[0][1].context.read none)
 refused controller_removes_replica(broker=1, replica=1, partition=0)

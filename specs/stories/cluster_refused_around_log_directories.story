@@ -7,7 +7,6 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-quietly controller_tells_removals broker=1
 quietly controller_tells_elections broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
@@ -25,6 +24,7 @@ quietly log_directory_fails broker=2 partition=1
 refused broker_cannot_reach_its_log broker=2 sender=1 partition=0
 refused controller_asks_for_log_dirs broker=2
 refused controller_finds_no_log_dir_event broker=1
+quietly controller_finds_no_request broker=1
 quietly controller_asks_for_log_dirs broker=1
 refused broker_knows_no_such_leader broker=2 sender=1 partition=0
 refused controller_finds_no_log_dir_event broker=2
@@ -71,7 +71,7 @@ refused broker_cannot_reach_its_log(broker=2, sender=1, partition=0)
 refused controller_asks_for_log_dirs(broker=2)
     the broker believes it is the controller — false (belief[2] 0)
 refused controller_finds_no_log_dir_event(broker=1)
-    no notification is there — false (zk.log_dir_events {2})
+    its event thread is done with the last event — false (cache[1].stage looking)
 refused broker_knows_no_such_leader(broker=2, sender=1, partition=0)
     the partition's log directory works — false (partition[0].failed {2})
 refused controller_finds_no_log_dir_event(broker=2)
@@ -182,11 +182,9 @@ quietly broker_becomes_controller broker=2
 refused controller_asks_for_log_dirs broker=1
 quietly broker_learns_it_won broker=2
 refused controller_asks_for_log_dirs broker=2
-quietly controller_is_fenced broker=1
 quietly controller_reads_context broker=2
 quietly controller_announces_brokers broker=2
 quietly controller_restores_replicas broker=2
-quietly controller_tells_removals broker=2
 quietly controller_tells_elections broker=2
 quietly session_expires broker=2
 refused controller_asks_for_log_dirs broker=2

@@ -7,7 +7,6 @@ quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
 quietly controller_announces_brokers broker=3
 quietly controller_restores_replicas broker=3
-quietly controller_tells_removals broker=3
 quietly controller_tells_elections broker=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
@@ -25,6 +24,7 @@ quietly broker_reports_isr_change broker=1 partition=0
 quietly session_expires broker=2
 quietly broker_starts broker=2
 refused controller_sees_bounced_brokers broker=3
+quietly controller_finds_no_request broker=3
 quietly controller_reads_isr_changes broker=3
 refused controller_sees_bounced_brokers broker=1
 quietly controller_sees_bounced_brokers broker=3
@@ -61,7 +61,7 @@ refused leader_shrinks_isr(leader=1, replica=3, partition=0)
 refused broker_reports_isr_change(broker=2, partition=0)
     its process runs — false (up {1,3})
 refused controller_sees_bounced_brokers(broker=3)
-    a BrokerChange is next in its queue, or is worked on — false (cache.events[3][0].kind isr_change, cache[3].stage idle)
+    a BrokerChange is next in its queue, or is worked on — false (cache.events[3][0].kind isr_change, cache[3].stage looking)
 refused controller_sees_bounced_brokers(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_reads_isr_changes(broker=3)

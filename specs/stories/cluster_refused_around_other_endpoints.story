@@ -7,7 +7,6 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-quietly controller_tells_removals broker=1
 quietly controller_tells_elections broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
@@ -18,12 +17,13 @@ quietly broker_updates_metadata broker=2 sender=1
 quietly broker_changes_endpoints broker=2
 refused controller_reads_endpoints broker=1 subject=1
 refused controller_reads_endpoints broker=2 subject=1
+quietly controller_finds_no_request broker=1
 quietly controller_reads_endpoints broker=1 subject=2
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
 ----
 refused controller_reads_endpoints(broker=1, subject=1)
-    a BrokerModifications of the broker is next in its queue — false (cache.events[1][0].subject 2)
+    its event thread is done with the last event — false (cache[1].stage looking)
 refused controller_reads_endpoints(broker=2, subject=1)
     the broker believes it is the controller — false (belief[2] 0)
 

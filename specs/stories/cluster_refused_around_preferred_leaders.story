@@ -7,7 +7,6 @@ quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly controller_announces_brokers broker=2
 quietly controller_restores_replicas broker=2
-quietly controller_tells_removals broker=2
 quietly controller_tells_elections broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly broker_updates_metadata broker=2 sender=2
@@ -23,6 +22,7 @@ refused rebalance_timer_fires broker=1
 quietly rebalance_timer_fires broker=2
 refused controller_begins_rebalance broker=2
 refused controller_finds_balance broker=1
+quietly controller_finds_no_request broker=2
 quietly controller_finds_balance broker=2
 quietly admin_asks_for_preferred_leaders
 quietly controller_begins_preferred_election broker=2
@@ -48,11 +48,11 @@ quietly broker_updates_metadata broker=2 sender=2
 refused older_epoch_is_refused(broker=1, sender=2, partition=0)
     it speaks of the partition — false (cache.queue[2][1][0][0].about none)
 refused controller_finds_balance(broker=2)
-    the timer's event is next in its queue — false (cache.events[2][0].kind controller_change, cache[2].events.end 0)
+    its event thread is done with the last event — false (cache[2].stage looking)
 refused rebalance_timer_fires(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_begins_rebalance(broker=2)
-    a partition is led by another than preferred — false
+    its event thread is done with the last event — false (cache[2].stage looking)
 refused controller_finds_balance(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_finds_balance(broker=2)
@@ -136,7 +136,7 @@ quietly controller_reads_state broker=2 partition=0
 refused controller_begins_rebalance(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_finds_balance(broker=2)
-    no partition is led by another than preferred — false (cache[2].live {1,2}, cache[2].shutting {}, partition[0].replicas {1,2}, partition[0][1].place 0, partition[0][2].context.lost {}, partition[0][2].place 1, partition[0][2].state.leader 2)
+    no partition is led by another than preferred — false (cache[2].live {1,2}, cache[2].shutting {}, partition[0].replicas {1,2}, partition[0][1].place 0, partition[0][2].context.lost {}, partition[0][2].state.leader 2)
 refused controller_begins_rebalance(broker=2)
     its event thread is done with the last event — false (cache[2].stage rebalancing)
 

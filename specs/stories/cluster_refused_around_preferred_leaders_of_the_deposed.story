@@ -7,7 +7,6 @@ quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
 quietly controller_announces_brokers broker=3
 quietly controller_restores_replicas broker=3
-quietly controller_tells_removals broker=3
 quietly controller_tells_elections broker=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
@@ -38,7 +37,6 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-quietly controller_tells_removals broker=1
 quietly controller_tells_elections broker=1
 quietly controller_begins_preferred_election broker=1
 quietly controller_reads_state broker=1 partition=0

@@ -7,7 +7,6 @@ quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
 quietly controller_announces_brokers broker=3
 quietly controller_restores_replicas broker=3
-quietly controller_tells_removals broker=3
 quietly controller_tells_elections broker=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
@@ -24,6 +23,7 @@ quietly leader_shrinks_isr leader=1 replica=2 partition=0
 quietly broker_reports_isr_change broker=1 partition=0
 quietly leader_commits leader=1 partition=0
 refused leader_commits leader=1 partition=0
+quietly controller_finds_no_request broker=3
 quietly controller_reads_isr_changes broker=3
 quietly controller_finds_no_isr_change broker=3
 quietly session_expires broker=2

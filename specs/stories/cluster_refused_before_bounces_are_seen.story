@@ -7,7 +7,6 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-quietly controller_tells_removals broker=1
 quietly controller_tells_elections broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
@@ -19,11 +18,12 @@ quietly session_expires broker=2
 refused controller_overlooks_bounced_brokers broker=1
 quietly broker_reconnects broker=2
 refused controller_overlooks_bounced_brokers broker=2
+quietly controller_finds_no_request broker=1
 quietly controller_overlooks_bounced_brokers broker=1
 refused controller_overlooks_bounced_brokers broker=1
 ----
 refused controller_overlooks_bounced_brokers(broker=1)
-    a broker has registered anew — false (cache[1].stage idle)
+    a BrokerChange is next in its queue, or is worked on — false (cache[1].stage looking)
 refused controller_overlooks_bounced_brokers(broker=2)
     the broker believes it is the controller — false (belief[2] 0)
 refused controller_overlooks_bounced_brokers(broker=1)
@@ -55,8 +55,8 @@ refused controller_sees_dead_brokers broker=1
 refused controller_sees_new_brokers broker=1
 ----
 refused controller_overlooks_bounced_brokers(broker=1)
-    it has a ZooKeeper session — false (zk.registered {2})
+    it has a ZooKeeper session — false (cache[1].stage idle, zk.registered {2})
 refused controller_sees_dead_brokers(broker=1)
-    it has a ZooKeeper session — false (zk.registered {2})
+    it has a ZooKeeper session — false (cache[1].stage idle, zk.registered {2})
 refused controller_sees_new_brokers(broker=1)
-    it has a ZooKeeper session — false (zk.registered {2})
+    it has a ZooKeeper session — false (cache[1].stage idle, zk.registered {2})

@@ -8,14 +8,14 @@ quietly controller_reads_context broker=1
 quietly controller_node_is_deleted
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-quietly controller_tells_removals broker=1
 refused controller_resigns_and_goes_on broker=1
 quietly controller_tells_elections broker=1
 ----
 refused controller_resigns_and_goes_on(broker=1)
-    its event thread is done with the last event — false (cache[1].stage electing)
+    its event thread is done with the last event — false (cache[1].stage onlining)
 
 # /controller is gone, and the event waits.
+quietly controller_finds_no_request broker=1
 quietly controller_resigns_and_goes_on broker=1
 refused controller_resigns_and_goes_on broker=1
 quietly broker_becomes_controller broker=2
@@ -36,7 +36,6 @@ quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly controller_announces_brokers broker=2
 quietly controller_restores_replicas broker=2
-quietly controller_tells_removals broker=2
 quietly controller_tells_elections broker=2
 refused controller_resigns_and_goes_on broker=2
 quietly session_expires broker=2
@@ -53,7 +52,7 @@ refused broker_becomes_controller(broker=2)
 refused broker_learns_it_won(broker=2)
     the reply arrives, or the broker finds itself — false (reply_lost[2] true, zk.controller none)
 refused controller_resigns_and_goes_on(broker=2)
-    /controller is not its own any more — false (zk.controller 2)
+    its event thread is done with the last event — false (cache[2].stage looking)
 refused controller_is_still_in_office(broker=2)
     it has a ZooKeeper session — false (zk.registered {1})
 refused controller_resigns(broker=2)

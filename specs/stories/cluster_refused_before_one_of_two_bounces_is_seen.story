@@ -7,7 +7,6 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-quietly controller_tells_removals broker=1
 quietly controller_tells_elections broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
@@ -22,6 +21,7 @@ quietly broker_reconnects broker=2
 refused controller_sees_dead_brokers broker=1
 quietly session_expires broker=3
 refused controller_overlooks_bounced_brokers broker=1
+quietly controller_finds_no_request broker=1
 quietly controller_sees_dead_brokers broker=1
 quietly controller_tells_removals broker=1
 quietly controller_notifies_brokers broker=1
@@ -29,6 +29,6 @@ quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
 ----
 refused controller_sees_dead_brokers(broker=1)
-    a broker that it takes for alive is gone — false (cache[1].stage idle)
+    a BrokerChange is next in its queue, or is worked on — false (cache[1].stage looking)
 refused controller_overlooks_bounced_brokers(broker=1)
-    no broker that it takes for alive is gone — false (cache[1].dead {}, cache[1].live {1,2,3}, cache[1].stage idle, zk.registered {1,2})
+    a BrokerChange is next in its queue, or is worked on — false (cache[1].stage looking)

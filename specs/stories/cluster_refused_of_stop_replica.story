@@ -7,7 +7,6 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-quietly controller_tells_removals broker=1
 quietly controller_tells_elections broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
@@ -21,6 +20,7 @@ quietly shutdown_request_arrives broker=1 subject=2
 refused controller_begins_shutdown broker=1 subject=1
 refused controller_refuses_shutdown broker=1 subject=2
 refused controller_stops_follower broker=1
+quietly controller_finds_no_request broker=1
 quietly controller_begins_shutdown broker=1 subject=2
 refused controller_begins_shutdown broker=1 subject=1
 quietly controller_stops_follower broker=1
@@ -29,11 +29,11 @@ refused stop_replica_is_sent_again broker=1 sender=1
 refused shutdown_request_arrives(broker=1, subject=1)
     a ControlledShutdown of it is under way — false (asked {2})
 refused controller_begins_shutdown(broker=1, subject=1)
-    a ControlledShutdown of the broker is next in its queue — false (cache.events[1][0].subject 2)
+    its event thread is done with the last event — false (cache[1].stage looking)
 refused controller_refuses_shutdown(broker=1, subject=2)
-    the controller does not know who asked — false (cache[1].live {1,2}, former {})
+    its event thread is done with the last event — false (cache[1].stage looking)
 refused controller_stops_follower(broker=1)
-    what the leaving broker led is moved — false (cache[1].stage idle)
+    what the leaving broker led is moved — false (cache[1].stage looking)
 refused controller_begins_shutdown(broker=1, subject=1)
     its event thread is done with the last event — false (cache[1].stage stopping)
 refused stop_replica_is_sent_again(broker=1, sender=1)
@@ -73,7 +73,6 @@ quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly controller_announces_brokers broker=2
 quietly controller_restores_replicas broker=2
-quietly controller_tells_removals broker=2
 quietly controller_tells_elections broker=2
 quietly broker_updates_metadata broker=2 sender=2
 refused broker_stops_fetching broker=2 sender=1

@@ -7,7 +7,6 @@ quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly controller_announces_brokers broker=2
 quietly controller_restores_replicas broker=2
-quietly controller_tells_removals broker=2
 quietly controller_tells_elections broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly broker_updates_metadata broker=2 sender=2
@@ -28,7 +27,6 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-quietly controller_tells_removals broker=1
 quietly controller_tells_elections broker=1
 quietly controller_begins_preferred_election broker=1
 quietly controller_reads_state broker=1 partition=0

@@ -8,7 +8,6 @@ quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly controller_announces_brokers broker=2
 quietly controller_restores_replicas broker=2
-quietly controller_tells_removals broker=2
 quietly controller_tells_elections broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly older_epoch_is_refused broker=1 sender=2 partition=0
@@ -21,6 +20,7 @@ quietly broker_updates_metadata broker=2 sender=2
 broker_asks_to_go broker=1
 refused broker_stops broker=1
 shutdown_request_arrives broker=2 subject=1
+quietly controller_finds_no_request broker=2
 controller_begins_shutdown broker=2 subject=1
 quietly controller_reads_state broker=2 partition=0
 refused controller_moves_leader broker=2 leader=1 partition=0

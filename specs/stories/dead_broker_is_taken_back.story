@@ -16,6 +16,7 @@ broker_updates_metadata broker=1 sender=1
 older_epoch_is_refused broker=1 sender=1 partition=0
 controller_tells_removals broker=1
 controller_tells_elections broker=1
+quietly controller_finds_no_request broker=1
 controller_sees_new_brokers broker=1
 broker_updates_metadata broker=1 sender=1
 controller_welcomes_brokers broker=1
@@ -69,11 +70,11 @@ broker_updates_metadata(broker=1, sender=1)
 older_epoch_is_refused(broker=1, sender=1, partition=0)
     cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1} endpoints {}] → [kind update_metadata about {0: 0} alive {1} endpoints {}]
 controller_tells_removals(broker=1)
-    cache[1].stage: burying → electing
+    cache[1].stage: burying → onlining
     cache[1][1].queue: [kind update_metadata about {0: 0} alive {1} endpoints {}] → [kind update_metadata about {0: 0} alive {1} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     partition[0][1].context.batched: true → false
 controller_tells_elections(broker=1)
-    cache[1].stage: electing → idle
+    cache[1].stage: onlining → looking
 controller_sees_new_brokers(broker=1)
     cache[1].stage: idle → welcoming
     cache[1].live: {1} → {1,2}
@@ -109,4 +110,4 @@ leader_expands_isr(leader=1, replica=2, partition=0)
     partition[0][2].state.controller: 0 → 1
     partition[0][1].replica.version: 1 → 2
     partition[0][1].replica.unreported: false → true
-the_dead_stay_out: broken by step 21 — a leader takes nobody into the ISR whom it knows to be dead
+the_dead_stay_out: broken by step 22 — a leader takes nobody into the ISR whom it knows to be dead

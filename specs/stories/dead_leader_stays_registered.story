@@ -52,7 +52,7 @@ controller_announces_brokers(broker=2)
     cache[2].stage: announcing → restoring
     cache[2][2].queue: [] → [kind update_metadata about {} alive {2} endpoints {}]
 controller_restores_replicas(broker=2)
-    cache[2].stage: restoring → electing
+    cache[2].stage: restoring → onlining
     cache[2][2].queue: [kind update_metadata about {} alive {2} endpoints {}] → [kind update_metadata about {} alive {2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {2} endpoints {}]
     partition[0][2].context.offline: false → true
     partition[0][2].context.due: false → true
@@ -72,7 +72,7 @@ controller_elects_leader(broker=2, leader=2, partition=0)
 broker_crashes(broker=2)
     up: {1,2} → {1}
     belief[2]: 1 → 0
-    cache[2].stage: electing → starting
+    cache[2].stage: onlining → starting
     cache[2].live: {2} → {}
     cache[2].reached: {2} → {}
     cache[2].events: [kind broker_change subject none] → []
@@ -104,7 +104,7 @@ controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {} alive {1} endpoints {}]
 controller_restores_replicas(broker=1)
-    cache[1].stage: restoring → electing
+    cache[1].stage: restoring → onlining
     cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}] → [kind update_metadata about {} alive {1} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     partition[0][1].context.offline: false → true
     partition[0][1].context.due: false → true
@@ -114,7 +114,7 @@ controller_finds_no_leader(broker=1, partition=0)
     partition[0][1].context.due: true → false
     partition[0][1].context.read: 1 → none
 controller_tells_elections(broker=1)
-    cache[1].stage: electing → idle
+    cache[1].stage: onlining → looking
 broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     seen[1]: 0 → 2
@@ -124,5 +124,4 @@ broker_knows_no_such_leader(broker=1, sender=1, partition=0)
 broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}] → []
     partition[0][1].known: 0 → 1
-dead_leaders_are_noticed: broken — when nothing is under way, no dead broker is registered as a leader, nor one whose log directory has failed
-    (belief[1] 2, cache[1].events.end 0, cache[1].stage idle, partition[0][1].state.leader 2, up {1}, zk.controller 1, zk.epoch 2, zk.registered {1})
+dead_leaders_are_noticed: holds

@@ -10,7 +10,6 @@ broker_becomes_controller broker=1
 broker_learns_it_won broker=1
 controller_reads_context broker=1
 controller_restores_replicas broker=1
-controller_tells_removals broker=1
 controller_tells_elections broker=1
 older_epoch_is_refused broker=1 sender=1 partition=0
 broker_updates_metadata broker=1 sender=1
@@ -43,13 +42,11 @@ controller_reads_context(broker=1)
     cache[1].live: {} → {1,2}
     cache[1].reached: {} → {1,2}
 controller_restores_replicas(broker=1)
-    cache[1].stage: restoring → burying
+    cache[1].stage: restoring → onlining
     cache[1][1].queue: [] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-controller_tells_removals(broker=1)
-    cache[1].stage: burying → electing
 controller_tells_elections(broker=1)
-    cache[1].stage: electing → idle
+    cache[1].stage: onlining → looking
 older_epoch_is_refused(broker=1, sender=1, partition=0)
     cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     seen[1]: 0 → 1
@@ -62,5 +59,4 @@ broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → []
     alive[2]: {} → {1,2}
     partition[0][2].known: none → 0
-no_wedge: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
-    (belief[1] 1, cache[1].events.end 0, cache[1].stage idle, leaving[1] stays, partition[0].failed {}, partition[0].version 0, partition[0][0].state.isr {1,2}, partition[0][0].state.leader 1, up {1,2}, zk.controller 1, zk.epoch 1, zk.registered {1,2})
+no_wedge: holds

@@ -8,7 +8,6 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-quietly controller_tells_removals broker=1
 quietly controller_tells_elections broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly older_epoch_is_refused broker=1 sender=1 partition=0
@@ -38,6 +37,7 @@ log_directory_is_repaired(broker=2, partition=0)
 cache[1].events: [kind broker_change subject none, kind leader_and_isr_response subject 2]
 
 # It is seen to have bounced: it leaves the ISR, and is instated with all that it has.
+quietly controller_finds_no_request broker=1
 controller_sees_bounced_brokers broker=1
 quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0

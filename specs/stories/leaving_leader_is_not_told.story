@@ -9,9 +9,9 @@ broker_learns_it_won broker=1
 controller_reads_context broker=1
 controller_announces_brokers broker=1
 controller_restores_replicas broker=1
-controller_tells_removals broker=1
 controller_tells_elections broker=1
 shutdown_request_arrives broker=1 subject=1
+quietly controller_finds_no_request broker=1
 controller_begins_shutdown broker=1 subject=1
 controller_reads_state broker=1 partition=0
 controller_moves_leader broker=1 leader=2 partition=0
@@ -49,13 +49,11 @@ controller_announces_brokers(broker=1)
     cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
 controller_restores_replicas(broker=1)
-    cache[1].stage: restoring → burying
+    cache[1].stage: restoring → onlining
     cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-controller_tells_removals(broker=1)
-    cache[1].stage: burying → electing
 controller_tells_elections(broker=1)
-    cache[1].stage: electing → idle
+    cache[1].stage: onlining → looking
 shutdown_request_arrives(broker=1, subject=1)
     cache[1].events: [] → [kind controlled_shutdown subject 1]
     asked: {1} → {}

@@ -8,7 +8,6 @@ quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly controller_announces_brokers broker=2
 quietly controller_restores_replicas broker=2
-quietly controller_tells_removals broker=2
 quietly controller_tells_elections broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly older_epoch_is_refused broker=1 sender=2 partition=0
@@ -48,6 +47,7 @@ broker_reports_log_dir_failure(broker=1)
     untold: {1} → {}
 
 # The controller asks for both replicas, in the epoch that it knows.
+quietly controller_finds_no_request broker=2
 controller_asks_for_log_dirs broker=2
 refused older_epoch_is_refused broker=1 sender=2 partition=0
 broker_cannot_reach_its_log broker=1 sender=2 partition=0

@@ -8,11 +8,11 @@ quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly controller_announces_brokers broker=2
 quietly controller_restores_replicas broker=2
-quietly controller_tells_removals broker=2
 quietly controller_tells_elections broker=2
 
 # The session of broker 1 expires, broker 2 is elected, and broker 1 comes back.
 quietly session_expires broker=1
+quietly controller_finds_no_request broker=2
 quietly controller_sees_dead_brokers broker=2
 quietly controller_reads_state broker=2 partition=0
 quietly controller_elects_leader broker=2 leader=2 partition=0

@@ -10,8 +10,8 @@ controller_reads_context broker=1
 session_expires broker=2
 controller_announces_brokers broker=1
 controller_restores_replicas broker=1
-controller_tells_removals broker=1
 controller_tells_elections broker=1
+quietly controller_finds_no_request broker=1
 controller_resigns_and_goes_on broker=1
 controller_sees_dead_brokers broker=1
 controller_reads_state broker=1 partition=0
@@ -42,12 +42,10 @@ controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
 controller_restores_replicas(broker=1)
-    cache[1].stage: restoring → burying
+    cache[1].stage: restoring → onlining
     cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-controller_tells_removals(broker=1)
-    cache[1].stage: burying → electing
 controller_tells_elections(broker=1)
-    cache[1].stage: electing → idle
+    cache[1].stage: onlining → looking
 controller_resigns_and_goes_on(broker=1)
     cache[1].events: [kind controller_change subject none, kind broker_change subject none] → [kind broker_change subject none]
     resigned: {} → {1}

@@ -8,12 +8,12 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-quietly controller_tells_removals broker=1
 quietly controller_tells_elections broker=1
 
 # Broker 2, a follower, dies; the controller notices, and so does the leader.
 quietly broker_crashes broker=2
 quietly session_expires broker=2
+quietly controller_finds_no_request broker=1
 quietly controller_sees_dead_brokers broker=1
 controller_reads_state broker=1 partition=0
 leader_shrinks_isr leader=1 replica=2 partition=0

@@ -12,6 +12,7 @@ quietly controller_restores_replicas broker=1
 quietly controller_tells_elections broker=1
 quietly session_expires broker=2
 quietly broker_crashes broker=2
+quietly controller_finds_no_request broker=1
 quietly controller_sees_dead_brokers broker=1
 quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0

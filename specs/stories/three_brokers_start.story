@@ -32,7 +32,7 @@ controller_tells_elections broker=1
 show cache[1].queue
 ----
 controller_tells_elections(broker=1)
-    cache[1].stage: electing → idle
+    cache[1].stage: onlining → looking
 cache[1][1].queue: [kind update_metadata about {0: 0,1: 0,2: 0} alive {1} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1} endpoints {}]
 cache[1][2].queue: []
 cache[1][3].queue: []
@@ -47,6 +47,7 @@ broker_becomes_leader(broker=1, sender=1, partition=0)
 
 # Broker 2 joins.
 quietly broker_starts broker=2
+quietly controller_finds_no_request broker=1
 quietly controller_sees_new_brokers broker=1
 quietly controller_welcomes_brokers broker=1
 quietly controller_instates_replicas broker=1

@@ -49,7 +49,7 @@ class Row:
 
 ROWS = (
     Row(
-        920,
+        1_186,
         {"requests": 1},
         (
             "admin_asks_for_preferred_leaders",
@@ -72,7 +72,6 @@ ROWS = (
             "controller_restores_replicas",
             "controller_tells_elections",
             "controller_tells_preferred",
-            "controller_tells_removals",
             "follower_catches_up",
             "leader_commits",
             "leader_isr_write_is_refused",
@@ -88,7 +87,7 @@ ROWS = (
         deep=True,
     ),
     Row(
-        1_630,
+        1_638,
         {"expiries": 1},
         (
             "broker_knows_no_such_leader",
@@ -103,13 +102,14 @@ ROWS = (
             "controller_sees_bounced_brokers",
             "controller_sees_dead_brokers",
             "controller_sees_new_brokers",
+            "controller_tells_removals",
             "controller_welcomes_brokers",
             "leader_expands_isr",
             "session_expires",
         ),
     ),
     Row(
-        1_742,
+        1_750,
         {"lingering": 1},
         (
             "broker_replaces_its_old_node",
@@ -118,14 +118,14 @@ ROWS = (
         ),
     ),
     Row(
-        1_512,
+        1_520,
         {"expiries": 1},
         ("controller_overlooks_bounced_brokers",),
         without=("bounces_seen",),
         deep=True,
     ),
     Row(
-        2_474,
+        2_478,
         {"lingering": 1},
         ("broker_takes_its_old_node_for_its_own",),
         without=("node_owner_checked",),
@@ -138,7 +138,7 @@ ROWS = (
         without=("winner_finds_itself",),
     ),
     Row(
-        3_572,
+        3_576,
         {"shutdowns": 1},
         (
             "broker_asks_to_go",
@@ -155,13 +155,13 @@ ROWS = (
         ),
     ),
     Row(
-        8_412,
+        8_420,
         {"losses": 1, "shutdowns": 1},
         ("late_stop_replica_arrives", "stop_replica_is_sent_again"),
         deep=True,
     ),
     Row(
-        11_551,
+        11_864,
         {"crashes": 1, "expiries": 1},
         ("broker_crashes",),
         deep=True,

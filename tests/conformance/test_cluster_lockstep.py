@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from impl.world.staged.thread import EventThread
 
 from conformance.cli.lockstep import lockstep
 from conformance.effects_of_cluster import EffectsOfCluster
@@ -21,6 +21,7 @@ from impl.core.event_controller import EventController
 from impl.core.partition import Partition
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.request_batch import RequestBatch
+from impl.sim.event_run import ControllerThread
 from impl.world.staged.faults import STAGED_PROFILES, SWARM
 from impl.world.staged.world import STAGED_KINDS, StagedCluster
 from impl.world.steps import Step, StepNotPossible
@@ -29,7 +30,7 @@ from impl.zookeeper.port import wait
 from model.systems import system
 
 TWO = {**cluster.BOUNDS, **SHAPES[1]}
-IN_OFFICE = ("broker_stands", "broker_hears", "controller_reads_context")
+IN_OFFICE = ("broker_stands", "controller_goes_on", "controller_goes_on")
 
 
 @pytest.mark.parametrize("faults", [*STAGED_PROFILES, SWARM])
@@ -151,13 +152,16 @@ def forget_the_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
     """A failover without its first UpdateMetadata."""
     before = EventController.fail_over
 
-    def silent(self: EventController) -> None:
+    async def nothing(*_: Any) -> None:
+        return
+
+    async def silent(self: EventController) -> None:
         told = self.core.update_metadata
-        self.core.update_metadata = lambda brokers, partitions: None  # type: ignore[method-assign]
+        monkeypatch.setattr(self.core, "update_metadata", nothing)
         try:
-            wait(before(self))
+            await before(self)
         finally:
-            self.core.update_metadata = told  # type: ignore[method-assign]
+            monkeypatch.setattr(self.core, "update_metadata", told)
 
     monkeypatch.setattr(EventController, "fail_over", silent)
 
@@ -178,11 +182,17 @@ def drop_who_keeps_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def leave_notifications(monkeypatch: pytest.MonkeyPatch) -> None:
     from impl.znodes.client import ZnodeClient
 
-    monkeypatch.setattr(ZnodeClient, "delete_notifications", lambda self, *rest: None)
+    async def leaves(self: ZnodeClient, *rest: Any) -> None:
+        return
+
+    monkeypatch.setattr(ZnodeClient, "delete_notifications", leaves)
 
 
 def keep_new_endpoints_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BrokerEvents, "modified", lambda self, broker: None)
+    async def quiet(self: BrokerEvents, broker: int) -> None:
+        return
+
+    monkeypatch.setattr(BrokerEvents, "modified", quiet)
 
 
 def let_the_leaving_lead(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +207,7 @@ def let_the_leaving_lead(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 MUTANTS: tuple[tuple[Callable[[pytest.MonkeyPatch], None], str], ...] = (
-    (take_the_same_epoch_twice, "operators"), (keep_the_dead_in_the_isr, "sessions"),
+    (take_the_same_epoch_twice, "everything"), (keep_the_dead_in_the_isr, "sessions"),
     (elect_the_dead, "sessions"), (empty_the_isr, "sessions"), (tell_the_dead, "sessions"),
     (forget_the_announcement, "sessions"), (join_at_once, "sessions"),
     (drop_who_keeps_up, "slow"), (leave_notifications, "crashes"),
@@ -221,9 +231,9 @@ def test_a_broker_that_obeys_an_older_controller_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pair, _ = a_controller()
-    pair.take(Step("controller_announces_brokers", (1,)))
+    pair.take(Step("controller_goes_on", (1,)))
     pair.take(Step("controller_node_is_deleted", ()))
-    for name in (*IN_OFFICE, "controller_announces_brokers"):
+    for name in (*IN_OFFICE, "controller_goes_on"):
         pair.take(Step(name, (2,)))
     pair.take(Step("update_metadata_arrives", (2, 2)))
     monkeypatch.setattr(answers, "controller_epoch_error", lambda asked, known: "NONE")
@@ -247,32 +257,32 @@ def test_to_take_office_is_two_writes_and_to_announce_a_request_to_each_broker()
     pair, effects = a_controller()
     before = effects.requests
 
-    pair.take(Step("controller_announces_brokers", (1,)))
+    pair.take(Step("controller_goes_on", (1,)))
 
     assert (effects.writes, before, effects.requests) == (2, 0, 2)
 
 
 def test_what_is_written_on_the_side_is_a_mismatch(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = EventThread.go_on
+    before = ControllerThread.go_on
 
-    def twice(self: EventThread) -> None:
+    def twice(self: ControllerThread) -> None:
         before(self)
-        wait(self.port.create(f"{paths.CONFIG}/left-behind"))
+        wait(self.port.embedded.create(f"{paths.CONFIG}/left-behind"))
 
     pair, _ = a_controller()
-    monkeypatch.setattr(EventThread, "go_on", twice)
+    monkeypatch.setattr(ControllerThread, "go_on", twice)
 
     with pytest.raises(Mismatch, match="NodeCreated /config/left-behind, which shows nowhere"):
-        pair.take(Step("controller_announces_brokers", (1,)))
+        pair.take(Step("controller_goes_on", (1,)))
 
 
 def test_a_request_that_is_put_in_front_of_others_is_a_mismatch() -> None:
     pair, effects = a_controller()
-    pair.take(Step("controller_announces_brokers", (1,)))
+    pair.take(Step("controller_goes_on", (1,)))
     world: StagedCluster = pair.world
 
     def jumps() -> None:
-        world.do(Step("controller_restores_replicas", (1,)))
+        world.do(Step("controller_goes_on", (1,)))
         world.queues[1, 2].reverse()
 
     wrong = effects(world, cluster.MAP, jumps)
@@ -289,7 +299,31 @@ def test_a_step_that_is_not_possible_says_so() -> None:
     with pytest.raises(StepNotPossible, match="did you mean broker_stands"):
         world.do(Step("broker_stand", (1,)))
     with pytest.raises(StepNotPossible, match=r"\(broker\) is among those with which"):
-        world.do(Step("broker_hears", (1,)))
+        world.do(Step("controller_goes_on", (1,)))
+
+
+@pytest.mark.parametrize("faults", ["crashes", "lossy", "operators", "everything"])
+def test_a_world_that_is_put_back_does_and_shows_the_same_again(faults: str) -> None:
+    pair = Lockstep(TWO, about=cluster.MAP)
+    chooser, again = random.Random(f"restored {faults}"), random.Random(7)
+    for seed in range(12):
+        walk_cluster(seed, 20, TWO, faults, pair=pair)
+        world: StagedCluster = pair.world
+        snapshot, shown, steps = world.snapshot(), [cluster.facts(world)], list[Step]()
+        for _ in range(again.randrange(1, 40)):
+            steps.append(chooser.choice(world.enabled()))
+            world.do(steps[-1])
+            shown.append(cluster.facts(world))
+
+        for _ in range(2):
+            world.restore(snapshot)
+            seen = [cluster.facts(world)]
+            for step in steps:
+                world.do(step)
+                seen.append(cluster.facts(world))
+            assert seen == shown
+
+        world.restore(snapshot)
 
 
 def test_a_cluster_of_an_older_release_is_refused() -> None:
@@ -300,7 +334,7 @@ def test_a_cluster_of_an_older_release_is_refused() -> None:
 def test_a_win_that_is_heard_without_a_session_makes_a_zombie() -> None:
     """Kafka asks nothing of ZooKeeper between its election and its failover."""
     pair = Lockstep(TWO, about=cluster.MAP)
-    for name in ("broker_stands", "session_expires", "broker_hears"):
+    for name in ("broker_stands", "session_expires", "controller_goes_on"):
         pair.take(Step(name, (1,)))
 
     assert pair.last == ("broker_learns_it_won", (1,))
@@ -316,7 +350,7 @@ def test_the_command_walks_clusters_and_counts_what_fired() -> None:
     ])  # fmt: skip
 
     assert found.exit_code == 0, found.output
-    assert "of 82 transitions fired" in found.output
+    assert "of 83 transitions fired" in found.output
 
 
 def test_the_map_lists_what_the_world_leaves_out() -> None:
@@ -325,9 +359,8 @@ def test_the_map_lists_what_the_world_leaves_out() -> None:
     told = json.loads(found.output)
     assert set(told["left_out"]) == set(cluster.LEFT_OUT)
     assert all(told["left_out"].values())
-    assert told["rows"]["broker_hears"]["transitions"] == [
-        "broker_learns_it_won", "broker_finds_it_moved",
-    ]  # fmt: skip
+    goes_on = told["rows"]["controller_goes_on"]["transitions"]
+    assert goes_on[:2] == ["broker_learns_it_won", "broker_finds_it_moved"]
 
 
 def test_a_profile_that_there_is_not_is_answered_with_those_that_there_are() -> None:
