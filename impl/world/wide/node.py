@@ -20,7 +20,7 @@ from impl.log import LogConfig, LogManager, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of, has_epochs
 from impl.log.stored_log import StoredLogs
 from impl.releases import Release
-from impl.world.wide.fetches import Connection
+from impl.world.wide.fetches import FollowerConnection
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
@@ -100,7 +100,7 @@ class Node:
         )
         self.logs = LogManager(self.disk, [FOLDER], settings, self._unique)
         self.logs.start(self.broker)
-        self.connections: dict[int, Connection] = {}
+        self.connections: dict[int, FollowerConnection] = {}
         self.waiting: dict[TopicPartition, list[Waiting]] = {}
         self.incarnations: dict[TopicPartition, int] = {}
         self.replicas = ReplicaManager(
@@ -204,7 +204,7 @@ class Node:
             assert replica.leader is not None, "a follower has a leader"
             connection = self.connections.get(replica.leader)
             if connection is None:
-                connection = Connection(replica.leader, self.release, self._observe)
+                connection = FollowerConnection(replica.leader, self.release, self._observe)
                 self.connections[replica.leader] = connection
             connection.add(replica)
 
