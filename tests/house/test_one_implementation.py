@@ -16,9 +16,8 @@ FORBIDDEN = {
 """Threads, clocks, files, sockets and chance: all of it comes through a port, or with a call."""
 
 TWICE = {
-    "Batch", "Broker", "Cluster", "Connection", "ControllerMoved", "Event",
-    "Node", "OffsetOutOfRange", "Partition", "PartitionState",
-    "ReplicaFetcher", "ReplicaManager", "Sent", "Told",
+    "Broker", "Cluster", "ControllerMoved", "Event", "Node", "Partition", "PartitionState",
+    "ReplicaFetcher", "ReplicaManager", "Sent",
 }  # fmt: skip
 """Class names that still stand more than once in `impl`: those of the world of one partition and of
 its neighbours, which go when `replication` and `election` are walked on the core. Only shorter."""
