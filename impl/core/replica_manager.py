@@ -43,8 +43,7 @@ from impl.core.requests import (
     UpdateMetadata,
     kind_of,
 )
-from impl.core.truncation import EpochEnd, divergence
-from impl.core.truncation import OffsetOutOfRange as NotInLog
+from impl.core.truncation import EpochEnd, FetchOutOfRange, divergence
 from impl.log.errors import CorruptRecord, InvalidBatch, OffsetOutOfRange, StorageError
 from impl.releases import Release
 from impl.znodes import TopicPartition
@@ -478,7 +477,7 @@ class ReplicaManager:
                     return FetchReply(Answer.NONE, None, hw, start, end)
             up_to = hw if reader == CONSUMER else None
             records = await log.read(asked.offset, max_bytes, up_to, at_least_one)
-        except (OffsetOutOfRange, NotInLog):
+        except (OffsetOutOfRange, FetchOutOfRange):
             return FetchReply(Answer.OFFSET_OUT_OF_RANGE, None, hw, start)
         except StorageError:
             return FetchReply(Answer.KAFKA_STORAGE_ERROR, high_watermark=-1, log_start=-1)

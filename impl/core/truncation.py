@@ -56,15 +56,15 @@ def divergence(
 ) -> EpochEnd | None:
     """A leader's look at a follower's fetch (2.7): where its log leaves ours, None if it does not.
 
-    OffsetOutOfRange for an epoch that the leader does not know, or an offset before its log.
+    FetchOutOfRange for an epoch that the leader does not know, or an offset before its log.
     """
     epoch, end = end_offset_for(last_fetched_epoch)
     if end == UNDEFINED or offset < log_start:
-        raise OffsetOutOfRange(f"offset {offset} of epoch {last_fetched_epoch} is not in the log")
+        raise FetchOutOfRange(f"offset {offset} of epoch {last_fetched_epoch} is not in the log")
     if epoch < last_fetched_epoch or end < offset:
         return EpochEnd(epoch, end)
     return None
 
 
-class OffsetOutOfRange(Exception):
+class FetchOutOfRange(Exception):
     """``OFFSET_OUT_OF_RANGE``: the leader cannot serve that offset."""

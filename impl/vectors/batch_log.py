@@ -8,7 +8,7 @@ from typing import NamedTuple
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
 
 
-class Batch(NamedTuple):
+class LogBatch(NamedTuple):
     """So many records from offset ``base`` on, appended in leader epoch ``epoch``."""
 
     base: int
@@ -25,9 +25,9 @@ class BatchLog:
     """Batches in order, the log's start, its high watermark, its epochs."""
 
     def __init__(
-        self, batches: tuple[Batch, ...] = (), high_watermark: int = 0, start: int = 0
+        self, batches: tuple[LogBatch, ...] = (), high_watermark: int = 0, start: int = 0
     ) -> None:
-        self.batches: list[Batch] = []
+        self.batches: list[LogBatch] = []
         self.log_start = batches[0].base if batches else start
         self.high_watermark = high_watermark
         self.epochs = LeaderEpochFileCache()
@@ -48,11 +48,11 @@ class BatchLog:
         """Epoch and exclusive end, see ``LeaderEpochFileCache``."""
         return self.epochs.end_offset_for(epoch, self.log_end)
 
-    async def append(self, batch: Batch) -> None:
+    async def append(self, batch: LogBatch) -> None:
         """Append a batch at the very end; ValueError elsewhere."""
         self._add(batch)
 
-    def _add(self, batch: Batch) -> None:
+    def _add(self, batch: LogBatch) -> None:
         if self.batches and batch.base < self.log_end:
             raise ValueError(f"a batch at {batch.base} cannot follow offset {self.log_end}")
         self.batches.append(batch)
@@ -70,7 +70,7 @@ class BatchLog:
         self.epochs.clear()
         self.log_start = self.high_watermark = offset
 
-    def read(self, offset: int) -> Batch | None:
+    def read(self, offset: int) -> LogBatch | None:
         """The first batch that ends after an offset, None at the end."""
         return next((batch for batch in self.batches if batch.end > offset), None)
 

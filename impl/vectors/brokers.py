@@ -8,7 +8,7 @@ from impl.core import answers
 from impl.core.partition import Partition
 from impl.core.truncation import (
     EpochEnd,
-    OffsetOutOfRange,
+    FetchOutOfRange,
     divergence,
     follower_truncation,
 )
@@ -58,7 +58,7 @@ def leader_fetch_validation(question: Question) -> dict[str, Any]:
             asked["logStart"],
             lambda epoch: cache.end_offset_for(epoch, asked["leo"]),
         )
-    except OffsetOutOfRange:
+    except FetchOutOfRange:
         return {"error": "OFFSET_OUT_OF_RANGE"}
     return {"diverging": None if found is None else list(found)}
 

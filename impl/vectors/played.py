@@ -13,10 +13,10 @@ from impl.core.fetcher_thread import (
     FetchQuestion,
     FetchReply,
 )
-from impl.core.truncation import EpochEnd, OffsetOutOfRange, divergence
+from impl.core.truncation import EpochEnd, FetchOutOfRange, divergence
 from impl.log.errors import StorageError
 from impl.releases import Release
-from impl.vectors.batch_log import Batch, BatchLog
+from impl.vectors.batch_log import BatchLog, LogBatch
 
 PARTITION = "t-0"
 _UNKNOWN = EpochEnd(-1, -1)
@@ -70,7 +70,7 @@ class PlayedLeader:
         try:
             known = log.end_offset_for
             parts = epoch is not None and divergence(epoch, question.offset, log.log_start, known)
-        except OffsetOutOfRange:
+        except FetchOutOfRange:
             parts = None
         if parts:
             return FetchReply(Answer.NONE, diverging=parts)
@@ -121,7 +121,7 @@ class PlayedFetcher(FetcherThread[str]):
             happens()
         await super().maybe_truncate()
 
-    async def append(self, key: str, batch: Batch) -> None:
+    async def append(self, key: str, batch: LogBatch) -> None:
         """As the fetcher does, or not at all."""
         if key in self.failing_appends:
             raise StorageError(key, "", "it cannot be written")
@@ -161,5 +161,5 @@ def said_pair(
 
 def log_of(fields: Mapping[str, Any]) -> BatchLog:
     """A log as questions write it: batches are [base offset, epoch, records]."""
-    batches = tuple(Batch(*batch) for batch in fields.get("log", ()))
+    batches = tuple(LogBatch(*batch) for batch in fields.get("log", ()))
     return BatchLog(batches, fields.get("hw", 0), fields.get("logStart", 0))

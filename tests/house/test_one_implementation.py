@@ -16,16 +16,11 @@ FORBIDDEN = {
 """Threads, clocks, files, sockets and chance: all of it comes through a port, or with a call."""
 
 TWICE = {
-    "Batch", "Broker", "Cluster", "Connection", "ControllerMoved", "Event",
-    "Node", "OffsetOutOfRange", "Partition", "PartitionState",
-    "ReplicaFetcher", "ReplicaManager", "Sent", "Told",
+    "Broker", "Cluster", "ControllerMoved", "Event", "Node", "Partition", "PartitionState",
+    "ReplicaFetcher", "ReplicaManager", "Sent",
 }  # fmt: skip
 """Class names that still stand more than once in `impl`: those of the world of one partition and of
 its neighbours, which go when `replication` and `election` are walked on the core. Only shorter."""
-
-
-NOT_SIMULATED = {"impl.core.alter_isr"}
-"""Leaders of the simulator write their ISRs to ZooKeeper, under 2.7 too. Only shorter."""
 
 
 def files(folder: Path) -> list[Path]:
@@ -85,7 +80,7 @@ def test_the_core_knows_neither_the_shell_nor_the_simulator() -> None:
 
 def test_every_module_of_the_core_serves_clients_and_is_simulated() -> None:
     assert core_modules() - used_by("server") == set()
-    assert core_modules() - used_by("sim", "world") == NOT_SIMULATED
+    assert core_modules() - used_by("sim", "world") == set()
 
 
 def test_no_method_of_the_implementation_is_replaced_at_run_time() -> None:

@@ -72,7 +72,7 @@ PLANTED = {
     "a stale answer of an older leader epoch is appended": Fault(
         FetcherThread.maybe_fetch,
         "if state is None or state.leader_epoch != asked[key].leader_epoch:",
-        "if state is None:", "appends to .* what was answered in", "everything", "2.7",
+        "if state is None:", "appends to .* what was answered in", "sessions", "2.7",
     ),
     "the high watermark does not wait for the ISR": Fault(
         Partition.advance, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},",

@@ -22,7 +22,7 @@ from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, Grain
 from impl.world.wide.claims import records_in
-from impl.world.wide.fetches import Connection, answer
+from impl.world.wide.fetches import FollowerConnection, answer
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import ConnectionLoss, ZooKeeper
@@ -104,7 +104,7 @@ class Server:
         )
         self.logs = LogManager(self.disk, [FOLDER], settings)
         self.logs.start(self.broker)
-        self.connections: dict[int, Connection] = {}
+        self.connections: dict[int, FollowerConnection] = {}
         self.replicas = ReplicaManager(
             self.broker, self.release, StoredLogs(self.logs, self.release), LAG_MS,
             lambda: self.client, new_partition=StagedPartition,
@@ -206,7 +206,7 @@ class Server:
             assert replica.leader is not None, "a follower has a leader"
             connection = self.connections.get(replica.leader)
             if connection is None:
-                connection = Connection(replica.leader, self.release)
+                connection = FollowerConnection(replica.leader, self.release)
                 self.connections[replica.leader] = connection
             connection.add(replica)
 
@@ -218,7 +218,7 @@ class Server:
             if not connection.rounds.states:
                 del self.connections[leader]
 
-    def follows(self, partition: TopicPartition) -> Connection | None:
+    def follows(self, partition: TopicPartition) -> FollowerConnection | None:
         """The connection over which it fetches a partition."""
         found = [one for one in self.connections.values() if partition in one.rounds.states]
         return found[0] if found else None

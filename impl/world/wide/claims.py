@@ -279,6 +279,8 @@ def is_at_rest(world: WideWorld) -> bool:
     for node in world.nodes.values():
         if not (node.running and node.alive) or pending.get(node.session.session):
             return False
+        if node.alter_isr.waiting or node.isr_request is not None:
+            return False
         if node.channels.busy() or node.replicas.isr_changes or node.events.waiting:
             return False
     nodes = world.zookeeper.nodes

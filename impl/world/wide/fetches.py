@@ -59,7 +59,7 @@ class Exchange:
         return self.replies is None and not self.is_lost
 
 
-class Connection:
+class FollowerConnection:
     """One broker's fetcher for the partitions that it follows one leader in."""
 
     def __init__(self, leader: int, release: Release, observer: Observer = silent) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from impl.core.alter_isr import AlterIsrManager
 from impl.core.channels import Channels
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
@@ -20,13 +21,16 @@ from impl.log import LogConfig, LogManager, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of, has_epochs
 from impl.log.stored_log import StoredLogs
 from impl.releases import Release
-from impl.world.wide.fetches import Connection
+from impl.world.wide.fetches import FollowerConnection
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
+
+if TYPE_CHECKING:
+    from impl.world.wide.isr_requests import IsrRequest
 
 FOLDER = "/kafka-logs"
 LAG_MS = 3_000
@@ -100,7 +104,7 @@ class Node:
         )
         self.logs = LogManager(self.disk, [FOLDER], settings, self._unique)
         self.logs.start(self.broker)
-        self.connections: dict[int, Connection] = {}
+        self.connections: dict[int, FollowerConnection] = {}
         self.waiting: dict[TopicPartition, list[Waiting]] = {}
         self.incarnations: dict[TopicPartition, int] = {}
         self.replicas = ReplicaManager(
@@ -108,6 +112,10 @@ class Node:
             lambda: self.client, self._observe,
         )  # fmt: skip
         self.replicas.fetchers = self
+        self.alter_isr = AlterIsrManager()
+        self.isr_request: IsrRequest | None = None
+        if self.release.since("2.7"):
+            self.replicas.isr_requests = self.alter_isr
         self._new_session()
 
     def _new_session(self) -> None:
@@ -115,20 +123,14 @@ class Node:
         self.client = ZnodeClient(self.session, self.release)
         self.channels: Channels[Request] = Channels()
         controller = EventController(
-            self.broker, self.session, self.release, self._send, self.config,
-            protocol=self._protocol,
-        )  # fmt: skip
+            self.broker, self.session, self.release, self._send, self.config
+        )
         self.events = ControllerEventManager(controller, self.channels, self._event_failed)
 
     @property
     def controller(self) -> EventController:
         """The controller of the session that the broker has now."""
         return self.events.controller
-
-    @property
-    def _protocol(self) -> Release:
-        """Leaders write ISRs to ZooKeeper themselves, as up to 2.6."""
-        return Release.of("2.6") if self.release.since("2.6") else self.release
 
     async def _send(self, requests: Round) -> None:
         self.channels.epochs = self.controller.core.context.broker_epochs
@@ -173,6 +175,7 @@ class Node:
             connection.close()
         self.connections.clear()
         self.waiting.clear()
+        self.isr_request = None
         self.disk.crash(power)
 
     # The controller's events
@@ -204,7 +207,7 @@ class Node:
             assert replica.leader is not None, "a follower has a leader"
             connection = self.connections.get(replica.leader)
             if connection is None:
-                connection = Connection(replica.leader, self.release, self._observe)
+                connection = FollowerConnection(replica.leader, self.release, self._observe)
                 self.connections[replica.leader] = connection
             connection.add(replica)
 

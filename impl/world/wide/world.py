@@ -41,7 +41,7 @@ class WideKind:
 
 
 @dataclass
-class Told:
+class Acknowledged:
     """What producers were told: the record at each acknowledged offset, kept while it is held.
 
     ``at`` is by topic's incarnation and partition: a topic that was deleted owes nobody anything.
@@ -85,7 +85,7 @@ class WideWorld:
         for path in paths.persistent(self.release):
             wait(self.admin.make_path(path))
         self.next_record = 0
-        self.told = Told({})
+        self.told = Acknowledged({})
         self.happened: list[tuple[int, object]] = []
         self._running: list[tuple[int, Node]] | None = None
         self.consumed: dict[TopicPartition, int] = {}  # where consumers read on
@@ -129,9 +129,7 @@ class WideWorld:
     def running(self) -> list[tuple[int, Node]]:
         """The nodes whose process does something, by id."""
         if self._running is None:  # asked for by most kinds of steps, and changed by few steps
-            self._running = [
-                (number, node) for number, node in self.nodes.items() if node.running
-            ]
+            self._running = [(number, node) for number, node in self.nodes.items() if node.running]
         return self._running
 
     # Stepping

@@ -10,7 +10,7 @@ from impl.core import answers
 from impl.core.partition import Partition, high_watermark, keeps_fetching
 from impl.core.truncation import EpochEnd, divergence, follower_truncation
 from impl.releases import Release
-from impl.vectors.batch_log import Batch, BatchLog, LogEnds
+from impl.vectors.batch_log import BatchLog, LogBatch, LogEnds
 from impl.vectors.leaders import Requests
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
@@ -105,7 +105,7 @@ EPOCHS = st.lists(st.integers(0, 4), min_size=0, max_size=8).map(sorted)
 
 
 def a_log(epochs: list[int]) -> BatchLog:
-    return BatchLog(tuple(Batch(offset, epoch, 1) for offset, epoch in enumerate(epochs)))
+    return BatchLog(tuple(LogBatch(offset, epoch, 1) for offset, epoch in enumerate(epochs)))
 
 
 def some_of(*epochs: int) -> st.SearchStrategy[list[int]]:

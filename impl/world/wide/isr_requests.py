@@ -1,0 +1,120 @@
+"""Steps of leaders that ask the controller for another ISR (AlterIsr, 2.7; KIP-497).
+
+One request of a broker is under way at a time: it arrives, or is lost; it is handled as an event of
+the controller; its answer arrives, or is lost. What was not answered is asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from impl.core.alter_isr import IsrChange
+from impl.core.api import AlteredIsrs, ControllerApi
+from impl.world.wide.world import WideKind, WideWorld
+
+One = Iterable[tuple[int, ...]]
+BROKER = ("broker",)
+
+
+@dataclass
+class IsrRequest:
+    """An AlterIsr on its way to ``controller``; ``error`` is None until it is answered."""
+
+    changes: list[IsrChange]
+    broker_epoch: int
+    controller: int
+    is_handled: bool = False
+    error: str | None = None
+    answers: AlteredIsrs | None = None
+
+
+def _with_changes(world: WideWorld) -> One:
+    return [
+        (number,)
+        for number, node in world.running()
+        if node.alter_isr.waiting and node.isr_request is None
+        and node.replicas.metadata.controller is not None
+    ]  # fmt: skip
+
+
+def isr_is_asked_for(world: WideWorld, broker: int) -> None:
+    """All changes that wait go to the controller that the broker knows."""
+    node = world.nodes[broker]
+    controller = node.replicas.metadata.controller
+    assert controller is not None, "the broker knows a controller"
+    node.isr_request = IsrRequest(node.alter_isr.batch(), node.epoch, controller)
+
+
+def _sent(world: WideWorld) -> One:
+    return [
+        (number,)
+        for number, node in world.nodes.items()
+        if (asked := node.isr_request) is not None and not asked.is_handled
+        and world.nodes[asked.controller].running
+    ]  # fmt: skip
+
+
+def isr_request_arrives(world: WideWorld, broker: int) -> None:
+    """It is an event of whoever the broker takes for the controller."""
+    asked = world.nodes[broker].isr_request
+    assert asked is not None, "a request is under way"
+    asked.is_handled = True
+    wanted = {one.partition: one.state for one in asked.changes}
+
+    def answer(error: str, answers: AlteredIsrs) -> None:
+        asked.error, asked.answers = error, answers
+
+    world.nodes[asked.controller].events.put(
+        "AlterIsr",
+        lambda controller: ControllerApi(controller).alter_isr(
+            broker, asked.broker_epoch, wanted, answer
+        ),
+    )
+
+
+def _answered(world: WideWorld) -> One:
+    return [
+        (number,)
+        for number, node in world.running()
+        if node.isr_request is not None and node.isr_request.error is not None
+    ]
+
+
+def isr_answer_arrives(world: WideWorld, broker: int) -> None:
+    """What the controller agreed to counts; a request that it refused is sent again."""
+    node = world.nodes[broker]
+    asked, node.isr_request = node.isr_request, None
+    assert asked is not None, "a request is under way"
+    if asked.error == "NONE":
+        found = {one: (it.error, it.state) for one, it in (asked.answers or {}).items()}
+        node.alter_isr.answered(asked.changes, found, world.now_ms())
+
+
+def _under_way(world: WideWorld) -> One:
+    return [(number,) for number, node in world.running() if node.isr_request is not None]
+
+
+def isr_request_is_lost(world: WideWorld, broker: int) -> None:
+    """The connection breaks: nobody knows whether the controller heard."""
+    world.nodes[broker].isr_request = None
+
+
+def _unanswerable(world: WideWorld) -> One:
+    """Whoever was asked is down, or has dropped the event: the request times out."""
+    return [
+        (number,)
+        for number, node in world.running()
+        if (asked := node.isr_request) is not None and asked.error is None
+        and (not world.nodes[asked.controller].up or asked.is_handled)
+        and not world.nodes[asked.controller].events.waiting
+    ]  # fmt: skip
+
+
+KINDS = (
+    WideKind("isr_is_asked_for", BROKER, _with_changes, isr_is_asked_for, 60),
+    WideKind("isr_request_arrives", BROKER, _sent, isr_request_arrives, 100),
+    WideKind("isr_answer_arrives", BROKER, _answered, isr_answer_arrives, 100),
+    WideKind("isr_request_times_out", BROKER, _unanswerable, isr_request_is_lost, 20),
+    WideKind("isr_request_is_lost", BROKER, _under_way, isr_request_is_lost, 0, "losses"),
+)
