@@ -179,8 +179,6 @@ class Proof:
     invariants: tuple[Invariant, ...]
     assumes: tuple[str, ...]
     """What the model abstracts; printed with every verdict."""
-    about: tuple[str, ...] = ()
-    """What is proved how, where that is not plain; printed with every verdict."""
     also: tuple[str, ...] = ()
     """More claims that the same invariants imply."""
     definitions: tuple[Definition, ...] = ()
@@ -196,6 +194,8 @@ class Proof:
     """What another proof shows of every state: assumed here, and not kept."""
     entails: Mapping[str, tuple[Requirement, ...]] = field(default_factory=dict)
     """By step: what must be so whenever the step is possible, as terms over the state before it."""
+    about: tuple[str, ...] = ()
+    """What is proved how, where that is not plain; printed with every verdict."""
 
     @property
     def by_triggers(self) -> bool:

@@ -21,7 +21,7 @@ PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
 ANSWERS = {"unsat": PROVED, "sat": REFUTED}
 
 RLIMIT = 20_000_000
-"""Z3's own unit of work a question; each of ours needs less than a twentieth of it."""
+"""Z3's own unit of work a question; each of ours needs less than a quarter of it."""
 
 CVC5_RLIMIT = 400_000
 """cvc5's own unit of work a question; each of ours needs less than a quarter of it."""

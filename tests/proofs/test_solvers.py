@@ -103,7 +103,7 @@ def test_cvc5_does_not_prove_what_z3_does_not():
 
 def test_every_file_is_answered_by_cvc5_without_our_code_and_the_manifest_lists_them_all(tmp_path):
     folder = Smt2Folder(tmp_path / "obligations")
-    folder.of("single_controller")
+    folder.of(SINGLE_CONTROLLER)
     result = prove(SINGLE_CONTROLLER, ELECTION.recorded(), export=folder.add)
     folder.proved(result)
     where = folder.close()
@@ -144,7 +144,7 @@ def test_a_folder_that_is_in_use_is_left_alone_and_a_failure_leaves_nothing(tmp_
     with pytest.raises(FileExistsError, match="not empty"):
         Smt2Folder(tmp_path / "mine")
     begun = Smt2Folder(tmp_path / "begun")
-    begun.of("a_claim")
+    begun.of(SINGLE_CONTROLLER)
     begun.add("a step", "an invariant", question(X > 0))
     begun.discard()
 
