@@ -131,11 +131,11 @@ class SparkEngine:
         found: list[Mapping[str, Any]] = []
         found += [row.asDict() for row in screened.transform(large_.counts).collect()]
         context.setJobDescription("check: clusters")
-        reduced = (
-            events.transform(large_.of_clusters)
-            .unionByName(screened.transform(large_.handed_on))
-            .dropDuplicates(["cluster", "file", "line"])
-        )
+        place = ["cluster", "file", "line"]
+        handed = screened.transform(large_.handed_on).dropDuplicates(place)
+        # A line that was handed on says what it does not go with, so it is taken as that.
+        rest = events.transform(large_.of_clusters).join(handed.select(*place), place, "left_anti")
+        reduced = rest.select(*handed.columns).unionByName(handed)
         judged = reduced.transform(steps.apply_rules(places, reduced=True)).collect()
         found += large_.only_of_clusters(row.asDict() for row in judged)
         context.setJobDescription("check: clocks")

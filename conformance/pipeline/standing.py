@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -123,7 +124,23 @@ class Standing:
         return said
 
     def _add(self, tables: list[pa.Table]) -> None:
-        """Put lines to those that are kept; one may come twice, by itself and with neighbours."""
+        """Put lines to those that are kept; one may come twice, by itself and with neighbours.
+
+        What it does not go with is said only where it was handed on: so that one is kept.
+        """
+        marked = {
+            place
+            for table in tables
+            for place, other in zip(
+                zip(*(table[name].to_pylist() for name in _PLACE), strict=True),
+                table["beside"].to_pylist(),
+                strict=True,
+            )
+            if other is not None
+        }
+        if marked:
+            tables = [_without(table, marked) for table in tables]
+            self.events = _without(self.events, marked)
         places = set(zip(*(self.events[name].to_pylist() for name in _PLACE), strict=True))
         for table in tables:
             fresh = []
@@ -222,6 +239,17 @@ class Standing:
         pending = {f"{finding.kind} {key}" for key, finding in stand.items()}
         self.pending = sorted(pending - told)
         return sorted(said, key=lambda each: each.order)
+
+
+def _without(events: pa.Table, marked: AbstractSet[tuple[str, int]]) -> pa.Table:
+    """Without the lines at these places, but where they say what they do not go with."""
+    rows = zip(
+        zip(*(events[name].to_pylist() for name in _PLACE), strict=True),
+        events["beside"].to_pylist(),
+        strict=True,
+    )
+    kept = [place not in marked or other is not None for place, other in rows]
+    return events.filter(pa.array(kept, pa.bool_()))
 
 
 def thinned(events: pa.Table, newest: int) -> pa.Table:

@@ -93,3 +93,29 @@ def test_what_was_found_stays_found_when_its_lines_are_let_go(tmp_path: Path, mo
     assert [(each.what, each.finding.line) for each in said] == [(FINDING, 8)]
     assert [finding.line for finding in cluster.judged().findings] == [8]
     assert 8 not in cluster.events["line"].to_pylist()
+
+
+def test_a_state_that_does_not_follow_is_told_while_the_logs_grow(tmp_path: Path):
+    """A neighbour is known where the partition is kept; the finding is told by the cluster."""
+    lines = [elected(0, 1, 4), changed(1, (1, 4), 1, 0, "1,2", frm="NewPartition")]
+    lines += [changed(n, (1, 4), 1, n, "1,2") for n in range(2, 40)]
+    lines.append(changed(40, (1, 4), 1, 40, "1,2", frm="NewPartition"))
+    lines += [changed(n, (1, 4), 1, n, "1,2") for n in range(41, 60)]
+    whole, partition, offset = Standing("c"), Partition(), Offset()
+    said: list[Said] = []
+
+    for end in (10, 45, 60, 60, 60):
+        write(tmp_path, {"state-change.log": lines[:end]})
+        new = next_offset(str(tmp_path), offset, end == 60)
+        pieces = [piece_of(chunk, None) for chunk in chunks(str(tmp_path), offset, new)]
+        offset = new
+        rows = [row for piece in pieces for row in rows_of(piece)]
+        own = [Piece.unpacked(c, e, b) for c, t, _, e, b in rows if not t]
+        handed = partition.advance("c", [(e, b) for _, t, _, e, b in rows if t], None)
+        said += whole.advance([*own, handed])
+        whole = Standing.unpacked(*whole.packed())
+        partition = Partition.unpacked(partition.packed())
+
+    assert [(each.what, each.finding.rule, each.finding.line) for each in said] == [
+        (FINDING, "partition_states_follow_one_another", 41)
+    ]
