@@ -16,7 +16,7 @@ from conformance.cli.common import (
     say,
     write_atomically,
 )
-from conformance.cli.ingest import check_release, find, start, started
+from conformance.cli.ingest import check_release, engine_option, find, start, started, suited
 from conformance.cli.kept import keep_checked, open_option, show_checked, story_option
 from conformance.columns.magic import is_columns
 from specs.verdict import Verdict
@@ -30,7 +30,8 @@ _EXAMPLE = """
 \b
 Example:
   insync check /var/log/kafka
-  insync check /var/log/kafka --engine local --report kafka.html --report kafka.parquet
+  insync check /var/log/kafka --report kafka.html --report kafka.parquet
+  insync check /archive/kafka --engine spark --master spark://host:7077
   insync check run-17.ndjson --json -
   insync check columns
 """
@@ -39,7 +40,7 @@ Example:
 @click.command(epilog=_EXAMPLE)
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
 @click.option("--version", "release", metavar="V", help="The release that wrote the lines.")
-@click.option("--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True)
+@engine_option
 @click.option("--master", metavar="URL", help="The Spark master; local[2] when none is given.")
 @click.option(
     "--hidden",
@@ -146,6 +147,7 @@ def checked(
     judged = Judged()
     drawn: list[Timeline] = []
     if found.logs or ingested:
+        engine = suited(engine, master, found, ingested)
         runner = start(engine, master)
         with started(engine):
             corpora = [runner.load(folder) for folder in ingested]

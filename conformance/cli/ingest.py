@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
+from conformance.cli.common import Command, WrongUse, emit_json, finish, json_option, say
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -41,6 +42,20 @@ def _show_templates(context: click.Context, _: click.Parameter, wanted: bool) ->
     context.exit()
 
 
+AUTO, LOCAL, SPARK = "auto", "local", "spark"
+
+
+def engine_option(command: Command) -> Command:
+    """Add --engine to a command that reads logs."""
+    return click.option(
+        "--engine",
+        type=click.Choice([AUTO, LOCAL, SPARK]),
+        default=AUTO,
+        show_default=True,
+        help="auto: this process, and Spark when --master is given or the logs are large.",
+    )(command)
+
+
 @click.command(epilog=_EXAMPLE)
 @click.option(
     "--templates",
@@ -54,7 +69,7 @@ def _show_templates(context: click.Context, _: click.Parameter, wanted: bool) ->
 @click.option("--out", required=True, metavar="DIR", help="Where to write the Parquet tables.")
 @click.option("--force", is_flag=True, help="Replace DIR even when it holds something else.")
 @click.option("--version", "release", metavar="V", help="The release that wrote the lines.")
-@click.option("--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True)
+@engine_option
 @click.option("--master", metavar="URL", help="The Spark master; local[2] when none is given.")
 @json_option
 def ingest(
@@ -85,6 +100,7 @@ def ingest(
         store.refuse(out, [log.path for log in found.logs], force)
     except store.NotOursError as error:
         raise WrongUse(str(error)) from error
+    engine = suited(engine, master, found)
     runner = start(engine, master)
     with started(engine):
         corpus = runner.ingest(found, release)
@@ -122,9 +138,21 @@ def check_release(release: str | None) -> None:
         raise WrongUse(f"--version {release}: {error.args[0]}") from error
 
 
+def suited(engine: str, master: str | None, found: Found, ingested: Sequence[str] = ()) -> str:
+    """The engine that `auto` stands for: Spark takes 10 s to start, and gains from many lines."""
+    if engine != AUTO:
+        return engine
+    if master is not None:
+        return SPARK
+    from conformance.pipeline.store import SMALL, text_ingested, text_of
+
+    text = sum(text_of(log.path) for log in found.logs)
+    return LOCAL if text + sum(map(text_ingested, ingested)) <= SMALL else SPARK
+
+
 def start(engine: str, master: str | None) -> Engine:
     """The engine by name. Raises WrongUse for a master without Spark."""
-    if engine == "local":
+    if engine == LOCAL:
         if master is not None:
             raise WrongUse("--master is for --engine spark; leave one of the two out")
         from conformance.pipeline.local import LocalEngine
@@ -152,7 +180,7 @@ class started:
     def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGTERM, self._before)
-        if error is None or self._engine == "local":
+        if error is None or self._engine == LOCAL:
             return
         from conformance.pipeline.java import NoJavaError
         from conformance.pipeline.session import SparkFailedError

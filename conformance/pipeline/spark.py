@@ -16,6 +16,7 @@ from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
 from conformance.pipeline.kernels import judged_of
 from conformance.pipeline.places import Place, owners_of, places_of
 from conformance.pipeline.session import SHUFFLED, spark_session
+from conformance.pipeline.store import size_of, text_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +26,6 @@ _LOGS = (
     "gap_before boolean"
 )
 _BUCKET = 64 << 20  # bytes of text whose lines are merged together by two Python calls
-_PACKED = 12  # how many times a log is larger when it is unpacked
 
 
 class SparkEngine:
@@ -46,8 +46,8 @@ class SparkEngine:
         self._session.sparkContext.setJobDescription("read: files")
         rows = [asdict(log) for log in found.logs]
         # Large files first, so that the last task is a short one.
-        rows.sort(key=lambda row: (-_size(row["path"]), row["name"]))
-        buckets = self._tasks(sum(_text(row["path"]) for row in rows) // _BUCKET)
+        rows.sort(key=lambda row: (-size_of(row["path"]), row["name"]))
+        buckets = self._tasks(sum(text_of(row["path"]) for row in rows) // _BUCKET)
         slices = min(len(rows), 4 * self._session.sparkContext.defaultParallelism) or 1
         files_frame = self._session.createDataFrame(rows, schema=_LOGS).repartition(slices)
         lines = files_frame.transform(steps.read_lines(release)).persist()
@@ -157,15 +157,3 @@ def _unknown(rejected: DataFrame) -> list[Unknown]:
         )
         for row in rejected.transform(steps.count_unknown).collect()
     ]
-
-
-def _text(path: str) -> int:
-    """About how many bytes of text a file has."""
-    return _size(path) * (_PACKED if path.endswith(".gz") else 1)
-
-
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0

@@ -16,9 +16,12 @@ from typing import Any
 from conformance.ingest.files import Skipped
 from conformance.pipeline.corpus import Corpus, Figures, Unknown
 
+SMALL = 256 << 20  # bytes of text that one process reads and judges sooner than Spark does
 FORMAT = "insync.ingest/1"
 SUMMARY = "summary.json"
 _INDEX = "index.json"
+_PACKED = 12  # how many times a log is larger when it is unpacked
+_LINE = 200  # bytes of a line, about
 _LEFT = re.compile(r"\.(?P<pid>\d{1,9})\.(?P<what>part|old)")
 
 
@@ -127,3 +130,21 @@ def kept(folder: str) -> Corpus:
 
 def _write(path: Path, content: dict[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def size_of(path: str) -> int:
+    """Bytes of a file; 0 when it cannot be looked at."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
+
+
+def text_of(path: str) -> int:
+    """About how many bytes of text a log has, unpacked."""
+    return size_of(path) * (_PACKED if path.endswith(".gz") else 1)
+
+
+def text_ingested(folder: str) -> int:
+    """About how many bytes of text the logs had that were ingested into `folder`."""
+    return _LINE * sum(int(row["read"]) for row in kept(folder).files)

@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.cli.ingest import ingest
+from conformance.cli.ingest import ingest, suited
+from conformance.ingest.files import Found, discover
+from conformance.pipeline import store
 from conformance.pipeline.local import LocalEngine
 from tests.pipeline.written import changed, json_of, obeys, run_check, write
 
@@ -213,6 +215,19 @@ def test_a_master_without_spark_is_wrong_use(good: Path):
     result = run_check(str(good), "--master", "local[4]")
 
     assert result.exit_code == 64
+
+
+def test_small_logs_are_read_here_and_large_ones_or_a_master_by_spark(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    found, out = discover([str(good)]), tmp_path / "out"
+    assert run_ingest(str(good), "--out", str(out)).exit_code == 0
+
+    assert suited("auto", None, found) == suited("auto", None, Found(), [str(out)]) == "local"
+    assert suited("auto", "local[2]", found) == suited("spark", None, found) == "spark"
+    monkeypatch.setattr(store, "SMALL", 100)
+    assert suited("auto", None, found) == suited("auto", None, Found(), [str(out)]) == "spark"
+    assert suited("local", None, found) == "local"
 
 
 def test_a_dialect_that_is_mostly_unknown_gives_no_green(good: Path):
