@@ -13,7 +13,6 @@ from typing import Any
 
 from conformance.ingest import (
     heads,
-    notes,
     templates_3,
     templates_before_2,
     templates_broker,
@@ -23,8 +22,9 @@ from conformance.ingest import (
     templates_requests,
 )
 from conformance.ingest.notation import Template
+from conformance.ingest.statements import NOTE as NOTE
+from conformance.ingest.statements import is_note, is_protocol, short_name
 
-NOTE = "note"
 _START = 16  # characters by which most templates are told apart
 _STARTS = 20_000  # of them are remembered; names of topics are among them
 _NUMBER = re.compile(r"-?\d+")
@@ -75,7 +75,7 @@ class Dialect:
         kraft = templates_kraft.kind_of(logger)
         if kraft is not None:
             return kraft, kraft, {}
-        if notes.is_protocol(logger) and not notes.is_note(logger, text):
+        if is_protocol(logger) and not is_note(logger, text):
             return None
         return NOTE, NOTE, {"broker": said["broker"]} if "broker" in said else {}
 
@@ -123,4 +123,4 @@ def skeleton(logger: str, message: str) -> str:
     """A message with its numbers, partitions and lists taken out, to count what is not known."""
     text = _WORDS_IN_BRACKETS.sub("(..)", message[:400])
     text = _NUMBER.sub("N", _NAMED_PARTITION.sub("T-P", text))
-    return f"{notes.short_name(logger)}: {text[:160]}"
+    return f"{short_name(logger)}: {text[:160]}"

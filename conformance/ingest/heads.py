@@ -53,7 +53,7 @@ _TEXT_COLUMNS = frozenset(("topic",))
 def split(message: str) -> tuple[dict[str, Any], str]:
     """What the head says, by column, and the message without it."""
     if not message.startswith("["):
-        return _split_before_1_0(message) if message[:1] in "BCP" else ({}, message)
+        return _split_before_1_0(message)
     found = _HEAD.match(message)
     if found is None:
         return {}, message
@@ -61,12 +61,13 @@ def split(message: str) -> tuple[dict[str, Any], str]:
 
 
 def _split_before_1_0(message: str) -> tuple[dict[str, Any], str]:
-    for form in _BEFORE_1_0:
-        found = form.match(message)
-        if found:
-            rest = message[found.end() :]
-            return _columns(found), _renamed(rest[:1].upper() + rest[1:])
-    return {}, message
+    if message[:1] in "BCP":
+        for form in _BEFORE_1_0:
+            found = form.match(message)
+            if found:
+                rest = message[found.end() :]
+                return _columns(found), _renamed(rest[:1].upper() + rest[1:])
+    return {}, _renamed(message)
 
 
 def _renamed(text: str) -> str:

@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from conformance.ingest import notes
 from conformance.ingest.dialects import Dialect, dialect_for, skeleton
 from conformance.ingest.log4j import NO_STAMP, Record, records
 from conformance.ingest.reader import (
@@ -25,6 +24,7 @@ from conformance.ingest.reader import (
     without_nuls,
 )
 from conformance.ingest.schema import EVENT, FILE, LINES, REJECTED
+from conformance.ingest.statements import is_protocol
 
 BATCH = 20_000
 UNKNOWN_TEMPLATE = "unknown template"
@@ -138,7 +138,7 @@ def rows_of_lines(
         tally.stamped += 1
         tally.stamp(record)
         tally.kafka += _KAFKA.match(record.logger) is not None
-        tally.protocol += notes.is_protocol(record.logger)
+        tally.protocol += is_protocol(record.logger)
         known = dialect.read(record.logger, record.message)
         if known is None:
             tally.rejected += 1

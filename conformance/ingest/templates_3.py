@@ -9,7 +9,7 @@ UnifiedLog, LogManager.
 from __future__ import annotations
 
 from conformance.ingest.notation import Template
-from conformance.ingest.templates_broker import PARTITION
+from conformance.ingest.templates_broker import FETCHER, PARTITION
 from conformance.ingest.templates_controller import STATE
 from conformance.ingest.templates_requests import BY
 
@@ -25,7 +25,10 @@ _STATE = (
     "controllerEpoch={state_epoch}, leader={leader}, leaderEpoch={leader_epoch}, isr={isr}, "
     "partitionEpoch={version}, replicas={replicas}, {...}"
 )
-_WAS = "Previous leader {...=None|Some\\(-?\\d+\\)} and previous leader epoch was {previous_epoch}."
+_WAS = (
+    "Previous {...=(?:leader (?:None|Some\\(-?\\d+\\)) and previous )?}leader epoch was "
+    "{previous_epoch}."
+)
 _ONE_STATE = (
     "LeaderAndIsrPartitionState(topicName='orders', partitionIndex=0, controllerEpoch=7, leader=4, "
     "leaderEpoch=1, isr=[4, 5], partitionEpoch=1, replicas=[4, 5], addingReplicas=[], "
@@ -115,10 +118,30 @@ TEMPLATES = (
         "obeyed",
         STATE,
         "Skipped the become-{to_state=leader|follower} state change for {tp} with topic id {...} "
-        "since it is already {...} with leader epoch {leader_epoch}.",
+        "since it is already {...} with leader epoch {leader_epoch}.{...}",
         "[Broker id=5] Skipped the become-leader state change for orders-0 with topic id None and "
         "partition state LeaderAndIsrPartitionState(topicName='orders') since it is already the "
         "leader with leader epoch 2.",
+    ),
+    Template(
+        "isr_removed_3",
+        "isr_removed",
+        STATE,
+        "Partition {tp} state changed to (Leader:{leader},ISR:{isr},LeaderRecoveryState:{...=\\w+},"
+        "LeaderEpoch:{leader_epoch},ZkVersion:{version},ControllerEpoch:{state_epoch}) after "
+        "removing replica {replica} from the ISR as part of transition to OfflineReplica",
+        "[Controller id=4 epoch=7] Partition orders-0 state changed to (Leader:4,ISR:4,"
+        "LeaderRecoveryState:RECOVERED,LeaderEpoch:1,ZkVersion:2,ControllerEpoch:7) after removing "
+        "replica 5 from the ISR as part of transition to OfflineReplica",
+    ),
+    Template(
+        "truncates_to_state",
+        "truncation_chosen",
+        FETCHER,
+        "Truncating partition {tp} with TruncationState({...=offset=}{offset}, {...}) due to "
+        "{...=local high watermark|leader epoch and offset} {...}",
+        "[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0] Truncating partition orders-0 with "
+        "TruncationState(offset=16, completed=true) due to local high watermark 16",
     ),
     Template(
         "isr_updated_3",

@@ -149,6 +149,24 @@ REQUESTS = (
         "ControllerEpoch:7) to brokers Set(4, 5) for partition orders-0",
     ),
     Template(
+        "metadata_sent_0_9",
+        "metadata_sent",
+        STATE,
+        "Sending UpdateMetadata request " + _SHORT + " to broker {replica} for partition {tp}",
+        "Controller 4 epoch 7 sending UpdateMetadata request (Leader:4,ISR:4,5,LeaderEpoch:1,"
+        "ControllerEpoch:7) to broker 5 for partition orders-0",
+    ),
+    Template(
+        "received_0_9",
+        "leader_and_isr_received",
+        STATE,
+        "Received LeaderAndIsr request (LeaderAndIsrInfo:" + _SHORT + ",ReplicationFactor:{count})"
+        ",AllReplicas:{...}) correlation id {correlation} " + BY + " for partition {tp}",
+        "Broker 5 received LeaderAndIsr request (LeaderAndIsrInfo:(Leader:4,ISR:4,5,LeaderEpoch:1,"
+        "ControllerEpoch:7),ReplicationFactor:2),AllReplicas:4,5) correlation id 3 from controller "
+        "4 epoch 7 for partition [orders,0]",
+    ),
+    Template(
         "received_before_1_0",
         "leader_and_isr_received",
         STATE,

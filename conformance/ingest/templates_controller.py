@@ -244,6 +244,17 @@ CHANGES = (
         "OfflineReplica",
     ),
     Template(
+        "isr_removed_2_7",
+        "isr_removed",
+        STATE,
+        "Partition {tp} state changed to (Leader:{leader},ISR:{isr},LeaderEpoch:{leader_epoch},"
+        "ZkVersion:{version},ControllerEpoch:{state_epoch}) after removing replica {replica} from "
+        "the ISR as part of transition to OfflineReplica",
+        "[Controller id=4 epoch=7] Partition orders-0 state changed to (Leader:4,ISR:4,LeaderEpoch"
+        ":1,ZkVersion:2,ControllerEpoch:7) after removing replica 5 from the ISR as part of "
+        "transition to OfflineReplica",
+    ),
+    Template(
         "replica_moved",
         "replica_changed",
         STATE,
@@ -316,6 +327,14 @@ REQUESTS = (
         STATE,
         "Sending StopReplica request {detail} to broker {replica}",
         "[Controller id=4 epoch=7] Sending StopReplica request for 2 replicas to broker 5",
+    ),
+    Template(
+        "stop_replica_sent_2_6",
+        "stop_replica_sent",
+        STATE,
+        "Sending StopReplica request {detail} to broker {replica} for partition {tp}",
+        "[Controller id=4 epoch=7] Sending StopReplica request StopReplicaPartitionState("
+        "partitionIndex=0, leaderEpoch=1, deletePartition=true) to broker 5 for partition orders-0",
     ),
     Template(
         "response_before_1_0",

@@ -166,8 +166,9 @@ def _shipped(home: Path) -> Path:
     archive = home / "insync.zip"
     with zipfile.ZipFile(archive, "w") as zipped:
         for package in ("conformance", "model", "specs", "impl"):
-            for path in sorted((_ROOT / package).rglob("*.py")):
-                zipped.write(path, path.relative_to(_ROOT))
+            for kind in ("*.py", "*.tsv"):
+                for path in sorted((_ROOT / package).rglob(kind)):
+                    zipped.write(path, path.relative_to(_ROOT))
     return archive
 
 

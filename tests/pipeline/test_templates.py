@@ -7,7 +7,6 @@ import pytest
 from conformance.ingest import templates_3
 from conformance.ingest.dialects import ANY, DIALECTS, KAFKA_2, dialect_for, skeleton
 from conformance.ingest.notation import Template
-from conformance.ingest.notes import NOTES, is_protocol
 
 EXAMPLES = [template for template in ANY.templates if template.example]
 
@@ -66,19 +65,6 @@ def test_a_line_of_another_logger_is_a_note_that_keeps_its_broker():
 )
 def test_a_line_of_a_protocol_logger_that_no_template_knows_is_not_read(logger: str):
     assert KAFKA_2.read(logger, "[Broker id=1] Something that no release has said") is None
-
-
-@pytest.mark.parametrize("name", sorted(NOTES))
-def test_notes_belong_to_loggers_that_must_be_understood(name: str):
-    packages = (
-        "kafka.controller",
-        "kafka.cluster",
-        "kafka.log",
-        "kafka.server",
-        "kafka.server.epoch",
-    )
-
-    assert any(is_protocol(f"{package}.{name}") for package in packages) or name == "controller"
 
 
 @pytest.mark.parametrize("name", DIALECTS)
