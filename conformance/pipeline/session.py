@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,12 @@ rootLogger.appenderRef.none.ref = none
 appender.none.type = Null
 appender.none.name = none
 """
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_FOR_FEW = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
 _session: SparkSession | None = None
 
 
@@ -36,18 +42,28 @@ class SparkFailedError(RuntimeError):
     """Spark did not start; the message ends with what it said last."""
 
 
-def spark_session(master: str | None = None) -> SparkSession:
+def spark_session(master: str | None = None, brief: bool = False) -> SparkSession:
     """The session of this process, started at the first call on `master` (default local[2]).
 
-    Raises SparkFailedError when Spark does not start, NoJavaError when there is no Java.
+    A `brief` one has little to do: Java compiles its code as fast as it can, not as well. Raises
+    SparkFailedError when Spark does not start, NoJavaError when there is no Java.
     """
     global _session
     if _session is None:
-        _session = _start(master or LOCAL)
+        _session = _start(master or LOCAL, brief)
     return _session
 
 
-def _start(master: str) -> SparkSession:
+def in_brief(session: SparkSession, brief: bool) -> None:
+    """Plan as for few rows, or as for many: code that is made for one query has to be compiled."""
+    for name, value in _FOR_FEW.items():
+        if brief:
+            session.conf.set(name, value)
+        else:
+            session.conf.unset(name)
+
+
+def _start(master: str, brief: bool = False) -> SparkSession:
     ensure_java()
     home = Path(tempfile.mkdtemp(prefix="insync-spark-"))
     conf = home / "conf"
@@ -61,13 +77,15 @@ def _start(master: str) -> SparkSession:
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
     }
+    if master.startswith("local"):
+        keep_compiled(os.environ)
     # Py4J logs a stack trace for each call that Ctrl-C cuts short; the error itself is raised.
     logging.getLogger().addHandler(logging.NullHandler())
     said = home / "stderr.txt"
     # The JVM keeps the standard error that it is started with, so all it says goes to this file.
     with _standard_error_to(said), _launched() as processes:
         try:
-            session = _build(master, home, given)
+            session = _build(master, home, given, brief)
         except BaseException as error:
             # An interrupted start leaves a JVM that waits for ever, and that nobody knows of.
             for process in processes:
@@ -130,7 +148,16 @@ def _given(conf: Path) -> frozenset[str]:
     return frozenset(word for word in words if word and not word.startswith("#"))
 
 
-def _build(master: str, home: Path, given: frozenset[str]) -> SparkSession:
+def keep_compiled(environment: MutableMapping[str, str]) -> None:
+    """Let new Python processes share what they compile, inside our .venv and nowhere else.
+
+    Where Python may not write that down, each worker compiles Arrow and NumPy anew: seconds.
+    """
+    if environment.pop("PYTHONDONTWRITEBYTECODE", None) is not None:
+        environment.setdefault("PYTHONPYCACHEPREFIX", str(Path(sys.prefix, "compiled")))
+
+
+def _build(master: str, home: Path, given: frozenset[str], brief: bool = False) -> SparkSession:
     from pyspark.sql import SparkSession
 
     settings = {
@@ -149,7 +176,10 @@ def _build(master: str, home: Path, given: frozenset[str]) -> SparkSession:
         settings |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
+            "spark.python.daemon.module": "conformance.pipeline.daemon",
         }
+        if brief:
+            settings["spark.driver.extraJavaOptions"] = _QUICK
     builder = SparkSession.builder.appName("insync").master(master)
     for name, value in settings.items():
         if name not in given:

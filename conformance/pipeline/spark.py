@@ -9,22 +9,29 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from conformance.ingest.files import Found
+from conformance.ingest.schema import EVENT
 from conformance.pipeline import large as large_
 from conformance.pipeline import steps, store
 from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
 from conformance.pipeline.kernels import judged_of
 from conformance.pipeline.places import Place, owners_of, places_of
-from conformance.pipeline.session import SHUFFLED, spark_session
+from conformance.pipeline.session import SHUFFLED, in_brief, spark_session
 from conformance.pipeline.store import size_of, text_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_LOGS = (
-    "cluster string, name string, path string, folder string, stream string, roll int, "
-    "gap_before boolean"
+_LOGS = pa.schema(
+    {
+        **dict.fromkeys(("cluster", "name", "path", "folder", "stream"), pa.string()),
+        "roll": pa.int32(),
+        "gap_before": pa.bool_(),
+    }
 )
+_FEW = 32 << 20  # bytes of text that are read in less time than Java takes to compile well
 _BUCKET = 64 << 20  # bytes of text whose lines are merged together by two Python calls
 
 
@@ -43,13 +50,17 @@ class SparkEngine:
 
     def ingest(self, found: Found, release: str | None) -> Corpus:
         """Read and merge the lines of the logs that were found."""
-        self._session.sparkContext.setJobDescription("read: files")
+        text = sum(text_of(log.path) for log in found.logs)
+        session = spark_session(self._master, brief=text <= _FEW)
+        in_brief(session, text <= _FEW)
+        session.sparkContext.setJobDescription("read: files")
         rows = [asdict(log) for log in found.logs]
         # Large files first, so that the last task is a short one.
         rows.sort(key=lambda row: (-size_of(row["path"]), row["name"]))
-        buckets = self._tasks(sum(text_of(row["path"]) for row in rows) // _BUCKET)
-        slices = min(len(rows), 4 * self._session.sparkContext.defaultParallelism) or 1
-        files_frame = self._session.createDataFrame(rows, schema=_LOGS).repartition(slices)
+        buckets = self._tasks(text // _BUCKET)
+        slices = min(len(rows), 4 * session.sparkContext.defaultParallelism) or 1
+        table = pa.Table.from_pylist(rows, schema=_LOGS)
+        files_frame = session.createDataFrame(table).repartition(slices)
         lines = files_frame.transform(steps.read_lines(release)).persist()
         files = [row.asDict() for row in lines.transform(steps.only_files).collect()]
         files.sort(key=lambda row: row["file"])
@@ -60,11 +71,8 @@ class SparkEngine:
             steps.merge(owners_of(rows, files), folders, 2 * buckets)
         ).persist()
         rejected = lines.transform(steps.only_rejected)
-        figures = Figures(
-            Counter({row[0]: row[1] for row in parsed.transform(steps.count_kinds).collect()}),
-            events.count(),
-            _unknown(rejected),
-        )
+        kinds, unknown = _counted(lines)
+        figures = Figures(kinds, events.count(), unknown)
         return Corpus(rows, files, events, rejected, figures, found.skipped, found.closed)
 
     def _tasks(self, wanted: int) -> int:
@@ -145,15 +153,16 @@ class SparkEngine:
         return found
 
 
-def _unknown(rejected: DataFrame) -> list[Unknown]:
-    return [
-        Unknown(
-            row["cluster"],
-            row["reason"],
-            row["template"],
-            row["count"],
-            row["first"]["file"],
-            row["first"]["line"],
-        )
-        for row in rejected.transform(steps.count_unknown).collect()
-    ]
+def _counted(lines: DataFrame) -> tuple[Counter[str], list[Unknown]]:
+    """Lines by kind, and the shapes of those that were rejected, in one pass."""
+    kinds: Counter[str] = Counter()
+    unknown = []
+    for row in lines.transform(steps.count_lines).collect():
+        if row["what"] == EVENT:
+            kinds[row["kind"]] += row["count"]
+        else:
+            first = row["first"]["file"], row["first"]["line"]
+            place = row["cluster"], row["reason"], row["template"]
+            unknown.append(Unknown(*place, row["count"], *first))
+    unknown.sort(key=lambda each: (each.cluster, each.reason, each.template))
+    return kinds, unknown

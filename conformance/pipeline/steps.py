@@ -92,26 +92,20 @@ def apply_rules(places: Mapping[str, Place], reduced: bool = False) -> Step:
     return lambda events: events.groupBy("cluster").applyInArrow(judged, schema=_spark(FINDINGS))
 
 
-def count_kinds(events: DataFrame) -> DataFrame:
-    """Lines by kind."""
-    return events.groupBy("kind").count()
+def count_lines(lines: DataFrame) -> DataFrame:
+    """Events by kind, rejected lines by cluster, reason and shape, each with the first place."""
+    from pyspark.sql import functions as f
+
+    shapes = ("cluster", "reason", "template")
+    keys = [f.when(lines.what == REJECTED, lines[name]).alias(name) for name in shapes]
+    first = f.min(f.struct("file", "line")).alias("first")
+    counted = lines.where(lines.what != FILE).groupBy("what", "kind", *keys)
+    return counted.agg(f.count("*").alias("count"), first)
 
 
 def count_clusters(events: DataFrame) -> DataFrame:
     """Lines by cluster."""
     return events.groupBy("cluster").count()
-
-
-def count_unknown(rejected: DataFrame) -> DataFrame:
-    """Rejected lines by cluster, reason and shape, each with the first place."""
-    from pyspark.sql import functions
-
-    first = functions.min(functions.struct("file", "line")).alias("first")
-    return (
-        rejected.groupBy("cluster", "reason", "template")
-        .agg(functions.count("*").alias("count"), first)
-        .orderBy("cluster", "reason", "template")
-    )
 
 
 def _spark(schema: pa.Schema) -> StructType:

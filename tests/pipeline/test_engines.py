@@ -92,7 +92,7 @@ def test_an_interrupted_start_leaves_no_process_and_no_folder(
 ):
     started: list[subprocess.Popen[bytes]] = []
 
-    def is_interrupted(_master: str, _home: Path, _given: frozenset[str]) -> None:
+    def is_interrupted(_master: str, _home: Path, *_settings: object) -> None:
         started.append(vars(java_gateway)["Popen"](["sleep", "600"]))
         raise KeyboardInterrupt
 
@@ -106,6 +106,19 @@ def test_an_interrupted_start_leaves_no_process_and_no_folder(
 
     assert started[0].returncode is not None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_workers_compile_is_kept_in_our_environment_where_python_keeps_nothing():
+    told = {"PYTHONDONTWRITEBYTECODE": "1"}
+    given = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": "/elsewhere"}
+    nothing: dict[str, str] = {}
+
+    for environment in (told, given, nothing):
+        session.keep_compiled(environment)
+
+    assert told == {"PYTHONPYCACHEPREFIX": os.path.join(sys.prefix, "compiled")}
+    assert given == {"PYTHONPYCACHEPREFIX": "/elsewhere"}
+    assert nothing == {}
 
 
 def test_a_machine_without_java_gets_the_wrapped_one(tmp_path: Path, monkeypatch):

@@ -1,0 +1,16 @@
+"""Spark's daemon of Python workers with what they need imported once, before they are forked.
+
+Each worker is a process of its own that would import Arrow and our rules anew: for a small folder
+of logs that took longer than all the rest. Only where the workers are on this machine.
+"""
+
+from __future__ import annotations
+
+from pyspark.daemon import manager
+
+import conformance.pipeline.steps  # noqa: F401
+
+MODULE = __name__
+
+if __name__ == "__main__":
+    manager()
