@@ -41,11 +41,13 @@ _FORMS: tuple[re.Pattern[str], ...] = tuple(
         r"ReplicaFetcherThread-\d+-(?P<leader>\d+)",
     )
 )
-_BEFORE_1_0: tuple[re.Pattern[str], ...] = (
-    re.compile(r"Controller (?P<broker>\d+) epoch (?P<controller_epoch>\d+) (?=[a-z])"),
-    re.compile(r"Broker (?P<broker>\d+):? (?=[a-z])"),
-    re.compile(r"Partition \[(?P<topic>[\w.-]+),(?P<partition>\d+)\] on broker (?P<broker>\d+): "),
-)
+_BEFORE_1_0: dict[str, re.Pattern[str]] = {
+    "C": re.compile(r"Controller (?P<broker>\d+) epoch (?P<controller_epoch>\d+) (?=[a-z])"),
+    "B": re.compile(r"Broker (?P<broker>\d+):? (?=[a-z])"),
+    "P": re.compile(
+        r"Partition \[(?P<topic>[\w.-]+),(?P<partition>\d+)\] on broker (?P<broker>\d+): "
+    ),
+}
 _OLD_NAME = re.compile(r"(?<=artition )\[([\w.-]+),(\d+)\]")
 _TEXT_COLUMNS = frozenset(("topic",))
 
@@ -61,13 +63,12 @@ def split(message: str) -> tuple[dict[str, Any], str]:
 
 
 def _split_before_1_0(message: str) -> tuple[dict[str, Any], str]:
-    if message[:1] in "BCP":
-        for form in _BEFORE_1_0:
-            found = form.match(message)
-            if found:
-                rest = message[found.end() :]
-                return _columns(found), _renamed(rest[:1].upper() + rest[1:])
-    return {}, _renamed(message)
+    form = _BEFORE_1_0.get(message[:1])
+    found = form.match(message) if form is not None else None
+    if found is None:
+        return {}, _renamed(message)
+    rest = message[found.end() :]
+    return _columns(found), _renamed(rest[:1].upper() + rest[1:])
 
 
 def _renamed(text: str) -> str:

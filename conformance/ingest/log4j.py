@@ -14,8 +14,10 @@ from functools import lru_cache
 
 from conformance.ingest.reader import LONGEST
 
-_STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[,.](\d{3})\] ")
-_LEVEL = re.compile(r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\s+")
+_STAMP = re.compile(
+    r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[,.](\d{3})\] "
+    r"(?:(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\s+)?"
+)
 _LOGGER = re.compile(r"(?:^|\s)\(([A-Za-z_][\w.$/-]*)\)\s*$")
 _KEPT = 1000  # continuation lines kept of a message that goes on; the rest are counted only
 
@@ -53,32 +55,27 @@ def records(lines: Iterable[str]) -> Iterator[Record]:
     reader pass through, after the record that was being read.
     """
     current: Record | None = None
-    feed = iter(lines)
-    number = 0
-    while True:
-        try:
-            line = next(feed, None)
-        except Exception:
-            if current is not None:
-                yield _closed(current)
-            raise
-        if line is None:
-            break
-        number += 1
-        started = _start(number, line)
-        if started is not None:
-            if current is not None:
-                yield _closed(current)
-            current = started
-        elif current is None or current.problem in (TOO_LONG, NO_STAMP):
-            # What follows a line that could not be read cannot be said to belong to it.
-            if current is not None:
-                yield current
-            current = Record(number, line, problem=NO_STAMP)
-        else:
-            current.continuation += 1
-            if current.is_open and len(current.more) < _KEPT:
-                current.more.append(line)
+    try:
+        for number, line in enumerate(lines, 1):
+            # Most lines that continue a record are told from its first by one character.
+            started = _start(number, line) if line[:1] == "[" or len(line) > LONGEST else None
+            if started is not None:
+                if current is not None:
+                    yield _closed(current)
+                current = started
+            elif current is None or current.problem in (TOO_LONG, NO_STAMP):
+                # What follows a line that could not be read cannot be said to belong to it.
+                if current is not None:
+                    yield current
+                current = Record(number, line, problem=NO_STAMP)
+            else:
+                current.continuation += 1
+                if not current.logger and len(current.more) < _KEPT:
+                    current.more.append(line)
+    except Exception:
+        if current is not None:
+            yield _closed(current)
+        raise
     if current is not None:
         yield _closed(current)
 
@@ -94,20 +91,28 @@ def _start(number: int, line: str) -> Record | None:
     stamp = _STAMP.match(line)
     if stamp is None:
         return None
-    second = _second(stamp[1])
+    moment, fraction, level = stamp.groups()
+    second = _second(moment)
     if second is None:
         return Record(number, line, problem=NO_TIME)
-    at = second + int(stamp[2])
-    level = _LEVEL.match(line, stamp.end())
+    at = second + int(fraction)
     if level is None:
         return Record(number, line, at=at, problem=NO_LEVEL)
-    record = Record(number, line, at=at, level=level[1], message=line[level.end() :])
-    opened = line.rfind(" (")
-    if line.endswith(")") and opened >= level.end() - 1:
-        logger = _LOGGER.match(line, opened)
-        if logger is not None:
-            record.logger, record.message = logger[1], line[level.end() : opened]
-    return record
+    begins = stamp.end()
+    if line[-1] == ")":
+        opened = line.rfind(" (")
+        if opened >= begins - 1:
+            logger = _logger(line[opened:])
+            if logger is not None:
+                return Record(number, line, at, level, line[begins:opened], logger)
+    return Record(number, line, at, level, line[begins:])
+
+
+@lru_cache(maxsize=4096)
+def _logger(text: str) -> str | None:
+    """The logger that a line ends with: ` (kafka.log.Log)`."""
+    found = _LOGGER.match(text)
+    return found[1] if found else None
 
 
 def _closed(record: Record) -> Record:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from conformance.ingest.dialects import Dialect, dialect_for, skeleton
@@ -167,14 +168,14 @@ def rows_of_lines(
 
 def batches(rows: Iterable[dict[str, Any]], size: int = BATCH) -> Iterator[pa.RecordBatch]:
     """Rows as Arrow batches of the schema `LINES`."""
-    waiting: list[dict[str, Any]] = []
+    waiting = _Columns()
     for row in rows:
-        waiting.append(row)
-        if len(waiting) >= size:
-            yield _batch(waiting)
-            waiting = []
-    if waiting:
-        yield _batch(waiting)
+        waiting.add(row)
+        if waiting.size >= size:
+            yield waiting.batch()
+            waiting = _Columns()
+    if waiting.size:
+        yield waiting.batch()
 
 
 def digest(text: str) -> int:
@@ -189,9 +190,8 @@ def _mended(lines: Iterable[str], tally: Tally) -> Iterator[str]:
         if "\0" in line:
             tally.nuls += 1
             tally.hole(number)
-            yield without_nuls(line)
-        else:
-            yield line
+            line = without_nuls(line)
+        yield line
 
 
 class _Counted:
@@ -238,12 +238,39 @@ def what_is_wrong(tally: Tally) -> str | None:
     return None if tally.kafka else NOT_KAFKA
 
 
-def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
-    filled = set().union(*rows)  # most columns are empty in most batches
-    columns = [
-        pa.array([row.get(column.name) for row in rows], type=column.type)
-        if column.name in filled
-        else pa.nulls(len(rows), column.type)
-        for column in LINES
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=LINES)
+class _Columns:
+    """Rows by column. Most columns are empty in most rows, so each knows which rows it fills."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._filled: dict[str, tuple[list[int], list[Any]]] = {}
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Put a row after the others."""
+        number = self.size
+        self.size = number + 1
+        filled = self._filled
+        for name, value in row.items():
+            try:
+                rows, values = filled[name]
+            except KeyError:
+                rows, values = filled[name] = [], []
+            rows.append(number)
+            values.append(value)
+
+    def batch(self) -> pa.RecordBatch:
+        """All rows as one batch of the schema `LINES`."""
+        return pa.RecordBatch.from_arrays([self._array(each) for each in LINES], schema=LINES)
+
+    def _array(self, column: pa.Field) -> pa.Array:
+        rows, values = self._filled.get(column.name, ((), ()))
+        if not rows:
+            return pa.nulls(self.size, column.type)
+        found = pa.array(values, type=column.type)
+        if len(rows) == self.size:
+            return found
+        index = np.zeros(self.size, np.int32)
+        empty = np.ones(self.size, np.bool_)
+        index[rows] = np.arange(len(rows), dtype=np.int32)
+        empty[rows] = False
+        return found.take(pa.array(index, mask=empty))

@@ -29,13 +29,15 @@ class LocalEngine:
         """Read and merge the lines of the logs that were found."""
         rows = [asdict(log) for log in found.logs]
         lines = pa.Table.from_batches(_read(found.logs, release), schema=LINES)
-        files = _only(lines, FILE).select(FILES.names).to_pylist()
+        files = _only(lines, FILE, FILES.names).to_pylist()
         folders = {row["name"]: row["folder"] for row in rows}
-        events = merge_repeats(
-            _only(lines, EVENT).select(EVENTS.names), owners_of(rows, files), folders
+        parsed = _only(lines, EVENT, EVENTS.names)
+        rejected = _only(lines, REJECTED, REJECTS.names)
+        del lines
+        kinds = Counter(
+            {each["values"]: each["counts"] for each in pc.value_counts(parsed["kind"]).to_pylist()}
         )
-        kinds = Counter(_only(lines, EVENT)["kind"].to_pylist())
-        rejected = _only(lines, REJECTED).select(REJECTS.names)
+        events = merge_repeats(parsed, owners_of(rows, files), folders)
         figures = Figures(kinds, events.num_rows, _unknown(rejected))
         return Corpus(rows, files, events, rejected, figures, found.skipped, found.closed)
 
@@ -65,12 +67,14 @@ class LocalEngine:
 
 
 def _read(logs: Sequence[LogFile], release: str | None) -> Iterator[pa.RecordBatch]:
-    for log in logs:
-        yield from batches(rows_of_file(log.cluster, log.name, log.path, release))
+    """Lines of all files in batches; small files share one, for each costs what many rows do."""
+    return batches(
+        row for log in logs for row in rows_of_file(log.cluster, log.name, log.path, release)
+    )
 
 
-def _only(lines: pa.Table, what: str) -> pa.Table:
-    return lines.filter(pc.equal(lines["what"], what))
+def _only(lines: pa.Table, what: str, columns: Sequence[str]) -> pa.Table:
+    return lines.select(columns).filter(pc.equal(lines["what"], what))
 
 
 def _unknown(rejected: pa.Table) -> list[Unknown]:

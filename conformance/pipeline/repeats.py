@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -30,9 +31,10 @@ def merge_repeats(
     often = pc.filter(counted["digest"], pc.greater(counted["line_count"], 1))
     repeated = pc.is_in(events["digest"], value_set=often.combine_chunks())
     single = _owned(events.filter(pc.invert(repeated)), owners)
-    where = zip(single["file"].to_pylist(), single["line"].to_pylist(), strict=True)
-    positions = pa.array([[f"{file}:{line}"] for file, line in where], pa.list_(pa.string()))
-    single = single.append_column("positions", positions)
+    where = pc.binary_join_element_wise(single["file"], single["line"].cast(pa.string()), ":")
+    each = pa.array(np.arange(len(where) + 1, dtype=np.int32))
+    where = where.combine_chunks() if isinstance(where, pa.ChunkedArray) else where
+    single = single.append_column("positions", pa.ListArray.from_arrays(each, where))
     rows = events.filter(repeated).to_pylist()
     merged = pa.Table.from_pylist(
         list(_merged(rows, owners, folders)),
@@ -45,8 +47,9 @@ def merge_repeats(
 
 
 def _owned(events: pa.Table, owners: Mapping[str, int | None]) -> pa.Table:
-    files = events["file"].to_pylist()
-    default = pa.array([owners.get(file) for file in files], pa.int32())
+    files = pc.dictionary_encode(events["file"]).combine_chunks()
+    whose = pa.array([owners.get(file) for file in files.dictionary.to_pylist()], pa.int32())
+    default = whose.take(files.indices)
     place = events.schema.get_field_index("broker")
     return events.set_column(place, "broker", pc.coalesce(events["broker"], default))
 

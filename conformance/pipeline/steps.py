@@ -41,9 +41,12 @@ def read_lines(release: str | None) -> Step:
     """Files (one row each, as `LogFile`) to the rows of their lines."""
 
     def parse(files: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in files:
-            for row in batch.to_pylist():
-                yield from batches(rows_of_file(row["cluster"], row["name"], row["path"], release))
+        return batches(
+            row
+            for batch in files
+            for log in batch.to_pylist()
+            for row in rows_of_file(log["cluster"], log["name"], log["path"], release)
+        )
 
     return lambda logs: logs.mapInArrow(parse, schema=_spark(LINES))
 
