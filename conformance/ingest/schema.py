@@ -6,7 +6,8 @@ the column `what`; so one pass over a file is enough, in Spark as well as withou
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -149,6 +150,39 @@ EVENT_FIELDS = tuple(f.name for f in fields(Event))
 
 def events_of(table: pa.Table) -> list[Event]:
     """The rows of a table with the columns of `EVENTS` (or `MERGED`) as events."""
-    names = [name for name in EVENT_FIELDS if name in table.column_names]
-    columns: list[list[Any]] = [table.column(name).to_pylist() for name in names]
-    return [Event(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
+    size = table.num_rows
+    if not size:
+        return []
+    columns = []
+    for each in fields(Event):
+        if each.name in table.column_names:
+            columns.append(_values(table.column(each.name)))
+        elif each.default_factory is not MISSING:
+            columns.append([each.default_factory() for _ in range(size)])
+        else:
+            columns.append([each.default] * size)
+    return [Event(*row) for row in zip(*columns, strict=True)]
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """A column as Python's values. Equal texts are one object, so that they are held once."""
+    size, kind = len(column), column.type
+    if column.null_count == size:
+        return [None] * size
+    array = column.combine_chunks()
+    array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+    if pa.types.is_integer(kind) and not array.null_count:
+        return array.to_numpy().tolist()  # type: ignore[no-any-return]
+    if pa.types.is_string(kind):
+        coded = array.dictionary_encode()
+        texts = [*coded.dictionary.to_pylist(), None]
+        return [texts[code] for code in coded.indices.fill_null(-1).to_numpy().tolist()]
+    if pa.types.is_list(kind) and not array.null_count:
+        inner, ends = _values(pa.chunked_array([array.flatten()])), array.offsets.to_numpy()
+        ends = (ends - ends[0]).tolist()
+        return [inner[low:high] for low, high in pairwise(ends)]
+    if pa.types.is_integer(kind):
+        known = array.is_valid().to_numpy(zero_copy_only=False).tolist()
+        numbers = array.fill_null(0).to_numpy().tolist()
+        return [number if valid else None for number, valid in zip(numbers, known, strict=True)]
+    return array.to_pylist()  # type: ignore[no-any-return]
