@@ -16,7 +16,15 @@ from conformance.cli.common import (
     say,
     write_atomically,
 )
-from conformance.cli.ingest import check_release, engine_option, find, start, started, suited
+from conformance.cli.ingest import (
+    check_release,
+    engine_option,
+    find,
+    layout_option,
+    start,
+    started,
+    suited,
+)
 from conformance.cli.kept import keep_checked, open_option, show_checked, story_option
 from conformance.columns.magic import is_columns
 from specs.verdict import Verdict
@@ -40,6 +48,7 @@ Example:
 @click.command(epilog=_EXAMPLE)
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
 @click.option("--version", "release", metavar="V", help="The release that wrote the lines.")
+@layout_option
 @engine_option
 @click.option("--master", metavar="URL", help="The Spark master; local[2] when none is given.")
 @click.option(
@@ -62,6 +71,7 @@ Example:
 def check(
     paths: tuple[str, ...],
     release: str | None,
+    layout: str | None,
     engine: str,
     master: str | None,
     hidden: int | None,
@@ -87,7 +97,7 @@ def check(
         _refuse_report(report)
     if opens:
         _refuse_columns(paths)
-    result = checked(paths, release, engine, master, reports, hidden)
+    result = checked(paths, release, engine, master, reports, hidden, layout)
     show_check(result, lambda text: say(text, json_target))
     for report in reports:
         say(f"the report is in {report}", json_target)
@@ -134,6 +144,7 @@ def checked(
     master: str | None = None,
     reports: Sequence[str] = (),
     hidden: int | None = None,
+    layout: str | None = None,
 ) -> dict[str, Any]:
     """What `insync check` says, as plain data. Raises WrongUse for paths that make no sense."""
     from conformance.pipeline.corpus import Judged, without_logs
@@ -141,7 +152,7 @@ def checked(
 
     ingested, others = _sorted_out(paths)
     found = find(others)
-    check_release(release)
+    check_release(release, layout)
     traces = [_trace(path, hidden) for path in found.traces]
     corpora: list[Corpus] = []
     judged = Judged()
@@ -152,7 +163,7 @@ def checked(
         with started(engine):
             corpora = [runner.load(folder) for folder in ingested]
             if found.logs:
-                corpora.append(runner.ingest(found, release))
+                corpora.append(runner.ingest(found, release, layout))
             judged = _judge(runner, corpora)
             drawn = _timelines(corpora) if reports else []
     if not found.logs:

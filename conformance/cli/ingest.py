@@ -56,6 +56,16 @@ def engine_option(command: Command) -> Command:
     )(command)
 
 
+def layout_option(command: Command) -> Command:
+    """Add --layout to a command that reads logs."""
+    return click.option(
+        "--layout",
+        metavar="PATTERN",
+        help="The log4j pattern of the lines, such as '%d{ISO8601} [%t] %p %c - %m%n', where it is "
+        "not recognised. Containers' prefixes and JSON are.",
+    )(command)
+
+
 @click.command(epilog=_EXAMPLE)
 @click.option(
     "--templates",
@@ -69,6 +79,7 @@ def engine_option(command: Command) -> Command:
 @click.option("--out", required=True, metavar="DIR", help="Where to write the Parquet tables.")
 @click.option("--force", is_flag=True, help="Replace DIR even when it holds something else.")
 @click.option("--version", "release", metavar="V", help="The release that wrote the lines.")
+@layout_option
 @engine_option
 @click.option("--master", metavar="URL", help="The Spark master; local[2] when none is given.")
 @json_option
@@ -77,6 +88,7 @@ def ingest(
     out: str,
     force: bool,
     release: str | None,
+    layout: str | None,
     engine: str,
     master: str | None,
     json_target: str | None,
@@ -93,7 +105,7 @@ def ingest(
     from conformance.pipeline.tables import show_ingest
 
     found = find(logs)
-    check_release(release)
+    check_release(release, layout)
     if found.traces and not found.logs:
         raise WrongUse(f"{found.traces[0]} is a recorded trace, no log; insync check reads it")
     try:
@@ -103,7 +115,7 @@ def ingest(
     engine = suited(engine, master, found)
     runner = start(engine, master)
     with started(engine):
-        corpus = runner.ingest(found, release)
+        corpus = runner.ingest(found, release, layout)
         corpus.skipped += tuple(
             Skipped(trace, "is a recorded trace; insync check reads it") for trace in found.traces
         )
@@ -128,14 +140,20 @@ def find(paths: tuple[str, ...]) -> Found:
         raise WrongUse(f"{error.args[0]} does not exist; name a log file or a folder") from error
 
 
-def check_release(release: str | None) -> None:
-    """Raise WrongUse when no dialect is known for the release."""
+def check_release(release: str | None, layout: str | None = None) -> None:
+    """Raise WrongUse when no dialect is known for the release, or the layout is no pattern."""
     from conformance.ingest.dialects import dialect_for
+    from conformance.ingest.layouts import LayoutError, pattern
 
     try:
         dialect_for(release)
     except KeyError as error:
         raise WrongUse(f"--version {release}: {error.args[0]}") from error
+    try:
+        if layout is not None:
+            pattern(layout)
+    except LayoutError as error:
+        raise WrongUse(f"--layout {layout}: {error}") from error
 
 
 def suited(engine: str, master: str | None, found: Found, ingested: Sequence[str] = ()) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from conformance.columns.magic import is_columns
 from conformance.ingest import heads
+from conformance.ingest.layouts import plain_text
 from conformance.ingest.reader import UnreadableError, head_of, why_closed
 
 _LOG_NAME = re.compile(r"(?P<base>.+?\.(?:log|out))(?:[.\-_](?P<suffix>.+))?")
@@ -182,7 +183,7 @@ def _not_a_log(path: str, name: str) -> str | None:
             return reason
     named = _LOG_NAME.fullmatch(_plain(name)) is not None
     try:
-        head = head_of(path, 4096)
+        head = plain_text(head_of(path, 4096))
     except UnreadableError as error:
         if _MAY_BE_EMPTY.fullmatch(name):
             return f"{str(error).split(';')[0]}, and says nothing of the protocol"
@@ -267,7 +268,7 @@ def _peek(paths: list[str]) -> tuple[set[int], set[str]]:
     step = max(1, len(paths) // _PEEKED)
     for path in paths[::step]:
         try:
-            head = head_of(path)
+            head = plain_text(head_of(path))
         except UnreadableError:
             continue
         brokers |= {int(number) for number in _STATED_ID.findall(head)}

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from conformance.ingest.dialects import Dialect, dialect_for, skeleton
+from conformance.ingest.layouts import plain
 from conformance.ingest.log4j import NO_STAMP, Record, records
 from conformance.ingest.reader import (
     EMPTY,
@@ -83,18 +84,20 @@ def jumps_back(before: int | None, at: int | None) -> bool:
 
 
 def rows_of_file(
-    cluster: str, file: str, path: str, release: str | None = None
+    cluster: str, file: str, path: str, release: str | None = None, layout: str | None = None
 ) -> Iterator[dict[str, Any]]:
     """Rows of the schema `LINES`: events and rejected lines as they come, the file's own last.
 
-    `file` is the name to show, `path` where it lies. Never raises on account of the file: what
-    is wrong with it is the `reason` in its last row.
+    `file` is the name to show, `path` where it lies, `layout` the log4j pattern of its lines, where
+    that is not recognised. Never raises on account of the file: what is wrong with it is the
+    `reason` in its last row.
     """
     tally = Tally()
     counted = _Counted(lines_of(path))
     reason: str | None = None
     try:
-        yield from rows_of_lines(cluster, file, counted, dialect_for(release), tally)
+        lines = plain(counted, layout)
+        yield from rows_of_lines(cluster, file, lines, dialect_for(release), tally)
     except UnreadableError as error:
         reason = str(error)
     except DamagedError as error:

@@ -66,7 +66,7 @@ class Judged:
 class Engine(Protocol):
     """How the same plain functions are run: in this process, or by Spark."""
 
-    def ingest(self, found: Found, release: str | None) -> Corpus:
+    def ingest(self, found: Found, release: str | None, layout: str | None = None) -> Corpus:
         """Read and merge the lines of the logs that were found."""
 
     def save(self, corpus: Corpus, folder: str) -> None:

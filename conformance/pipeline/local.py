@@ -25,10 +25,10 @@ from conformance.pipeline.repeats import merge_repeats
 class LocalEngine:
     """One process, Arrow tables in memory."""
 
-    def ingest(self, found: Found, release: str | None) -> Corpus:
+    def ingest(self, found: Found, release: str | None, layout: str | None = None) -> Corpus:
         """Read and merge the lines of the logs that were found."""
         rows = [asdict(log) for log in found.logs]
-        lines = pa.Table.from_batches(_read(found.logs, release), schema=LINES)
+        lines = pa.Table.from_batches(_read(found.logs, release, layout), schema=LINES)
         files = _only(lines, FILE, FILES.names).to_pylist()
         folders = {row["name"]: row["folder"] for row in rows}
         parsed = _only(lines, EVENT, EVENTS.names)
@@ -66,10 +66,14 @@ class LocalEngine:
         return judged_of(row for table in tables for row in table.to_pylist())
 
 
-def _read(logs: Sequence[LogFile], release: str | None) -> Iterator[pa.RecordBatch]:
+def _read(
+    logs: Sequence[LogFile], release: str | None, layout: str | None = None
+) -> Iterator[pa.RecordBatch]:
     """Lines of all files in batches; small files share one, for each costs what many rows do."""
     return batches(
-        row for log in logs for row in rows_of_file(log.cluster, log.name, log.path, release)
+        row
+        for log in logs
+        for row in rows_of_file(log.cluster, log.name, log.path, release, layout)
     )
 
 

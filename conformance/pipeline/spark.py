@@ -48,7 +48,7 @@ class SparkEngine:
     def _session(self) -> SparkSession:
         return spark_session(self._master)
 
-    def ingest(self, found: Found, release: str | None) -> Corpus:
+    def ingest(self, found: Found, release: str | None, layout: str | None = None) -> Corpus:
         """Read and merge the lines of the logs that were found."""
         text = sum(text_of(log.path) for log in found.logs)
         session = spark_session(self._master, brief=text <= _FEW)
@@ -61,7 +61,7 @@ class SparkEngine:
         slices = min(len(rows), 4 * session.sparkContext.defaultParallelism) or 1
         table = pa.Table.from_pylist(rows, schema=_LOGS)
         files_frame = session.createDataFrame(table).repartition(slices)
-        lines = files_frame.transform(steps.read_lines(release)).persist()
+        lines = files_frame.transform(steps.read_lines(release, layout)).persist()
         files = [row.asDict() for row in lines.transform(steps.only_files).collect()]
         files.sort(key=lambda row: row["file"])
         rows.sort(key=lambda row: (row["cluster"], row["stream"], row["roll"]))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Step = Callable[["DataFrame"], "DataFrame"]
 
 
-def read_lines(release: str | None) -> Step:
+def read_lines(release: str | None, layout: str | None = None) -> Step:
     """Files (one row each, as `LogFile`) to the rows of their lines."""
 
     def parse(files: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -45,7 +45,7 @@ def read_lines(release: str | None) -> Step:
             row
             for batch in files
             for log in batch.to_pylist()
-            for row in rows_of_file(log["cluster"], log["name"], log["path"], release)
+            for row in rows_of_file(log["cluster"], log["name"], log["path"], release, layout)
         )
 
     return lambda logs: logs.mapInArrow(parse, schema=_spark(LINES))
