@@ -27,11 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     began = time.monotonic()
     engine = _engine(chosen.cores)
-    started = time.monotonic()
+    started, used = time.monotonic(), time.process_time()
     corpus = engine.ingest(discover([chosen.folder]), None)
     read = time.monotonic()
     judged = engine.judge(corpus)
-    ended = time.monotonic()
+    ended, used = time.monotonic(), time.process_time() - used
     result = check_result([corpus], judged)
     findings = [
         [each["kind"], each["rule"], each["file"].removeprefix(chosen.folder), each["line"]]
@@ -43,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "start_s": started - began,
                 "ingest_s": read - started,
                 "check_s": ended - read,
+                "cpu_s": used,  # of this process
                 "lines": result["lines"]["read"],
                 "verdict": result["verdict"],
                 "findings": findings,
