@@ -296,7 +296,8 @@ async function begin() {
   }
   game = found ? { heading: found.heading, lines: found.lines } : opened;
   show(game.heading);
-  await go(game.lines.length);
+  const at = Number(new URLSearchParams(location.search).get("at") ?? game.lines.length);
+  await go(Math.min(Math.max(0, at || 0), game.lines.length));
 }
 
 begin().catch(error => say(error.message)).finally(ready);
