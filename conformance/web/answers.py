@@ -15,12 +15,13 @@ from conformance.web.board import Board, Frame, board
 from conformance.web.compare import NoComparisonError, compared, packed, under
 from conformance.web.explain import frames_of, markdown, page
 from conformance.web.exported import mermaid, pytest_of
-from conformance.web.goals import READY, possible, prepare, reads, shortest
+from conformance.web.goals import EXAMPLES, READY, possible, prepare, reads, shortest
 from conformance.web.paper import svg
 from conformance.web.retold import Retold, line_of_step
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from model.versions import SWITCHES
+from model.zoo.known import known_for
 from specs.story.play import play
 from specs.story.read import RULE, parse
 from specs.story.rerecord import rerecorded
@@ -44,6 +45,7 @@ def systems(_asked: dict[str, Any]) -> list[dict[str, Any]]:
                  if name in SWITCHES else ""}
                 for name, about in one.switches.items()
             ],
+            "goal": EXAMPLES.get(one.name, ""),
             "bounds": [{"name": n, "default": b.default, "least": b.least, "what": b.what}
                        for n, b in one.bounds.items()],
         }
@@ -124,11 +126,19 @@ def way(asked: dict[str, Any]) -> dict[str, Any]:
     from_here = asked.get("from") == "here"
     state = here.at(lines) if from_here else None
     bounds = recorded.system.limits(here.heading.given)
+    known = known_for(recorded, claim) if claim is not None else None
+    if known is not None:
+        given = here.heading.given
+        bounds |= {name: n for name, n in known.raised.items() if name not in given}
     found, run = shortest(recorded, state, bounds, claim, goal, MOST_STATES)
     within = found.grounded.bounds
     if run is None:
         why = "no run within the bounds does" if found.complete else "not found in so many states"
-        return {"lines": None, "why": why, "distinct": found.distinct, "bounds": within}
+        none = [
+            name for name, n in within.items() if n == 0 and not recorded.system.bounds[name].least
+        ]
+        return {"lines": None, "why": why, "distinct": found.distinct, "bounds": within,
+                "ruled_out": none}  # fmt: skip
     after = [line_of_step(step.step, step.args) for step in run.steps]
     return {"lines": [*lines, *after] if from_here else after, "more": len(after), "why": None,
             "distinct": found.distinct, "bounds": within}  # fmt: skip

@@ -70,6 +70,13 @@ READY: dict[str, dict[str, str]] = {
 }  # fmt: skip
 """What a player asks for first, and the claim that says it: an `always` is to be broken."""
 
+EXAMPLES = {
+    "classic": "quorum.leader == 2", "election": "zk.controller == 2",
+    "replication": "zk.leader == 2", "reassignment": "zk.leader == 2",
+    "topics": "zk.controller == 2", "cluster": "zk.controller == 2",
+}  # fmt: skip
+"""A goal that makes sense in each system, for the field in which one is written."""
+
 _WORDS: dict[str, Callable[..., Any]] = {
     "all_of": all_of, "any_of": any_of, "not_": not_, "implies": implies, "is_none": is_none,
     "some": some, "every": every, "how_many": how_many,

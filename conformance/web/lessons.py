@@ -2,7 +2,8 @@
 
     # 7. Truncating to the high watermark
     Text, and blocks of three kinds among it:
-    ```predict        a question; then a line for each answer, the right one begins with +
+    ```predict        a question; then a line for each answer, the right one begins with +, and
+                      below each wrong one, indented, why it is wrong
     ```story          a whole story, recorded: it must play, and tell just what it says
     ```sh             commands to try; `# exit 1` says how one ends, if not with 0
 
@@ -37,11 +38,12 @@ class LessonError(Exception):
 
 @dataclass(frozen=True)
 class Question:
-    """A prediction: what is asked, the answers, and which is right."""
+    """A prediction: what is asked, the answers, which is right, and why each other one is not."""
 
     asked: str
     answers: tuple[str, ...]
     right: int
+    why: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -121,13 +123,28 @@ class Lesson:
         lines = [line for line in block.text.splitlines() if line.strip()]
         first = next((n for n, line in enumerate(lines) if line[:2] in ("+ ", "- ")), len(lines))
         asked, lines = " ".join(lines[:first]), lines[first:]
+        why: list[str] = []
+        answers: list[str] = []
+        for line in lines:
+            if line.startswith("  ") and answers:
+                why[-1] = f"{why[-1]} {line.strip()}".strip()
+            else:
+                answers.append(line)
+                why.append("")
+        lines = answers
         marks = [line[:2] for line in lines]
         if not asked or marks.count("+ ") != 1 or set(marks) - {"+ ", "- "} or len(lines) < 2:
             raise LessonError(
                 f"{self.path}:{block.line}: write a question, then an answer a line, the right one "
                 "with + before it, the others with -"
             )
-        return Question(asked, tuple(line[2:] for line in lines), marks.index("+ "))
+        for line, reason in zip(lines, why, strict=True):
+            if line.startswith("- ") and not reason:
+                raise LessonError(
+                    f"{self.path}:{block.line}: say why {line[2:]!r} is wrong, in a line below it "
+                    "that is indented"
+                )
+        return Question(asked, tuple(line[2:] for line in lines), marks.index("+ "), tuple(why))
 
     def _story(self, block: Block) -> Story:
         try:
@@ -190,8 +207,8 @@ def _shown(lesson: Lesson, block: Block) -> str:
     if block.kind == "predict":
         question = lesson._question(block)
         answers = "".join(
-            f'<li><button type="button" data-right="{n == question.right}">'
-            f"{html.escape(answer)}</button></li>".replace("True", "yes").replace("False", "no")
+            f'<li><button type="button" data-right="{"yes" if n == question.right else "no"}" '
+            f'data-why="{html.escape(question.why[n])}">{html.escape(answer)}</button></li>'
             for n, answer in enumerate(question.answers)
         )
         return (
@@ -208,7 +225,7 @@ def _address(story: Story) -> str:
     assert story.heading is not None
     heading = heading_line(story.heading.recorded, story.heading.given)
     lines = [line_of(one) for one in story.commands if one.is_step]
-    return f"/#{address(heading, lines)}"
+    return f"/?at=0#{address(heading, lines)}"  # from its beginning, with the steps to come
 
 
 def _page(title: str, body: str) -> str:

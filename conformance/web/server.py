@@ -53,8 +53,9 @@ def application(
     /compare shows, if something is compared. `once_shown` is called when the first answer was
     given: what would only slow that down."""
     waiting = [once_shown] if once_shown is not None else []
-    hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
-    origins = {f"http://{host}" for host in hosts}
+    here = {f"127.0.0.1:{port}", f"localhost:{port}"}
+    hosts = {*here, "127.0.0.1", "localhost"}  # some clients leave the port out
+    origins = {f"http://{host}" for host in here}
 
     def refused(request: Request) -> Response | None:
         if request.headers.get("host") not in hosts:

@@ -189,7 +189,7 @@ def _asked(text: str) -> str:
 
     def question(found: re.Match[str]) -> str:
         lines = [line for line in found[1].splitlines() if line.strip()]
-        asked = " ".join(line for line in lines if line[:2] not in ("+ ", "- "))
+        asked = " ".join(line for line in lines if line[:2] not in ("+ ", "- ", "  "))
         answers = [f"- ☐ {line[2:]}" for line in lines if line[:2] in ("+ ", "- ")]
         return "\n".join([f"**Predict.** {asked}", "", *answers])
 

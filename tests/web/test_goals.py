@@ -6,7 +6,7 @@ import pytest
 
 from conformance.web.answers import goals, way
 from conformance.web.board import board
-from conformance.web.goals import READY, reads
+from conformance.web.goals import EXAMPLES, READY, reads
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 
@@ -116,3 +116,25 @@ def test_what_one_asks_for_first_is_offered_first(name: str):
     words = [one["words"] for one in offered]
     assert words[: len(READY.get(name, {}))] == list(READY.get(name, {}))
     assert len(words) == len(set(words))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_of_a_goal_makes_sense_in_its_system(name: str):
+    assert reads(SYSTEMS[name].recorded(), EXAMPLES[name]) is not None
+
+
+def test_a_goal_of_a_release_gets_the_bounds_in_which_it_breaks():
+    game = {"heading": "system replication version 0.10 brokers 2", "lines": []}
+
+    found = way({**game, "claim": "no_message_loss", "from": "beginning"})
+
+    assert (found["more"], found["bounds"]["crashes"]) == (18, 1)
+
+
+def test_a_goal_that_is_not_found_names_what_bounds_of_zero_rule_out():
+    game = {"heading": "system replication version 2.3 brokers 2", "lines": []}
+
+    found = way({**game, "claim": "no_message_loss", "from": "beginning"})
+
+    assert found["lines"] is None
+    assert found["ruled_out"] == ["crashes", "losses"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shlex
 from pathlib import Path
@@ -18,6 +19,7 @@ from conformance.web.lessons import (
     lessons,
     read_lesson,
 )
+from specs.grading import exercises
 
 LESSONS = lessons()
 ROOT = Path(__file__).resolve().parents[2]
@@ -117,3 +119,36 @@ def test_markup_in_a_lesson_stays_text(tmp_path: Path):
     path = written(tmp_path, "# 1. X\n\n<script>alert(1)</script>\n")
 
     assert "<script>alert" not in lesson_page(read_lesson(path))
+
+
+def test_a_wrong_answer_without_its_reason_is_refused_with_its_line(tmp_path: Path):
+    path = written(tmp_path, "# 1. X\n\n```predict\nWhat?\n- a\n  Because.\n+ b\n- c\n```\n")
+
+    with pytest.raises(LessonError, match=r"01-x\.md:4: say why 'c' is wrong"):
+        _ = read_lesson(path).questions
+
+
+@pytest.mark.parametrize("lesson", lessons(), ids=lambda one: one.name)
+def test_every_wrong_answer_is_explained_and_the_reason_is_on_the_page(lesson: Lesson):
+    page = lesson_page(lesson)
+
+    for question in lesson.questions:
+        wrong = [why for n, why in enumerate(question.why) if n != question.right]
+        assert all(len(why) > 20 for why in wrong)
+        assert all(f'data-why="{html.escape(why)}"' in page for why in wrong)
+
+
+def test_a_story_of_a_lesson_is_played_from_its_beginning():
+    assert 'href="/?at=0#system+' in lesson_page(lessons()[0])
+
+
+def test_lesson_7_ends_in_the_loss_that_it_tells_of():
+    seven = next(one for one in lessons() if one.number == 7)
+
+    assert "no_message_loss: broken" in seven.text
+
+
+def test_every_exercise_is_set_in_a_lesson_or_stands_for_itself():
+    set_in = {name for one in lessons() for name in re.findall(r"insync grade (\S+)", one.text)}
+
+    assert {one.name for one in exercises()} - set_in == {"read-your-own-write"}

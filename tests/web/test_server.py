@@ -96,6 +96,11 @@ def test_other_hosts_and_other_pages_are_refused(port: int, headers: dict[str, s
     assert "answers to" in text
 
 
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+def test_the_page_is_served_to_this_machine_by_its_names(port: int, host: str):
+    assert ask(port, "/", None, {"Host": host})[0] == 200
+
+
 @pytest.mark.parametrize(
     "headers",
     [

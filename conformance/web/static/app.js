@@ -92,7 +92,7 @@ function drawCards(possible, refused) {
   $("refused").replaceChildren(...refused.map(one => make("li", {},
     make("b", {}, one.label), make("span", {}, one.why),
     make("span", {}, make("button", { type: "button", onclick: () => waits(one) }, WORDS.whatFor),
-      one.others ? make("small", {}, ` + ${one.others} ${WORDS.other}`) : null))));
+      one.others ? make("small", {}, ` + ${one.others} ${WORDS.other(one.others)}`) : null))));
 }
 
 function tell(frame) {
@@ -117,7 +117,7 @@ async function go(count) {
   $("board").replaceChildren(...alarm(here.frame.lamps), ...drawing(here.frame.picture, here.frame.lamps)); drawLamps(here.frame.lamps); drawCards(here.possible, here.refused);
   drawSteps(); tell(here.frame); $("extra").replaceChildren();
   offerGoals().catch(error => say(error.message));
-  history.replaceState(null, "", "#" + here.address);
+  history.replaceState(null, "", location.pathname + "#" + here.address);
 }
 
 function leave() {
@@ -132,17 +132,31 @@ function take(line) {
 }
 
 // The shortest way to what is asked: { claim }, { goal } or { step }.
+let searches = 0;                                // an answer counts for the page that asked, only
+
 async function way(asked, name) {
   say(WORDS.looking);
+  const search = ++searches, heading = game.heading, at = shown, run = game.lines;
+  const outdated = () => search !== searches || heading !== game.heading || at !== shown || run !== game.lines;
   try {
     const from = $("from").value;
     const found = await ask("way", { heading: game.heading, lines: game.lines.slice(0, shown), from, ...asked });
+    if (outdated()) return;
     const within = Object.entries(found.bounds).map(([bound, number]) => `${bound} ${number}`).join(", ");
-    if (!found.lines) { say(`${name}: ${found.why} (${found.distinct} ${WORDS.states}; ${within})`); return; }
+    if (!found.lines) {
+      const none = found.ruled_out.length ? `; ${WORDS.ruledOut} ${found.ruled_out.join(", ")}` : "";
+      say(`${name}: ${found.why} (${found.distinct} ${WORDS.states}; ${within}${none})`);
+      $("extra").replaceChildren(...found.ruled_out.map(bound =>
+        make("button", { type: "button", class: "allow", onclick: () => {
+          game = { heading: `${game.heading.replace(new RegExp(` ${bound} 0(?= |$)`), "")} ${bound} 1`, lines: game.lines };
+          way(asked, name);
+        } }, `${WORDS.allow} ${bound}`)));
+      return;
+    }
     leave(); game.lines = found.lines; await go(found.lines.length);
     say(`${name}: ${found.more} ${WORDS.steps}; ${$("said").textContent}`);
     $("about").scrollIntoView();                 // what was found stands at the top
-  } catch (error) { say(error.message); }
+  } catch (error) { if (!outdated()) say(error.message); }
 }
 
 // What a refused step waits for: the shortest way from here to where it is possible, told, not taken.
@@ -163,8 +177,9 @@ let offered = "";                                // the heading whose goals are 
 
 async function offerGoals() {
   if (offered === game.heading) return;
-  offered = game.heading;
-  const goals = await ask("goals", { heading: game.heading });
+  const heading = offered = game.heading;
+  const goals = await ask("goals", { heading });
+  if (heading !== game.heading) return;            // the game is another one by now
   $("goals").replaceChildren(...goals.map(one => make("option", { value: one.claim, title: one.sentence }, one.words)));
 }
 
@@ -214,6 +229,7 @@ function offer(name) {
   const bound = system.bounds.find(one => one.name === "brokers");
   $("brokers").value = bound ? bound.default : "";
   $("about").textContent = system.about;
+  $("goal").placeholder = system.goal;
 }
 
 async function fromAddress() {
@@ -230,6 +246,8 @@ function show(heading) {
   if (catalog.some(one => one.name === name)) { $("system").value = name; offer(name); }
   const version = words.indexOf("version");
   if (version > 0) $("version").value = words[version + 1];
+  const changed = words.indexOf("with");
+  $("thrown").value = changed > 0 && [...$("thrown").options].some(one => one.value === words[changed + 1]) ? words[changed + 1] : "";
   const brokers = words.indexOf("brokers");
   if (brokers > 0) $("brokers").value = words[brokers + 1];
 }
@@ -296,7 +314,8 @@ async function begin() {
   }
   game = found ? { heading: found.heading, lines: found.lines } : opened;
   show(game.heading);
-  await go(game.lines.length);
+  const at = Number(new URLSearchParams(location.search).get("at") ?? game.lines.length);
+  await go(Math.min(Math.max(0, at || 0), game.lines.length));
 }
 
 begin().catch(error => say(error.message)).finally(ready);

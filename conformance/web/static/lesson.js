@@ -6,7 +6,8 @@ for (const section of document.querySelectorAll(".predict")) {
       for (const other of section.querySelectorAll("button")) other.classList.remove("chosen");
       button.classList.add("chosen");
       const right = button.dataset.right === "yes";
-      section.querySelector("[role=status]").textContent = right ? "✓ Right. Read on, or play it." : "✗ Not so. Think again, or play it.";
+      section.querySelector("[role=status]").textContent = 
+        right ? "✓ Right. " + button.dataset.why : "✗ " + button.dataset.why;
       section.classList.toggle("solved", right);
     });
   }
