@@ -25,6 +25,8 @@ _LOG_APPEND_TIME = 0x08
 
 def header_at(data: Buffer, at: int) -> tuple[int, int, int, int, int, int, int, int]:
     """Base offset, last offset, size in bytes, no epoch, magic, attributes, timestamp, 1 record."""
+    if len(data) - at < 18:
+        raise CorruptRecord(at, f"{len(data) - at} bytes, a message has 18 before its key")
     offset, size, _, magic, attributes = struct.unpack_from(">qiIbb", data, at)
     timestamp = NO_TIMESTAMP
     if magic == 1:

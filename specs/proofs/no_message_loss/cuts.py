@@ -23,7 +23,6 @@ from specs.proofs.no_message_loss.logs import (
 )
 from specs.proofs.no_message_loss.words import at
 
-
 FROM_ANY = replace(
     high_watermarks_come_from_epochs, triggers=lambda now, b: [now.replica[b].hw])
 """The same, thought of for every high watermark: in the proof itself that would be too often."""

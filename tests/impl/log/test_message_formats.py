@@ -7,9 +7,9 @@ import pytest
 from impl.disk import MemoryDisk
 from impl.log import Log, LogConfig, LogManager, LogSettings, StoredRecord
 from impl.log.by_release import config_of, epoch_cache_of, has_epochs
-from impl.log.errors import InvalidBatch
+from impl.log.errors import CorruptRecord, InvalidBatch
 from impl.log.legacy_messages import encode_message, encode_wrapper
-from impl.log.record_batch import batches_in, encode_batch, records_of
+from impl.log.record_batch import batches_in, check, encode_batch, records_of
 
 FOLDER = "/kafka-logs"
 
@@ -123,3 +123,12 @@ def test_a_codec_that_older_formats_do_not_know_is_refused() -> None:
 def test_a_format_that_is_no_release_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"message\.format\.version is a release such as"):
         LogConfig().but({"message.format.version": text})
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_message_that_is_torn_after_its_magic_is_corrupt_and_no_defect(magic: int) -> None:
+    whole = encode_message(RECORDS[0], magic)
+
+    for cut in range(17, 19):
+        with pytest.raises(CorruptRecord):
+            check(whole[:cut])
