@@ -1,0 +1,119 @@
+"""A watch that is killed at any moment goes on: nothing is told twice, and nothing is lost.
+
+The steps of a trigger are taken as Spark takes them: the offset is written down first, then the
+state is advanced and what it says is kept and told, then the trigger is done. Killed in between,
+the trigger is done again, from the state and to the offset that it had.
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+from pathlib import Path
+
+import pytest
+
+from conformance.ingest.growing import Offset, chunks, next_offset
+from conformance.ingest.pieces import Piece, piece_of
+from conformance.pipeline.partitions import Partition, rows_of
+from conformance.pipeline.standing import Said, Standing
+from conformance.pipeline.told import Told
+from tests.pipeline.written import changed, checked, elected, obeys
+
+WRONG = (0.09, 0.25, 0.41, 0.7, 0.95)
+
+
+def log(size: int) -> list[str]:
+    """So many lines, of which five are wrong."""
+    lines = [elected(0, 1, 9)]
+    for n in range(1, size):
+        lines.append(
+            obeys(n // 50, 2, 1, 9)
+            if n % 2
+            else changed(n // 50, (1, 9), 1, n // 20, "1,2", tp=f"orders-{n % 20}")
+        )
+    for place in (int(share * size) for share in WRONG):
+        lines[place] = changed(place // 50, (1, 9), 3, place // 20, "1,2", tp="other-0")
+    return lines
+
+
+class Watch:
+    """What survives a kill: the logs, the checkpoint, what was told."""
+
+    def __init__(self, logs: Path, kept: Path) -> None:
+        self.logs, self.kept = logs, kept
+        self.offsets = [Offset()]  # written before each trigger
+        self.done = 0
+        self.state: tuple[bytes, bytes] = Standing("logs").packed()
+        self.partitions: dict[tuple[str, int], str] = {}
+        self.heard: list[Said] = []
+
+    def trigger(self, final: bool, killed: str = "") -> None:
+        """One trigger; `killed` before it keeps what it says, or before it is done."""
+        if len(self.offsets) == self.done + 1:
+            last = self.offsets[-1]
+            self.offsets.append(next_offset(str(self.logs), last, final, 1 << 18))
+        start, end = self.offsets[self.done], self.offsets[self.done + 1]
+        pieces = [piece_of(chunk, None) for chunk in chunks(str(self.logs), start, end)]
+        rows = [row for piece in pieces for row in rows_of(piece)]
+        own = [Piece.unpacked(c, e, b) for c, topic, _, e, b in rows if not topic]
+        parts = dict(self.partitions)
+        handed = []
+        for key in sorted({(topic, number) for _, topic, number, _, _ in rows if topic}):
+            mine = [(e, b) for _, topic, number, e, b in rows if (topic, number) == key]
+            partition = Partition.unpacked(parts[key]) if key in parts else Partition()
+            handed.append(partition.advance("logs", mine, None))
+            parts[key] = partition.packed()
+        standing = Standing.unpacked(*self.state)
+        said = standing.advance([*own, *handed])
+        if killed == "before":
+            return
+        state = standing.packed()
+        told = Told(str(self.kept), str(self.logs))
+        told.keep(self.done, said, {"logs": state[1].decode()}, self.heard.append)
+        told.close()
+        if killed == "after":
+            return
+        self.state, self.partitions = state, parts
+        self.done += 1
+
+
+@pytest.mark.parametrize(
+    "size, seed",
+    [(1500, 0), *(pytest.param(10_000, seed, marks=pytest.mark.deep) for seed in range(4))],
+)
+def test_killed_at_any_moment_it_tells_all_once_while_files_are_rolled(
+    tmp_path: Path, size: int, seed: int
+):
+    chosen = random.Random(seed)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    live = logs / "state-change.log"
+    watch = Watch(logs, tmp_path / "kept")
+    lines, written, rolls = log(size), 0, 0
+    while written < len(lines):
+        some = chosen.randrange(size // 50, size // 4)
+        with live.open("a") as file:
+            file.write("".join(f"{each}\n" for each in lines[written : written + some]))
+        written += some
+        watch.trigger(False, chosen.choice(("", "", "before", "after")))
+        if chosen.random() < 0.4:  # rolled, and packed, underneath
+            rolls += 1
+            rolled = logs / f"state-change.log.2024-03-01-{10 + rolls}"
+            if chosen.random() < 0.5:
+                live.rename(rolled)
+            else:
+                rolled.with_name(f"{rolled.name}.gz").write_bytes(
+                    gzip.compress(live.read_bytes(), mtime=0)
+                )
+                live.unlink()
+    for _ in range(12):
+        watch.trigger(True, chosen.choice(("", "before", "after")))
+    for _ in range(4):
+        watch.trigger(True)
+
+    assert [each.what for each in watch.heard] == ["finding"] * len(WRONG)
+    assert len({(each.finding.file, each.finding.line) for each in watch.heard}) == len(WRONG)
+    assert len(checked(logs)["findings"]) == len(WRONG)
+    kept = Standing.unpacked(*watch.state)
+    assert sum(row["read"] for row in kept.files.values()) == len(lines)
