@@ -178,7 +178,7 @@ def older_controller_is_refused(now, new, broker, sender):
 
 @transition(broker=BROKERS, sender=BROKERS)
 def broker_updates_metadata(now, new, broker, sender):
-    """UpdateMetadata: who is alive is replaced, what is said of partitions is added.
+    """UpdateMetadata: who is alive, and where, is replaced; what is said of partitions is added.
 
     Kafka: MetadataCache.updateMetadata
     """
@@ -189,7 +189,8 @@ def broker_updates_metadata(now, new, broker, sender):
 
     new.seen[broker]  = now.belief[sender]
     new.alive[broker] = request.alive
-    new.addresses[broker] = request.endpoints
+    new.addresses[broker] = lam(BROKERS, lambda one: when(
+        request.alive.has(one), request.endpoints[one], 0))
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
         known=lam(BROKERS, lambda one: when(
             all_of(one == broker, not_(is_none(request.about[partition]))),

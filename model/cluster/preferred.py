@@ -74,16 +74,29 @@ def looked(cache):
     return cache.but(events=when(cache.stage == "looking", cache.events, cache.events.rest()))
 
 
+def leads_as_preferred(now, broker, partition):
+    """As far as the controller knows."""
+    mine = now.partition[partition]
+    leader = mine.state[own(now, broker, partition).version].leader
+    return some(BROKERS, lambda one: all_of(leader == one, mine.place[one] == 0))
+
+
 @transition(broker=BROKERS)
 def controller_begins_preferred_election(now, new, broker):
-    """It reads the request."""
+    """It reads the request. Who leads already as preferred is left alone."""
     require_office(now, broker)
     require_look(now, broker)
     require(is_wanted(now),                         "a request is there")
 
+    def is_due(partition):
+        wanted, left = now.partition[partition].wanted, leads_as_preferred(now, broker, partition)
+        if version.announcement == "all_partitions":    # to 2.1, but for a failover's look
+            left = all_of(left, now.cache[broker].stage == "looking")
+        return all_of(wanted, not_(left))
+
     new.cache[broker] = looked(now.cache[broker]).but(stage="preferring")
     keep(now, new, broker, lambda partition: own(now, broker, partition).but(
-        due=now.partition[partition].wanted))
+        due=is_due(partition)))
 
 
 @transition(broker=BROKERS)
