@@ -160,6 +160,10 @@ SWITCHES: dict[str, Switch] = {
             "a ControlledShutdown names the broker epoch of who sent it", "KIP-380 (2.2)",
         ),
         Switch(
+            "preferred_leaders_stay", (False, True),
+            "a preferred election leaves alone who leads already as preferred", "2.2",
+        ),
+        Switch(
             "preferred_needs_isr", (False, True),
             "a preferred replica is elected only if it is in the ISR", "KAFKA-9866 (2.6)",
         ),
@@ -315,8 +319,8 @@ _0_10: dict[str, object] = {
     "moves_forgotten_on_resign": False, "requests_loaded_whole": False,
     "waits_for_dead_targets": True, "reassignment": "twelve_steps",
     "announcement": "all_partitions", "bounces_seen": False, "dead_replicas_taken_offline": False,
-    "shutdown_fenced": False, "leaving_leader_is_told": True, "broker_data_watched": False,
-    "log_dirs_fail_alone": False,
+    "shutdown_fenced": False, "preferred_leaders_stay": False, "leaving_leader_is_told": True,
+    "broker_data_watched": False, "log_dirs_fail_alone": False,
     "delete_topic_enable": False, "leaderless_replicas_stop": False, "additions_undone": False,
     "stops_fenced": False,
     "partitions_leave_first": False, "offline_becomes_ineligible": False,
@@ -344,7 +348,7 @@ _2_1: dict[str, object] = {
 }  # fmt: skip
 _2_3: dict[str, object] = {
     **_2_1, "broker_epoch": True, "announcement": "live_brokers", "bounces_seen": True,
-    "shutdown_fenced": True,
+    "shutdown_fenced": True, "preferred_leaders_stay": True,
     "dead_replicas_taken_offline": True, "offline_becomes_ineligible": True,
 }  # fmt: skip
 _2_4: dict[str, object] = {**_2_3, "reassignment": "kip_455"}

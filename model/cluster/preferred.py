@@ -83,16 +83,16 @@ def leads_as_preferred(now, broker, partition):
 
 @transition(broker=BROKERS)
 def controller_begins_preferred_election(now, new, broker):
-    """It reads the request. Who leads already as preferred is left alone."""
+    """It reads the request. Who leads already as preferred is left alone (2.2)."""
     require_office(now, broker)
     require_look(now, broker)
     require(is_wanted(now),                         "a request is there")
 
     def is_due(partition):
-        wanted, left = now.partition[partition].wanted, leads_as_preferred(now, broker, partition)
-        if version.announcement == "all_partitions":    # to 2.1, but for a failover's look
-            left = all_of(left, now.cache[broker].stage == "looking")
-        return all_of(wanted, not_(left))
+        wanted = now.partition[partition].wanted
+        if version.preferred_leaders_stay:
+            wanted = all_of(wanted, not_(leads_as_preferred(now, broker, partition)))
+        return wanted
 
     new.cache[broker] = looked(now.cache[broker]).but(stage="preferring")
     keep(now, new, broker, lambda partition: own(now, broker, partition).but(

@@ -1,6 +1,6 @@
 # What is refused while preferred leaders are elected, as asked for and as the balance wants.
 # Shows: the request is read, worked off and deleted; the timer may find nothing to do.
-system cluster version 2.3 brokers 2 partitions 2 replicas 2
+system cluster version 2.3 without preferred_leaders_stay brokers 2 partitions 2 replicas 2
 
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2

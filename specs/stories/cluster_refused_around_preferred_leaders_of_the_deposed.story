@@ -1,6 +1,6 @@
 # What is refused to a controller that is deposed while it elects preferred leaders.
 # Shows: it writes no state that it did not read, and none at all when another is in office.
-system cluster version 2.3 brokers 3 partitions 1 replicas 2
+system cluster version 2.3 without preferred_leaders_stay brokers 3 partitions 1 replicas 2
 
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3

@@ -1,6 +1,6 @@
 # What is refused to leaders that write the ISR, and to the controller that hears of it.
 # Shows: a leader writes as its cached version says, and what it knows of its followers.
-system cluster version 2.3 brokers 3 partitions 1 replicas 2
+system cluster version 2.3 without preferred_leaders_stay brokers 3 partitions 1 replicas 2
 
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3

@@ -1,6 +1,6 @@
 # What is refused to a controller that is deposed before it deletes a request.
 # Shows: the deletion is fenced, as every write of a controller is.
-system cluster version 2.3 brokers 2 partitions 1 replicas 2
+system cluster version 2.3 without preferred_leaders_stay brokers 2 partitions 1 replicas 2
 
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
