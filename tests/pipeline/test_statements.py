@@ -12,6 +12,7 @@ from conformance.ingest.collect import collect, release_of, statements_of
 from conformance.ingest.dialects import ANY, dialect_for
 from conformance.ingest.samples import heads_of, samples
 from conformance.ingest.statements import NOTE, Statement, is_protocol, release, statements
+from tests.pipeline.written import checked
 
 RELEASES = [
     *("0.9", "0.10", "0.11", "1.0", "1.1"),
@@ -194,3 +195,32 @@ def test_the_command_without_a_repository_says_what_to_name():
 
     assert said.returncode == 1
     assert "a clone of apache/kafka" in said.stderr
+
+
+def test_a_topic_that_is_deleted_at_0_9_is_no_violation(tmp_path: Path):
+    state = "(Leader:{},ISR:0,1,LeaderEpoch:{},ControllerEpoch:1)"
+    info = f"(LeaderAndIsrInfo:{state.format(0, 5)},ReplicationFactor:2),AllReplicas:0,1)"
+    says = "Controller 0 epoch 1 sending"
+    messages = [
+        f"{says} become-leader LeaderAndIsr request {state.format(0, 5)} to broker 0 for partition "
+        "[orders,0]",
+        f"Broker 0 received LeaderAndIsr request {info} correlation id 3 from controller 0 epoch 1 "
+        "for partition [orders,0]",
+        f"{says} UpdateMetadata request {state.format(0, 5)} to broker 0 for partition orders-0",
+        # While a topic is deleted its leader is -2, and the epoch is written anew.
+        f"{says} UpdateMetadata request {state.format(-2, 0)} to broker 0 for partition orders-0",
+        "Broker 0 deleted partition [orders,0] from metadata cache in response to UpdateMetadata "
+        "request sent by controller 0 epoch 1 with correlation id 9",
+        f"{says} become-leader LeaderAndIsr request {state.format(0, 6)} to broker 0 for partition "
+        "[orders,0]",
+    ]
+    lines = [
+        f"[2016-03-01 10:00:0{second},000] TRACE {message} (state.change.logger)\n"
+        for second, message in enumerate(messages)
+    ]
+    (tmp_path / "state-change.log").write_text("".join(lines))
+
+    result = checked(tmp_path)
+
+    assert (result["verdict"], result["findings"]) == ("holds", [])
+    assert result["lines"]["rejected"] == 0
