@@ -20,6 +20,8 @@ from specs.story.read import read_story
 def retold(path: Path, claim: str | None = None) -> Retold:
     """The run in a file; of several, that of `claim`. Raises NoRunError, OSError."""
     if path.suffix == ".story":
+        if claim is not None:
+            raise NoRunError(f"{path}: a story is one run; leave --claim {claim} out")
         return _story(path)
     content = path.read_bytes()
     if not content.strip():

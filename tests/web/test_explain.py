@@ -188,3 +188,12 @@ def test_cards_are_for_paper_and_nothing_else():
 )
 def test_cards_are_lettered(number: int, name: str):
     assert letters(number) == name
+
+
+def test_a_claim_chooses_among_runs_and_a_story_is_only_one():
+    story = "specs/stories/m2_is_lost.story"
+
+    result = CliRunner().invoke(main, ["explain", story, "--claim", "nope"])
+
+    assert result.exit_code == 64
+    assert "a story is one run; leave --claim nope out" in result.stderr
