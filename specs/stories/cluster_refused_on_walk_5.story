@@ -1,0 +1,23 @@
+# What is refused on a run through failovers, shutdowns and elections, part 5.
+# Shows: guards that no other story meets first.
+system cluster version 2.3 without events_dropped brokers 2 partitions 1 replicas 2 versions 8 epoch 8 controllers 5 queue 8 events 6 endpoints 2 crashes 3 expiries 4 losses 2 shutdowns 2 requests 3 directories 1 lingering 2
+
+quietly broker_crashes broker=1
+quietly broker_becomes_controller broker=2
+quietly reply_is_lost broker=2
+quietly controller_node_is_deleted
+quietly broker_finds_it_moved broker=2
+quietly broker_becomes_controller broker=2
+quietly broker_changes_endpoints broker=2
+quietly broker_learns_it_won broker=2
+quietly controller_reads_context broker=2
+quietly broker_asks_to_go broker=2
+quietly controller_announces_brokers broker=2
+quietly shutdown_request_arrives broker=2 subject=2
+quietly controller_restores_replicas broker=2
+quietly controller_tells_elections broker=2
+quietly controller_finds_no_request broker=2
+refused controller_resigns_and_goes_on broker=2
+----
+refused controller_resigns_and_goes_on(broker=2)
+    /controller is not its own any more — false (zk.controller 2)
