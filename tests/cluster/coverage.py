@@ -248,12 +248,21 @@ ROWS = (
         deep=True,
     ),
     Row(
+        1_186,
+        {"requests": 1},
+        ("controller_elects_preferred",),
+        without=("preferred_leaders_stay",),
+    ),
+    Row(
+        1_263_519,
+        {"expiries": 1, "shutdowns": 1, "controllers": 2},
+        ("controller_is_fenced", "controller_leaves_replica"),
+        deep=True,
+    ),
+    Row(
         3_039_504,
         dict(CLUSTER.limits({})),
-        (
-            "controller_finds_a_newer_controller",
-            "controller_is_fenced",
-        ),
+        ("controller_finds_a_newer_controller",),
         deep=True,
     ),
 )
