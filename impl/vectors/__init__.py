@@ -26,6 +26,7 @@ from impl.vectors import (
     topics,
 )
 from impl.vectors.questions import Answer, Question
+from impl.vectors.shapes import reading
 
 ANSWERS: dict[tuple[str, str], Answer] = {}
 """By file (its stem) and operation."""
@@ -47,7 +48,7 @@ for _module in (
     store,
     topics,
 ):
-    ANSWERS.update(_module.ANSWERS)
+    ANSWERS.update(reading(_module.ANSWERS))
 
 
 def answer(file: str, operation: str, question: Question) -> Any:

@@ -286,7 +286,7 @@ def fetch_state(question: Question) -> dict[str, Any]:
 
 def epoch_fetches(question: Question) -> dict[str, Any]:
     """Whether epochs are asked for in a request of their own."""
-    on_fetch = given(question)["truncationOnFetch"]
+    on_fetch = given(question).get("truncationOnFetch", _on_fetch(question))
     log = log_of({"log": [[0, 4, 1]], "hw": 1})
     leader = PlayedLeader({PARTITION: log_of({"log": [[0, 4, 1]], "hw": 1})}, 5)
     fetcher = PlayedFetcher(leader, {PARTITION: log}, release(question), on_fetch)

@@ -15,8 +15,9 @@ Answer = Callable[[Question], Any]
 
 
 def given(question: Question) -> dict[str, Any]:
-    """The question's input."""
-    return dict(question["input"])
+    """The question's input; a field that it lacks says so itself (``shapes.Lacks``)."""
+    asked: dict[str, Any] = question["input"]
+    return asked
 
 
 def release(question: Question) -> Release:

@@ -1,0 +1,755 @@
+"""What a case leaves unsaid, by the meaning of its fields.
+
+Cases name what matters to them, and no more: an ISR that is not named is the assignment, brokers
+that are not said to be dead are alive. Here every operation's input is completed before it is
+answered; synonyms that files use for one thing are understood. What has no natural value stays
+unsaid, and asking for it is ``Lacks``, which names the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from impl.vectors.questions import Answer, Question
+
+LAG_MS = 30_000
+"""``replica.lag.time.max.ms`` where a case does not say (the default since KIP-537)."""
+
+CONTROLLER_EPOCH = 50
+"""The epoch of the controller of a case that does not name it."""
+
+
+class Lacks(ValueError):
+    """A case without a field that its question needs; the message names both."""
+
+
+class Fields(dict[str, Any]):
+    """Fields of a case; a missing one is ``Lacks``. ``where`` leads to them."""
+
+    def __init__(self, values: Mapping[str, Any], where: str) -> None:
+        super().__init__({name: _read(one, f"{where}.{name}") for name, one in values.items()})
+        self.where = where
+
+    def __missing__(self, name: str) -> Any:
+        raise Lacks(f"{self.where}: the case lacks {name!r}, without which nothing can be answered")
+
+    def fill(self, name: str, *synonyms: str, default: Any = None) -> Fields:
+        """Complete a field: by its synonyms, else by a value (None: it stays missing)."""
+        if name not in self:
+            for other in synonyms:
+                if other in self:
+                    self[name] = self[other]
+                    return self
+            found = default() if callable(default) else default
+            if found is not None:
+                self[name] = _read(found, f"{self.where}.{name}")
+        return self
+
+    def null(self, name: str, *synonyms: str) -> Fields:
+        """Complete a field whose natural value is null."""
+        self.fill(name, *synonyms)
+        self.setdefault(name, None)
+        return self
+
+    def rows(self, name: str | None = None) -> list[Fields]:
+        """The objects of a list or of an object, of these fields without a name."""
+        listed = self if name is None else self.get(name) or []
+        entries = listed.values() if isinstance(listed, Mapping) else listed
+        return [one for one in entries if isinstance(one, Fields)]
+
+    def part(self, name: str) -> Fields | None:
+        """A field that is an object."""
+        found = self.get(name)
+        return found if isinstance(found, Fields) else None
+
+
+def _read(value: Any, where: str) -> Any:
+    if isinstance(value, Mapping):
+        return Fields(value, where)
+    return [_read(one, where) for one in value] if isinstance(value, list) else value
+
+
+def _named(*lists: Any) -> list[int]:
+    """The brokers that lists name, once each, in order; an election's -1 and -2 are none."""
+    found: dict[int, None] = {}
+    for each in lists:
+        for one in each if isinstance(each, list) else [each]:
+            if isinstance(one, int) and not isinstance(one, bool) and one >= 0:
+                found.setdefault(one)
+    return list(found)
+
+
+def _state(state: Fields, assigned: Iterable[int] = ()) -> None:
+    """A registered state: the ISR is the assignment, its first member leads."""
+    own = list(state.get("replicas", state.get("assignment", assigned)))
+    state.fill("leaderEpoch", "epoch").fill("zkVersion", "version", default=0)
+    state.fill("isr", default=own or _named(state.get("leader")))
+    state.fill("leader", default=state["isr"][0] if state["isr"] else -1)
+    state.fill("leaderEpoch", default=0)
+
+
+# Files, in the order of their names
+
+
+def _brokers(asked: Fields) -> None:
+    if isinstance(asked.get("brokers"), int):
+        asked["brokers"] = list(range(asked["brokers"]))
+    if "racks" not in asked:
+        held = [*asked.rows("existing"), asked.get("existing"), asked.get("manual")]
+        ids = [ids for one in held if isinstance(one, Mapping) for ids in one.values()]
+        asked.fill("brokers", "live", "liveBrokers", default=sorted(_named(*ids)) or None)
+
+
+def _assign(asked: Fields) -> None:
+    _brokers(asked)
+    asked.fill("nPartitions", "partitions", "numPartitions", default=1)
+    asked.fill("rf", "replicationFactor", default=1)
+    asked.fill("startIndex", "fixedStartIndex").fill("startPartitionId", default=0)
+
+
+def _assign_properties(asked: Fields) -> None:
+    _assign(asked)
+    asked.fill("startIndex", default="any")
+
+
+def _add_partitions(asked: Fields) -> None:
+    asked.fill("existing", "current", "assignment", default={})
+    asked.fill("manual", "replicaAssignment")
+    _brokers(asked)
+    by_hand = asked.get("manual")
+    asked.fill(
+        "newTotal",
+        "partitions",
+        "requested",
+        default=len({*asked["existing"], *by_hand}) if by_hand else None,
+    )
+
+
+def _checkpoint(asked: Fields) -> None:
+    if "fetch" in asked:
+        asked.fill("file", default={})
+    elif "file" in asked:
+        asked.fill("fetch", default=list(asked["file"]))
+
+
+def _assignment(asked: Fields) -> None:
+    if isinstance(asked.get("assignment"), list):
+        asked["assignment"] = Fields({"replicas": asked["assignment"]}, asked.where)
+    elif "assignment" not in asked and "replicas" in asked:
+        asked["assignment"] = asked
+    assignment = asked["assignment"]
+    assignment.fill("adding", "addingReplicas", default=list)
+    assignment.fill("removing", "removingReplicas", default=list)
+    assignment.fill(
+        "replicas", default=_named(assignment["adding"], assignment["removing"]) or None
+    )
+
+
+def _reassign_to(asked: Fields) -> None:
+    _assignment(asked)
+    asked.fill("target", "to", "rar", "targetReplicas")
+
+
+def _assignment_of(asked: Fields) -> None:
+    asked.fill("known", default=list)
+    asked.fill("query", default=list(asked["known"]) or None)
+
+
+def _creation(asked: Fields) -> None:
+    asked.fill("assignment", "replicas")
+    wanted = asked["assignment"]
+    if not wanted:
+        raise Lacks(f"{asked.where}: its 'assignment' names no replica")
+    lists = wanted.values() if isinstance(wanted, Mapping) else [wanted]
+    asked.fill("live", "brokers", "liveBrokers", default=_named(*lists, asked.get("controller")))
+
+
+def _leaders(asked: Fields) -> None:
+    asked.fill("assignment", "replicas").fill("steps", default=list)
+    asked.fill("unclean", "uncleanEnabled", "uncleanLeaderElection", default=False)
+
+
+def _flow_reassign(asked: Fields) -> None:
+    asked.fill("from", "oar", "current", "assignment").fill("to", "rar", "target")
+    came = [int(word) for word in str(asked.get("then", "")).split() if word.isdecimal()]
+    everybody = [one for one in _named(asked["from"], asked["to"]) if one not in came]
+    asked.fill("live", "brokers", "liveBrokers", default=everybody)
+
+
+def _imbalance(asked: Fields) -> None:
+    asked.fill("preferred", "total").fill("notLed", "imbalanced", default=0)
+    asked.fill("percentage", "leaderImbalancePerBrokerPercentage", default=10)
+
+
+def _register(asked: Fields) -> None:
+    asked.fill("me", "broker", "self", default=1).null("controllerZnode", "controller")
+    asked.null("epochZnode", "readEpoch")
+
+
+def _propagation(asked: Fields) -> None:
+    asked.fill("lastPropagation", default=0)
+
+
+def _restarts(asked: Fields) -> None:
+    asked.fill("brokers", default=1)
+    if isinstance(asked["brokers"], list):
+        asked["brokers"] = len(asked["brokers"])
+
+
+_STRATEGIES = ("Offline", "Reassign", "Preferred", "ControlledShutdown")
+
+
+def _election(asked: Fields) -> None:
+    asked.fill("target", "rar", "reassignment")
+    natural = "ControlledShutdown" if "shuttingDown" in asked else "Offline"
+    asked.fill("strategy", default="Reassign" if "target" in asked else natural)
+    name, _, argument = str(asked["strategy"]).partition("(")
+    known = next((one for one in _STRATEGIES if name.startswith(one)), name)
+    asked["strategy"] = known
+    asked.fill("isr").fill("assignment", "replicas", "isr", "target")
+    asked.fill("isr", default=list(asked["assignment"]))
+    everybody = _named(asked["assignment"], asked["isr"], asked.get("target"))
+    asked.fill("live", "liveReplicas", "liveBrokers", "brokers", default=everybody)
+    unclean = argument.startswith("true")
+    asked.fill("uncleanEnabled", "unclean", "uncleanLeaderElection", default=unclean)
+    asked.fill("shuttingDown", default=list)
+
+
+def _epoch_cache(asked: Fields) -> None:
+    log_end = 0
+    for op in asked.rows("ops"):
+        op.fill("do", "op")
+        if op["do"] == "leo":
+            op.fill("value", "leo", "offset", "logEndOffset")
+            log_end = op["value"]
+        elif op["do"] == "assign":
+            op.fill("epoch", "leaderEpoch").fill("offset", "startOffset", default=log_end)
+        else:
+            op.fill("epoch", "leaderEpoch").fill("offset", "endOffset", "startOffset")
+
+
+def _leader(asked: Fields) -> None:
+    log = asked.part("log")
+    steps = asked.rows("steps")
+    fetching = _named(*[one.get("replica") for one in steps])
+    asked.fill("replicas", "assignment")
+    asked.fill("self", "leader", "broker", default=(_named(*asked.get("isr", []),
+               *asked.get("replicas", [])) or [None])[0])  # fmt: skip
+    asked.fill("replicas", default=_named(asked["self"], asked.get("isr"), fetching))
+    asked.fill("isr", default=list(asked["replicas"]))
+    before = log.get("epoch", -1) + 1 if log is not None else 0
+    asked.fill("leaderEpoch", "epoch", default=before)
+    asked.fill("replicaLagTimeMaxMs", "lagMs", default=LAG_MS)
+    others = [one for one in asked["replicas"] if one != asked["self"]]
+    epoch, isr = asked["leaderEpoch"], asked["isr"]
+    for step in steps:
+        step.fill("do", "op").fill("replica", "follower", "broker")
+        if step["do"] in ("followerFetch", "expandIsr"):
+            step.fill("replica", default=others[0] if len(others) == 1 else None)
+            step.fill("offset", "fetchOffset", "leo")
+        elif step["do"] == "leaderAppend":
+            step.fill("count", "records", default=1)
+        elif step["do"] == "isrUpdateFails":
+            step.fill("error", default="INVALID_UPDATE_VERSION")
+        elif step["do"] == "shrinkIsr":
+            step.fill("replicas", default=_named(step.get("replica")) or None)
+        elif step["do"] == "listOffset":
+            step.fill("what", default="latest").fill("isolation", default="none")
+        elif step["do"].startswith("become"):
+            step.fill("leaderEpoch", "epoch", default=epoch + 1).fill("isr", default=isr)
+            step.fill("leader", default=others[0] if others else None)
+            epoch, isr = step["leaderEpoch"], step["isr"]
+
+
+def _old_format(asked: Fields) -> None:
+    asked.fill("log", default={"records": 0, "format": "v1"})
+    asked["log"].fill("records", "leo", "count", default=0)
+    asked.fill("becomeLeaderEpoch", "leaderEpoch", default=0)
+    asked.fill("query", default=asked["becomeLeaderEpoch"])
+
+
+def _make_follower(asked: Fields) -> None:
+    leader, epoch = 1, -1
+    for step in asked.rows("steps"):
+        step.fill("epoch", "leaderEpoch", default=epoch + 1).fill("leader", default=leader)
+        leader, epoch = step["leader"], step["epoch"]
+
+
+def _in_sync(asked: Fields) -> None:
+    asked.fill("replicas", "assignment", "isr").fill("isr", "replicas").null("self", "broker")
+    asked.fill("adding", "addingReplicas", default=list)
+    asked.fill("removing", "removingReplicas", default=list)
+
+
+def _leader_epoch_check(asked: Fields) -> None:
+    asked.fill("current", "currentLeaderEpoch", "leaderEpoch", default=0)
+    asked.null("request", "requestLeaderEpoch", "requested")
+    asked.fill("isLeader", default=True).fill("fetchOnlyFromLeader", default=True)
+
+
+def _high_watermark(asked: Fields) -> None:
+    asked.fill("leaderLeo", "leo", "logEndOffset").fill("remotes", "followers", default={})
+    asked.fill("isr", default=[int(one) for one in asked["remotes"]])
+    asked.fill("now", default=0).fill("lagMs", "replicaLagTimeMaxMs", default=LAG_MS)
+    asked.fill("oldHw", "hw", "highWatermark", default=0)
+    for remote in asked.rows("remotes"):
+        remote.fill("leo", "logEndOffset", default=-1)
+        remote.fill("lastCaughtUp", "lastCaughtUpTime", default=0)
+
+
+def _out_of_sync(asked: Fields) -> None:
+    steps = asked.rows("steps")
+    asked.fill("lagMs", "replicaLagTimeMaxMs", default=LAG_MS)
+    ends = [one["leaderEnd"] for one in steps if "leaderEnd" in one]
+    ends += [one["fetch"] for one in steps if "fetch" in one]
+    asked.fill("leaderLeo", "leo", default=max(ends, default=None))
+    asked.fill("isr", "replicas")
+    asked.fill("leader", default=_named(asked["isr"])[0] if _named(asked["isr"]) else None)
+    for step in steps:
+        if "fetch" in step:
+            step.fill("leaderEnd", "leaderLeo", default=asked["leaderLeo"])
+
+
+def _produce(asked: Fields) -> None:
+    asked.fill("acks", "requiredAcks", default=-1)
+
+
+def _place(asked: Fields) -> None:
+    """A partition of which a state machine is asked, and what is known of it."""
+    asked.fill("partition", default="t-0")
+    asked.fill("controllerEpoch", default=CONTROLLER_EPOCH).fill("self", "controller", default=5)
+    asked.fill("assignment", "replicas")
+    states = [one for one in (asked.part("zkState"), asked.part("leadership")) if one is not None]
+    known = _named(*[ids for one in states for ids in (one.get("isr"), one.get("leader"))])
+    asked.fill(
+        "assignment", default=known or _named(asked.get("replica"), asked.get("live")) or None
+    )
+    for state in states:
+        _state(state, asked["assignment"])
+
+
+def _partition_effects(asked: Fields) -> None:
+    _place(asked)
+    asked.fill("state", "from", default=_partition_state(asked))
+    asked.fill("target", "to", default="OnlinePartition")
+    asked.fill("live", "liveBrokers", "brokers", default=list(asked["assignment"]))
+    if asked["target"] == "OnlinePartition" and asked["state"] != "NewPartition":
+        unclean = "true" if asked.get("unclean") or asked.get("uncleanEnabled") else "false"
+        asked.fill("strategy", default=f"Offline({unclean})")
+
+
+def _partition_state(asked: Fields) -> str:
+    return "OfflinePartition" if "zkState" in asked or "leadership" in asked else "NewPartition"
+
+
+def _replica_effects(asked: Fields) -> None:
+    _place(asked)
+    asked.fill("state", "from", default="OnlineReplica").fill("target", "to")
+    asked.fill("replica", "broker", default=(_named(asked["assignment"]) or [None])[0])
+
+
+def _replica_startup(asked: Fields) -> None:
+    _place(asked)
+    asked.fill("replica", "broker", default=(_named(asked["assignment"]) or [None])[0])
+    asked.fill("live", "liveBrokers", "brokers", default=list(asked["assignment"]))
+
+
+def _initial_state(asked: Fields) -> None:
+    asked.null("leader")
+    asked.fill("live", "liveBrokers", "brokers", default=_named(asked["leader"]))
+
+
+def _transition(asked: Fields) -> None:
+    asked.fill("from", "state", "current").fill("to", "target")
+
+
+def _offline_count(asked: Fields) -> None:
+    if isinstance(asked.get("partitions"), list):
+        asked["partitions"] = len(asked["partitions"])
+    asked.fill("partitions", default=1).fill("topicBeingDeleted", default=False)
+
+
+def _plan(asked: Fields) -> None:
+    asked.fill("json", "plan", "proposed")
+
+
+def _execute(asked: Fields) -> None:
+    _plan(asked)
+    ids = [one.get("replicas") for one in asked["json"].rows("partitions")]
+    current = asked.get("current")
+    held = list(current.values()) if isinstance(current, Mapping) else []
+    asked.fill("brokers", "live", "liveBrokers", default=sorted(_named(*ids, *held)))
+
+
+def _find_states(asked: Fields) -> None:
+    asked.fill("inProgress", "reassigning", default={}).fill("query", "targets", "target")
+    asked.fill("query", default=dict(asked["inProgress"]) or None).fill("current", default={})
+
+
+def _generate(asked: Fields) -> None:
+    current = asked.get("current") or {}
+    named = list(dict.fromkeys(one.rpartition("-")[0] for one in current))
+    asked.fill("topics", default=named or None)
+    racks = asked.get("racks")
+    ids = ",".join(racks) if isinstance(racks, Mapping) else None
+    asked.fill("brokers", "live", "liveBrokers", default=ids)
+    if isinstance(asked.get("brokers"), list):
+        asked["brokers"] = ",".join(map(str, asked["brokers"]))
+
+
+def _list(asked: Fields) -> None:
+    asked.fill("targets", "target", "inProgress", default={})
+    current = dict(asked.get("current", asked["targets"]))
+    # A partition that only moves name: its replicas are those that it moves to.
+    asked["current"] = Fields({**asked["targets"], **current}, asked.where)
+
+
+def _states(asked: Fields) -> None:
+    for one in asked.rows("states"):
+        one.fill("current", "replicas", "target").fill("target", "targets", "current")
+        one.fill("done", default=one["current"] == one["target"])
+
+
+def _throttled(asked: Fields) -> None:
+    asked.fill("existing", "current", default={}).fill("proposed", "target", "targets")
+
+
+def _trace(asked: Fields) -> None:
+    asked.fill("oar", "current", "from", "assignment", "replicas").fill("rar", "target", "to")
+
+
+def _guard(asked: Fields) -> None:
+    asked.fill("current", "oar", "from", "assignment").fill("target", "rar", "to")
+    if "entriesLeft" not in asked:
+        asked.fill("current", default=[1])
+        asked.fill("target", default=[max(_named(asked["current"]), default=0) + 1])
+
+
+def _api(asked: Fields) -> None:
+    asked.fill("current", "oar", "from", "assignment").fill("target", "rar", "to")
+
+
+def _broker_epoch(asked: Fields) -> None:
+    asked.fill("request", "requestBrokerEpoch", default=-1).fill("current", "currentBrokerEpoch")
+
+
+def _fetch_visibility(asked: Fields) -> None:
+    asked.fill("leo", "logEndOffset", "logEnd").fill("hw", "highWatermark")
+
+
+def _fetcher_id(asked: Fields) -> None:
+    asked.fill("partition", default=0).fill("numFetchers", "numReplicaFetchers", default=1)
+
+
+def _leader_and_isr(asked: Fields) -> None:
+    asked.fill("currentLeaderEpoch", "current", default=-1)
+    asked.fill("requestLeaderEpoch", "leaderEpoch", default=asked["currentLeaderEpoch"] + 1)
+    asked.fill("inReplicas", default=True)
+    if "leader" in asked:
+        asked.fill("aliveBrokers", "live", "liveBrokers", default=_named(asked["leader"]))
+
+
+def _stop_replica(asked: Fields) -> None:
+    asked.fill("currentLeaderEpoch", "current", default=0)
+    asked.fill("delete", "deletePartition", "deletePartitions", default=False)
+
+
+def _batch(asked: Fields) -> None:
+    calls = asked.rows("calls")
+    known = asked.part("leadership") or Fields({}, asked.where)
+    for call in calls:
+        call.fill("add", "do", "call").fill("to", "brokers", default=_named(call.get("broker")))
+        call.fill("partitions", default=[call["partition"]] if "partition" in call else None)
+    for state in known.rows():
+        _state(state)
+    asked.fill("live", "liveBrokers", "brokers", default=_named(
+        *[call["to"] for call in calls],
+        *[ids for one in known.rows() for ids in (one["leader"], one["isr"])],
+        asked.get("controllerId"),
+    ))  # fmt: skip
+    asked.fill("controllerId", "controller", default=(_named(asked["live"]) or [1])[0])
+    asked.fill("controllerEpoch", default=1)
+    for call in calls:
+        if not call["to"]:
+            call["to"] = list(asked["live"])
+        named = call.get("partitions")
+        if call.get("add") == "leaderAndIsr":
+            call.fill("isNew", default=False)
+            if isinstance(named, list):
+                call["partitions"] = Fields({one: known[one] for one in named}, call.where)
+            for state in call.rows("partitions"):
+                _state(state)
+        elif call.get("add") == "stopReplica" and isinstance(named, list):
+            delete = call.get("delete", call.get("deletePartition", False))
+            call["partitions"] = Fields(dict.fromkeys(named, delete), call.where)
+
+
+def _versions(asked: Fields) -> None:
+    asked.fill("ibp", "interBrokerProtocolVersion", "release")
+
+
+def _sequence(asked: Fields) -> None:
+    came = [int(one) for one in str(asked["event"]).split() if one.isdecimal()]
+    asked.fill("brokers", "live", default=sorted(_named(asked.get("controller"), came)))
+    asked.fill("controller", "controllerId", default=min(_named(asked["brokers"]), default=None))
+
+
+def _empty_partitions(asked: Fields) -> None:
+    asked.fill("partitionsArgument", "partitions", default=list)
+
+
+def _collision(asked: Fields) -> None:
+    names = asked.get("names", asked.get("topics"))
+    if isinstance(names, list) and len(names) == 2:
+        asked.fill("a", default=names[0]).fill("b", default=names[1])
+
+
+def _name(asked: Fields) -> None:
+    asked.fill("name", "topic")
+    name = asked.part("name")
+    if name is not None:
+        name.fill("repeat", "length", default=1).fill("char", default="a")
+
+
+def _topic(asked: Fields) -> None:
+    asked.fill("topic", "name", default="t")
+
+
+def _list_topics(asked: Fields) -> None:
+    asked.fill("marked", "markedForDeletion", default=list)
+    asked.fill("topics", default=list(asked["marked"]))
+
+
+def _describe(asked: Fields) -> None:
+    _topic(asked)
+    for one in asked.rows("partitions"):
+        one.fill("replicas", "assignment", "isr").fill("isr", "replicas")
+        one.null("leader") if not one.get("isr") else one.fill("leader", default=one["isr"][0])
+
+
+def _requested_topic(asked: Fields) -> None:
+    asked.fill("topic", "requested", "name", default="test")
+
+
+def _deletion(asked: Fields) -> None:
+    asked.fill("assignment", "replicas", "live").fill("live", "brokers", "assignment")
+
+
+def _missing_topic(asked: Fields) -> None:
+    asked.fill("requested", "topic", default="missing").fill("existing", "topics", default=["test"])
+
+
+def _resume(asked: Fields) -> None:
+    asked.fill("ineligible", default=False).fill("replicaStates", "states")
+
+
+def _deletion_scenario(asked: Fields) -> None:
+    steps = asked.rows("steps")
+    named = dict.fromkeys(one for step in steps for one in step.get("topics", ()))
+    asked.fill("topics", default={one: {} for one in named})
+    if isinstance(asked["topics"], list):
+        asked["topics"] = Fields({one: {} for one in asked["topics"]}, asked.where)
+    factors = [one["rf"] for one in asked.rows("topics") if "rf" in one]
+    seen = _named(*[ids for one in steps for ids in (one.get("brokers"), one.get("broker"))])
+    most = max([*factors, *seen, 1])
+    asked.fill("brokers", "live", default=list(range(1, most + 1)))
+    for topic in asked.rows("topics"):
+        topic.fill("partitions", default=1)
+        topic.fill("rf", "replicationFactor", default=len(asked["brokers"]))
+    for step in steps:
+        step.fill("do", "op").fill("topics", default=list(asked["topics"]))
+        step.fill("brokers", default=_named(step.get("broker")) or list(asked["brokers"]))
+        if len(step["brokers"]) == 1:
+            step.fill("broker", default=step["brokers"][0])
+
+
+def _fetch_state(asked: Fields) -> None:
+    asked.null("latestEpoch", "followerLatestEpoch").fill("followerLeo", "leo", default=0)
+    asked.fill("reply", "leaderReply", default=[-1, -1])
+    asked["reply"] = _pair(asked["reply"])
+
+
+def _pair(reply: Any) -> list[int]:
+    """Epoch and end of an answer to OffsetForLeaderEpoch, however it is written."""
+    if isinstance(reply, Mapping):
+        return [reply.get("epoch", -1), reply.get("endOffset", -1)]
+    return list(reply) if isinstance(reply, list) else [-1, reply]
+
+
+def _validation(asked: Fields) -> None:
+    asked.fill("epochCache", "entries", default=list).fill("logStart", "logStartOffset", default=0)
+    asked.fill("leo", "leaderLeo", "logEndOffset")
+    last = max([asked["logStart"], *[start for _, start in asked["epochCache"]]])
+    asked.fill("leo", default=max(last, asked.get("fetchOffset", last)))
+    asked.fill("fetchOffset", "followerLeo", default=asked["leo"])
+    asked.fill("lastFetchedEpoch", "followerLatestEpoch", "epoch")
+
+
+def _loops(asked: Fields) -> None:
+    asked.fill("reply", "leaderReply", default={}).fill("loops", "rounds", default=1)
+    replies = {name: _pair(one) for name, one in asked["reply"].items()}
+    asked["reply"] = Fields(replies, asked.where)
+    known = {name: epoch if epoch >= 0 else None for name, (epoch, _) in replies.items()}
+    asked.fill("partitionsLatestEpoch", "latestEpoch", "partitions", default=known or None)
+
+
+def _truncation(asked: Fields) -> None:
+    asked.fill("leaderReply", "reply", default=[-1, -1])
+    if not isinstance(asked["leaderReply"], Mapping):
+        epoch, end = _pair(asked["leaderReply"])
+        asked["leaderReply"] = Fields({"epoch": epoch, "endOffset": end}, asked.where)
+    asked["leaderReply"].fill("epoch", "leaderEpoch", default=-1).fill("endOffset", default=-1)
+    _follower(asked)
+    known = asked.get("followerEndOffsetFor")
+    latest = max((int(one) for one in known), default=-1) if known else -1
+    asked.fill("followerLatestEpoch", "latestEpoch", default=latest)
+    asked.fill(
+        "followerEndOffsetFor",
+        default={str(latest): [latest, asked["followerLeo"]]}
+        if (latest := asked["followerLatestEpoch"]) is not None
+        else {},
+    )
+
+
+def _follower(asked: Fields) -> None:
+    asked.fill("followerLeo", "leo", "logEndOffset").fill("followerHw", "hw", default=0)
+
+
+def _old_truncation(asked: Fields) -> None:
+    reply = asked.get("leaderReply", asked.get("reply"))
+    asked.fill("leaderReplyEndOffset", default=-1 if reply is None else _pair(reply)[1])
+    _follower(asked)
+    asked.fill("followerLatestEpoch", "latestEpoch", default=0)
+
+
+def _fetcher_scenario(asked: Fields) -> None:
+    if "failing" in asked:
+        asked.fill("partitions", default=asked["failing"] + 1).fill("phase", default="truncate")
+
+
+def _sequential(asked: Fields) -> None:
+    asked.fill("prefix", "path").fill("times", "count", default=1)
+
+
+def _update_states(asked: Fields) -> None:
+    asked.fill("znodes", default={}).fill("expectedVersions", default=dict(asked["znodes"]))
+
+
+def _encode(asked: Fields) -> None:
+    what = asked.part("encode")
+    if what is None:
+        return
+    if "leader" in what or ("isr" in what and "endpoints" not in what):
+        _state(what)
+        what.fill("controllerEpoch", default=0)
+    what.fill("brokerId", "brokerid").fill("jmx", "jmxPort")
+
+
+def _encode_reassign(asked: Fields) -> None:
+    asked.fill("map", "targets", "target", "reassignment")
+
+
+_Complete = Callable[[Fields], None]
+
+SHAPES: dict[tuple[str, str], _Complete] = {
+    ("assignment", "addPartitions"): _add_partitions,
+    ("assignment", "assign"): _assign,
+    ("assignment", "assignProperties"): _assign_properties,
+    ("checkpoint_files", "checkpoint"): _checkpoint,
+    ("controller_context", "assignmentOf"): _assignment_of,
+    ("controller_context", "reassignTo"): _reassign_to,
+    ("controller_context", "target"): _assignment,
+    ("controller_flow", "creation"): _creation,
+    ("controller_flow", "imbalance"): _imbalance,
+    ("controller_flow", "leaders"): _leaders,
+    ("controller_flow", "reassign"): _flow_reassign,
+    ("controller_flow", "registerController"): _register,
+    ("controller_flow", "isrPropagation"): _propagation,
+    ("controller_flow", "restarts"): _restarts,
+    ("election", "elect"): _election,
+    ("leader_epoch_cache", "epochCache"): _epoch_cache,
+    ("partition_replication", "assignmentState"): _in_sync,
+    ("partition_replication", "checkCurrentLeaderEpoch"): _leader_epoch_check,
+    ("partition_replication", "hw"): _high_watermark,
+    ("partition_replication", "leader"): _leader,
+    ("partition_replication", "makeFollower"): _make_follower,
+    ("partition_replication", "oldFormat"): _old_format,
+    ("partition_replication", "outOfSync"): _out_of_sync,
+    ("partition_replication", "produce"): _produce,
+    ("partition_replication", "underReplicated"): _in_sync,
+    ("partition_state_machine", "effects"): _partition_effects,
+    ("partition_state_machine", "initialState"): _initial_state,
+    ("partition_state_machine", "offlineCount"): _offline_count,
+    ("partition_state_machine", "transition"): _transition,
+    ("reassignment", "apiValidate"): _api,
+    ("reassignment", "execute"): _execute,
+    ("reassignment", "findStates"): _find_states,
+    ("reassignment", "generate"): _generate,
+    ("reassignment", "guard"): _guard,
+    ("reassignment", "list"): _list,
+    ("reassignment", "parseExecute"): _plan,
+    ("reassignment", "parseGenerate"): _generate,
+    ("reassignment", "reassignTrace"): _trace,
+    ("reassignment", "reassignTraceKip455"): _trace,
+    ("reassignment", "statesToString"): _states,
+    ("reassignment", "throttledReplicas"): _throttled,
+    ("replica_manager", "brokerEpoch"): _broker_epoch,
+    ("replica_manager", "fetchVisibility"): _fetch_visibility,
+    ("replica_manager", "fetcherId"): _fetcher_id,
+    ("replica_manager", "leaderAndIsr"): _leader_and_isr,
+    ("replica_manager", "stopReplica"): _stop_replica,
+    ("replica_state_machine", "effects"): _replica_effects,
+    ("replica_state_machine", "startup"): _replica_startup,
+    ("replica_state_machine", "transition"): _transition,
+    ("request_batch", "batch"): _batch,
+    ("request_batch", "versions"): _versions,
+    ("request_sequences", "emptyPartitions"): _empty_partitions,
+    ("request_sequences", "sequence"): _sequence,
+    ("topic_admin", "collision"): _collision,
+    ("topic_admin", "collisionChars"): _name,
+    ("topic_admin", "delete"): _topic,
+    ("topic_admin", "describe"): _describe,
+    ("topic_admin", "list"): _list_topics,
+    ("topic_admin", "validateName"): _name,
+    ("topic_deletion", "completionZkOrder"): _requested_topic,
+    ("topic_deletion", "delete"): _deletion,
+    ("topic_deletion", "deleteDisabled"): _requested_topic,
+    ("topic_deletion", "deleteZnodeForMissingTopic"): _missing_topic,
+    ("topic_deletion", "resumeDecision"): _resume,
+    ("topic_deletion", "scenario"): _deletion_scenario,
+    ("truncation", "fetchState"): _fetch_state,
+    ("truncation", "leaderFetchValidation"): _validation,
+    ("truncation", "loops"): _loops,
+    ("truncation", "offsetTruncationState"): _truncation,
+    ("truncation", "offsetTruncationStateOld"): _old_truncation,
+    ("truncation", "scenario"): _fetcher_scenario,
+    ("zk_store", "createSequential"): _sequential,
+    ("zk_store", "encode"): _encode,
+    ("zk_store", "encodeReassign"): _encode_reassign,
+    ("zk_store", "updateLeaderAndIsr"): _update_states,
+}
+"""By file and operation, how an input is completed."""
+
+
+def completed(file: str, operation: str, given: Mapping[str, Any]) -> Fields:
+    """An input with all that it leaves unsaid; the one that was given stays as it is."""
+    fields = Fields(given, f"{file} {operation}")
+    complete = SHAPES.get((file, operation))
+    if complete is not None:
+        complete(fields)
+    return fields
+
+
+def reading(
+    answers: Mapping[tuple[str, str], Callable[[Any], Any]],
+) -> dict[tuple[str, str], Answer]:
+    """Answers that get to see completed inputs."""
+    return {key: _reads(key, answer) for key, answer in answers.items()}
+
+
+def _reads(key: tuple[str, str], answer: Callable[[Any], Any]) -> Answer:
+    def ask(question: Question) -> Any:
+        return answer({**question, "input": completed(*key, question["input"])})
+
+    return ask
