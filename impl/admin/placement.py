@@ -48,6 +48,15 @@ def assign_replicas(
     return _aware(known, partitions, factor, start, shift, first)
 
 
+def check_racks(brokers: Mapping[int, str | None]) -> None:
+    """Refuse brokers of which some have a rack and others not (``getBrokerMetadatas``)."""
+    if None in brokers.values() and set(brokers.values()) != {None}:
+        raise AdminOperation(
+            "Not all brokers have rack information. Add --disable-rack-aware in command line to "
+            "make replica assignment without rack information."
+        )
+
+
 def check_counts(brokers: int, partitions: int, factor: int, release: Release) -> None:
     """Refuse numbers that cannot be; in 0.10.0 with AdminOperationException throughout."""
     own = release.since("0.10.1")

@@ -68,8 +68,8 @@ class ReassignCommand:
         self, brokers: str, fields: Mapping[str, Any], rack_aware: bool = True
     ) -> list[str]:
         """A proposal for some topics over some brokers, and what is now."""
-        _, topics = reassign_json.parse_generate(brokers, fields)
-        racks, current = self.topics.brokers(rack_aware), self._current(topics)
+        chosen, topics = reassign_json.parse_generate(brokers, fields)
+        racks, current = self.topics.brokers(rack_aware, chosen), self._current(topics)
         return reassign_json.proposal(brokers, fields, current, racks, self.chance, self.release)
 
     # Execute

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from impl.admin.errors import AdminCommandFailed, AdminOperation, UnknownTopicOrPartition
-from impl.admin.placement import Assignment, assign_replicas, duplicates
+from impl.admin.placement import Assignment, assign_replicas, check_racks, duplicates
 from impl.releases import Release
 from impl.znodes import TopicPartition
 
@@ -131,7 +131,11 @@ def generate(
     starts: Mapping[str, tuple[int, int]],
     release: Release,
 ) -> Plan:
-    """A proposal that places every topic anew; ``starts`` gives each its start and shift."""
+    """A proposal that places every topic anew; ``starts`` gives each its start and shift.
+
+    AdminOperation if some of the brokers have a rack and others not.
+    """
+    check_racks(brokers)
     plan: Plan = {}
     for topic in topics:
         old = {one.partition: current[one] for one in current if one.topic == topic}

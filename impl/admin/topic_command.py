@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from impl.admin import placement, topic_lines
@@ -126,19 +126,18 @@ class TopicCommand:
         start, shift = (self.chance.randrange(len(brokers)) for _ in range(2))
         return placement.assign_replicas(brokers, partitions, factor, start, shift, self.release)
 
-    def brokers(self, rack_aware: bool = True) -> dict[int, str | None]:
+    def brokers(
+        self, rack_aware: bool = True, among: Collection[int] | None = None
+    ) -> dict[int, str | None]:
         """The live brokers and their racks, or none of the racks.
 
-        AdminOperation if some have a rack and others not (``getBrokerMetadatas``).
+        AdminOperation if some (of those in ``among``) have a rack and others not.
         """
         found = {one: info.rack for one, (info, _) in sorted(wait(self.client.brokers()).items())}
         if not rack_aware:
             return dict.fromkeys(found)
-        if None in found.values() and set(found.values()) != {None}:
-            raise AdminOperation(
-                "Not all brokers have rack information. Add --disable-rack-aware in command line "
-                "to make replica assignment without rack information."
-            )
+        chosen = found if among is None else {one: found[one] for one in found if one in among}
+        placement.check_racks(chosen)
         return found
 
     # List and describe

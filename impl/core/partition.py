@@ -266,8 +266,11 @@ class Partition(Generic[SomeLog]):
     ) -> None:
         """A follower fetched; it may join the ISR, and the high watermark may move.
 
-        ``leader_end`` is the leader's log end when the fetch was read, by default the one now.
+        ``leader_end`` is the leader's log end when the fetch was read, by default the one now. One
+        that is no replica is not noted (``updateFollowerFetchState``).
         """
+        if replica not in self.remotes:
+            return
         shown = self.log_end if leader_end is None else leader_end
         self.remotes[replica].fetched(offset, 0, shown, now_ms)
         if self.may_join(replica, offset):

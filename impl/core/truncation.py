@@ -36,10 +36,11 @@ def follower_truncation(
 ) -> Truncation:
     """What the leader's answer means for a follower's log.
 
-    Without an epoch of its own, or of the leader's, it falls back on its high watermark. Since 2.0
-    (KIP-279) an answer about an epoch that the follower does not know makes it ask once more.
+    Without an epoch of its own, or of the leader's, it falls back on its high watermark; up to 0.10
+    nothing else was known (KIP-101). Since 2.0 (KIP-279) an answer about an epoch that the follower
+    does not know makes it ask once more.
     """
-    if reply.end == UNDEFINED or latest_epoch is None:
+    if reply.end == UNDEFINED or latest_epoch is None or not release.since("0.11"):
         return Truncation(high_watermark, True)
     if not release.since("2.0") or reply.epoch == UNDEFINED:
         return Truncation(min(reply.end, log_end), True)
