@@ -102,6 +102,12 @@ class Rehearsal:
             case "brokerDownAndFailReplicaDeletion":
                 context.broker_epochs.pop(step["broker"])
                 wait(core.deletion.replicas_failed(context.replicas_on([step["broker"]])))
+            case "failReplicaDeletion":
+                wait(core.deletion.replicas_failed(self._on(step["topics"], step["brokers"])))
+            case "markIneligible":
+                wait(core.deletion.mark_ineligible(step["topics"]))
+            case "resume":
+                wait(core.deletion.resume_for(step["topics"]))
             case "brokerUpAndResume":
                 context.broker_epochs[step["broker"]] = 2
                 wait(core.deletion.resume_for({r.partition.topic for r in self._all()}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from impl.core.fetcher_thread import Answer as FetchAnswer
 from impl.core.fetcher_thread import UnrequestedPartition
 from impl.core.truncation import EpochEnd
 from impl.vectors.batch_log import BatchLog
@@ -209,6 +210,14 @@ def _removed_meanwhile(question: Question) -> dict[str, Any]:
     return scene.observe()
 
 
+def _removed_while_fetching(question: Question) -> dict[str, Any]:
+    """What comes back for a partition that is followed no more, a diverging epoch too, is void."""
+    scene = Scene(question, on_fetch=True)
+    scene.leader.meanwhile = lambda: scene.fetcher.remove([PARTITION])
+    scene.round()
+    return scene.observe()
+
+
 def _unrequested(question: Question) -> dict[str, Any]:
     scene = Scene(question)
     scene.leader.also_about = "u-0"
@@ -241,6 +250,7 @@ def _one_of_several_fails(question: Question) -> dict[str, Any]:
 
 _SCENES: dict[str, Callable[[Question], dict[str, Any]]] = {
     "removedDuringEpochFetch": _removed_meanwhile,
+    "removedDuringFetch": _removed_while_fetching,
     "removedDuringTruncation": _without_leader,
     "latestEpoch": _without_leader,
     "unrequestedInReply": _unrequested,
@@ -277,10 +287,13 @@ def fetch_state(question: Question) -> dict[str, Any]:
     asked = given(question)
     said = {PARTITION: EpochEnd(*asked["reply"])}
     epochs: dict[str, int | None] = {PARTITION: asked["latestEpoch"]}
-    _, fetcher = said_pair(release(question), epochs, said, asked["followerLeo"])
+    leader, fetcher = said_pair(release(question), epochs, said, asked["followerLeo"])
+    leader.error = FetchAnswer(asked.get("error", "NONE"))
     before = fetcher.states[PARTITION].phase.value
     wait(fetcher.maybe_truncate())
-    after = fetcher.states[PARTITION]
+    after = fetcher.states.get(PARTITION)
+    if after is None:
+        return {"before": before, "after": None, "tracked": False, "failed": True}
     return {"before": before, "after": after.phase.value, "truncateTo": after.offset}
 
 

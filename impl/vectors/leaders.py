@@ -84,7 +84,7 @@ class LeaderLife:
                 wait(
                     partition.follower_fetched(replica, offset, self.now_ms, step.get("leaderEnd"))
                 )
-                self.last = partition.remotes[replica]
+                self.last = partition.remotes.get(replica, self.last)
             case "expandIsr":
                 wait(partition.expand(step["replica"], self.now_ms))
             case "shrinkIsr":
@@ -108,7 +108,7 @@ class LeaderLife:
     def observe(self) -> dict[str, Any]:
         """The leader as it is now, with the follower that fetched last."""
         partition = self.partition
-        remote = self.last or next(iter(partition.remotes.values()))
+        remote = self.last or next(iter(partition.remotes.values()), Remote())
         return {
             "isr": list(partition.isr),
             "maximalIsr": list(partition.maximal_isr),

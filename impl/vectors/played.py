@@ -108,7 +108,9 @@ class PlayedFetcher(FetcherThread[str]):
     before_truncating: Callable[[], None] | None = None
 
     def latest_epoch(self, key: str) -> int | None:
-        """As said, else the log's, else 0."""
+        """As said, else the log's, else 0; there was none before KIP-101."""
+        if not self.release.since("0.11"):
+            return None
         if self.epochs is not None and key in self.epochs:
             return self.epochs[key]
         latest = super().latest_epoch(key)
@@ -138,8 +140,11 @@ class SaidLeader(PlayedLeader):
     """A leader whose answers about epochs are given."""
 
     said: Mapping[str, EpochEnd] = {}
+    error = Answer.NONE
 
     def _epoch_end(self, key: str, question: EpochQuestion) -> EpochReply:
+        if self.error is not Answer.NONE:
+            return EpochReply(self.error, _UNKNOWN)
         return EpochReply(Answer.NONE, self.said.get(key, _UNKNOWN))
 
     def _fetched(self, key: str, question: FetchQuestion) -> FetchReply:

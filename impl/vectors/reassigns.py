@@ -132,7 +132,10 @@ def generate(question: Question) -> dict[str, Any]:
         brokers, topics = reassign_json.parse_generate(asked["brokers"], asked["topics"])
         current = _partitions(asked["current"])
         under = release(question)
-        plan = reassign_json.generate(current, dict.fromkeys(sorted(brokers)), topics, {}, under)
+        aware = asked.get("rackAware", True) and not asked.get("disableRackAware")
+        known = asked.get("racks", {}) if aware else {}
+        racks = {one: known.get(str(one)) for one in sorted(brokers)}
+        plan = reassign_json.generate(current, racks, topics, {}, under)
         return {"assignment": {str(one): list(ids) for one, ids in plan.items()}}
 
     return or_refusal(ask)

@@ -80,6 +80,10 @@ def _named(*lists: Any) -> list[int]:
     return list(found)
 
 
+def _first(brokers: Any) -> int | None:
+    return next(iter(_named(brokers)), None)
+
+
 def _state(state: Fields, assigned: Iterable[int] = ()) -> None:
     """A registered state: the ISR is the assignment, its first member leads."""
     own = list(state.get("replicas", state.get("assignment", assigned)))
@@ -234,8 +238,12 @@ def _leader(asked: Fields) -> None:
     steps = asked.rows("steps")
     fetching = _named(*[one.get("replica") for one in steps])
     asked.fill("replicas", "assignment")
-    asked.fill("self", "leader", "broker", default=(_named(*asked.get("isr", []),
-               *asked.get("replicas", [])) or [None])[0])  # fmt: skip
+    asked.fill(
+        "self",
+        "leader",
+        "broker",
+        default=_first([*asked.get("isr", []), *asked.get("replicas", [])]),
+    )
     asked.fill("replicas", default=_named(asked["self"], asked.get("isr"), fetching))
     asked.fill("isr", default=list(asked["replicas"]))
     before = log.get("epoch", -1) + 1 if log is not None else 0
@@ -319,6 +327,7 @@ def _place(asked: Fields) -> None:
     """A partition of which a state machine is asked, and what is known of it."""
     asked.fill("partition", default="t-0")
     asked.fill("controllerEpoch", default=CONTROLLER_EPOCH).fill("self", "controller", default=5)
+    asked.fill("unclean", "uncleanEnabled", "uncleanLeaderElection", default=False)
     asked.fill("assignment", "replicas")
     states = [one for one in (asked.part("zkState"), asked.part("leadership")) if one is not None]
     known = _named(*[ids for one in states for ids in (one.get("isr"), one.get("leader"))])
@@ -335,8 +344,7 @@ def _partition_effects(asked: Fields) -> None:
     asked.fill("target", "to", default="OnlinePartition")
     asked.fill("live", "liveBrokers", "brokers", default=list(asked["assignment"]))
     if asked["target"] == "OnlinePartition" and asked["state"] != "NewPartition":
-        unclean = "true" if asked.get("unclean") or asked.get("uncleanEnabled") else "false"
-        asked.fill("strategy", default=f"Offline({unclean})")
+        asked.fill("strategy", default=f"Offline({str(bool(asked['unclean'])).lower()})")
 
 
 def _partition_state(asked: Fields) -> str:
@@ -346,12 +354,12 @@ def _partition_state(asked: Fields) -> str:
 def _replica_effects(asked: Fields) -> None:
     _place(asked)
     asked.fill("state", "from", default="OnlineReplica").fill("target", "to")
-    asked.fill("replica", "broker", default=(_named(asked["assignment"]) or [None])[0])
+    asked.fill("replica", "broker", default=_first(asked["assignment"]))
 
 
 def _replica_startup(asked: Fields) -> None:
     _place(asked)
-    asked.fill("replica", "broker", default=(_named(asked["assignment"]) or [None])[0])
+    asked.fill("replica", "broker", default=_first(asked["assignment"]))
     asked.fill("live", "liveBrokers", "brokers", default=list(asked["assignment"]))
 
 

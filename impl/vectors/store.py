@@ -208,6 +208,8 @@ def _encoded(what: Any, under: Release) -> str:
     if isinstance(what, list):
         version = 2 if under.since("0.10.1") else 1
         return encode_config_change(what[0], what[1], version)
+    if set(what) == {"controllerEpoch"}:
+        return str(what["controllerEpoch"])  # no JSON (a.1)
     if "leader" in what:
         return encode_state(
             LeaderIsrAndControllerEpoch(
