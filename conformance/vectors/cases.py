@@ -46,6 +46,12 @@ def _shape(*rules: tuple[str, set[str]]) -> Callable[[Input], str | None]:
     return lambda given: next((name for name, keys in rules if keys <= set(given)), None)
 
 
+def _unnamed(*rules: tuple[str, set[str]]) -> Callable[[Input], str | None]:
+    """For an input that names no operation: what only one operation of the file is about."""
+    by_shape = _shape(*rules)
+    return lambda given: None if "op" in given else by_shape(given)
+
+
 def _either(*ways: Callable[[Input], str | None]) -> Callable[[Input], str | None]:
     return lambda given: next((found for way in ways if (found := way(given))), None)
 
@@ -165,6 +171,108 @@ FILES: dict[str, Callable[[Input], str | None]] = {
 }
 """By file, how the operation of a case is told from its input."""  # fmt: skip
 
+_UNNAMED: dict[str, Callable[[Input], str | None]] = {
+    "assignment": _unnamed(
+        ("addPartitions", {"newTotal"}),
+        ("addPartitions", {"existing"}),
+        ("assign", {"nPartitions"}),
+        ("rackAlternatedList", {"racks"}),
+    ),
+    "controller_context": _unnamed(
+        ("reassignTo", {"target"}),
+        ("assignmentOf", {"query"}),
+        ("assignmentOf", {"known"}),
+        ("target", {"assignment"}),
+    ),
+    "controller_flow": _unnamed(
+        ("moved", {"trigger"}),
+        ("registerController", {"controllerZnode"}),
+        ("registerController", {"epochZnode"}),
+        ("isrPropagation", {"lastChange"}),
+        ("imbalance", {"notLed"}),
+        ("imbalance", {"percentage"}),
+        ("reassign", {"from", "to"}),
+        ("leaders", {"assignment", "steps"}),
+        ("restarts", {"steps"}),
+        ("creation", {"assignment"}),
+    ),
+    "election": _unnamed(
+        ("elect", {"strategy"}),
+        ("elect", {"assignment"}),
+        ("elect", {"isr"}),
+    ),
+    "partition_replication": _unnamed(
+        ("oldFormat", {"becomeLeaderEpoch"}),
+        ("assignmentState", {"adding"}),
+        ("assignmentState", {"removing"}),
+        ("hw", {"remotes"}),
+        ("produce", {"acks"}),
+        ("checkCurrentLeaderEpoch", {"isLeader"}),
+        ("outOfSync", {"leaderLeo", "steps"}),
+        ("leader", {"self"}),
+        ("leader", {"replicas", "steps"}),
+        ("makeFollower", {"steps"}),
+        ("underReplicated", {"replicas"}),
+        ("underReplicated", {"isr"}),
+    ),
+    "partition_state_machine": _unnamed(
+        ("transition", {"from", "to"}),
+        ("effects", {"zkState"}),
+        ("effects", {"target"}),
+        ("effects", {"assignment"}),
+        ("offlineCount", {"steps"}),
+        ("initialState", {"live"}),
+    ),
+    "reassignment": _unnamed(
+        ("guard", {"entriesLeft"}),
+        ("findStates", {"inProgress"}),
+        ("throttledReplicas", {"proposed"}),
+        ("parseExecute", {"json"}),
+        ("parseGenerate", {"topics"}),
+        ("guard", {"current", "target"}),
+    ),
+    "replica_manager": _unnamed(
+        ("stopReplica", {"delete"}),
+        ("leaderAndIsr", {"inReplicas"}),
+        ("leaderAndIsr", {"requestLeaderEpoch"}),
+        ("fetcherId", {"topic"}),
+        ("fetchVisibility", {"leo", "hw"}),
+        ("brokerEpoch", {"request", "current"}),
+    ),
+    "replica_state_machine": _unnamed(
+        ("transition", {"from", "to"}),
+        ("effects", {"target"}),
+        ("startup", {"replica"}),
+    ),
+    "request_batch": _unnamed(
+        ("versions", {"ibp"}),
+    ),
+    "topic_deletion": _unnamed(
+        ("resumeDecision", {"replicaStates"}),
+        ("scenario", {"steps"}),
+        ("delete", {"live", "assignment"}),
+    ),
+    "truncation": _unnamed(
+        ("leaderFetchValidation", {"lastFetchedEpoch"}),
+        ("offsetTruncationStateOld", {"leaderReplyEndOffset"}),
+        ("offsetTruncationState", {"leaderReply"}),
+        ("loops", {"loops"}),
+        ("fetchState", {"reply"}),
+        ("scenario", {"follower"}),
+        ("epochFetches", {"truncationOnFetch"}),
+    ),
+    "zk_store": _unnamed(
+        ("encode", {"encode"}),
+        ("encodeReassign", {"map"}),
+        ("propagateIsr", {"sets"}),
+        ("configChange", {"entities"}),
+        ("registerBroker", {"existingOwner"}),
+        ("updateLeaderAndIsr", {"expectedVersions"}),
+        ("createSequential", {"prefix"}),
+    ),
+}
+"""By file, what an input without ``op`` is about, where no fuller shape fits."""
+
 UNKNOWN = "unknown: "
 """What the operation of a case begins with that follows no known schema."""
 
@@ -190,6 +298,12 @@ def read_cases(path: Path) -> list[Case]:
     return cases
 
 
+def _operation(file: str, given: Input) -> str | None:
+    """What a case asks, None if it follows no known schema."""
+    found = FILES[file](given)
+    return _UNNAMED[file](given) if found is None and file in _UNNAMED else found
+
+
 def _case(path: Path, number: int, entry: Any) -> Case:
     where = f"{path}, case {number}"
     if not isinstance(entry, dict):
@@ -199,7 +313,7 @@ def _case(path: Path, number: int, entry: Any) -> Case:
         raise BadFile(f"{where}: lacks {', '.join(missing)}; a case has {', '.join(_FIELDS)}")
     given = entry["input"]
     try:
-        operation = FILES[path.stem](given) if isinstance(given, dict) else None
+        operation = _operation(path.stem, given) if isinstance(given, dict) else None
         release = release_of(str(entry["versions"]))
     except NoRange as error:
         raise BadFile(f"{where}: {error}") from error

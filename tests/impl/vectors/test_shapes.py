@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,31 @@ def test_completing_a_case_leaves_what_it_says(side: str):
         completed(case.file, case.operation, case.input)
 
         assert case.input == before
+
+
+def test_a_case_that_names_no_operation_is_understood_by_what_it_is_about(tmp_path: Path):
+    told = {"source": "s", "case": "c", "versions": "2.3+", "expected": {"leader": 2}}
+    path = tmp_path / "election.json"
+    path.write_text(json.dumps([{**told, "input": {"assignment": [1, 2], "live": [2]}}]))
+
+    (case,) = read_cases(path)
+
+    assert case.operation == "elect"
+    assert answer(case.file, case.operation, case.question)["leader"] == 2
+
+
+@pytest.mark.parametrize("file", ["partition_state_machine", "truncation", "replica_manager"])
+def test_most_public_cases_tell_their_operation_without_its_name(file: str, tmp_path: Path):
+    cases = json.loads((VECTORS / f"{file}.json").read_text())
+    for case in cases:
+        case["input"].pop("op", None)
+    path = tmp_path / f"{file}.json"
+    path.write_text(json.dumps(cases))
+
+    named, unnamed = read_cases(VECTORS / f"{file}.json"), read_cases(path)
+
+    same = [one.operation == two.operation for one, two in zip(named, unnamed, strict=True)]
+    assert sum(same) >= 0.75 * len(same)
 
 
 def ask(file: str, operation: str, release: str = "2.3", **given: Any) -> Any:
