@@ -141,6 +141,8 @@ def _code_in(node: ast.AST) -> Iterator[ast.AST]:
     """The node and what is in it, without docstrings, annotations, assertions and logging."""
     if isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and _is_told(node)):
         return
+    if isinstance(node, ast.Assign) and ONLY_TOLD in ast.unparse(node.targets[0]):
+        return
     yield node
     for name, value in ast.iter_fields(node):
         if name != "annotation":

@@ -109,7 +109,7 @@ class Store:
         needed = states + size * 8
         if needed > self.memory_bytes or self.room >= self.region:
             raise OutOfMemory(
-                f"{self.count:,} state{'s' if self.count > 1 else ''} and their table take "
+                f"{self.count:,} state{'' if self.count == 1 else 's'} and their table take "
                 f"{self.bytes_used / 1e6:,.1f} MB, the next table would make it "
                 f"{needed / 1e6:,.1f} MB, and {self.memory_bytes / 1e6:,.1f} MB are allowed"
             )

@@ -25,6 +25,7 @@ broker_updates_metadata broker=1 sender=1
 broker_updates_metadata broker=2 sender=1
 older_epoch_is_refused broker=2 sender=1 partition=0
 broker_updates_metadata broker=2 sender=1
+controller_finds_no_request broker=1
 check no_wedge
 ----
 session_expires(broker=1)
@@ -101,4 +102,7 @@ older_epoch_is_refused(broker=2, sender=1, partition=0)
     cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → []
-no_wedge: holds
+controller_finds_no_request(broker=1)
+    cache[1].stage: looking → idle
+no_wedge: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
+    (belief[1] 2, cache[1].events.end 0, cache[1].stage idle, leaving[2] stays, partition[0].failed {}, partition[0].version 1, partition[0][1].state.isr {2}, partition[0][1].state.leader none, up {1,2}, zk.controller 1, zk.epoch 2, zk.registered {1,2})

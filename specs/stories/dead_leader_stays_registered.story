@@ -26,6 +26,7 @@ controller_tells_elections broker=1
 broker_updates_metadata broker=1 sender=1
 broker_knows_no_such_leader broker=1 sender=1 partition=0
 broker_updates_metadata broker=1 sender=1
+controller_finds_no_request broker=1
 check dead_leaders_are_noticed
 ----
 session_expires(broker=1)
@@ -124,4 +125,7 @@ broker_knows_no_such_leader(broker=1, sender=1, partition=0)
 broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}] → []
     partition[0][1].known: 0 → 1
-dead_leaders_are_noticed: holds
+controller_finds_no_request(broker=1)
+    cache[1].stage: looking → idle
+dead_leaders_are_noticed: broken — when nothing is under way, no dead broker is registered as a leader, nor one whose log directory has failed
+    (belief[1] 2, cache[1].events.end 0, cache[1].stage idle, partition[0][1].state.leader 2, up {1}, zk.controller 1, zk.epoch 2, zk.registered {1})

@@ -60,7 +60,7 @@ def test_a_finished_search_is_told_again_without_searching(tmp_path):
     again = visited(tmp_path, report=steps.append)
 
     assert again == first
-    assert steps == []
+    assert [one for one in steps if not one.startswith("preparing")] == []
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 1), (2, 3)])
@@ -79,7 +79,7 @@ def test_an_interrupted_search_leaves_a_checkpoint_that_goes_on(
 
     def interrupt(line: str) -> None:
         nonlocal reports
-        reports += 1
+        reports += not line.startswith("preparing")  # machine code is made, or was
         if reports == after:
             raise KeyboardInterrupt
 

@@ -53,7 +53,7 @@ def test_too_little_memory_is_unknown_and_says_how_much_there_was():
 
     assert (code, found["verdict"], found["complete"]) == (2, "unknown", False)
     assert found["stopped"].startswith("memory: ")
-    assert found["stopped"].endswith("and 4 MB are allowed")
+    assert found["stopped"].endswith("and 4.0 MB are allowed")
     assert found["distinct"] == sum(found["levels"]) > 10_000
     assert found["claims"]["strong_isr"]["verdict"] == "unknown"
 
@@ -121,7 +121,10 @@ def test_a_shard_s_states_stay_below_what_an_index_can_name():
 def test_a_table_that_may_not_grow_says_what_it_would_have_taken():
     store = Store(2, 600_000)
 
-    with pytest.raises(OutOfMemory, match=r"take 1 MB, the next table would make it 1 MB, and 1"):
+    wanted = r"take 0\.5 MB, the next table would make it 1\.0 MB, and 0\.6"
+    with pytest.raises(OutOfMemory, match=wanted):
+        OutOfMemory, match=r"take 0\.5 MB, the next table would make it 1\.0 MB, and 0\.6"
+    ):
         store.grow()
 
 

@@ -277,11 +277,11 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ),
     ("cluster", "no_event_is_missed"): (
         Bug(14, dropped=(STILL_THERE,), bounds=ONE_FAILOVER, plain=True),
-        Bug(16, dropped=(LOST_LOG,), bounds={**NO_FAULT, "directories": 1}, plain=True),
+        Bug(17, dropped=(LOST_LOG,), bounds={**NO_FAULT, "directories": 1}, plain=True),
     ),
     ("cluster", "dead_leaders_are_noticed"): (
         Bug(24, without=("dead_replicas_taken_offline",)),
-        Bug(16, dropped=(LOST_LOG,), bounds={**NO_FAULT, "directories": 1}, plain=True),
+        Bug(17, dropped=(LOST_LOG,), bounds={**NO_FAULT, "directories": 1}, plain=True),
     ),
     ("cluster", "leader_unique"): (
         Bug(
@@ -291,7 +291,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("cluster", "clean_election"): (
         Bug(12, dropped=(ANYBODY,), plain=True),
         Bug(
-            28,
+            29,
             without=("preferred_needs_isr",),
             bounds={**ONE_FAILOVER, "versions": 3, "epoch": 3, "requests": 1},
             plain=True,
@@ -321,7 +321,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("cluster", "epochs_never_fall"): (Bug(11, dropped=(BLIND,), bounds=ONE_FAILOVER, plain=True),),
     ("cluster", "the_dead_stay_out"): (
         Bug(
-            22,
+            23,
             without=("isr_takes_the_living",),
             bounds={**ONE_FAILOVER, "crashes": 0},
             plain=True,

@@ -110,8 +110,9 @@ def test_no_line_is_wider_than_a_page_and_no_name_of_the_recording_is_left(
     module = export_of(system, version).module
 
     # The command that writes the module again may be longer: it is there to be copied.
-    # In these, places are maps in maps, and elections loop over both: a place may be wider.
-    page = 160 if system.name in ("cluster", "topics") else 120
+    # In these, places are maps in maps, and elections loop over both: a place may be wider; and
+    # an event of `cluster` is put at the end of a queue that depends on whose watches fire.
+    page = {"cluster": 340, "topics": 160}.get(system.name, 120)
     assert [one for one in module.splitlines() if len(one) > page and "insync" not in one] == []
     assert not re.search(r"[$]|#\d|@\d", code(module))
 
