@@ -182,8 +182,8 @@ def test_an_answer_that_stumbles_has_failed_and_the_others_are_asked(tmp_path: P
         ),
         (
             "election.json",
-            '[{"source":"","case":"","versions":"2.0+","input":{"isr":[]},"expected":{}}]',
-            "an input of isr is no operation of election, and no case has another",
+            '[{"source":"","case":"","versions":"2.0+","input":{"shoe":[]},"expected":{}}]',
+            "an input of shoe is no operation of election, and no case has another",
         ),
         (
             "zk_store.json",

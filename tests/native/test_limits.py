@@ -123,8 +123,6 @@ def test_a_table_that_may_not_grow_says_what_it_would_have_taken():
 
     wanted = r"take 0\.5 MB, the next table would make it 1\.0 MB, and 0\.6"
     with pytest.raises(OutOfMemory, match=wanted):
-        OutOfMemory, match=r"take 0\.5 MB, the next table would make it 1\.0 MB, and 0\.6"
-    ):
         store.grow()
 
 
