@@ -146,7 +146,7 @@ def test_the_command_names_the_systems_with_a_map_and_prints_one() -> None:
     walked = CliRunner().invoke(edges, ["election", "--max-states", "50", "--json", "-"])
 
     assert unknown.exit_code == 64
-    assert "one of: election, reassignment, replication, topics" in unknown.output
+    assert "one of: cluster, election, reassignment, replication, topics" in unknown.output
     rows = json.loads(printed.output)["rows"]
     assert {one["step"] for one in rows} == set(MAP.rows)
     assert (walked.exit_code, json.loads(walked.output)["system"]) == (2, "election")

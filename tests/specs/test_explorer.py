@@ -163,7 +163,7 @@ def test_an_always_asked_for_alone_is_vacuous_all_the_same():
 
 
 def test_a_companion_that_does_not_exist_is_refused_by_name():
-    with pytest.raises(ProtocolError, match="claim of small 'the_epoch_is_two'"):
+    with pytest.raises(ProtocolError, match="unknown companion 'the_epoch_is_two'"):
         growing(the_epoch_is_a_digit)
 
 
