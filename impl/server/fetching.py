@@ -91,7 +91,9 @@ class RemoteLeader:
             at += size
             self._note(one, size, hw)
             end = None if diverging is None else EpochEnd(*diverging)
-            replies[one] = FetchReply(self._error(one, error), data or None, hw, start, end)
+            replies[one] = FetchReply(
+                self._error(one, error, questions[one].offset), data or None, hw, start, end
+            )
         return replies
 
     def _held_back(
@@ -131,12 +133,25 @@ class RemoteLeader:
     def _delay(self, partition: TopicPartition) -> None:
         self.not_before[partition] = time.monotonic() + self.backoff_s
 
-    def _error(self, partition: TopicPartition, error: str) -> Answer:
+    def _error(self, partition: TopicPartition, error: str, offset: int = 0) -> Answer:
         answer = Answer(error)
         if answer not in (Answer.NONE, Answer.FENCED_LEADER_EPOCH, Answer.OFFSET_OUT_OF_RANGE):
             self._delay(partition)
-            self.tell(f"Error for partition {partition}: the leader answers {error}")
+            self._tell_of_error(partition, error, offset)
         return answer
+
+    def _tell_of_error(self, partition: TopicPartition, error: str, offset: int) -> None:
+        """In Kafka's words; since 2.1 a leader that moved is a line of DEBUG, and not written."""
+        release = self.manager.release
+        if not release.since("1.1"):
+            self.tell(f"Error for partition {partition} to broker {self.leader}:{error}")
+        elif not error.startswith("NOT_LEADER"):
+            self.tell(f"Error for partition {partition} at offset {offset}")
+        elif not release.since("2.1"):
+            self.tell(
+                f"Remote broker is not the leader for partition {partition}, which could indicate "
+                "that the partition is being moved"
+            )
 
     def _ask(self, head: dict[str, Any], due: list[TopicPartition]) -> tuple[dict[str, Any], bytes]:
         if not due:
