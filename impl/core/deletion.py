@@ -139,11 +139,13 @@ class DeletionManager:
                 await self._complete(topic)
                 continue
             if retries:
+                again = self.context.replicas_in(topic, ReplicaState.DELETION_INELIGIBLE)
+                named = ",".join(f"{one.partition}-{one.broker}" for one in again)
                 await self.context.journal.deletion(
-                    f"Retrying deletion of topic {topic} since replicas were not successfully "
-                    "deleted"
+                    f"Retrying deletion of topic {topic} since replicas {named} were not "
+                    "successfully deleted"
                 )
-                retry += self.context.replicas_in(topic, ReplicaState.DELETION_INELIGIBLE)
+                retry += again
             if action in (Action.START, Action.RETRY):
                 ready.append(topic)
             elif blocked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from impl.core.journal import ControllerJournal
@@ -51,7 +52,11 @@ class ControllerLines(ControllerJournal):
 
     async def lost_the_race(self, why: str) -> None:
         if self.release.since("1.1"):
-            self.files.controller(f"Broker lost the election: {why}", "DEBUG")
+            winner = re.search(r"broker (\d+) was elected", why)
+            if winner is not None:
+                mine = self.files.broker
+                text = f"Broker {winner[1]} was elected as controller instead of broker {mine}"
+                self.files.controller(text, "DEBUG")
 
     async def step(self, text: str) -> None:
         if self.release.since("1.1"):
@@ -190,7 +195,7 @@ class ControllerLines(ControllerJournal):
     async def failed(self, text: str) -> None:
         if self.release.since("1.1"):
             self.files.controller(
-                f"Error while moving some partitions to their next state: {text}",
+                "Error while moving some partitions to OnlinePartition state",
                 "ERROR",
                 _MACHINE,
             )

@@ -163,7 +163,8 @@ class RemoteLeader:
         except Disconnected as error:
             for one in due:
                 self._delay(one)
-            self.tell(f"Error sending fetch request to node {self.leader}: {error}")
+            words = "response for fetch request" if self.manager.release.since("1.1") else "fetch"
+            self.tell(f"Error in {words} (to broker {self.leader}: {error})")
             return {}, b""
         self.trouble = "" if answer.head.get("error", "NONE") == "NONE" else self.trouble
         return answer.head, answer.body
