@@ -104,6 +104,7 @@ def _tests(arguments: list[str], json_target: str | None) -> tuple[Stage, int]:
         [sys.executable, "-m", "pytest", *arguments],
         cwd=ROOT,
         stdout=sys.stderr if json_target == STDOUT else None,
+        process_group=0,  # Ctrl-C is for this process; it ends pytest, wherever that has come to
         check=False,
     )
     verdicts = {0: Verdict.HOLDS, PYTEST_NO_TESTS: Verdict.NOT_CHECKED}
