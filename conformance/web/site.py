@@ -1,7 +1,7 @@
 """The documentation as a site: texts, commands, transitions, lessons, built without network.
 
 What can be read off the code is read off it: the commands from their own help, each system's
-transitions from the model, how to add to it from the README. The texts are `docs/*.md`.
+transitions from the model, the rest from `docs/*.md`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,22 @@ from specs.reference import markdown, pages
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-_ADD = "## How to add\n"
-_BUILT_IN = ("start.md", "adapters.md")
+_BUILT_IN = ("start.md",)
 
 NAV = (
     ("Start", "index.md"),
     ("Concepts", "concepts.md"),
+    ("Guide", "guide.md"),
     ("The explorer in pictures", "pictures.md"),
     ("Commands", "commands.md"),
     ("Transitions", "reference/index.md"),
     ("Lessons", "lessons/index.md"),
     ("For teachers", "for-teachers.md"),
-    ("How to add", "extending.md"),
+    ("What is proved, what is checked", "claims.md"),
     ("Why nothing is lost", "why-nothing-is-lost.md"),
+    ("The protocol, fact by fact", "protocol.md"),
+    ("How to add", "adding.md"),
+    ("Adapters", "adapters.md"),
     ("On several machines", "distributed.md"),
     ("Where articles err", "articles.md"),
 )
@@ -56,7 +59,6 @@ def sources(commands: Mapping[str, click.Command]) -> dict[str, str]:
     }
     found["index.md"] = (DOCS / "start.md").read_text(encoding="utf-8")
     found["commands.md"] = command_reference(commands)
-    found["extending.md"] = _extending()
     found["pictures.md"] = _pictures()
     found |= dict(_transitions())
     found |= dict(_lessons())
@@ -194,16 +196,6 @@ def _asked(text: str) -> str:
         return "\n".join([f"**Predict.** {asked}", "", *answers])
 
     return re.sub(r"^```predict\n(.*?)^```$", question, text, flags=re.MULTILINE | re.DOTALL)
-
-
-def _extending() -> str:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    _, found, rest = text.partition(_ADD)
-    if not found:
-        raise ValueError(f"README.md has no heading {_ADD.strip()!r} any more")
-    section = re.split(r"^## ", rest, maxsplit=1, flags=re.MULTILINE)[0]
-    adapters = (DOCS / "adapters.md").read_text(encoding="utf-8")
-    return f"# How to add\n{section.rstrip()}\n\n{adapters}"
 
 
 def _pictures() -> str:

@@ -11,7 +11,7 @@ from model.systems import SYSTEMS
 from model.versions import CLASHES, RELEASES, SWITCHES
 from model.zoo.flags import FLAGS
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide.md"
 
 
 def test_every_release_and_switch_of_the_model_is_listed(answer):
@@ -57,9 +57,9 @@ def test_the_table_shows_sources_defaults_and_claims(insync):
     assert [name for name in [*RELEASES, *SWITCHES, *SYSTEMS] if name not in told] == []
 
 
-def test_what_the_readme_shows_of_the_releases_is_what_the_command_prints(insync):
+def test_what_the_guide_shows_of_the_releases_is_what_the_command_prints(insync):
     told = [" ".join(line.split()) for line in insync("versions").stdout.splitlines()]
-    block = README.read_text(encoding="utf-8").split("\nswitch ", 1)[1].split("```", 1)[0]
+    block = GUIDE.read_text(encoding="utf-8").split("\nswitch ", 1)[1].split("```", 1)[0]
     rows = [" ".join(line.split()) for line in f"switch {block}".splitlines()]
 
     shown = [row for row in rows if row.strip("─ ")]

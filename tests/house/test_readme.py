@@ -1,8 +1,9 @@
-"""The README is true: every command that it shows runs, and ends with the exit code it states.
+"""README and guide are true: every command that they show runs, and ends with its exit code.
 
 A line of a ```sh block that starts with `insync` or `./insync` is run; `# exit 1` at its end is
-the code it must leave, else 0. They run in the README's order in one folder that looks like the
-checkout, so that one command may read what an earlier one wrote, and the checkout stays clean.
+the code it must leave, else 0. They run in their order in one folder that looks like the checkout,
+so that one command may read what an earlier one wrote, and the checkout stays clean. What both
+pages show is run once.
 """
 
 from __future__ import annotations
@@ -11,21 +12,21 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-README = ROOT / "README.md"
+PAGES = (ROOT / "docs" / "guide.md", ROOT / "README.md")
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 STATED = re.compile(r"#\s*exit (\d+)\b")
 TESTED_ELSEWHERE = ("verify", "test")
 
 
 class Shown(NamedTuple):
-    """One command of the README."""
+    """One command of a page."""
 
     line: str
     code: int
@@ -44,7 +45,19 @@ def shown(text: str) -> list[Shown]:
     return commands
 
 
-COMMANDS = shown(README.read_text(encoding="utf-8")) if README.exists() else []
+def shown_once(texts: Iterable[str]) -> list[Shown]:
+    """The commands of some pages, without blocks that stood on an earlier page."""
+    found: list[Shown] = []
+    for text in texts:
+        before = set(found)
+        for block in BLOCK.findall(text):
+            commands = shown(f"```sh\n{block}```")
+            if not before.issuperset(commands):
+                found += commands
+    return found
+
+
+COMMANDS = shown_once(page.read_text(encoding="utf-8") for page in PAGES)
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +85,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         subprocess.run([launcher, "cluster", "stop", started.parent], cwd=inner, check=False)
 
 
-@pytest.mark.skipif(not README.exists(), reason="there is no README.md yet")
-def test_the_readme_shows_commands():
-    assert COMMANDS
+def test_both_pages_show_commands():
+    assert [page.name for page in PAGES if not shown(page.read_text(encoding="utf-8"))] == []
+
+
+def test_a_block_that_an_earlier_page_has_is_run_once():
+    guide = "```sh\ninsync find a\ninsync find b\n```\n"
+    readme = "```sh\ninsync find b\n```\n```sh\ninsync find b\ninsync find c\n```\n"
+
+    lines = [command.line for command in shown_once([guide, readme])]
+
+    assert lines == ["insync find a", "insync find b", "insync find b", "insync find c"]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.line)

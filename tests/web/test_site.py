@@ -71,7 +71,7 @@ def test_the_menu_has_every_page_that_no_other_lists(pages: dict[str, str]):
     assert {path for path in pages if "/" not in path} <= listed
 
 
-@pytest.mark.parametrize("page", ["index.md", "extending.md", "concepts.md", "for-teachers.md"])
+@pytest.mark.parametrize("page", ["index.md", "adding.md", "concepts.md", "for-teachers.md"])
 def test_the_commands_that_the_texts_show_are_commands(pages: dict[str, str], page: str):
     shown = re.findall(r"`(?:\./)?insync ([^`]*)`|^(?:\./)?insync (.*)$", pages[page], re.MULTILINE)
     names = [shlex.split(one or other, comments=True)[0] for one, other in shown]
