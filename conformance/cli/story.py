@@ -220,4 +220,6 @@ def _advice(outcome: Outcome, accept: bool, lines: list[str]) -> list[str]:
         return ["    nothing was recorded: it does not play to its end"] if accept else []
     if accept:
         return ["    recorded" if lines else "    already as recorded"]
+    if outcome.is_new:
+        return ["    nothing is recorded yet: insync story FILE --accept writes what was told"]
     return ["    if the new text is right: insync story FILE --accept"] if lines else []

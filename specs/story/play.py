@@ -54,8 +54,15 @@ class Outcome:
         return sum(command.verb in ASSERTING for command in self.story.commands)
 
     @property
+    def is_new(self) -> bool:
+        """Nothing is recorded yet, though there is something to tell."""
+        return not any(scene.told for scene in self.story.scenes) and any(self.lines)
+
+    @property
     def verdict(self) -> Verdict:
-        """Holds if all went as recorded and something was checked."""
+        """Holds if all went as recorded and something was checked; a new story is not checked."""
+        if self.failed is None and self.is_new:
+            return Verdict.NOT_CHECKED
         if self.failed is not None or not self.is_as_recorded:
             return Verdict.BROKEN
         return Verdict.HOLDS if self.checks else Verdict.NOT_CHECKED

@@ -34,13 +34,24 @@ def test_a_story_that_tells_what_it_told_holds(insync, story):
     assert result.stdout.splitlines()[-1] == "holds: 1 story, 1 steps, 1 checks, on the model"
 
 
+def test_a_new_story_is_not_checked_and_shows_what_would_be_recorded(insync, story):
+    result = insync(f"story {story}")
+
+    assert result.exit_code == 3
+    assert "+broker_connects(broker=1)" in result.stdout.splitlines()
+    assert "nothing is recorded yet: insync story FILE --accept" in result.stdout
+    assert story.read_text() == TEXT
+
+
 def test_a_difference_is_broken_and_shown_as_a_diff(insync, story):
+    story.write_text(TEXT + "and more!\n")
+
     result = insync(f"story {story}")
 
     assert result.exit_code == 1
-    assert "+broker_connects(broker=1)" in result.stdout.splitlines()
+    assert "-and more!" in result.stdout.splitlines()
     assert "--accept" in result.stdout
-    assert story.read_text() == TEXT
+    assert story.read_text() == TEXT + "and more!\n"
 
 
 def test_accept_writes_what_was_told_and_leaves_nothing_else(insync, story):

@@ -210,6 +210,12 @@ def test_what_checks_nothing_is_not_checked():
     assert recorded("check single_writer\n").verdict is Verdict.HOLDS
 
 
+def test_a_new_story_of_which_nothing_is_recorded_is_not_checked():
+    text = "system election brokers 2\nbroker_connects broker=1\ncheck single_writer\n----\n"
+
+    assert play(parse(text)).verdict is Verdict.NOT_CHECKED
+
+
 def test_what_is_told_otherwise_is_broken_with_the_difference():
     text = "system election brokers 2\nbroker_connects broker=1\ncheck single_writer\n----\n"
     right = rerecorded(play(parse(text)))
