@@ -103,6 +103,7 @@ COMMANDS: dict[str, Entry] = {
     ),
     **_group(
         "The project",
+        new="Write the files of a new idea, with a test.",
         test="Run the project's own gates and tests.",
     ),
 }

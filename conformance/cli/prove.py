@@ -36,8 +36,7 @@ from conformance.cli.theorems import NAMES, show_theorems, theorems_among, try_t
 from model.language import RecordedSystem, System
 from specs.chain import compose, refinement
 from specs.invariants import Proof
-from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
-from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
+from specs.proofs import proofs
 from specs.prover import ProofResult
 from specs.runs import replay_command
 from specs.verdict import Verdict, combine
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from specs.induction import InductionCounterexample
     from specs.smt2 import Smt2Folder
 
-PROOFS: dict[str, Proof] = {proof.claim: proof for proof in (SINGLE_CONTROLLER, NO_MESSAGE_LOSS)}
+PROOFS: dict[str, Proof] = proofs()
 """Every proof, by the claim that it proves."""
 
 ANY = "any"
@@ -277,7 +276,7 @@ def _understood(proof: Proof, variant: Variant, brokers: str) -> list[Asked]:
     recorded = variant.recorded(system)
     number = _number_of_brokers(brokers, variant, system)
     asked = [Asked(proof, recorded, number)]
-    if proof is NO_MESSAGE_LOSS:
+    if proof.claim == "no_message_loss":
         # What is proved of a form is claimed of what runs only by the refinement of the one by
         # the other.
         executable = variant.recorded(system_named("replication"))

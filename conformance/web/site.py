@@ -36,6 +36,7 @@ NAV = (
     ("Why nothing is lost", "why-nothing-is-lost.md"),
     ("The protocol, fact by fact", "protocol.md"),
     ("How to add", "adding.md"),
+    ("From an idea to a proof", "a-new-idea.md"),
     ("Adapters", "adapters.md"),
     ("On several machines", "distributed.md"),
     ("Where articles err", "articles.md"),

@@ -10,11 +10,10 @@ from model.language import ProtocolError
 from model.zoo import fencing, isr, moves, topics, truncation
 from model.zoo.entry import Entry, Expression
 
+PARTS = (truncation, fencing, isr, moves, topics)
+
 ZOO: tuple[Entry, ...] = tuple(
-    sorted(
-        (one for part in (truncation, fencing, isr, moves, topics) for one in part.ENTRIES),
-        key=lambda one: one.number,
-    )
+    sorted((one for part in PARTS for one in part.ENTRIES), key=lambda one: one.number)
 )
 
 

@@ -1,1 +1,23 @@
 """Inductive invariants, one readable file a proof: name, formula, plain words, why it is needed."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from specs.invariants import Proof
+
+PROVED_FIRST = ("single_controller", "no_message_loss")
+"""Modules, in the order in which their proofs are printed; others follow by name."""
+OF_OTHERS = ("corollaries", "elections")
+"""Modules that belong to the proof of another."""
+
+
+def proofs() -> dict[str, Proof]:
+    """Every proof by the claim that it proves: the `PROOF` of each module here."""
+    there = {one.name for one in pkgutil.iter_modules(__path__)} - {*PROVED_FIRST, *OF_OTHERS}
+    found = [
+        importlib.import_module(f"specs.proofs.{name}").PROOF
+        for name in (*PROVED_FIRST, *sorted(there))
+    ]
+    return {one.claim: one for one in found}
