@@ -100,13 +100,17 @@ def _options(deep: bool) -> list[str]:
 def _tests(arguments: list[str], json_target: str | None) -> tuple[Stage, int]:
     """The stage, and the exit code where it is more than a verdict: wrong use, or Ctrl-C."""
     start = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *arguments],
-        cwd=ROOT,
-        stdout=sys.stderr if json_target == STDOUT else None,
-        process_group=0,  # Ctrl-C is for this process; it ends pytest, wherever that has come to
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *arguments],
+            cwd=ROOT,
+            stdout=sys.stderr if json_target == STDOUT else None,
+            process_group=0,  # Ctrl-C is for this process; it ends pytest, wherever it has come to
+            check=False,
+        )
+    except KeyboardInterrupt:
+        click.echo(err=True)  # pytest may have been in the middle of a line
+        raise
     verdicts = {0: Verdict.HOLDS, PYTEST_NO_TESTS: Verdict.NOT_CHECKED}
     verdict = verdicts.get(done.returncode, Verdict.BROKEN)
     special = {PYTEST_WRONG_USE: WRONG_USE, PYTEST_INTERRUPTED: 128 + 2}

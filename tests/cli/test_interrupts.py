@@ -139,7 +139,8 @@ def ends_soon_and_leaves_nothing(words: list[str], after_s: float, folder: Path)
     words = [word.format(out=out, logs=folder / "logs") for word in words]
     ended = interrupted(words, after_s, temporary)
 
-    assert (ended.code, ended.lines) == (130, [LINE])
+    own = ended.lines[-1:] if words[0] == "test" else ended.lines  # what pytest said comes before
+    assert (ended.code, own) == (130, [LINE])
     assert ended.left == []
     assert everything_in(folder) == before
     assert ended.seconds < SOON_S
