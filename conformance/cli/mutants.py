@@ -20,6 +20,7 @@ from conformance.cli.common import (
 )
 from conformance.cli.kept import keep_text, open_option, story_option
 from conformance.cli.kept import show as show_run
+from conformance.cli.pace import left_of
 from conformance.cli.tables import show_table
 from specs.verdict import Verdict
 
@@ -99,19 +100,21 @@ def mutants(
             progress(f"{len(planted)} of {len(all_of.PLANTED)} old bugs")
         known = {} if kept is None else kept.trials
         tried += [known[one.key] for one in drawn if one.key in known]
+        before, start = len(tried), time.monotonic()
         for trial in all_of.try_sample((one for one in drawn if one.key not in known), run):
             tried.append(trial)
             if kept is not None:
                 kept.add(trial)
-            progress(f"{len(tried)} of {len(drawn)} mutants, {_survivors(tried)} survive")
+            left = left_of(start, len(tried) - before, len(drawn) - before)
+            progress(f"{len(tried)} of {len(drawn)} mutants, {_survivors(tried)} survive{left}")
     verdict = _verdict(planted, tried)
     old, new = all_of.score(planted), all_of.score(tried)
     show_table(
         ("old bug", "caught by"), [(one.label, one.by or "nobody") for one in planted], json_target
     )
     because = all_of.survivors()
-    left = [one for one in tried if not one.caught]
-    for one in left:
+    survivors = [one for one in tried if not one.caught]
+    for one in survivors:
         say(f"survives: {one.label}", json_target)
         say(f"          {because.get(one.key, 'not explained')}", json_target)
     for entry, reason in all_of.NOT_PLANTED.items():
@@ -134,8 +137,8 @@ def mutants(
             "planted": [one.as_json() for one in planted],
             "not_planted": all_of.NOT_PLANTED,
             "mutants": [one.as_json() for one in tried],
-            "explained": {one.key: because[one.key] for one in left if one.key in because},
-            "not_explained": [one.key for one in left if one.key not in because],
+            "explained": {one.key: because[one.key] for one in survivors if one.key in because},
+            "not_explained": [one.key for one in survivors if one.key not in because],
             "population": len(reached),
             "never_run": never,
             "caught": new.caught,

@@ -16,6 +16,16 @@ from pathlib import Path
 from conformance.cli.common import write_atomically
 
 
+def left_of(began: float, done: int, of: int) -> str:
+    """`, about 20 s left` of a work of like parts, from how long those that are done took.
+
+    ``began`` is `time.monotonic()` at the start; nothing is said before a part is done.
+    """
+    if not 0 < done < of:
+        return ""
+    return f", about {(time.monotonic() - began) / done * (of - done):.0f} s left"
+
+
 @dataclass
 class Pace:
     """A command of so many parts, and how long it took before (None: never)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import click
 
 from conformance.cli.choice import refusals
 from conformance.cli.common import (
+    Progress,
     WrongUse,
     emit_json,
     finish,
@@ -19,6 +21,7 @@ from conformance.cli.common import (
 )
 from conformance.cli.kept import open_option, show_file
 from conformance.cli.options import fault_option
+from conformance.cli.pace import left_of
 from model.faults import means
 from specs.story import Outcome, Story, difference, play, read_story, rerecorded
 from specs.story.heading import Heading
@@ -73,15 +76,19 @@ def story(
     with refusals():
         stories = [_under(_read(path), faults) for path in paths]
     results: list[dict[str, Any]] = []
-    if on != "impl":
-        results += [
-            _told(path, play(one), accept, json_target)
-            for path, one in zip(paths, stories, strict=True)
-        ]
-    if on != "model":
-        results += [
-            _retold(path, one, json_target) for path, one in zip(paths, stories, strict=True)
-        ]
+    sides = [side for side in ("model", "impl") if on in (side, "both")]
+    began, of = time.monotonic(), len(paths) * len(sides)
+    with Progress() as progress:
+        for side in sides:
+            for path, one in zip(paths, stories, strict=True):
+                remaining = left_of(began, len(results), of)
+                progress(f"story {len(results) + 1} of {of}{remaining}; {path.stem}")
+                if side == "model":
+                    outcome = play(one)
+                    progress.wipe()
+                    results.append(_told(path, outcome, accept, json_target))
+                else:
+                    results.append(_retold(path, one, json_target, progress))
     played = [result for result in results if result.get("not_applicable") is None]
     verdict = combine(Verdict(result["verdict"]) for result in played)
     steps = sum(result["steps"] for result in played)
@@ -103,11 +110,14 @@ def story(
 _SIDES = {"model": "model", "impl": "implementation"}
 
 
-def _retold(path: Path, story: Story, json_target: str | None) -> dict[str, Any]:
+def _retold(
+    path: Path, story: Story, json_target: str | None, progress: Progress
+) -> dict[str, Any]:
     """Has the implementation play one story, reports it, and gives its row of the JSON."""
     from conformance.storyteller import retell
 
     told = retell(story)
+    progress.wipe()
     lines: list[str] = []
     if told.why_not is not None:
         head = "not applicable"

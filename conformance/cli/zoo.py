@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,7 @@ from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_o
 from conformance.cli.found import steps
 from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.options import fault_option
+from conformance.cli.pace import left_of
 from conformance.cli.tables import show_table
 from model.language import RecordedSystem
 from model.zoo import ZOO, Entry, Expression
@@ -167,9 +169,11 @@ def _one(entry: Entry, max_states: int | None, keeping: Keeping, json_target: st
 
 def _several(entries: Sequence[Entry], max_states: int | None, json_target: str | None) -> None:
     hunts: list[Hunt] = []
+    began = time.monotonic()
     with refusals(), Progress() as progress:
         for one in entries:
-            hunts.append(hunt(one, max_states, _placed(progress, len(hunts), len(entries))))
+            left = left_of(began, len(hunts), len(entries))
+            hunts.append(hunt(one, max_states, _placed(progress, len(hunts), len(entries), left)))
     show_table(
         ["#", "id", "of", "thrown back", "verdict", "steps", "states", "as fixed", "states", "s"],
         [
@@ -196,8 +200,8 @@ def _several(entries: Sequence[Entry], max_states: int | None, json_target: str 
     finish(verdict)
 
 
-def _placed(report: Report, done: int, of: int) -> Report:
-    return lambda line: report(f"{done} of {of}; {line}")
+def _placed(report: Report, done: int, of: int, left: str) -> Report:
+    return lambda line: report(f"{done} of {of}{left}; {line}")
 
 
 def _told(entry: Entry) -> list[str]:
