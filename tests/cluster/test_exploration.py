@@ -44,6 +44,7 @@ def test_no_claim_is_broken_at_the_smallest_bounds():
 
 
 def test_more_brokers_than_assignments_are_written_out_for_are_refused():
+    limits = CLUSTER.limits({"brokers": 7})
+
     with pytest.raises(ImpossibleValue, match="initially partition"):
-        limits = CLUSTER.limits({"brokers": 7})
         explore(CLUSTER.recorded(), limits, ["clean_election"], engine="python")
