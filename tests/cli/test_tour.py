@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 class Toured(NamedTuple):
-    """What a tour left: records acknowledged, those of them that are gone, and the logs' verdict."""
+    """What a tour left: how many were acknowledged, which of them are lost, the logs' verdict."""
 
     acknowledged: int
     lost: list[bytes]
