@@ -10,7 +10,9 @@ from collections.abc import Mapping
 
 from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
 from impl.releases import DEFAULT
-from impl.world.candidates import PARTITION, Candidate, Electorate
+from impl.sim.effects import Ask
+from impl.sim.event_run import ControllerThread
+from impl.world.candidates import PARTITION, Electorate
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
 from impl.znodes.states import decode_state
@@ -21,33 +23,41 @@ _RACE = "a registration that lost the race changes nothing"
 ROWS: dict[str, Row] = {
     one.step: one
     for one in (
-        row("broker_connects", "broker", "broker_connects"),
+        row("broker_connects", "broker", "broker_connects",
+            why="the office is left by an event of its own, Expire, which the model lets wait"),
         row("session_expires", "broker", "session_expires"),
         row("broker_crashes", "broker", "broker_crashes",
             why="the model does not tell a process from the next one, which goes on with the "
                 "session; and since 2.2 a restarted broker refuses what was sent to the one before "
                 "it (KIP-380), as if it still knew of the controllers that that one knew"),
         row("broker_stands", "broker", "broker_reads_epoch",
-            why="a broker that stands anew gives up a registration that it had under way"),
+            why="the look whether somebody is registered and the read of the epoch are one step"),
         row("zookeeper_executes_registration", "broker", "broker_wins_election", silent=_RACE),
         row("answer_is_lost", "broker", silent="the broker knows as little as before"),
-        row("broker_hears", "broker", "broker_learns_it_won", silent=_RACE),
+        row("broker_hears", "broker", "broker_learns_it_won", "broker_finds_it_moved",
+            why="the new controller reads what there is, and has its first requests ready"),
         row("broker_hears_late", "broker",
             beyond="a win that is heard when it is over makes a zombie at once; in `election` a "
                    "broker becomes one later. `replication`, `topics` and `cluster` have the step"),
-        row("controller_resigns", "broker", "controller_resigns"),
-        row("controller_starts_write", "broker", "controller_starts_write",
-            why="a refusal is heard together with the answers to what was sent after it, so that a "
-                "deposed controller may send another write before it resigns"),
+        row("controller_resigns", "broker", "controller_resigns",
+            why="as after an event that fails (triggerControllerMove); one who was deposed deletes "
+                "nothing"),
+        row("controller_starts_write", "broker", "controller_starts_write"),
+        row("controller_finds_newer_state", "broker",
+            silent="a deposed controller writes nothing over what a newer one has written"),
         row("zookeeper_executes_write", "broker", "write_is_applied", "write_is_refused",
             why="ZooKeeper's client reconnects by itself, before the broker registers anew, and "
                 "sends again what an expired session left unanswered"),
-        row("controller_sends_request", "broker", "controller_sends_request"),
-        row("request_arrives", "broker sender epoch", "request_is_obeyed"),
+        row("controller_sends_request", "broker", "controller_sends_request",
+            why="its first UpdateMetadata and LeaderAndIsr are one request here"),
+        row("request_arrives", "broker sender epoch", "request_is_obeyed",
+            why="what is sent may come to any broker, often and late: channels are not modelled"),
         row("request_is_refused", "broker sender epoch",
             silent="STALE_CONTROLLER_EPOCH: the broker stays as it is"),
     )
 }  # fmt: skip
+
+_READS = Ask("get", (paths.CONTROLLER_EPOCH, False))
 
 UNOBSERVED: dict[str, str] = {
     "won": "ghost",
@@ -70,27 +80,41 @@ def facts(world: Electorate) -> Facts:
     table.put("zk.state_version", (), state.version)
     written = decode_state(*PARTITION, state.data, state.version)
     table.put("zk.state_epoch", (), written.controller_epoch)
-    for broker, one in world.candidates.items():
+    for broker, thread in world.threads.items():
         table.put("session", (broker,), world.session_alive(broker))
         table.put("seen", (broker,), world.replicas[broker].controller_epoch)
-        _candidate(table, (broker,), one)
-    for sent in world.sent:
+        _candidate(table, (broker,), thread)
+        _write(table, world, (broker,))
+    for sent in world.requests:
         table.put("sent", sent, True)
     return table.found
 
 
-def _candidate(table: FactTable, at: tuple[int], one: Candidate) -> None:
-    if one.told:
-        read = one.told[0]
-        assert isinstance(read, Znode)
+def _candidate(table: FactTable, at: tuple[int], thread: ControllerThread) -> None:
+    """What its event thread is at, and the office that it believes in."""
+    read = _epoch_as_read(thread)
+    if read is not None:
         table.put("read.done", at, True)
         table.put("read.epoch", at, decode_controller_epoch(read.data))
         table.put("read.version", at, read.version)
-    if one.office is not None:
+    context = thread.controller.core.context
+    if thread.controller.active:
         table.put("belief.held", at, True)
-        table.put("belief.epoch", at, one.office.epoch)
-        table.put("belief.version", at, one.office.epoch_version)
-    for op in () if one.write is None else one.write.ops:
+        table.put("belief.epoch", at, context.epoch)
+        table.put("belief.version", at, context.epoch_version)
+
+
+def _epoch_as_read(thread: ControllerThread) -> Znode | None:
+    """What `/controller_epoch` was when the election began that is under way."""
+    for place in thread.reached():
+        if place.effect == _READS and place.is_done:
+            assert isinstance(place.answer, Znode), "the epoch is there from the beginning"
+            return place.answer
+    return None
+
+
+def _write(table: FactTable, world: Electorate, at: tuple[int]) -> None:
+    for op in world.under_way(*at):
         if isinstance(op, Check):
             table.put("pending.epoch_version", at, op.version)
         elif isinstance(op, SetData):

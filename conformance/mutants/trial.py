@@ -31,6 +31,9 @@ SMALL = {
 STATES = 400
 """How many of its states."""
 
+STATES_OF_ELECTION = 1_000
+"""How many states of `election`: they have an edge of each of its transitions."""
+
 SEEDS = (52, 7, 47, 62, 13, *range(1, 8))
 """Walks; the first four reach the rarest transitions."""
 
@@ -139,6 +142,11 @@ def _family(system: str, family: Family | None, version: str | None = None) -> S
     return lambda: _edges(walk_edges(bounds, None, about=about, version=version, family=family))
 
 
+def _first_edges(system: str, states: int) -> Suite:
+    about = map_of(system)
+    return lambda: _edges(walk_edges(about.small, states, about=about))
+
+
 def _cluster_walk(seed: int, faults: str) -> Suite:
     def walks() -> str:
         walk_cluster(seed, CLUSTER_STEPS, faults=faults)
@@ -154,6 +162,7 @@ def _suites() -> dict[str, Suite]:
         "tours": _tours,
         "edges of replication": lambda: _edges(walk_edges(SMALL, max_states=STATES)),
         "lock-step with replication": _walks,
+        "edges of election": _first_edges("election", STATES_OF_ELECTION),
         "edges of reassignment, 2.3": _family("reassignment", None, "2.3"),
         "edges of reassignment, 2.4": _family("reassignment", None, "2.4"),
         "edges of topics": _family("topics", None),

@@ -114,10 +114,13 @@ class OfficeModel:
 
     def suppose_office(self, broker: int, epoch: int) -> None:
         """A broker that was elected before the first line believes in its epoch still."""
+        self._believes(broker, epoch)
+        self.suppose_sent(broker, epoch)
+
+    def _believes(self, broker: int, epoch: int) -> None:
         self._put("belief.held", (broker,), True)
         self._put("belief.epoch", (broker,), epoch)
         self._put("belief.version", (broker,), epoch)
-        self.suppose_sent(broker, epoch)
 
     def suppose_sent(self, sender: int, epoch: int) -> None:
         """A controller from before the first line may have sent what is obeyed now."""
@@ -142,12 +145,18 @@ class OfficeModel:
         return True
 
     def write(self, broker: int, lines: int) -> bool:
-        """A write of the partition's state, from its start to its answer: is it applied?"""
+        """A write of the partition's state, from its start to its answer: is it applied?
+
+        That a broker resigns whose write the fence refused, a line of its own tells.
+        """
+        epoch = self.belief(broker)
         if self._own.by_name["controller_starts_write"].refusal(broker) >= 0:
             return False
         fits = self.fence(broker) is None
         self.take("controller_starts_write", broker, hidden=not fits, lines=lines)
         self.take("write_is_applied" if fits else "write_is_refused", broker, lines=lines)
+        if not fits:
+            self._believes(broker, epoch)
         return fits
 
     def fence(self, broker: int) -> tuple[str, str | None] | None:

@@ -112,7 +112,7 @@ class OfficeRun(Taking):
         if head.epoch != following:
             return None
         reason = model.refusal("broker_reads_epoch", number)
-        return None if reason is None else Refusal(
+        return None if reason in (None, _VACANT) else Refusal(
             "broker_reads_epoch", reason, self.in_office.get(head.broker)
         )  # fmt: skip
 
@@ -159,6 +159,7 @@ class OfficeRun(Taking):
         self._drop(head)
 
 
+_VACANT = "/controller does not exist"  # its owner's session may end before
 _AS_READ = "/controller_epoch is as it was read"
 _BELIEVES = "the broker believes it is the controller"
 

@@ -171,6 +171,10 @@ class ControllerThread:
         """Another process or session: it knows nothing, and is in the middle of nothing."""
         ControllerThread.load(self, (self._blank, None, session))
 
+    def reconnect(self, session: int) -> None:
+        """The same process on another session: it knows what it knew, and goes on with it."""
+        self.port.embedded, self._saved = _known(self.zookeeper, session), None
+
     def abandon(self) -> None:
         """The event ends here: the process, or its session, is over."""
         if self._running is not None:

@@ -1,63 +1,85 @@
-"""Brokers that stand for controller, write as one and are deposed: each request is a step, each
-execution at ZooKeeper another, and each answer a third.
+"""Brokers that stand for controller, write as one and are deposed: each registration and write of
+a state is a step, its execution at ZooKeeper another, and each answer a third.
 
-The code is that of a running broker: `ZnodeClient` registers, writes and leaves office by the fence
-of its release, and `ReplicaManager` refuses controllers. Source: fact sheet b.2 to b.6.
+The code is that of a running broker: the events are those of `EventController`, suspended where its
+writes are under way (`impl.sim.event_run`), and its `ReplicaManager` refuses controllers. What the
+events are about does not matter here: every write is a preferred election of one partition, whose
+leader is a broker that stands for nothing and always lives. Source: fact sheet b.2 to b.6.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import product
+from typing import Any
 
-from impl.broker.replica_manager import ReplicaManager, SavedReplicaManager
-from impl.journal import Journal
-from impl.log import ReplicaLog
+from impl.core.event_controller import EventController
+from impl.core.replica_manager import ReplicaManager
+from impl.core.request_batch import NO_BROKER_EPOCH
+from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
-from impl.requests import LeaderAndIsrRequest
-from impl.world import candidate_rules as rules
-from impl.world.retold import Answers, KnownSession, Pause, RetoldSession, until_it_waits
+from impl.sim.checkpoint import keep, put_back
+from impl.sim.effects import Ask, Report, Send
+from impl.sim.event_run import ControllerThread, Place
 from impl.world.steps import Step, StepNotPossible
-from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
-from impl.znodes.access import ControllerMoved
-from impl.znodes.client import Updated, ZnodeClient
-from impl.znodes.office import Office
-from impl.znodes.states import encode_state
-from impl.zookeeper import ConnectionLoss, KafkaZkClient, Op, PartitionState, ZooKeeper
-from impl.zookeeper.errors import SessionExpired
+from impl.world.topics.hosted import TopicDirectories
+from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from impl.znodes.states import decode_state, encode_state
+from impl.zookeeper import ConnectionLoss, Op, ZooKeeper, ZooKeeperError
 from impl.zookeeper.port import wait
-from impl.zookeeper.store import Saved
+from impl.zookeeper.session import EmbeddedSession
+from impl.zookeeper.znode import Create, SetData
 
 PARTITION = TopicPartition("t", 0)
+STATE = paths.state(*PARTITION)
 FIRST_FENCED = "2.1"
 """Before, the epoch was counted by a write of its own after `/controller` was created."""
+BROKER_EPOCHS = "2.2"
+"""Since then a request names the registration of the broker that it is for (KIP-380)."""
+NO_SESSION = 0
+
+Sent = tuple[int, int]
+"""A controller, and the epoch under which it sent its requests."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """What one broker holds; `told` are the answers to its registration, `write` is under way."""
-
-    session: int = 0
-    told: Answers = ()
-    office: Office | None = None
-    write: Pause | None = None
+def claims(ops: tuple[Op, ...]) -> bool:
+    """Operations that register a controller."""
+    return any(isinstance(op, Create) and op.path == paths.CONTROLLER for op in ops)
 
 
-@dataclass(frozen=True, slots=True)
-class SavedElectorate:
-    """Everything at one moment."""
+def writes(ops: tuple[Op, ...]) -> bool:
+    """Operations that write the partition's state."""
+    return any(isinstance(op, SetData) and op.path == STATE for op in ops)
 
-    zookeeper: Saved
-    candidates: tuple[Candidate, ...]
-    sent: frozenset[tuple[int, int]]
-    replicas: tuple[SavedReplicaManager, ...]
+
+def at_writes(thread: ControllerThread, place: Place) -> bool:
+    """The grain: before a registration and after it, and before a write of the state."""
+    if not isinstance(place.effect, Ask):
+        return False
+    ops = place.effect.ops
+    return claims(ops) or (writes(ops) and not place.is_done)
+
+
+async def _stands(controller: EventController) -> None:
+    await controller.elect(0)
+
+
+async def _elects(controller: EventController) -> None:
+    await controller.guarded(lambda: controller.elect_preferred([PARTITION]))
+
+
+async def _fails(controller: EventController) -> None:
+    await controller.trigger_move()
 
 
 class Electorate:
     """Brokers 1..N without a session, and a partition's state that whoever is controller writes.
 
+    ``threads`` are their controllers; ``abandoned`` the writes that a process left under way when
+    it ended; ``requests`` what was sent, by controller and epoch, which may come often and late.
     ``version`` is a release from 2.1 on; ValueError for an older one, which registered in two
     writes.
     """
@@ -66,24 +88,62 @@ class Electorate:
         self.release = Release.of(version)
         if not self.release.since(FIRST_FENCED):
             raise ValueError(f"registration is one write since {FIRST_FENCED}, not in {version}")
-        self.zookeeper = ZooKeeper()
-        self.zookeeper.make_path(paths.CONTROLLER_EPOCH, "0")
-        blank = LeaderIsrAndControllerEpoch(1, 0, tuple(range(1, brokers + 1)), 0)
-        self.zookeeper.make_path(paths.state(*PARTITION), encode_state(blank))
         self.brokers = range(1, brokers + 1)
-        self.candidates = {broker: Candidate() for broker in self.brokers}
-        self.sent: frozenset[tuple[int, int]] = frozenset()
+        self.zookeeper = ZooKeeper()
+        self._begin(brokers + 1)
+        self.threads = {one: self._thread(one) for one in self.brokers}
+        self.abandoned: dict[int, tuple[Op, ...]] = {}
+        self.queued: dict[int, dict[type, Request]] = {}
+        self.requests: dict[Sent, tuple[Request, ...]] = {}
         self.replicas = {broker: self._fresh_replicas(broker) for broker in self.brokers}
 
+    def _begin(self, leader: int) -> None:
+        admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
+        for path in paths.persistent(self.release):
+            wait(admin.make_path(path))
+        wait(admin.make_path(paths.CONTROLLER_EPOCH, "0"))
+        replicas = (leader, *self.brokers)
+        wait(admin.create_topic(PARTITION.topic, {PARTITION.partition: replicas}))
+        state = LeaderIsrAndControllerEpoch(leader, 0, (leader,), 0)
+        wait(admin.make_path(STATE, encode_state(state)))
+        wait(admin.register_broker(leader, _info(leader)))
+
+    def _thread(self, broker: int) -> ControllerThread:
+        return ControllerThread(
+            broker, self.zookeeper, NO_SESSION, self.release, at_writes,
+            lambda effect: self._carry_out(broker, effect),
+        )  # fmt: skip
+
     def _fresh_replicas(self, broker: int) -> ReplicaManager:
-        client = KafkaZkClient(self.zookeeper)
-        return ReplicaManager(broker, tuple(self.brokers), ReplicaLog(), 0, client, Journal())
+        return ReplicaManager(broker, self.release, TopicDirectories({}, "current"), 0, _nobody)
+
+    def _carry_out(self, broker: int, effect: Send | Report) -> None:
+        """What a controller sends waits in its channel to itself; to the others it sends alike."""
+        if isinstance(effect, Send):
+            for to, request in effect.requests:
+                if to == broker:
+                    self.queued.setdefault(broker, {}).setdefault(type(request), request)
+        elif effect.event == "resigned":
+            self.queued.pop(broker, None)
 
     # What can be seen
 
     def session_alive(self, broker: int) -> bool:
         """ZooKeeper holds the broker's session."""
-        return self.candidates[broker].session in self.zookeeper.sessions
+        return self.threads[broker].port.session in self.zookeeper.sessions
+
+    def under_way(self, broker: int) -> tuple[Op, ...]:
+        """The write of the partition's state that ZooKeeper has not executed yet; or none."""
+        place = self.threads[broker].place
+        if place is not None and isinstance(place.effect, Ask) and writes(place.effect.ops):
+            return place.effect.ops
+        return self.abandoned.get(broker, ())
+
+    def election_of(self, broker: int) -> Place | None:
+        """Where its registration as the controller stands: sent, or answered."""
+        place = self.threads[broker].place
+        asks = place is not None and isinstance(place.effect, Ask) and claims(place.effect.ops)
+        return place if asks else None
 
     # Steps
 
@@ -92,21 +152,19 @@ class Electorate:
         steps = [Step(name, (one,)) for name in sorted(STEPS) for one in self.brokers]
         steps += [
             Step(name, (broker, *sent))
-            for name in rules.ARRIVALS
-            for broker, sent in product(self.brokers, sorted(self.sent))
+            for name in ARRIVALS
+            for broker, sent in product(self.brokers, sorted(self.requests))
         ]
         return [step for step in steps if self.why_not(step) is None]
 
     def why_not(self, step: Step) -> str | None:
         """The first condition of the step that does not hold, None if it may be taken."""
-        if step.name in rules.ARRIVALS:
+        if step.name in ARRIVALS:
             broker, sender, epoch = step.args
-            if (sender, epoch) not in self.sent:
+            if (sender, epoch) not in self.requests:
                 return "the request was sent"
-            stale = self.replicas[broker].controller_epoch_is_stale(self._request(*step.args))
-            return (
-                None if stale == (step.name == "request_is_refused") else rules.ARRIVALS[step.name]
-            )
+            is_newer = self.replicas[broker].controller_epoch > epoch
+            return None if is_newer == (step.name == "request_is_refused") else ARRIVALS[step.name]
         if step.name not in STEPS:
             return f"{step.name} is the name of a step"
         return STEPS[step.name][0](self, step.args[0])
@@ -116,23 +174,24 @@ class Electorate:
         reason = self.why_not(step)
         if reason is not None:
             raise StepNotPossible(step, reason)
-        if step.name in rules.ARRIVALS:
+        if step.name in ARRIVALS:
             self.request_arrives(*step.args)
         else:
             STEPS[step.name][1](self, step.args[0])
-
-    def _set(self, broker: int, **changes: object) -> None:
-        self.candidates[broker] = replace(self.candidates[broker], **changes)  # type: ignore[arg-type]
+        self.zookeeper.watches.pending.clear()  # which events come of it does not matter here
 
     # Sessions
 
     def broker_connects(self, broker: int) -> None:
-        """A session is opened."""
-        self._set(broker, session=self.zookeeper.open_session())
+        """A session is opened, and the broker registers under it."""
+        thread = self.threads[broker]
+        session = EmbeddedSession(self.zookeeper)
+        wait(ZnodeClient(session, self.release).register_broker(broker, _info(broker)))
+        thread.reconnect(session.session)
 
     def session_expires(self, broker: int) -> None:
         """ZooKeeper ends it, and `/controller` goes with it if it is the session's."""
-        self.zookeeper.expire(self.candidates[broker].session)
+        self.zookeeper.expire(self.threads[broker].port.session)
 
     def broker_crashes(self, broker: int) -> None:
         """Memory is lost. What was sent is under way; the session lasts until it expires.
@@ -140,153 +199,259 @@ class Electorate:
         Since 2.2 what is sent to an earlier registration is refused (KIP-380), as if the broker
         still knew of the controllers that it had known.
         """
-        self._set(broker, told=(), office=None)
-        if not self.release.since("2.2"):
+        ops = self.under_way(broker)
+        if ops:
+            self.abandoned[broker] = ops
+        thread = self.threads[broker]
+        thread.renew(thread.port.session)
+        self.queued.pop(broker, None)
+        if not self.release.since(BROKER_EPOCHS):
             self.replicas[broker] = self._fresh_replicas(broker)
+
+    @contextmanager
+    def _connection(self, broker: int) -> Iterator[EmbeddedSession]:
+        """The client's: where its session is over, it reconnects before the broker knows."""
+        port = self.threads[broker].port
+        last = port.embedded
+        if not last.alive:
+            port.embedded = EmbeddedSession(self.zookeeper)
+        try:
+            yield port.embedded
+        finally:
+            if port.embedded is not last:
+                port.embedded.close()
+                port.embedded = last
 
     # Office
 
     def broker_stands(self, broker: int) -> None:
-        """`/controller_epoch` is read; the registration is on its way."""
-        self._registers(broker, ())
+        """Nobody is registered, `/controller_epoch` is read; the registration is on its way."""
+        self.threads[broker].begin(_stands)
 
     def zookeeper_executes_registration(self, broker: int) -> None:
         """Both or neither: `/controller`, and the next epoch. Nobody has heard of it yet."""
-        pause = self._registers(broker, self.candidates[broker].told)
-        assert isinstance(pause, Pause)
-        self._set(broker, told=(*pause.answers, tuple(self._execute(broker, pause.ops))))
+        self.threads[broker].go_on()
 
     def answer_is_lost(self, broker: int) -> None:
         """The connection broke after the registration was executed."""
-        told = self.candidates[broker].told
-        self._set(broker, told=(*told[:1], ConnectionLoss("the answer was lost")))
+        self.threads[broker].lose_answer()
 
     def broker_hears(self, broker: int) -> None:
         """The answer comes; or it was lost, and the broker asks again and looks whose office it is.
 
-        What follows in the same breath is executed at once.
+        What follows in the same event is executed at once: a winner reads what there is, and has
+        its first requests ready.
         """
-        told = self.candidates[broker].told
-        while isinstance(pause := self._registers(broker, told), Pause):
-            told = (*pause.answers, tuple(self._execute(broker, pause.ops)))
-        if isinstance(pause, Office):
-            self._set(broker, office=pause, told=())
-
-    def _registers(self, broker: int, answers: Answers) -> Office | Pause | ControllerMoved:
-        port = RetoldSession(self.zookeeper, self.candidates[broker].session, answers)
-        client = ZnodeClient(port, self.release)
-        try:
-            result = until_it_waits(client.register_controller(broker, 0), port)
-        except ControllerMoved as moved:
-            return moved
-        if isinstance(result, Pause):
-            self._set(broker, told=result.answers)
-        return result
+        thread = self.threads[broker]
+        while thread.place is not None:
+            thread.go_on()
 
     def controller_resigns(self, broker: int) -> None:
         """Out of office, and `/controller` is deleted by the fence of one's own epoch."""
-        office = self.candidates[broker].office
-        assert office is not None
-        self._set(broker, office=None)
-        client = ZnodeClient(
-            KnownSession(self.zookeeper, self.candidates[broker].session), self.release
-        )
-        with contextlib.suppress(ControllerMoved, SessionExpired):
-            wait(client.delete_controller(office.epoch_version))
+        with self._connection(broker):
+            self.threads[broker].begin(_fails)
 
     # Writes
 
     def controller_starts_write(self, broker: int) -> None:
-        """The state is read, and written under the version that it had: that is on its way."""
-        pause = self._writes(broker, ())
-        assert isinstance(pause, Pause)
-        self._set(broker, write=pause)
+        """The state is read, and written under the version that it had: that is on its way.
+
+        One that a newer controller has written is left alone.
+        """
+        with self._connection(broker):
+            self.threads[broker].begin(_elects)
 
     def zookeeper_executes_write(self, broker: int) -> None:
-        """Applied or refused, by the fence and by the version; the sender hears of it in time."""
-        write = self.candidates[broker].write
-        assert write is not None
-        outcomes = tuple(self._execute(broker, write.ops))
-        self._set(broker, write=None)
-        if self.candidates[broker].office is not None:
-            self._writes(broker, (*write.answers, outcomes))
-
-    def _writes(self, broker: int, answers: Answers) -> Updated | Pause | None:
-        office = self.candidates[broker].office
-        assert office is not None
-        port = RetoldSession(self.zookeeper, self._connection(broker), answers)
-        client = ZnodeClient(port, self.release)
-
-        async def write() -> Updated:
-            state = await client.state(PARTITION)
-            assert state is not None
-            mine = replace(state, controller_epoch=office.epoch)
-            return await client.update_states({PARTITION: mine}, office.epoch_version)
-
-        try:
-            return until_it_waits(write(), port)
-        except ControllerMoved:
-            return None  # it will resign; meanwhile what it sent before goes on
-
-    def _execute(self, broker: int, ops: tuple[Op, ...]) -> list[object]:
-        return list(wait(KnownSession(self.zookeeper, self._connection(broker)).multi(ops)))
-
-    def _connection(self, broker: int) -> int:
-        """The session under which the client speaks: it reconnects before the broker knows."""
-        session = self.candidates[broker].session
-        return session if self.session_alive(broker) else self.zookeeper.open_session()
+        """Applied or refused, by the fence and by the version; its sender hears of it, if it is
+        still there."""
+        ops = self.abandoned.pop(broker, None)
+        with self._connection(broker) as session:
+            if ops is None:
+                self.threads[broker].go_on()
+            else:
+                wait(session.multi(ops))
 
     # Requests
 
     def controller_sends_request(self, broker: int) -> None:
-        """A LeaderAndIsr is on its way, and may come often and late."""
-        office = self.candidates[broker].office
-        assert office is not None
-        self.sent |= {(broker, office.epoch)}
+        """Its channels send what it had ready when it took office; it may come often and late."""
+        queued = self.queued[broker]
+        epoch = self.threads[broker].controller.core.context.epoch
+        self.requests[broker, epoch] = tuple(
+            replace(queued[kind], broker_epoch=NO_BROKER_EPOCH)
+            for kind in (UpdateMetadata, LeaderAndIsr)
+        )
 
     def request_arrives(self, broker: int, sender: int, epoch: int) -> None:
         """Obeyed, or refused for its controller epoch."""
-        request = self._request(broker, sender, epoch)
-        self.replicas[broker].become_leader_or_follower(request, 0)
-
-    def _request(self, broker: int, sender: int, epoch: int) -> LeaderAndIsrRequest:
-        state = PartitionState(sender, epoch, tuple(self.brokers), epoch)
-        return LeaderAndIsrRequest(broker, sender, epoch, 0, state, 0)
+        for request in self.requests[sender, epoch]:
+            wait(self.replicas[broker].handle(request, NO_BROKER_EPOCH, 0))
 
     # Plain data
 
-    def snapshot(self) -> SavedElectorate:
+    def snapshot(self) -> Any:
         """The whole state as a value."""
-        return SavedElectorate(
-            self.zookeeper.save(),
-            tuple(self.candidates.values()),
-            self.sent,
-            tuple(one.save() for one in self.replicas.values()),
-        )
+        return (
+            self.zookeeper.save(), dict(self.abandoned), dict(self.requests),
+            {one: dict(queue) for one, queue in self.queued.items()},
+            dict(self.replicas), keep(self.replicas.values()),
+            [thread.save() for thread in self.threads.values()],
+        )  # fmt: skip
 
-    def restore(self, snapshot: SavedElectorate) -> None:
+    def restore(self, snapshot: Any) -> None:
         """Become what a snapshot says."""
-        self.zookeeper.load(snapshot.zookeeper)
-        self.candidates = dict(zip(self.brokers, snapshot.candidates, strict=True))
-        self.sent = snapshot.sent
-        for manager, saved in zip(self.replicas.values(), snapshot.replicas, strict=True):
-            manager.load(saved)
+        zookeeper, abandoned, requests, queued, replicas, held, threads = snapshot
+        self.zookeeper.load(zookeeper)
+        self.abandoned, self.requests = dict(abandoned), dict(requests)
+        self.queued = {one: dict(queue) for one, queue in queued.items()}
+        self.replicas = dict(replicas)
+        put_back(held)
+        for thread, saved in zip(self.threads.values(), threads, strict=True):
+            thread.load(saved)
+
+
+def _info(broker: int) -> BrokerInfo:
+    return BrokerInfo((f"PLAINTEXT://b{broker}:9092",), 0)
+
+
+def _nobody() -> ZnodeClient:
+    raise AssertionError("no candidate leads, so none writes an ISR")
+
+
+# When each step may be taken: the first condition that does not hold, or None
+
+_SESSION = "the broker has a session"
+_IN_OFFICE = "the broker is in office"
+_EXECUTED = "its registration was executed"
+ARRIVALS = {
+    "request_arrives": "the broker knows no newer controller",
+    "request_is_refused": "the broker knows a newer controller",
+}
+
+
+def _connects(world: Electorate, broker: int) -> str | None:
+    if world.session_alive(broker):
+        return "the broker has no session"
+    return "no election of it is under way" if world.election_of(broker) else None
+
+
+def _expires(world: Electorate, broker: int) -> str | None:
+    return None if world.session_alive(broker) else _SESSION
+
+
+def _crashes(world: Electorate, broker: int) -> str | None:
+    controller = world.threads[broker].controller
+    knows = (
+        controller.active or world.election_of(broker) or world.replicas[broker].controller_epoch
+    )
+    return None if knows else "the broker has something to forget"
+
+
+def _may_stand(world: Electorate, broker: int) -> str | None:
+    thread = world.threads[broker]
+    if not world.session_alive(broker):
+        return _SESSION
+    if thread.controller.active:
+        return "the broker is not in office"
+    if thread.place is not None or world.under_way(broker):
+        return "its event thread waits for nothing"
+    return "nobody is registered" if paths.CONTROLLER in world.zookeeper.nodes else None
+
+
+def _is_registered(world: Electorate, broker: int) -> str | None:
+    place = world.election_of(broker)
+    if place is None or place.is_done:
+        return "its registration is on its way"
+    return None if world.session_alive(broker) else _SESSION
+
+
+def _is_won(place: Place) -> bool:
+    if isinstance(place.answer, ZooKeeperError):
+        return False
+    return not any(isinstance(one, ZooKeeperError) for one in place.answer)
+
+
+def _loses(world: Electorate, broker: int) -> str | None:
+    place = world.election_of(broker)
+    there = place is not None and place.is_done and not isinstance(place.answer, ConnectionLoss)
+    return None if there else _EXECUTED
+
+
+def _is_late(world: Electorate, broker: int, place: Place) -> bool:
+    node = world.zookeeper.nodes.get(paths.CONTROLLER)
+    is_own = node is not None and node.owner == world.threads[broker].port.session
+    return place.is_done and _is_won(place) and not is_own
+
+
+def _hears(world: Electorate, broker: int) -> str | None:
+    place = world.election_of(broker)
+    if place is None or (not place.is_done and world.session_alive(broker)):
+        return _EXECUTED
+    return "what it hears is so still" if _is_late(world, broker, place) else None
+
+
+def _hears_late(world: Electorate, broker: int) -> str | None:
+    place = world.election_of(broker)
+    if place is None or not place.is_done:
+        return _EXECUTED
+    late = _is_late(world, broker, place)
+    return None if late else "it won, and is not registered any more"
+
+
+def _acts(world: Electorate, broker: int) -> str | None:
+    thread = world.threads[broker]
+    if not thread.controller.active:
+        return _IN_OFFICE
+    return None if thread.place is None else "it does not wait for a write"
+
+
+def _state_is_newer(world: Electorate, broker: int) -> bool:
+    node = world.zookeeper.nodes[STATE]
+    written = decode_state(*PARTITION, node.data, node.version).controller_epoch
+    return written > world.threads[broker].controller.core.context.epoch
+
+
+def _starts_write(world: Electorate, broker: int) -> str | None:
+    refusal = _acts(world, broker)
+    if refusal is None and _state_is_newer(world, broker):
+        return "no newer controller has written the state"
+    return refusal
+
+
+def _finds_newer(world: Electorate, broker: int) -> str | None:
+    refusal = _acts(world, broker)
+    if refusal is None and not _state_is_newer(world, broker):
+        return "a newer controller has written the state"
+    return refusal
+
+
+def _executes(world: Electorate, broker: int) -> str | None:
+    return None if world.under_way(broker) else "a write of the broker is under way"
+
+
+def _sends(world: Electorate, broker: int) -> str | None:
+    controller = world.threads[broker].controller
+    if not controller.active:
+        return _IN_OFFICE
+    sent = (broker, controller.core.context.epoch) in world.requests
+    return "it has not sent this before" if sent else None
 
 
 STEPS: dict[str, tuple[Callable[[Electorate, int], str | None], Callable[[Electorate, int], None]]]
 STEPS = {
-    "answer_is_lost": (rules.loses, Electorate.answer_is_lost),
-    "broker_connects": (rules.connects, Electorate.broker_connects),
-    "broker_crashes": (rules.crashes, Electorate.broker_crashes),
-    "broker_hears": (rules.hears, Electorate.broker_hears),
-    "broker_hears_late": (rules.hears_late, Electorate.broker_hears),
-    "broker_stands": (rules.stands, Electorate.broker_stands),
-    "controller_resigns": (rules.resigns, Electorate.controller_resigns),
-    "controller_sends_request": (rules.sends, Electorate.controller_sends_request),
-    "controller_starts_write": (rules.resigns, Electorate.controller_starts_write),
-    "session_expires": (rules.expires, Electorate.session_expires),
+    "answer_is_lost": (_loses, Electorate.answer_is_lost),
+    "broker_connects": (_connects, Electorate.broker_connects),
+    "broker_crashes": (_crashes, Electorate.broker_crashes),
+    "broker_hears": (_hears, Electorate.broker_hears),
+    "broker_hears_late": (_hears_late, Electorate.broker_hears),
+    "broker_stands": (_may_stand, Electorate.broker_stands),
+    "controller_finds_newer_state": (_finds_newer, Electorate.controller_starts_write),
+    "controller_resigns": (_acts, Electorate.controller_resigns),
+    "controller_sends_request": (_sends, Electorate.controller_sends_request),
+    "controller_starts_write": (_starts_write, Electorate.controller_starts_write),
+    "session_expires": (_expires, Electorate.session_expires),
     "zookeeper_executes_registration": (
-        rules.registration, Electorate.zookeeper_executes_registration),
-    "zookeeper_executes_write": (rules.executes, Electorate.zookeeper_executes_write),
+        _is_registered, Electorate.zookeeper_executes_registration),
+    "zookeeper_executes_write": (_executes, Electorate.zookeeper_executes_write),
 }  # fmt: skip
 """Step of one broker -> its refusal, and what it does."""

@@ -8,6 +8,7 @@ request made for an earlier incarnation of a broker is never obeyed by a later o
 from model.election.claims import CLAIMS
 from model.election.controller import (
     broker_crashes,
+    broker_finds_it_moved,
     broker_learns_it_won,
     broker_reads_epoch,
     broker_wins_election,
@@ -36,8 +37,9 @@ SYSTEM = System(
     initial=initial,
     transitions=(
         broker_connects, session_expires,
-        broker_reads_epoch, broker_wins_election, broker_learns_it_won, controller_resigns,
-        broker_crashes, controller_starts_write, write_is_applied, write_is_refused,
+        broker_reads_epoch, broker_wins_election, broker_learns_it_won, broker_finds_it_moved,
+        controller_resigns, broker_crashes,
+        controller_starts_write, write_is_applied, write_is_refused,
         controller_sends_request, request_is_obeyed),
     claims=CLAIMS,
     versions=presets(_SWITCHES),

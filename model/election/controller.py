@@ -1,7 +1,8 @@
 """A broker becomes controller, acts as one, and stops, or does not notice that it should.
 
 Source: KafkaController.elect and KafkaZkClient.registerControllerAndIncrementControllerEpoch
-(2.1 and later, KAFKA-6082).
+(2.1 and later, KAFKA-6082). An election is one event of a broker's event thread: it ends, won or
+lost, before the thread does anything else.
 """
 
 from model.election.state import BROKERS
@@ -20,12 +21,16 @@ from model.language import (
 
 @transition(broker=BROKERS)
 def broker_reads_epoch(now, new, broker):
-    """A candidate reads /controller_epoch: the value and its zkVersion."""
+    """A candidate sees no /controller, and reads /controller_epoch: the value and its zkVersion."""
     # redundant because reading alone gives no power: the multi needs a session again.
     require(now.session[broker],                 "the broker has a session")
     require(not_(now.belief[broker].held),       "the broker does not believe it is the controller")
     # redundant because safety needs no such guard: it only keeps the one event thread to one thing.
     require(not_(now.pending[broker].any),       "its event thread is not waiting for a write")
+    # redundant because safety needs no such guard: it only keeps the one event thread to one thing.
+    require(not_(now.read[broker].done),         "it has no election under way")
+    # redundant because safety needs no such guard: the multi fails where somebody is registered.
+    require(is_none(now.zk.controller),          "/controller does not exist")
 
     new.read[broker] = {"done": True, "epoch": now.zk.epoch, "version": now.zk.epoch_version}
 
@@ -70,6 +75,25 @@ def broker_learns_it_won(now, new, broker):
 
 
 @transition(broker=BROKERS)
+def broker_finds_it_moved(now, new, broker):
+    """The election is lost: the multi was refused, or the session of it is over.
+
+    Kafka: KafkaController.elect, ControllerMovedException
+    """
+    read = now.read[broker]
+    # redundant because the step would change nothing.
+    require(read.done,                               "the broker asked to be elected")
+    # redundant because a candidate may give up at any time: it stands again.
+    require(not_(all_of(now.zk.controller == broker, now.zk.epoch == read.epoch + 1)),
+                                                     "it is not the controller of the next epoch")
+    # redundant because a candidate may give up at any time: it stands again.
+    require(any_of(not_(now.session[broker]), now.zk.epoch_version != read.version),
+                                                     "its session or its turn is over")
+
+    new.read[broker] = BLANK
+
+
+@transition(broker=BROKERS)
 def controller_resigns(now, new, broker):
     """A broker that believes it is the controller stops, and deletes /controller if still its turn.
 
@@ -110,10 +134,15 @@ def broker_crashes(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_starts_write(now, new, broker):
-    """A controller sends a partition state write, with the epoch and versions that it cached."""
+    """A controller reads the state, and sends a write of it with the epoch that it believes in.
+
+    Kafka: PartitionStateMachine, StateChangeFailedException where the state is of a newer one
+    """
     belief = now.belief[broker]
     require(belief.held,                             "the broker believes it is the controller")
     require(not_(now.pending[broker].any),           "no write of the broker is under way")
+    # redundant because its write would be refused, by the fence or by the brokers that hear of it.
+    require(now.zk.state_epoch <= belief.epoch,      "no newer controller has written the state")
 
     new.pending[broker] = {
         "any": True, "epoch": belief.epoch,
@@ -142,7 +171,10 @@ def write_is_applied(now, new, broker):
 
 @transition(broker=BROKERS)
 def write_is_refused(now, new, broker):
-    """ZooKeeper refuses the write; the sender drops it."""
+    """ZooKeeper refuses the write. A sender that the fence stopped was deposed, and resigns.
+
+    Kafka: ControllerMovedException, KafkaController.process
+    """
     write = now.pending[broker]
     # redundant because the step would change nothing: there is no write to drop.
     require(write.any,                                        "a write of the broker is under way")
@@ -152,3 +184,8 @@ def write_is_refused(now, new, broker):
     require(not_(current),                                    "a version in it is out of date")
 
     new.pending[broker] = BLANK
+    if version.zk_writes_fenced:
+        stays, belief = write.epoch_version == now.zk.epoch_version, now.belief[broker]
+        new.belief[broker] = {
+            "held": all_of(stays, belief.held),
+            "epoch": when(stays, belief.epoch, 0), "version": when(stays, belief.version, 0)}

@@ -6,12 +6,14 @@ from model.language import not_, require, transition, when
 
 @transition(broker=BROKERS)
 def broker_connects(now, new, broker):
-    """A broker's process opens a ZooKeeper session.
+    """A broker's process opens a ZooKeeper session, when its event thread is done with the last.
 
-    Kafka: ZooKeeperClient.reinitialize
+    Kafka: ZooKeeperClient.reinitialize, KafkaController.Expire
     """
     # redundant because the step would change nothing.
     require(not_(now.session[broker]),      "the broker has no session")
+    # redundant because safety needs no such guard: it only keeps the one event thread to one thing.
+    require(not_(now.read[broker].done),    "it has no election under way")
 
     new.session[broker] = True
 

@@ -170,12 +170,12 @@ def test_the_report_says_what_was_seen_pruned_and_never_tried(insync):
     result = insync("explore election --brokers 1")
 
     assert (
-        "475 distinct states, 1,792 generated, no state further than 17 steps, complete"
+        "438 distinct states, 1,578 generated, no state further than 17 steps, complete"
         in result.stdout
     )
     assert "pruned beyond a bound: epoch 24, writes 114" in result.stdout
     assert "transitions that never fired: write_is_refused" in result.stdout
-    assert "refusals never the first to fail: 2 (--coverage lists them)" in result.stdout
+    assert "refusals never the first to fail: 5 (--coverage lists them)" in result.stdout
     assert "zombies_overlap is broken: no reachable state within the bounds" in result.stdout
     assert result.stdout.endswith("broken (brokers=1, epoch=2, writes=1)\n")
     assert result.exit_code == 1
@@ -187,6 +187,9 @@ def test_coverage_lists_the_refusals_that_never_came_first(insync):
 
     more = [line for line in listed.splitlines() if line not in folded.splitlines()]
     assert [line for line in more if line.startswith("  ")] == [
+        "  broker_wins_election: /controller_epoch is as it was read",
+        "  broker_learns_it_won: the epoch is the one that it wrote",
+        "  controller_starts_write: no newer controller has written the state",
         "  write_is_applied: the state is as it was read",
         "  write_is_applied: /controller_epoch is as it was won",
     ]

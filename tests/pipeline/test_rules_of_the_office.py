@@ -319,7 +319,7 @@ def test_an_epoch_that_is_read_may_be_one_of_which_no_other_line_tells(tmp_path:
 
 
 def test_every_step_of_election_is_known_and_every_switch_can_be_thrown_back():
-    assert len(steps_and_reasons()) == 12
+    assert len(steps_and_reasons()) == 13
     assert thrown_back("2.3") == ("broker_epoch", "requests_fenced", "zk_writes_fenced")
     assert thrown_back("2.1") == ("requests_fenced", "zk_writes_fenced")
 

@@ -135,10 +135,20 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(2, dropped=(("request_is_obeyed", "the request was sent"),)),
     ),
     ("election", "nobody_takes_the_office_over"): (
-        Bug(6, dropped=(("broker_wins_election", "/controller does not exist"),)),
+        Bug(
+            7,
+            dropped=(
+                ("broker_reads_epoch", "/controller does not exist"),
+                ("broker_wins_election", "/controller does not exist"),
+            ),
+        ),
     ),
     ("election", "one_write_at_a_time"): (
-        Bug(14, dropped=(("controller_starts_write", "no write of the broker is under way"),)),
+        Bug(
+            14,
+            version="2.0",
+            dropped=(("controller_starts_write", "no write of the broker is under way"),),
+        ),
     ),
     ("election", "controller_epoch_never_falls"): (
         Bug(7, dropped=(("broker_wins_election", "/controller_epoch is as it was read"),)),

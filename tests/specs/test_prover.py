@@ -73,7 +73,7 @@ def test_every_step_keeps_every_invariant(proved):
     asked = [(one.step, one.invariant) for one in proved.obligations]
 
     assert proved.verdict is Verdict.HOLDS
-    assert (len(asked), proved.solver_calls, len(steps), len(names)) == (170, 50, 12, 12)
+    assert (len(asked), proved.solver_calls, len(steps), len(names)) == (183, 53, 13, 12)
     assert asked == [
         *((where, name) for where in (INITIALLY, *steps) for name in (*names, DOMAINS)),
         (IMPLIED, "single_controller"),
@@ -87,7 +87,7 @@ def test_the_frame_rule_is_used_only_where_nothing_that_is_read_is_written(prove
 
     framed = [one for one in proved.obligations if one.by == "frame"]
 
-    assert len(framed) == 120
+    assert len(framed) == 130
     for one in framed:
         if one.invariant == DOMAINS:
             kinds = {recorded.fields[name].sort.name for name in writes[one.step]}
@@ -153,7 +153,7 @@ def test_without_a_fence_just_what_leans_on_it_stays_open(switch, expected, dept
     _, run = find(recorded, ELECTION.limits({}), "single_controller")
 
     assert (result.verdict, left_open(result)) == (Verdict.UNKNOWN, expected)
-    assert len(result.obligations) == 170
+    assert len(result.obligations) == 183
     assert {one.answer for one in result.open} == {"refuted"}
     assert run is not None
     assert run.depth == depth
@@ -233,7 +233,7 @@ def test_a_solver_that_gives_up_has_proved_nothing():
 
     assert result.verdict is Verdict.UNKNOWN
     assert {one.answer for one in result.open} == {"unknown"}
-    assert len(result.open) == result.solver_calls == 50
+    assert len(result.open) == result.solver_calls == 53
 
 
 def test_a_proof_asked_of_another_system_or_claim_is_refused():

@@ -27,9 +27,12 @@ def test_a_step_taken_quietly_is_taken_all_the_same():
 
 
 def test_a_step_that_changes_nothing_says_so():
-    again = "quietly broker_connects broker=1\nquietly broker_reads_epoch broker=1\n"
+    steps = ("broker_connects", "broker_reads_epoch", "broker_wins_election",
+             "broker_learns_it_won", "controller_sends_request")  # fmt: skip
+    before = "".join(f"quietly {step} broker=1\n" for step in steps)
+    obeyed = "request_is_obeyed broker=2 sender=1 epoch=1\n"
 
-    assert told(again + "broker_reads_epoch broker=1\n")[1] == "    nothing changes"
+    assert told(f"{before}quietly {obeyed}{obeyed}")[1] == "    nothing changes"
 
 
 def test_a_refusal_tells_the_first_reason_that_fails_with_real_values():

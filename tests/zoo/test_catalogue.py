@@ -88,7 +88,7 @@ def test_an_unknown_entry_is_refused_with_the_nearest():
 @pytest.mark.parametrize(
     ("name", "claim", "states", "depth"),
     [
-        ("election", "single_controller", 38_224, 23),
+        ("election", "single_controller", 31_072, 23),
         ("replication", "no_message_loss", 599_449, 40),
     ],
 )
