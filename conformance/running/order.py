@@ -1,0 +1,277 @@
+"""One order of the lines of several processes: by zxid, epochs and requests, never by a clock.
+
+A process's lines are in its own order; ZooKeeper's by zxid. Between processes a line comes after
+another if it could not be without it: what a broker was told of a write comes after the write, an
+answer after its question, what is made of an answer after the answer. Any order that keeps to this
+shows each process the same; the one that is chosen takes each line as early as it can come.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.running.reading import IDS, STARTED, ZOOKEEPER, Gathered, Line, Process
+
+STATE = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
+_FETCHER = re.compile(r"broker-(\d+)-fetcher-\d+")
+ATTEMPTS = ("isr_expanding", "isr_shrinking")
+TAKES = ("log_truncating", "records_replicated", "append_failed")
+
+
+@dataclass(frozen=True)
+class Write:
+    """A state of a partition, as ZooKeeper has it from a transaction on."""
+
+    line: Line
+    partition: str
+    version: int
+    state: dict[str, Any]
+    session: int
+
+    @property
+    def is_new(self) -> bool:
+        """The znode was made."""
+        return self.version == 0
+
+
+@dataclass
+class Ordered:
+    """Lines in an order that keeps to every "after"; `stuck` are those that wait for each other."""
+
+    lines: list[Line] = field(default_factory=list)
+    stuck: list[Line] = field(default_factory=list)
+    writes: dict[Line, list[Write]] = field(default_factory=dict)
+    takes: dict[tuple[int, str, int], Line] = field(default_factory=dict)
+    """(follower, partition, correlation) -> what the follower made of the answer."""
+    wrote: dict[tuple[str, int, int], Line] = field(default_factory=dict)
+    """(partition, leader epoch, zkVersion) -> where the controller tells of its write."""
+    brokers: dict[int, int] = field(default_factory=dict)
+    """Session -> broker."""
+
+
+def follower_of(line: Line) -> int | None:
+    """Which follower is answered: its requests name it."""
+    found = _FETCHER.fullmatch(str(line.args.get("client", "")))
+    return int(found[1]) if found else None
+
+
+def ordered(gathered: Gathered) -> Ordered:
+    """The order of all lines."""
+    return _Ordering(gathered).go()
+
+
+class _Ordering:
+    def __init__(self, gathered: Gathered) -> None:
+        self.gathered = gathered
+        self.found = Ordered()
+        self.lines: list[Line] = []
+        self.at: dict[Line, int] = {}
+        self.after: dict[int, list[int]] = defaultdict(list)
+        self.known: dict[Line, int] = {}
+
+    def go(self) -> Ordered:
+        chains: dict[Process, list[Line]] = defaultdict(list)
+        for start in sorted(self.gathered.starts, key=lambda one: (one.process, one.number)):
+            chains[start.process] += start.lines
+        for chain in chains.values():
+            for line in chain:
+                self.at[line] = len(self.lines)
+                self.lines.append(line)
+            for one, other in zip(chain, chain[1:], strict=False):
+                self._follows(other, one)
+        self._zookeeper(chains[ZOOKEEPER, 0])
+        for process, chain in sorted(chains.items()):
+            if process[0] == "broker":
+                self._requests(chain)
+        self._offices(chains)
+        self._states()
+        self._sort()
+        return self.found
+
+    def _follows(self, later: Line | None, earlier: Line | None) -> None:
+        if later is not None and earlier is not None and later is not earlier:
+            self.after[self.at[earlier]].append(self.at[later])
+
+    # ZooKeeper
+
+    def _zookeeper(self, chain: list[Line]) -> None:
+        starts = {(one.process[1], one.lines[0].start): one for one in self.gathered.starts}
+        registered = {
+            (line.broker, line.args.get("epoch")): line
+            for line in self.lines
+            if line.step == "registered"
+        }
+        for line in chain:
+            for op in line.args.get("ops", ()):
+                path = str(op.get("path", ""))
+                if op["op"] == "Create" and path.startswith(IDS):
+                    broker = int(path.removeprefix(IDS))
+                    self.found.brokers[op.get("owner", -1)] = broker
+                    told = registered.get((broker, line.args["zxid"]))
+                    self._follows(told, line)
+                    if told is not None:
+                        self._follows(line, starts[broker, told.start].lines[0])
+                place = STATE.fullmatch(path)
+                if place is not None and "data" in op:
+                    write = Write(
+                        line, f"{place[1]}-{place[2]}", op["version"], json.loads(op["data"]),
+                        line.args.get("session", -1),
+                    )  # fmt: skip
+                    self.found.writes.setdefault(line, []).append(write)
+
+    def _offices(self, chains: dict[Process, list[Line]]) -> None:
+        """A controller's write to its epoch, and when it heard of it."""
+        elected = {
+            (line.broker, line.args.get("epoch")): line
+            for line in self.lines
+            if line.step == "controller_elected"
+        }
+        for line in chains[ZOOKEEPER, 0]:
+            for op in line.args.get("ops", ()):
+                if op.get("path") == "/controller_epoch" and "data" in op:
+                    broker = self.found.brokers.get(line.args.get("session", -1), -1)
+                    heard = elected.get((broker, int(op["data"])))
+                    self._follows(heard, line)
+                    if heard is not None:
+                        self._follows(line, self._before(chains["broker", broker], heard))
+
+    def _before(self, chain: list[Line], line: Line) -> Line | None:
+        """The last time that a broker left the office before it came into it."""
+        found: Line | None = None
+        for one in chain:
+            if one is line:
+                return found
+            if one.step in ("controller_resigned", "controller_elected"):
+                found = one
+        return found
+
+    # States
+
+    def _states(self) -> None:
+        writes: dict[tuple[str, int, int], Write] = {}
+        epochs: dict[int, Line] = {
+            int(line.args["epoch"]): line
+            for line in self.lines
+            if line.step == "controller_elected"
+        }
+        for some in self.found.writes.values():
+            for one in some:
+                writes[one.partition, one.version, int(one.state["leader_epoch"])] = one
+        of_version = {(one.partition, one.version): one for one in writes.values()}
+        attempts: dict[tuple[int, str], list[Line]] = defaultdict(list)
+        known: dict[tuple[int, str], int] = {}
+        for line in self.lines:
+            self._note_version(line, known)
+            self._state(line, writes, of_version, attempts)
+        used: set[Line] = set()
+        for key in sorted(writes):
+            one = writes[key]
+            before = of_version.get((one.partition, one.version - 1))
+            same = before is not None and (
+                before.state["leader_epoch"] == one.state["leader_epoch"]
+            )
+            if not same:
+                told = self.found.wrote.get((one.partition, key[2], one.version))
+                self._follows(told, one.line)
+                self._follows(one.line, epochs.get(int(one.state["controller_epoch"])))
+                continue
+            leader = self.found.brokers.get(one.session, -1)
+            for line in attempts[leader, one.partition]:
+                named = set(line.args["wanted"]) == set(one.state["isr"])
+                if line not in used and named and self.known.get(line) == one.version - 1:
+                    used.add(line)
+                    self._follows(one.line, line)
+                    break
+
+    def _note_version(self, line: Line, known: dict[tuple[int, str], int]) -> None:
+        """The zkVersion under which a leader wants another ISR: the last one that it was told."""
+        if line.partition is None:
+            return
+        key = line.broker, line.partition
+        if line.step == "leader_and_isr_received":
+            known[key] = line.args["order"]["zk_version"]
+        elif line.step == "isr_updated":
+            known[key] = line.args["zk_version"]
+        elif line.step in ATTEMPTS:
+            self.known[line] = known.get(key, -1)
+
+    def _state(
+        self, line: Line, writes: dict[tuple[str, int, int], Write],
+        of_version: dict[tuple[str, int], Write], attempts: dict[tuple[int, str], list[Line]],
+    ) -> None:  # fmt: skip
+        args, partition = line.args, line.partition
+        if partition is None:
+            return
+        match line.step:
+            case "leader_and_isr_received":
+                order = args["order"]
+                there = writes.get((partition, order["zk_version"], order["leader_epoch"]))
+                self._follows(line, None if there is None else there.line)
+            case "state_written":
+                key = (partition, args["leader_epoch"], args["zk_version"])
+                self.found.wrote[key] = line
+            case "isr_updated":
+                heard = of_version.get((partition, args["zk_version"]))
+                self._follows(line, None if heard is None else heard.line)
+            case "isr_update_refused":
+                other = of_version.get((partition, args["zk_version"] + 1))
+                self._follows(line, None if other is None else other.line)
+            case step if step in ATTEMPTS:
+                attempts[line.broker, partition].append(line)
+
+    # Questions and answers
+
+    def _requests(self, chain: list[Line]) -> None:
+        """A follower's questions, their answers, and what it made of them."""
+        if not hasattr(self, "_answers"):
+            self._answers: dict[tuple[int, str, int], list[Line]] = defaultdict(list)
+            for line in self.lines:
+                if line.step in ("fetch_answered", "epoch_answered"):
+                    follower, partition = follower_of(line), line.partition
+                    if follower is not None and partition is not None:
+                        key = (follower, partition, line.args["correlation"])
+                        self._answers[key].append(line)
+        asked: dict[str, tuple[int, str, int]] = {}
+        for line in chain:
+            partition = line.partition
+            if line.step == STARTED:
+                asked.clear()
+            if partition is None:
+                continue
+            if line.step in ("records_asked", "epoch_asked"):
+                key = asked[partition] = (line.broker, partition, line.args["correlation"])
+                for answer in self._answers.get(key, ()):
+                    self._follows(answer, line)
+            elif line.step in TAKES and partition in asked:
+                key = asked[partition]
+                if key not in self.found.takes:
+                    self.found.takes[key] = line
+                for answer in self._answers.get(key, ()):
+                    self._follows(line, answer)
+
+    # Sorting
+
+    def _sort(self) -> None:
+        waits = [0] * len(self.lines)
+        for laters in self.after.values():
+            for later in laters:
+                waits[later] += 1
+        depth = [0] * len(self.lines)
+        ready = [(0, at) for at, count in enumerate(waits) if not count]
+        heapq.heapify(ready)
+        done = [False] * len(self.lines)
+        while ready:
+            _, at = heapq.heappop(ready)
+            done[at] = True
+            self.found.lines.append(self.lines[at])
+            for later in self.after.get(at, ()):
+                waits[later] -= 1
+                depth[later] = max(depth[later], depth[at] + 1)
+                if not waits[later]:
+                    heapq.heappush(ready, (depth[later], later))
+        self.found.stuck = [one for at, one in enumerate(self.lines) if not done[at]]
