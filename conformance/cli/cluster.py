@@ -89,8 +89,16 @@ def start(
     """
     with _changing(folder):
         if (folder / STATE).exists():
-            new = (ids, brokers, version, kind, racks, settings or None, request_log or None,
-                   trace or None)
+            new = (
+                ids,
+                brokers,
+                version,
+                kind,
+                racks,
+                settings or None,
+                request_log or None,
+                trace or None,
+            )
             if any(given is not None for given in new):
                 raise WrongUse(
                     f"{folder} has a cluster already: --brokers, --broker-ids, --version, "

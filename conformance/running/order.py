@@ -13,6 +13,7 @@ import json
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, Gathered, Line, Process
@@ -32,6 +33,8 @@ class Write:
     version: int
     state: dict[str, Any]
     session: int
+    by_leader: bool
+    """The leader epoch is that of the state before: its leader wrote another ISR."""
 
     @property
     def is_new(self) -> bool:
@@ -73,6 +76,7 @@ class _Ordering:
         self.at: dict[Line, int] = {}
         self.after: dict[int, list[int]] = defaultdict(list)
         self.known: dict[Line, int] = {}
+        self.left: dict[Line | None, Line] = {}
 
     def go(self) -> Ordered:
         chains: dict[Process, list[Line]] = defaultdict(list)
@@ -82,13 +86,15 @@ class _Ordering:
             for line in chain:
                 self.at[line] = len(self.lines)
                 self.lines.append(line)
-            for one, other in zip(chain, chain[1:], strict=False):
+            for one, other in pairwise(chain):
                 self._follows(other, one)
         self._zookeeper(chains[ZOOKEEPER, 0])
         for process, chain in sorted(chains.items()):
             if process[0] == "broker":
                 self._requests(chain)
         self._offices(chains)
+        self._senders()
+        self._lives(chains)
         self._states()
         self._sort()
         return self.found
@@ -106,6 +112,7 @@ class _Ordering:
             for line in self.lines
             if line.step == "registered"
         }
+        epochs: dict[str, int] = {}
         for line in chain:
             for op in line.args.get("ops", ()):
                 path = str(op.get("path", ""))
@@ -118,10 +125,12 @@ class _Ordering:
                         self._follows(line, starts[broker, told.start].lines[0])
                 place = STATE.fullmatch(path)
                 if place is not None and "data" in op:
+                    name, state = f"{place[1]}-{place[2]}", json.loads(op["data"])
+                    same = epochs.get(name) == state["leader_epoch"] and op["version"] > 0
+                    epochs[name] = state["leader_epoch"]
                     write = Write(
-                        line, f"{place[1]}-{place[2]}", op["version"], json.loads(op["data"]),
-                        line.args.get("session", -1),
-                    )  # fmt: skip
+                        line, name, op["version"], state, line.args.get("session", -1), same
+                    )
                     self.found.writes.setdefault(line, []).append(write)
 
     def _offices(self, chains: dict[Process, list[Line]]) -> None:
@@ -140,6 +149,48 @@ class _Ordering:
                     if heard is not None:
                         self._follows(line, self._before(chains["broker", broker], heard))
 
+    def _senders(self) -> None:
+        """What a controller asks for comes after it was elected."""
+        elected = {
+            (line.broker, line.args.get("epoch")): line
+            for line in self.lines
+            if line.step == "controller_elected"
+        }
+        for line in self.lines:
+            sender = line.args.get("sender")
+            if isinstance(sender, dict):
+                self._follows(line, elected.get((sender["controller"], sender["epoch"])))
+
+    def _lives(self, chains: dict[Process, list[Line]]) -> None:
+        """A process writes to ZooKeeper before its next start; a lost office is left after."""
+        started = {(line.process, line.start): line for line in self.lines if line.step == STARTED}
+        sessions: dict[int, Line | None] = {}
+        for line in self.lines:
+            if line.step == "registered":
+                following = started.get((line.process, line.start + 1))
+                sessions[line.args.get("session", -1)] = following
+        owner: int | None = None  # the session that has /controller
+        held: Line | None = None
+        offices = {
+            line.args["epoch"]: line for line in self.lines if line.step == "controller_elected"
+        }
+        self._ends_of_offices()
+        for line in chains[ZOOKEEPER, 0]:
+            if line.step == "session_ended":
+                if owner == line.args["session"]:
+                    if not line.args.get("closed"):
+                        self._follows(self.left.get(held), line)
+                    owner = None
+                continue
+            following = sessions.get(line.args.get("session", -1))
+            self._follows(following, line)
+            for op in line.args.get("ops", ()):
+                if op["path"] == "/controller" and op["op"] == "Delete":
+                    self._follows(self.left.get(held), line)
+                    owner = None
+                elif op["path"] == "/controller_epoch" and int(op.get("data") or 0) > 0:
+                    owner, held = line.args["session"], offices.get(int(op["data"]))
+
     def _before(self, chain: list[Line], line: Line) -> Line | None:
         """The last time that a broker left the office before it came into it."""
         found: Line | None = None
@@ -151,6 +202,17 @@ class _Ordering:
         return found
 
     # States
+
+    def _ends_of_offices(self) -> None:
+        """Where each controller left its office, by the line at which it came into it."""
+        holds: dict[int, Line] = {}
+        for line in self.lines:
+            if line.step == "controller_elected":
+                holds[line.broker] = line
+            elif line.step == "controller_resigned" and line.broker in holds:
+                self.left[holds.pop(line.broker)] = line
+            elif line.step == STARTED:
+                holds.pop(line.broker, None)
 
     def _states(self) -> None:
         writes: dict[tuple[str, int, int], Write] = {}
@@ -171,14 +233,12 @@ class _Ordering:
         used: set[Line] = set()
         for key in sorted(writes):
             one = writes[key]
-            before = of_version.get((one.partition, one.version - 1))
-            same = before is not None and (
-                before.state["leader_epoch"] == one.state["leader_epoch"]
-            )
-            if not same:
+            if not one.by_leader:
                 told = self.found.wrote.get((one.partition, key[2], one.version))
                 self._follows(told, one.line)
-                self._follows(one.line, epochs.get(int(one.state["controller_epoch"])))
+                office = epochs.get(int(one.state["controller_epoch"]))
+                self._follows(one.line, office)
+                self._follows(self.left.get(office), one.line)
                 continue
             leader = self.found.brokers.get(one.session, -1)
             for line in attempts[leader, one.partition]:
@@ -262,16 +322,17 @@ class _Ordering:
             for later in laters:
                 waits[later] += 1
         depth = [0] * len(self.lines)
-        ready = [(0, at) for at, count in enumerate(waits) if not count]
+        late = [line.process[0] == ZOOKEEPER for line in self.lines]
+        ready = [(late[at], 0, at) for at, count in enumerate(waits) if not count]
         heapq.heapify(ready)
         done = [False] * len(self.lines)
         while ready:
-            _, at = heapq.heappop(ready)
+            _, _, at = heapq.heappop(ready)
             done[at] = True
             self.found.lines.append(self.lines[at])
             for later in self.after.get(at, ()):
                 waits[later] -= 1
                 depth[later] = max(depth[later], depth[at] + 1)
                 if not waits[later]:
-                    heapq.heappush(ready, (depth[later], later))
+                    heapq.heappush(ready, (late[later], depth[later], later))
         self.found.stuck = [one for at, one in enumerate(self.lines) if not done[at]]

@@ -9,15 +9,14 @@ that ends in what the line shows.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.mapping import AS_RELEASED, UNOBSERVED
+from conformance.running.model import Driver
 from conformance.running.order import Ordered, Write, follower_of
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, Line
-from model.language.sparse import Index
+from conformance.running.result import Misfit, NotModelled, Replayed
 from model.systems import system
 from specs.partial.moves import Moves
 
@@ -41,38 +40,12 @@ LATE = "a producer is answered in a later epoch of the same leader"
 WAITS = "a follower whose leader is not known to it goes on as it was"
 
 
-class Misfit(Exception):
-    """A line that is no step of the model; `rule` says what would have been one."""
-
-    def __init__(self, rule: str, why: str, allowed: str) -> None:
-        super().__init__(why)
-        self.rule, self.why, self.allowed = rule, why, allowed
-
-
-class NotModelled(Exception):
-    """Something that `replication` has no step for: the rest of the partition is unknown."""
-
-
-@dataclass
-class Replayed:
-    """What became of one partition."""
-
-    partition: str
-    lines: int = 0
-    fired: Counter[str] = field(default_factory=Counter)
-    forced: Counter[str] = field(default_factory=Counter)
-    at: Line | None = None
-    misfit: Misfit | None = None
-    unknown: str = ""
-
-
 class Judge:
     """Replays partitions of one cluster on one model."""
 
     def __init__(self, order: Ordered, brokers: Iterable[int], version: str, unclean: bool) -> None:
         self.order = order
         self.ids = sorted(brokers)
-        self.of = {one: number for number, one in enumerate(self.ids, 1)}
         switches = dict(AS_RELEASED) | {"unclean_leader_election": unclean}
         recorded = system("replication").recorded(version, switches)
         self.switches = recorded.switches
@@ -89,13 +62,10 @@ class Judge:
         return sorted({one.partition for some in self.order.writes.values() for one in some})
 
 
-class _Replay:
+class _Replay(Driver):
     def __init__(self, judge: Judge, partition: str) -> None:
+        super().__init__(judge.moves, judge.ids, Replayed(partition))
         self.judge, self.order, self.partition = judge, judge.order, partition
-        self.moves, self.ledger, self.of = judge.moves, judge.moves.ledger, judge.of
-        self.numbers = judge.moves.numbers
-        self.done = Replayed(partition)
-        self.line: Line | None = None
         self.bounds = self._bounds()
         self.ends: dict[int, int] = {}  # real log ends, by broker
         self.had: dict[int, set[int]] = {}  # high watermarks of a broker since it was loaded
@@ -156,30 +126,20 @@ class _Replay:
 
     # Steps
 
-    def go(self) -> Replayed:
-        """All lines that concern the partition."""
-        try:
-            for line in self.order.lines:
-                self.line = line
-                if self._concerns(line):
-                    self.done.lines += line.partition is not None
-                    self.done.at = line
-                    self._take(line)
-                    self.ledger.journal.clear()
-        except Misfit as misfit:
-            self.done.misfit = misfit
-        except NotModelled as beyond:
-            self.done.unknown = str(beyond)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            self.done.unknown = f"the line has not what its step has ({error!r})"
-        return self.done
+    def lines(self) -> Iterable[Line]:
+        """The lines that concern the partition."""
+        for line in self.order.lines:
+            if self._concerns(line):
+                self.done.lines += line.partition == self.partition
+                yield line
 
     def _concerns(self, line: Line) -> bool:
         if line.partition is not None:
             return line.partition == self.partition or line.step in _OF_CONTROLLERS
         return line.process[0] == ZOOKEEPER or line.step in _OF_PROCESSES
 
-    def _take(self, line: Line) -> None:
+    def take(self, line: Line) -> None:
+        """One line."""
         if line.process[0] == ZOOKEEPER:
             self._zookeeper(line)
             return
@@ -190,52 +150,12 @@ class _Replay:
         if handler is not None and (self.born or line.step in _OF_PROCESSES):
             handler(line, self.of[line.broker])
 
-    def step(self, name: str, *arguments: int) -> None:
-        """A step of the model; Misfit says why it is not possible."""
-        lacking = self.refusal(name, *arguments)
-        if lacking:
-            raise Misfit(
-                f"{self._named()} is a step of the model", f"{name}: {lacking}",
-                "the line only when what is said to be false holds",
-            )  # fmt: skip
-        self.moves.take(self.moves.by_name[name], arguments)
-        self.done.fired[name] += 1
-
-    def refusal(self, name: str, *arguments: int) -> str:
-        """Why a step is not possible; empty if it is."""
-        move = self.moves.by_name.get(name)
-        if move is None:
-            return "this release has no such step"
-        at = move.refusal(*arguments)
-        if at < 0:
-            return ""
-        values = dict(zip(move.parameters, arguments, strict=True))
-        requirement = move.recorded.requires[at]
-        return self.moves.twin.explain(requirement, self.ledger.state(), values)
-
-    def force(self, reason: str, *cells: tuple[str, Index, int]) -> None:
-        """Put in what the model abstracts from."""
-        changes = [(self.numbers[name], index, code) for name, index, code in cells]
-        if any(self.ledger.read(number, index) != code for number, index, code in changes):
-            self.ledger.apply(changes)
-            self.done.forced[reason] += 1
-
-    def read(self, name: str, *index: int) -> int:
-        """A cell of the model."""
-        return int(self.ledger.read(self.numbers[name], index))
-
-    def expect(self, what: str, seen: int, mine: int, shown: str = "") -> None:
-        """What the line shows is what the model has."""
-        if seen != mine:
-            told = shown or f"{what} is {seen}, where the model has {mine}"
-            raise Misfit(f"{self._named()} ends as the model's step does", told, f"{what} is {mine}")
-
     def expect_offset(self, what: str, seen: int, mine: int) -> None:
         """The same for an offset: told in the cluster's own numbers."""
         if self.index(seen) != mine:
             there = self.bounds[mine] if 0 <= mine < len(self.bounds) else mine
             raise Misfit(
-                f"{self._named()} ends as the model's step does",
+                f"{self.named} ends as the model's step does",
                 f"{what} is {seen}, where the model has {there}{self._lost(what, seen)}",
                 f"{what} is {there}",
             )  # fmt: skip
@@ -251,22 +171,6 @@ class _Replay:
             f": below {hw} is committed, by broker {line.broker} ({line.file}, line {line.number}),"
             " and this replica has it no more"
         )
-
-    def _named(self) -> str:
-        assert self.line is not None, "a line is being judged"
-        return self.line.step
-
-    def members(self, name: str, *index: int) -> set[int]:
-        """A set of the model's, as Kafka's ids."""
-        number = self.numbers[name]
-        return {one for one, at in self.of.items() if self.ledger.read(number, (*index, at))}
-
-    def set_cells(
-        self, name: str, index: Index, members: Iterable[int]
-    ) -> list[tuple[str, Index, int]]:
-        """Cells that make a set of Kafka's ids."""
-        wanted = {*members}
-        return [(name, (*index, at), int(one in wanted)) for one, at in self.of.items()]
 
     # ZooKeeper
 
@@ -302,8 +206,10 @@ class _Replay:
             self.expect("/controller_epoch", int(op["data"]), self.read("zk.epoch"))
         elif path == f"/brokers/topics/{self.partition.rpartition('-')[0]}" and kind == "Delete":
             self.gone = True
-        elif self.gone and kind == "Create" and path.startswith(
-            f"/brokers/topics/{self.partition.rpartition('-')[0]}/"
+        elif (
+            self.gone
+            and kind == "Create"
+            and path.startswith(f"/brokers/topics/{self.partition.rpartition('-')[0]}/")
         ):
             raise NotModelled("the topic was deleted and made anew (the system `topics` has that)")
 
@@ -329,13 +235,12 @@ class _Replay:
             self.force(CREATED, *self.set_cells("zk.isr", (), state["isr"]))
         elif before is None:
             raise NotModelled(f"no line shows the state of zkVersion {zk - 1}")
-        registered = epoch - 1 if write.is_new else before["leader_epoch"] + 1  # type: ignore[index]
-        if epoch == registered and not write.is_new:
-            self._isr_written(write, before or {})
+        if before is not None and write.by_leader:
+            self._isr_written(write, before)
         else:
             self._controller_writes(write, before)
         self.versions[zk], self.states[zk] = self.read("zk.version"), state
-        self.expect("the leader", state["leader"], self._id(self.read("zk.leader"), -1))
+        self.expect("the leader", state["leader"], self.kafka_id(self.read("zk.leader"), -1))
         self.expect("the leader epoch", epoch, self.read("zk.leader_epoch"))
         isr, mine = set(state["isr"]), self.members("zk.isr")
         if isr != mine:
@@ -346,12 +251,13 @@ class _Replay:
             )  # fmt: skip
         self._keeps_committed(state)
 
-    def _id(self, at: int, none: int) -> int:
-        return self.judge.ids[at - 1] if at else none
-
     def _keeps_committed(self, state: Mapping[str, Any]) -> None:
         leader = state["leader"]
-        if not self.committed or leader not in self.of or self.judge.switches["unclean_leader_election"]:
+        if (
+            not self.committed
+            or leader not in self.of
+            or self.judge.switches["unclean_leader_election"]
+        ):
             return
         hw, line = max(self.committed, key=lambda one: one[0])
         if self.read("log.end", self.of[leader]) < self.index(hw):
@@ -467,8 +373,10 @@ class _Replay:
         epoch, c = order["leader_epoch"] + 1, line.args["sender"]["epoch"]
         there = self.states.get(order["zk_version"])
         shown = {name: order[name] for name in ("leader", "leader_epoch", "controller_epoch")}
-        if there is None or any(there[name] != value for name, value in shown.items()) or (
-            set(there["isr"]) != set(order["isr"])
+        if (
+            there is None
+            or any(there[name] != value for name, value in shown.items())
+            or (set(there["isr"]) != set(order["isr"]))
         ):
             raise Misfit(
                 "a LeaderAndIsr tells a state that was registered",
@@ -479,10 +387,16 @@ class _Replay:
         index, version = (epoch, c, b), self.versions[order["zk_version"]]
         cells = [("request.in_flight", index, 1), ("request.version", index, version),
                  *self.set_cells("request.isr", index, order["isr"])]  # fmt: skip
-        if c > self.read("zk.epoch") or c < order["controller_epoch"] and order["leader"] >= 0:
+        older = c < order["controller_epoch"] and order["leader"] >= 0
+        if c > self.read("zk.epoch") or older:
             raise Misfit("a controller tells what it or an earlier one wrote",
                          f"controller epoch {c} tells what epoch {order['controller_epoch']} wrote",
                          "the epoch that wrote it, or a later one")  # fmt: skip
+        if not self.read("request.in_flight", *index):
+            sender = self.of.get(line.args["sender"]["controller"], 0)
+            now = self.read("zk.version") == version and self.read("zk.leader_epoch") == epoch
+            if now and sender and not self.refusal("controller_informs", sender, b):
+                self.step("controller_informs", sender, b)
         self.force(TOLD_AGAIN, *cells)
         return epoch, c
 
@@ -504,7 +418,7 @@ class _Replay:
         epoch, c = self._arrives(b)
         self.expect("the leader epoch", line.args["leader_epoch"] + 1, epoch)
         self.step("broker_becomes_follower", b, epoch, c)
-        leader = self._id(self.read("replica.leader", b), -1)
+        leader = self.kafka_id(self.read("replica.leader", b), -1)
         self.expect("the leader", line.args["leader"], leader)
 
     def _on_leader_and_isr_ignored(self, line: Line, b: int) -> None:
@@ -584,11 +498,13 @@ class _Replay:
         last = self.index(line.args["end"]) - 1
         if last < 0:
             return
-        newer = self.read("replica.epoch", b) > line.args["leader_epoch"] + 1
-        if newer and self.read("replica.role", b) == _LEADS and last < self.read("replica.hw", b):
-            if self.read("log.at.epoch", b, last) == line.args["leader_epoch"] + 1:
-                self.done.forced[LATE] += 1
-                return
+        epoch = line.args["leader_epoch"] + 1
+        leads = self.read("replica.role", b) == _LEADS
+        committed = last < self.read("replica.hw", b)
+        newer = self.read("replica.epoch", b) > epoch == self.read("log.at.epoch", b, last)
+        if leads and committed and newer:
+            self.done.forced[LATE] += 1
+            return
         self.step("leader_acknowledges_for_isr", b, last)
 
     def _on_high_watermark_raised(self, line: Line, b: int) -> None:
@@ -699,9 +615,9 @@ class _Replay:
         self.step("leader_answers_fetch", b, f)
         self._answer_is(b, f, reply, offset)
         take = self.order.takes.get((follower, self.partition, args["correlation"]))
-        if take is not None and take.step == "records_replicated":
-            if take.args["log_end"] <= end:
-                self._several(b, f, offset, take.args["log_end"], reply)
+        taken = take is not None and take.step == "records_replicated"
+        if take is not None and taken and take.args["log_end"] <= end:
+            self._several(b, f, offset, take.args["log_end"], reply)
 
     def _is_given_up(self, f: int, b: int, correlation: int, state: int) -> bool:
         """The question is not the one that the follower waits for."""

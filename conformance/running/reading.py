@@ -125,9 +125,7 @@ def _read(path: str, found: Gathered) -> Start | None:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        found.troubles.append(
-            Trouble(path, 1, str(error.strerror), "a file that can be read")
-        )
+        found.troubles.append(Trouble(path, 1, str(error.strerror), "a file that can be read"))
         return None
     whole, newline, rest = data.rpartition(b"\n")
     texts = (whole + newline).splitlines()

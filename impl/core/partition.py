@@ -371,9 +371,7 @@ class Partition(Generic[SomeLog]):
             self.broker, self.leader_epoch, isr, self.controller_epoch, self.zk_version
         )
 
-    def adopt(
-        self, isr: tuple[int, ...], now_ms: int, updated: IsrUpdated | None = None
-    ) -> None:
+    def adopt(self, isr: tuple[int, ...], now_ms: int, updated: IsrUpdated | None = None) -> None:
         """The other ISR is registered; ``updated`` is reported before the high watermark moves."""
         self.expands += len(isr) > len(self.isr)
         self.shrinks += len(isr) < len(self.isr)

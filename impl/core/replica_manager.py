@@ -413,9 +413,7 @@ class ReplicaManager:
         self.observer(RecordsAppended(partition, replica.leader_epoch, first, end))
         replica.advance(now_ms)
         awaited = AcksAwaited(replica, appended.last_offset + 1, replica.generation, min_isr)
-        return Produced(
-            NONE, "", first, replica.leader_epoch, end, awaited if acks == -1 else None
-        )
+        return Produced(NONE, "", first, replica.leader_epoch, end, awaited if acks == -1 else None)
 
     # Fetches, of followers and consumers
 

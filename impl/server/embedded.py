@@ -88,10 +88,10 @@ class EmbeddedServer:
         """End."""
         self.ended.set()
 
-    def _expire(self, session: int) -> None:
+    def _expire(self, session: int, closed: bool = False) -> None:
         gone = self.zookeeper.expire(session)
         if self.trace is not None:
-            self.trace.ended(self.zookeeper.zxid, session, gone)
+            self.trace.ended(self.zookeeper.zxid, session, gone, closed)
         self.sessions.pop(session, None)
 
     def answer(self, head: dict[str, Any], _body: bytes) -> Message:
@@ -139,7 +139,7 @@ class EmbeddedServer:
             case "events":
                 return [[event.type.name, event.path] for event in session.events()]
             case "close":
-                return self._expire(number)
+                return self._expire(number, closed=True)
             case _:
                 raise ValueError(f"{op} is no operation")
 
@@ -267,9 +267,7 @@ def main(arguments: list[str]) -> int:
         usage = "usage: python -m impl.server.embedded PORT FOLDER [--trace FOLDER]"
         print(usage, file=sys.stderr)
         return 64
-    server = EmbeddedServer(
-        (LOOPBACK, int(port)), Path(folder), Path(more[1]) if traces else None
-    )
+    server = EmbeddedServer((LOOPBACK, int(port)), Path(folder), Path(more[1]) if traces else None)
     signal.signal(signal.SIGTERM, lambda *_: server.stop())
     signal.signal(signal.SIGINT, lambda *_: server.stop())
     server.serve()

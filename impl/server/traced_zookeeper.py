@@ -17,9 +17,10 @@ class ZooKeeperTrace:
     def __init__(self, folder: Path, head: Mapping[str, Any]) -> None:
         self.file = TraceFile(folder, "zookeeper", "zookeeper", head)
 
-    def ended(self, zxid: int, session: int, gone: Iterable[str]) -> None:
-        """A session is over, and its ephemeral znodes are gone."""
-        self.file.line("session_ended", {"zxid": zxid, "session": session, "gone": [*gone]})
+    def ended(self, zxid: int, session: int, gone: Iterable[str], closed: bool) -> None:
+        """A session is over, ``closed`` by its client, and its ephemeral znodes are gone."""
+        fields = {"zxid": zxid, "session": session, "gone": [*gone], "closed": closed}
+        self.file.line("session_ended", fields)
 
     def transaction(self, store: ZooKeeper, head: Mapping[str, Any], result: Any) -> None:
         """One write, or a multi of several."""
