@@ -10,13 +10,24 @@ from model.language.sparse import Index
 from specs.partial.moves import Moves
 
 
+class UnknownBroker(Exception):
+    """A line names a broker that no file and no registration tells of."""
+
+
+class Numbers(dict[int, int]):
+    """The model's numbers of Kafka's brokers."""
+
+    def __missing__(self, broker: int) -> int:
+        raise UnknownBroker(broker)
+
+
 class Driver:
     """Takes lines into a run of a model. `ids` are Kafka's broker ids; the model counts from 1."""
 
     def __init__(self, moves: Moves, ids: list[int], done: Replayed) -> None:
         self.moves, self.ledger, self.numbers = moves, moves.ledger, moves.numbers
         self.ids = ids
-        self.of = {one: number for number, one in enumerate(ids, 1)}
+        self.of = Numbers((one, number) for number, one in enumerate(ids, 1))
         self.done = done
         self.line: Line | None = None
 
@@ -39,6 +50,11 @@ class Driver:
             self.done.misfit = misfit
         except NotModelled as beyond:
             self.done.unknown = str(beyond)
+        except UnknownBroker as strange:
+            self.done.misfit = Misfit(
+                f"{self.named} names brokers of the cluster", f"there is no broker {strange}",
+                f"one of {', '.join(map(str, self.ids))}",
+            )  # fmt: skip
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             self.done.unknown = f"the line has not what its step has ({error!r})"
         return self.done

@@ -76,6 +76,7 @@ class _Replay(Driver):
         self.loads = self._loads()
         self.born = self.gone = False
         self.wanted: dict[int, tuple[int, ...]] = {}
+        self.asked: dict[tuple[int, int], int] = {}  # the offset of it
         self.slots: dict[tuple[int, int], int] = {}  # the question that a follower waits for
         self.starts: dict[int, int] = {}  # which start of a broker this is
 
@@ -359,6 +360,17 @@ class _Replay(Driver):
             if epoch > known:
                 self.force(METADATA, ("replica.controller_epoch", (b,), epoch))
 
+    def _on_state_written(self, line: Line, _b: int) -> None:
+        """What a controller says that it wrote is what ZooKeeper got."""
+        there = self.states.get(line.args["zk_version"], {})
+        for name in ("leader", "leader_epoch", "isr"):
+            if there.get(name) != line.args[name]:
+                raise Misfit(
+                    "a controller writes what it says",
+                    f"{name} is {line.args[name]}, and {there.get(name)} was written",
+                    f"{name} is {there.get(name)}",
+                )  # fmt: skip
+
     def _on_leader_cached(self, line: Line, _b: int) -> None:
         self._note_controller(line)
 
@@ -499,6 +511,8 @@ class _Replay(Driver):
         if last < 0:
             return
         epoch = line.args["leader_epoch"] + 1
+        if self.read("log.end", b) > last:
+            self.expect("the leader epoch", epoch, self.read("log.at.epoch", b, last))
         leads = self.read("replica.role", b) == _LEADS
         committed = last < self.read("replica.hw", b)
         newer = self.read("replica.epoch", b) > epoch == self.read("log.at.epoch", b, last)
@@ -549,6 +563,7 @@ class _Replay(Driver):
         leader = self._leader_asked(line, b)
         self.step("follower_asks_records", b, leader)
         self._names_epoch(line, self.read("fetch.epoch", b, leader))
+        self.asked[b, leader] = line.args["asked"]["offset"]
         self.expect_offset(
             "the offset", line.args["asked"]["offset"], self.read("fetch.offset", b, leader)
         )
@@ -567,6 +582,7 @@ class _Replay(Driver):
         f, reply = self.of[follower], line.args["reply"]
         if self._is_given_up(f, b, line.args["correlation"], _EPOCH_ASKED):
             return  # it changes nothing at the leader
+        self._heard(line, f, b)
         if reply["error"] != "NONE":
             self.step("leader_refuses_epoch", b, f)
             return
@@ -612,12 +628,23 @@ class _Replay(Driver):
             if not args["waited"]:
                 self._answers_nobody(line, b, f)
             return
+        self._heard(line, f, b)
         self.step("leader_answers_fetch", b, f)
         self._answer_is(b, f, reply, offset)
         take = self.order.takes.get((follower, self.partition, args["correlation"]))
         taken = take is not None and take.step == "records_replicated"
         if take is not None and taken and take.args["log_end"] <= end:
             self._several(b, f, offset, take.args["log_end"], reply)
+
+    def _heard(self, line: Line, f: int, b: int) -> None:
+        """A leader answers what was asked."""
+        asked = line.args["asked"]
+        self._names_epoch(line, self.read("fetch.epoch", f, b))
+        if "offset" in asked:
+            self.expect_offset("the offset", asked["offset"], self.read("fetch.offset", f, b))
+        else:
+            mine = self.read("fetch.last_epoch", f, b)
+            self.expect("the epoch asked for", asked["epoch"] + 1, mine)
 
     def _is_given_up(self, f: int, b: int, correlation: int, state: int) -> bool:
         """The question is not the one that the follower waits for."""
@@ -670,6 +697,8 @@ class _Replay(Driver):
         if not leader:
             raise Misfit("a follower appends what its leader answered", "it follows nobody",
                          "a leader")  # fmt: skip
+        asked = self.asked.get((b, leader), -1)
+        self.expect("the offset that was asked for", line.args["offset"], asked)
         self.step("follower_appends", b, leader)
         self.ends[line.broker] = line.args["log_end"]
         self.expect_offset("the log end", line.args["log_end"], self.read("log.end", b))
@@ -680,6 +709,9 @@ class _Replay(Driver):
     def _on_log_truncating(self, line: Line, b: int) -> None:
         end = min(line.args["offset"], line.args["log_end"])
         leader = self.read("replica.leader", b)
+        hw = line.args["high_watermark"]
+        self.expect("the log end before", line.args["log_end"], self.ends.get(line.broker, 0))
+        self.expect_offset("the high watermark before", hw, self.read("replica.hw", b))
         before = self.read("log.end", b)
         if leader and self.read("fetch.state", b, leader) == _EPOCH_ANSWERED:
             self.step("follower_truncates", b, leader)
