@@ -20,6 +20,7 @@ from conformance.running.reading import ZOOKEEPER, Gathered, Trouble, gather
 from conformance.running.result import Replayed
 from impl.releases import Release
 from model.language import ProtocolError
+from model.systems import system
 from specs.verdict import Verdict, combine
 
 MOST_BROKERS = 9
@@ -113,8 +114,9 @@ def _replay(report: RunningReport, gathered: Gathered, order: Ordered) -> None:
     brokers |= set(order.brokers.values())
     unclean = any(one.settings.get("unclean") for one in gathered.starts)
     try:
-        judge = Judge(order, brokers, gathered.version, unclean)
-        done = [replay_office(order, brokers, gathered.version)]
+        version, switches = preset_of(gathered.version)
+        judge = Judge(order, brokers, version, {**switches, "unclean_leader_election": unclean})
+        done = [replay_office(order, brokers, version, switches)]
     except ProtocolError as error:
         report.findings.append(
             Told("incomplete", report.path, 1, "the release is one of the model's", str(error),
@@ -126,6 +128,19 @@ def _replay(report: RunningReport, gathered: Gathered, order: Ordered) -> None:
     for one in done:
         _explain(report, gathered, one)
     report.replayed += done
+
+
+def preset_of(release: str) -> tuple[str, dict[str, object]]:
+    """The newest of the model's releases that is not newer, and switches that came in between.
+
+    ProtocolError for a release before the first of them.
+    """
+    asked = Release.of(release)
+    older = [name for name in system("replication").versions if asked.since(name)]
+    if not older:
+        raise ProtocolError(f"release {release} is before the first that the model has")
+    broker_epochs = asked.since("2.2") and older[-1] == "2.1"  # KIP-380
+    return older[-1], {"broker_epoch": True} if broker_epochs else {}
 
 
 def _explain(report: RunningReport, gathered: Gathered, one: Replayed) -> None:

@@ -7,7 +7,7 @@ the multi's condition and the request's arrival say that they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from conformance.running.model import Driver
 from conformance.running.order import Ordered
@@ -19,10 +19,12 @@ from specs.partial.moves import Moves
 NAME = "/controller"
 
 
-def replay_office(order: Ordered, brokers: Iterable[int], version: str) -> Replayed:
+def replay_office(
+    order: Ordered, brokers: Iterable[int], version: str, switches: Mapping[str, object]
+) -> Replayed:
     """The office of one cluster, up to the first line that does not fit."""
     ids = sorted(brokers)
-    recorded = system("election").recorded(version)
+    recorded = system("election").recorded(version, switches)
     moves = Moves(recorded, {"brokers": len(ids)}, frozenset())
     moves.ledger.is_keyed = False
     moves.ledger.load({})

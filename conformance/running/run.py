@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -73,8 +74,10 @@ def traced_cluster(
         with Producer(cluster.addresses()) as producer:
             producer.partitions(TOPIC, time.monotonic() + 10)
         yield cluster
-    finally:
-        cluster.stop(10)
+    except BaseException:
+        cluster.end(cluster.running(), signal.SIGKILL, 5.0)
+        raise
+    cluster.stop(10)
 
 
 def befall(cluster: Cluster, mishap: Mishap) -> None:
