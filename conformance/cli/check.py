@@ -27,6 +27,7 @@ from conformance.cli.ingest import (
 )
 from conformance.cli.kept import keep_checked, open_option, show_checked, story_option
 from conformance.columns.magic import is_columns
+from conformance.running.reading import is_process_trace
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ Example:
   insync check /archive/kafka --engine spark --master spark://host:7077
   insync check run-17.ndjson --json -
   insync check columns
+  insync check DIR/trace
 """
 
 
@@ -81,6 +83,9 @@ def check(
     json_target: str | None,
 ) -> None:
     """Check broker logs, the output of `insync ingest`, or recorded traces against the protocol.
+
+    A folder of what the processes of one cluster traced (insync cluster start DIR --trace) is put
+    together and replayed on the model, each partition and the controller's office line by line.
 
     A finding is a violation (no run of the protocol writes these lines, whatever lines may be
     missing), impossible (no step of the model fits), a known bug (one fits with a switch of the zoo
@@ -153,7 +158,9 @@ def checked(
     ingested, others = _sorted_out(paths)
     found = find(others)
     check_release(release, layout)
-    traces = [_trace(path, hidden) for path in found.traces]
+    traces = running_traces(found.traces)
+    in_folders = {path for path in found.traces if is_process_trace(path)}
+    traces += [_trace(path, hidden) for path in found.traces if path not in in_folders]
     corpora: list[Corpus] = []
     judged = Judged()
     drawn: list[Timeline] = []
@@ -222,6 +229,17 @@ def _judge(runner: Engine, corpora: list[Corpus]) -> Judged:
         together.clocks += judged.clocks
         together.sequences += judged.sequences
     return together
+
+
+def running_traces(paths: Sequence[str]) -> list[TraceResult]:
+    """What processes of a cluster traced: the files of one folder are judged together."""
+    from conformance.pipeline.traces import replayed_cluster
+
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        if is_process_trace(path):
+            folders.setdefault(str(Path(path).parent), []).append(path)
+    return [replayed_cluster(folder, inside) for folder, inside in sorted(folders.items())]
 
 
 def _trace(path: str, hidden: int | None) -> TraceResult:

@@ -59,6 +59,8 @@ def cluster() -> None:
               help="A broker's property, by Kafka's name, for a new cluster.")  # fmt: skip
 @click.option("--request-log", is_flag=True,
               help="For a new one: brokers write kafka-request.log too.")  # fmt: skip
+@click.option("--trace", is_flag=True,
+              help="For a new one: each process traces what it does, into DIR/trace.")  # fmt: skip
 @json_option
 def start(
     folder: Path,
@@ -70,6 +72,7 @@ def start(
     racks: str | None,
     settings: tuple[str, ...],
     request_log: bool,
+    trace: bool,
     json_target: str | None,
 ) -> None:
     """Start the cluster in DIR, a new one if there is none; or one of its processes.
@@ -82,14 +85,24 @@ def start(
       insync cluster start DIR --broker-ids 0,1,2 --version 0.10.2
       insync cluster start DIR 2
       insync cluster start DIR zookeeper
+      insync cluster start DIR --trace
     """
     with _changing(folder):
         if (folder / STATE).exists():
-            new = (ids, brokers, version, kind, racks, settings or None, request_log or None)
+            new = (
+                ids,
+                brokers,
+                version,
+                kind,
+                racks,
+                settings or None,
+                request_log or None,
+                trace or None,
+            )
             if any(given is not None for given in new):
                 raise WrongUse(
                     f"{folder} has a cluster already: --brokers, --broker-ids, --version, "
-                    "--zookeeper, --racks, --set and --request-log are for a new one; "
+                    "--zookeeper, --racks, --set, --request-log and --trace are for a new one; "
                     f"write: insync cluster start {folder}"
                 )
             found = Cluster(folder)
@@ -97,7 +110,7 @@ def start(
             if broker is not None:
                 raise WrongUse(f"{folder} has no cluster yet; write: insync cluster start {folder}")
             found = _new(folder, _ids(ids, brokers), version or DEFAULT, kind or "embedded", racks,
-                         settings, request_log)  # fmt: skip
+                         settings, request_log, trace)  # fmt: skip
         only = None if broker is None else found.name_of(broker)
         before = found.running()
         found.start(only=only)
@@ -124,12 +137,16 @@ def _ids(ids: str | None, brokers: int | None) -> list[int]:
 
 def _new(
     folder: Path, ids: list[int], version: str, kind: str, racks: str | None,
-    settings: tuple[str, ...], request_log: bool,
+    settings: tuple[str, ...], request_log: bool, trace: bool,
 ) -> Cluster:  # fmt: skip
     if folder.exists() and any(one.name != ".lock" for one in folder.iterdir()):
         raise WrongUse(f"{folder} is no cluster and not empty; name an empty directory")
     if kind not in KINDS and ":" not in kind:
         raise WrongUse(f"--zookeeper {kind}: write {', '.join(KINDS)} or HOST:PORT")
+    if trace and kind != "embedded":
+        raise WrongUse(
+            f"--trace needs --zookeeper embedded: {kind} cannot say in which order it was written"
+        )
     named = [part.strip() for part in racks.split(",")] if racks else []
     if named and len(named) != len(ids):
         raise WrongUse(f"--racks {racks}: name {len(ids)} racks, one a broker")
@@ -146,7 +163,7 @@ def _new(
     except WrongProperties as error:
         raise WrongUse(str(error)) from error
     state = new_state(ids, release, kind, dict(zip(ids, named, strict=False)), chosen)
-    state.request_log = request_log
+    state.request_log, state.trace = request_log, trace
     return Cluster.create(folder, state)
 
 

@@ -84,10 +84,13 @@ def show_check(result: dict[str, Any], say: Say) -> None:
     show_left_out(result, say)
     show_lines(result, say)
     _table(say, "Events", ("kind", "lines"), result["events_by_kind"].items())
-    show_rules(result["coverage"]["compared"], say)
+    recorded = result["coverage"]["recorded"]
+    if not recorded or result["coverage"]["rules"]:
+        show_rules(result["coverage"]["compared"], say)
     show_clocks(result["clocks"], say)
     steps = result["coverage"]["steps"]
     _table(say, "Steps of the model that writes of states fit", ("step", "times"), steps.items())
+    show_running(recorded, say)
     every = causes(result["findings"])
     for kind in Kind:
         some = [cause for cause in every if cause.finding["kind"] == kind.value]
@@ -98,6 +101,24 @@ def show_check(result: dict[str, Any], say: Say) -> None:
         if len(some) > _SHOWN:
             say(f"  ... and {len(some) - _SHOWN} more of this kind (all of them with --json)")
     say(f"verdict: {result['headline']}")
+
+
+def show_running(recorded: Iterable[dict[str, Any]], say: Say) -> None:
+    """What running processes traced: by partition, and where the model had to be helped."""
+    for one in recorded:
+        if "partitions" not in one:
+            continue
+        _table(
+            say,
+            f"{one['file']}: {one['files']} files of running processes, release {one['version']}",
+            ("partition", "lines", "steps of the model", "verdict"),
+            ((row["partition"], row["lines"], row["steps"], row["verdict"])
+             for row in one["partitions"]),
+        )  # fmt: skip
+        _table(
+            say, "What the model abstracts from, and lines told", ("what", "times"),
+            one["by_force"].items(),
+        )  # fmt: skip
 
 
 def show_rules(rows: Iterable[dict[str, Any]], say: Say) -> None:

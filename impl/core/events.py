@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from impl.core.fetcher_thread import EpochQuestion, EpochReply, FetchQuestion, FetchReply
 from impl.core.requests import PartitionMetadata, PartitionOrder
 from impl.znodes import TopicPartition
 
@@ -247,6 +248,100 @@ class AppendFailed:
     error: str
 
 
+@dataclass(frozen=True, slots=True)
+class LogLoaded:
+    """A replica is made over a log that was there: where it ends, its high watermark."""
+
+    partition: TopicPartition
+    log_end: int
+    high_watermark: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsAppended:
+    """A leader appended a producer's records, ``first`` to ``end`` (exclusive)."""
+
+    partition: TopicPartition
+    leader_epoch: int
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerAnswered:
+    """The producer of the records up to ``end`` (exclusive) is answered with ``error``."""
+
+    partition: TopicPartition
+    leader_epoch: int
+    acks: int
+    first: int
+    end: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsReplicated:
+    """A follower has taken an answer to its fetch at ``offset``; its log ends at ``log_end``."""
+
+    partition: TopicPartition
+    offset: int
+    log_end: int
+    high_watermark: int
+
+
+@dataclass(frozen=True, slots=True)
+class HighWatermarkRaised:
+    """A leader's high watermark."""
+
+    partition: TopicPartition
+    before: int
+    now: int
+
+
+# Questions of followers and consumers
+
+
+@dataclass(frozen=True, slots=True)
+class FetchAnswered:
+    """What ``reader`` (-1: a consumer) is answered.
+
+    ``waited``: nothing was there when it asked, so that it was looked again later.
+    """
+
+    partition: TopicPartition
+    reader: int
+    asked: FetchQuestion
+    reply: FetchReply
+    waited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EpochAnswered:
+    """What a follower is answered that asked where an epoch ends."""
+
+    partition: TopicPartition
+    asked: EpochQuestion
+    reply: EpochReply
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsAsked:
+    """A follower sends a fetch to ``leader``."""
+
+    partition: TopicPartition
+    leader: int
+    asked: FetchQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class EpochAsked:
+    """A follower asks ``leader`` where an epoch ends."""
+
+    partition: TopicPartition
+    leader: int
+    asked: EpochQuestion
+
+
 ReplicaEvent = (
     BecameLeader
     | BecameFollower
@@ -271,6 +366,15 @@ ReplicaEvent = (
     | LogFailed
     | LogTruncating
     | AppendFailed
+    | LogLoaded
+    | RecordsAppended
+    | ProducerAnswered
+    | RecordsReplicated
+    | HighWatermarkRaised
+    | FetchAnswered
+    | EpochAnswered
+    | RecordsAsked
+    | EpochAsked
 )
 
 Observer = Callable[[ReplicaEvent], None]

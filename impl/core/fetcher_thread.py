@@ -153,6 +153,9 @@ class Watching(Protocol):
     def append_failed(self, key: Any, error: str) -> None:
         """What was fetched could not be appended: the partition is followed no more (2.3)."""
 
+    def replicated(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
+        """An answer to a fetch at ``offset`` was taken; what the log and the watermark are now."""
+
 
 class Unwatched:
     """Nobody listens."""
@@ -161,6 +164,9 @@ class Unwatched:
         """Nobody is told."""
 
     def append_failed(self, key: Any, error: str) -> None:
+        """Nobody is told."""
+
+    def replicated(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
         """Nobody is told."""
 
 
@@ -341,6 +347,7 @@ class FetcherThread(Generic[Key]):
             self.watching.append_failed(key, str(error))
             self._fail(key)
             return
+        self.watching.replicated(key, state.offset, log.log_end, log.high_watermark)
         latest = self.latest_epoch(key) if self.on_fetch else None
         self.states[key] = replace(state, offset=log.log_end, last_fetched_epoch=latest)
 

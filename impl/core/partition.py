@@ -15,6 +15,7 @@ from typing import Generic, Protocol, TypeVar
 from impl.core.events import (
     BecameFollower,
     BecameLeader,
+    HighWatermarkRaised,
     IsrExpanding,
     IsrRequestRefused,
     IsrShrinking,
@@ -208,8 +209,9 @@ class Partition(Generic[SomeLog]):
         if not self.release.since("2.4"):  # who is in the ISR alone keeps what is known of it
             known.update(state.isr)
         self.remotes = {one: held for one, held in self.remotes.items() if one in known}
-        new = self.make_leader(state.leader_epoch, state.isr, now_ms)
+        new = self._lead(state.leader_epoch, state.isr, now_ms)
         self.observer(BecameLeader(self.partition, self.leader_epoch, previous, start, self.hw))
+        self.advance(now_ms)
         return new
 
     def become_follower(self, order: PartitionOrder) -> bool:
@@ -235,6 +237,11 @@ class Partition(Generic[SomeLog]):
 
     def make_leader(self, epoch: int, isr: Iterable[int], now_ms: int) -> bool:
         """Lead in an epoch; True if somebody else led before (``makeLeader``)."""
+        new = self._lead(epoch, isr, now_ms)
+        self.advance(now_ms)
+        return new
+
+    def _lead(self, epoch: int, isr: Iterable[int], now_ms: int) -> bool:
         new = self.leader != self.broker
         self.isr, self.pending = tuple(isr), None
         self.leader_epoch, self.epoch_start = epoch, self.log_end
@@ -248,7 +255,6 @@ class Partition(Generic[SomeLog]):
             remote.new_epoch(self.log_end, now_ms, replica in self.isr)
             if new:
                 remote.end = remote.log_start = UNKNOWN_END
-        self.advance(now_ms)
         return new
 
     def make_follower(self, leader: int, epoch: int) -> bool:
@@ -365,11 +371,13 @@ class Partition(Generic[SomeLog]):
             self.broker, self.leader_epoch, isr, self.controller_epoch, self.zk_version
         )
 
-    def adopt(self, isr: tuple[int, ...], now_ms: int) -> None:
-        """The other ISR is registered."""
+    def adopt(self, isr: tuple[int, ...], now_ms: int, updated: IsrUpdated | None = None) -> None:
+        """The other ISR is registered; ``updated`` is reported before the high watermark moves."""
         self.expands += len(isr) > len(self.isr)
         self.shrinks += len(isr) < len(self.isr)
         self.isr = isr
+        if updated is not None:
+            self.observer(updated)
         self.advance(now_ms)
 
     # The ISR, written to ZooKeeper (up to 2.6, and with an older inter.broker.protocol.version)
@@ -390,8 +398,7 @@ class Partition(Generic[SomeLog]):
             self.observer(IsrUpdateRefused(self.partition, self.zk_version))
             return
         self.zk_version = version
-        self.adopt(isr, now_ms)
-        self.observer(IsrUpdated(self.partition, isr, version, False, now_ms))
+        self.adopt(isr, now_ms, IsrUpdated(self.partition, isr, version, False, now_ms))
 
     async def written(self, wanted: LeaderIsrAndControllerEpoch) -> int | None:
         """The version that a state got; None if another one is registered.
@@ -437,8 +444,8 @@ class Partition(Generic[SomeLog]):
 
     def _agreed(self, state: LeaderIsrAndControllerEpoch, now_ms: int) -> None:
         self.pending, self.zk_version = None, state.zk_version
-        self.adopt(state.isr, now_ms)
-        self.observer(IsrUpdated(self.partition, state.isr, state.zk_version, True, now_ms))
+        updated = IsrUpdated(self.partition, state.isr, state.zk_version, True, now_ms)
+        self.adopt(state.isr, now_ms, updated)
 
     # The high watermark
 
@@ -451,9 +458,12 @@ class Partition(Generic[SomeLog]):
             for one, known in self.remotes.items()
             if one in self.replicas
         }
+        before = self.hw
         self.log.high_watermark = high_watermark(
-            self.log_end, self.maximal_isr, remotes, now_ms, self.lag_ms, self.hw
+            self.log_end, self.maximal_isr, remotes, now_ms, self.lag_ms, before
         )
+        if self.hw > before:
+            self.observer(HighWatermarkRaised(self.partition, before, self.hw))
 
     # Consumers
 

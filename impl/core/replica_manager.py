@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, Protocol
 from impl.core import answers
 from impl.core.answers import NONE
 from impl.core.events import (
+    EpochAnswered,
+    FetchAnswered,
     IsrUpdated,
     LeaderAndIsrIgnored,
     LeaderAndIsrReceived,
@@ -22,7 +24,9 @@ from impl.core.events import (
     LogCreated,
     LogDeleted,
     LogFailed,
+    LogLoaded,
     Observer,
+    RecordsAppended,
     ReplicaEvent,
     RequestRefused,
     Sender,
@@ -142,6 +146,7 @@ class Produced:
     message: str = ""
     first_offset: int = -1
     leader_epoch: int = -1
+    end_offset: int = -1
     awaited: AcksAwaited | None = None
 
 
@@ -283,6 +288,8 @@ class ReplicaManager:
         log: HostedLog = await self.logs.create(partition)
         if is_new:
             self.observer(LogCreated(partition, log.directory))
+        else:
+            self.observer(LogLoaded(partition, log.log_end, log.high_watermark))
         made = self.new_partition(
             self.broker, partition, log, self.lag_ms, self.release, self.client,
             self.isr_requests, self._observe,
@@ -402,11 +409,11 @@ class ReplicaManager:
             return Produced("CORRUPT_MESSAGE", str(corrupt))
         except StorageError as failed:
             return Produced(STORAGE_ERROR, str(failed))
+        first, end = appended.first_offset, appended.last_offset + 1
+        self.observer(RecordsAppended(partition, replica.leader_epoch, first, end))
         replica.advance(now_ms)
         awaited = AcksAwaited(replica, appended.last_offset + 1, replica.generation, min_isr)
-        return Produced(
-            NONE, "", appended.first_offset, replica.leader_epoch, awaited if acks == -1 else None
-        )
+        return Produced(NONE, "", first, replica.leader_epoch, end, awaited if acks == -1 else None)
 
     # Fetches, of followers and consumers
 
@@ -425,6 +432,8 @@ class ReplicaManager:
         """
         ends = {one: hosted.log_end for one, hosted in self.partitions.items() if one in questions}
         replies = await self.read(follower, questions, max_bytes, held_back)
+        for partition, reply in replies.items():
+            self.observer(FetchAnswered(partition, follower, questions[partition], reply))
         if follower == CONSUMER:
             return replies
         for partition, reply in replies.items():
@@ -512,6 +521,7 @@ class ReplicaManager:
             epoch, end = (-1, -1) if replica is None else replica.log.end_offset_for(asked.epoch)
             known = epoch if self.release.since("2.0") else -1
             replies[partition] = EpochReply(Answer(error), EpochEnd(known, end))
+            self.observer(EpochAnswered(partition, asked, replies[partition]))
         return replies
 
     async def list_offset(

@@ -38,13 +38,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--version", default=DEFAULT, help="the release that it behaves like")
     parser.add_argument("--logs", type=Path, required=True, help="folder for server.log and others")
     parser.add_argument("--request-log", action="store_true", help="write kafka-request.log too")
+    parser.add_argument("--trace", type=Path, help="folder to trace into what the broker does")
     given = parser.parse_args(arguments)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     try:
         config = read_properties(given.properties, Release.of(given.version))
-        broker = Broker(config, given.logs, given.request_log)
+        broker = Broker(config, given.logs, given.request_log, given.trace)
     except WrongProperties as error:
         print(f"impl.server: {error}", file=sys.stderr)
         return WRONG_USE

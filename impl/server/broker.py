@@ -32,6 +32,7 @@ from impl.server.replicas import HostedReplicas, now_ms
 from impl.server.serving import Serving
 from impl.server.sessions import open_session
 from impl.server.topic_configs import TopicConfigs
+from impl.server.trace import BrokerTrace, TraceFile
 from impl.server.wire import Connection, Disconnected, Listener
 from impl.znodes import BrokerInfo, TopicPartition, decode_cluster_id, encode_cluster_id, paths
 from impl.znodes.client import ZnodeClient
@@ -44,13 +45,16 @@ SHUTDOWN_PATIENCE_S = 12.0
 
 class Broker:
     """One broker. ``log_folder`` is where its server.log and the others go, with
-    ``request_log`` kafka-request.log too.
+    ``request_log`` kafka-request.log too. In ``trace_folder`` it traces what it does.
     """
 
     def __init__(
-        self, config: BrokerProperties, log_folder: Path, request_log: bool = False
-    ) -> None:
+        self, config: BrokerProperties, log_folder: Path, request_log: bool = False,
+        trace_folder: Path | None = None,
+    ) -> None:  # fmt: skip
         self.request_log = request_log
+        self.trace_folder = trace_folder
+        self.trace: BrokerTrace | None = None
         self.config = config
         self.release = config.release
         self._stopped = threading.Event()
@@ -73,6 +77,7 @@ class Broker:
             self._refuse_failed_directories()
             self.broker = known if known is not None else self._generated(client)
             self.files = Log4jFiles(log_folder, self.broker, self.release)
+            self._begin_trace()
             self.quotas.read_rates(client, self.broker)
             for topic, settings in self.configs.overrides.items():
                 self.quotas.mark(topic, settings, self.broker)
@@ -80,6 +85,14 @@ class Broker:
         except BaseException:
             port.close()
             raise
+
+    def _begin_trace(self) -> None:
+        if self.trace_folder is not None:
+            head = {"cluster": self.cluster_id, "version": str(self.release), "settings": {
+                "protocol": str(self.config.protocol),
+                "unclean": self.config.truth("unclean.leader.election.enable"),
+            }}  # fmt: skip
+            self.trace = BrokerTrace(TraceFile(self.trace_folder, "broker", self.broker, head))
 
     def _session(self) -> Port:
         return open_session(
@@ -128,7 +141,7 @@ class Broker:
             self.files.line("server.log", "INFO", f"Cluster ID = {self.cluster_id}", _SERVER)
         self.replicas = HostedReplicas(
             self.broker, self.release, self.logs, self.config.whole("replica.lag.time.max.ms"),
-            self.files, lambda: self.control.client, self.configs, self.quotas,
+            self.files, lambda: self.control.client, self.configs, self.quotas, self.trace,
         )  # fmt: skip
         self.log_dirs = LogDirs(self.replicas)
         self.isr_requests: IsrRequests | None = None
@@ -160,7 +173,7 @@ class Broker:
         )
         self.control = Control(
             self.broker, port, self.config, self.files, self.info, self.configs, self._session,
-            self._config_changed,
+            self._config_changed, self.trace,
         )  # fmt: skip
         try:
             self.control.register()
@@ -307,6 +320,8 @@ class Broker:
             ended.join(5)
         self.files.server("shut down completed")
         self.files.close()
+        if self.trace is not None:
+            self.trace.close()
 
     def _controlled_shutdown(self) -> None:
         """Ask the controller to move leaders away, as often as is configured."""

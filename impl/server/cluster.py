@@ -6,6 +6,7 @@ DIR/run/NAME.pid          held (flock) by the process NAME as long as it lives
 DIR/brokerN/              its properties, its data, what it printed
 DIR/logs/brokerN/         server.log, controller.log, state-change.log: for ``insync check``;
                           kafka-request.log, if it is asked for
+DIR/trace/                what each process did, if it is asked for: for ``insync check``
 DIR/zookeeper/            what ZooKeeper keeps
 """
 
@@ -33,6 +34,7 @@ LOOPBACK = "127.0.0.1"
 ZOOKEEPER = "zookeeper"
 KINDS = ("embedded", "real")
 STATE = "cluster.json"
+TRACE = "trace"
 FORMAT = "insync.cluster/1"
 
 
@@ -47,6 +49,7 @@ class ClusterState:
     racks: dict[int, str]
     settings: dict[str, str]
     request_log: bool = False
+    trace: bool = False
 
 
 class Cluster(Processes):
@@ -169,8 +172,11 @@ class Cluster(Processes):
             name,
             [sys.executable, "-m", "impl.server", str(properties), "--version",
              self.state.version, "--logs", str(logs),
-             *(["--request-log"] if self.state.request_log else [])],
+             *(["--request-log"] if self.state.request_log else []), *self._tracing()],
         )  # fmt: skip
+
+    def _tracing(self) -> list[str]:
+        return ["--trace", str(self.folder / TRACE)] if self.state.trace else []
 
     def _properties(self, number: int) -> str:
         lines = {
@@ -189,7 +195,8 @@ class Cluster(Processes):
         folder.mkdir(parents=True, exist_ok=True)
         port = self.state.connect.rpartition(":")[2]
         if self.state.zookeeper == "embedded":
-            return [sys.executable, "-m", "impl.server.embedded", port, str(folder)]
+            return [sys.executable, "-m", "impl.server.embedded", port, str(folder),
+                    *self._tracing()]  # fmt: skip
         settings = folder / "zoo.cfg"
         lines = {
             "dataDir": folder / "data",

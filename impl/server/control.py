@@ -24,6 +24,8 @@ from impl.server.log4j_files import Log4jFiles
 from impl.server.properties import BrokerProperties
 from impl.server.replicas import now_ms
 from impl.server.topic_configs import TopicConfigs, UncleanTopics
+from impl.server.trace import BrokerTrace
+from impl.server.traced_controller import TracedController
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import ConnectionLoss, NodeExists, SessionExpired, ZooKeeperError
@@ -48,6 +50,7 @@ class Control(threading.Thread):
         configs: TopicConfigs,
         open_session: Callable[[], Port],
         configs_changed: Callable[[str, str], None],
+        trace: BrokerTrace | None = None,
     ) -> None:
         super().__init__(name="controller-event-thread", daemon=True)
         self.broker = broker
@@ -62,7 +65,8 @@ class Control(threading.Thread):
         self.epoch = -1  # the broker's: the czxid of its registration
         self.news = threading.Condition()
         self.ended = threading.Event()
-        self.lines = ControllerLines(files)
+        self.trace = trace
+        self.lines = ControllerLines(files) if trace is None else TracedController(files, trace)
         patience_s = config.whole("controller.socket.timeout.ms") / 1000
         self.channels = BrokerChannels(files, patience_s, self._answered)
         self.events = ControllerEventManager(
@@ -89,6 +93,8 @@ class Control(threading.Thread):
             self.config.protocol,
         )
         self.channels.context = controller.core.context
+        if isinstance(self.lines, TracedController):
+            self.lines.context = controller.core.context
         return controller
 
     @property
@@ -117,6 +123,8 @@ class Control(threading.Thread):
                 if time.monotonic() > deadline or self.ended.is_set():
                     raise
                 time.sleep(0.1)
+        if self.trace is not None:
+            self.trace.file.line("registered", {"epoch": self.epoch, "session": self.port.session})
         host, port = self.info.plaintext
         where = f"ArrayBuffer(EndPoint({host},{port},ListenerName(PLAINTEXT),PLAINTEXT))"
         text = f"Registered broker {self.broker} at path {path} with addresses: {where}"

@@ -58,6 +58,13 @@ class Dispatch:
     def answer(self, head: dict[str, Any], body: bytes) -> Message:
         """One request of whoever it is."""
         self.told(head)
+        trace = self.replicas.trace
+        if trace is None:
+            return self._answer(head, body)
+        with trace.on_behalf_of(head):
+            return self._answer(head, body)
+
+    def _answer(self, head: dict[str, Any], body: bytes) -> Message:
         api, release = str(head.get("api")), self.replicas.release
         if api in SINCE and not release.since(SINCE[api]):
             text = f"{api} came with {SINCE[api]}; this is {release}"

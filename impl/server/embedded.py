@@ -4,7 +4,7 @@ It needs neither Java nor kazoo. Every write is in ``snapshot.json`` before it i
 a process that ends, however it ends, loses none (a machine that loses power may: nothing is
 synced). When it starts again all sessions are over, and their ephemeral znodes gone.
 
-    python -m impl.server.embedded PORT FOLDER
+    python -m impl.server.embedded PORT FOLDER [--trace FOLDER]
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from impl.server.traced_zookeeper import ZooKeeperTrace
 from impl.server.wire import Address, Connection, Disconnected, Listener, Message
 from impl.zookeeper import znode
 from impl.zookeeper.errors import BY_CODE, ConnectionLoss, SessionExpired, ZooKeeperError
@@ -37,10 +38,12 @@ TICK_S = 0.05
 class EmbeddedServer:
     """Sessions of other processes on one store, which is kept in ``folder``."""
 
-    def __init__(self, address: Address, folder: Path) -> None:
+    def __init__(self, address: Address, folder: Path, trace: Path | None = None) -> None:
         self.snapshot = folder / "snapshot.json"
         folder.mkdir(parents=True, exist_ok=True)
         self.zookeeper = self._load()
+        head = {"zxid": self.zookeeper.zxid}
+        self.trace = None if trace is None else ZooKeeperTrace(trace, head)
         self.sessions: dict[int, EmbeddedSession] = {}
         self.lock = threading.Lock()
         self.ended = threading.Event()
@@ -78,13 +81,17 @@ class EmbeddedServer:
                     self._expire(session)
                 self._keep(before)
         self.listener.close()
+        if self.trace is not None:
+            self.trace.file.close()
 
     def stop(self) -> None:
         """End."""
         self.ended.set()
 
-    def _expire(self, session: int) -> None:
-        self.zookeeper.expire(session)
+    def _expire(self, session: int, closed: bool = False) -> None:
+        gone = self.zookeeper.expire(session)
+        if self.trace is not None:
+            self.trace.ended(self.zookeeper.zxid, session, gone, closed)
         self.sessions.pop(session, None)
 
     def answer(self, head: dict[str, Any], _body: bytes) -> Message:
@@ -97,6 +104,8 @@ class EmbeddedServer:
                 return Message({"code": error.code, "text": str(error)})
             finally:
                 self._keep(before)
+            if self.trace is not None and self.zookeeper.zxid != before:
+                self.trace.transaction(self.zookeeper, head, result)
             return Message({"result": result})
 
     def _do(self, head: dict[str, Any]) -> Any:
@@ -130,7 +139,7 @@ class EmbeddedServer:
             case "events":
                 return [[event.type.name, event.path] for event in session.events()]
             case "close":
-                return self._expire(number)
+                return self._expire(number, closed=True)
             case _:
                 raise ValueError(f"{op} is no operation")
 
@@ -252,10 +261,13 @@ def _now_ms() -> int:
 
 def main(arguments: list[str]) -> int:
     """The process; 64 if it is not given a port and a folder."""
-    if len(arguments) != 2 or not arguments[0].isdecimal():
-        print("usage: python -m impl.server.embedded PORT FOLDER", file=sys.stderr)
+    port, folder, *more = [*arguments, "", ""][: max(2, len(arguments))]
+    traces = len(more) == 2 and more[0] == "--trace"
+    if not port.isdecimal() or not folder or (more and not traces):
+        usage = "usage: python -m impl.server.embedded PORT FOLDER [--trace FOLDER]"
+        print(usage, file=sys.stderr)
         return 64
-    server = EmbeddedServer((LOOPBACK, int(arguments[0])), Path(arguments[1]))
+    server = EmbeddedServer((LOOPBACK, int(port)), Path(folder), Path(more[1]) if traces else None)
     signal.signal(signal.SIGTERM, lambda *_: server.stop())
     signal.signal(signal.SIGINT, lambda *_: server.stop())
     server.serve()

@@ -12,7 +12,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from impl.core import answers
-from impl.core.events import LogTruncating
+from impl.core.events import (
+    AppendFailed,
+    EpochAsked,
+    LogTruncating,
+    RecordsAsked,
+    RecordsReplicated,
+)
 from impl.core.fetcher_thread import (
     Answer,
     EpochQuestion,
@@ -59,7 +65,11 @@ class RemoteLeader:
         due = [one for one in questions if self._due(one)]
         asked = [[*one, questions[one].leader_epoch, questions[one].epoch]
                  for one in due]  # fmt: skip
-        answer = self._ask({"api": "OffsetForLeaderEpoch", "partitions": asked}, due)
+        number = self.manager.next_correlation()
+        for one in due:
+            self.manager.asked(EpochAsked(one, self.leader, questions[one]), number)
+        head = {"api": "OffsetForLeaderEpoch", "correlation": number, "partitions": asked}
+        answer = self._ask(head, due)
         replies = {}
         for topic, number, error, epoch, end in answer[0].get("partitions", ()):
             one = TopicPartition(topic, number)
@@ -76,8 +86,12 @@ class RemoteLeader:
              questions[one].last_fetched_epoch]
             for one in due
         ]  # fmt: skip
+        number = self.manager.next_correlation()
+        for one in due:
+            self.manager.asked(RecordsAsked(one, self.leader, questions[one]), number)
         head = {
             "api": "Fetch",
+            "correlation": number,
             "replica": self.manager.broker,
             "max_wait_ms": self.config.whole("replica.fetch.wait.max.ms"),
             "min_bytes": self.config.whole("replica.fetch.min.bytes"),
@@ -219,13 +233,21 @@ class ReplicaFetcher(threading.Thread):
     ) -> None:
         """A log is about to be cut."""
         event = LogTruncating(key, offset, log_end, high_watermark)
+        self.manager.traced(event)
         self.manager.lines.truncating(event, self.logs[key].directory, *self.who)
 
     def append_failed(self, key: TopicPartition, error: str) -> None:
         """A log cannot be appended to."""
+        self.manager.traced(AppendFailed(key, error))
         leader, fetcher = self.who
         text = f"Error for partition {key}: {error}"
         self.manager.files.fetcher(leader, fetcher, text, "ERROR")
+
+    def replicated(
+        self, key: TopicPartition, offset: int, log_end: int, high_watermark: int
+    ) -> None:
+        """An answer was taken."""
+        self.manager.traced(RecordsReplicated(key, offset, log_end, high_watermark))
 
     def stop(self) -> None:
         """End after the round that is under way."""

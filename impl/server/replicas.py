@@ -8,6 +8,7 @@ partition whose ISR it is. Requests of controllers are handled one after the oth
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from impl.server.log4j_files import Log4jFiles
 from impl.server.quotas import Quotas
 from impl.server.replica_lines import ReplicaLines
 from impl.server.topic_configs import TopicConfigs
+from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace
 from impl.znodes import TopicPartition
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
@@ -46,6 +48,7 @@ class HostedReplicas:
         client: Callable[[], ZnodeClient],
         configs: TopicConfigs,
         quotas: Quotas,
+        trace: BrokerTrace | None = None,
     ) -> None:
         self.broker = broker
         self.release = release
@@ -53,6 +56,9 @@ class HostedReplicas:
         self.files = files
         self.configs = configs
         self.quotas = quotas
+        self.trace = trace
+        start = 0 if trace is None else trace.file.start
+        self._correlations = itertools.count(start * CORRELATIONS_OF_A_START)
         self.lock = BrokerLock()
         self.changed = threading.Condition(self.lock)  # type: ignore[arg-type]  # as an RLock is
         self.lines = ReplicaLines(files)
@@ -78,9 +84,24 @@ class HostedReplicas:
         return self.core.metadata
 
     def _observe(self, event: ReplicaEvent) -> None:
+        self.traced(event)
         self.lines(event)
         if isinstance(event, IsrUpdated | IsrUpdateRefused | IsrUpdateFailed):
             self.changed.notify_all()  # whoever waited until the write is over goes on
+
+    def traced(self, event: ReplicaEvent) -> None:
+        """An event that has no line in Kafka's logs, or has one elsewhere."""
+        if self.trace is not None:
+            self.trace(event)
+
+    def asked(self, event: ReplicaEvent, correlation: int) -> None:
+        """A fetcher's request is about to go out."""
+        if self.trace is not None:
+            self.trace.asked(event, correlation)
+
+    def next_correlation(self) -> int:
+        """The number of a fetcher's request; no two of this broker have the same."""
+        return next(self._correlations)
 
     async def _idle(self, replica: Replica) -> None:
         while replica.writes_isr:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from impl.core.answers import NONE
+from impl.core.events import FetchAnswered, ProducerAnswered
 from impl.core.fetcher_thread import Answer, EpochQuestion, FetchQuestion, FetchReply
-from impl.core.replica_manager import CONSUMER, AcksAwaited, Replica
+from impl.core.replica_manager import CONSUMER, AcksAwaited, Produced, Replica
 from impl.server.replicas import HostedReplicas, now_ms
 from impl.server.wire import Message
 from impl.znodes import TopicPartition
@@ -46,8 +47,19 @@ class Serving:
                 return _error(done.error, done.message)
             self.replicas.changed.notify_all()
             error = NONE if done.awaited is None else self._wait(done.awaited, deadline)
+            self._answers(partition, head, done, error)
             return Message({"error": error, "base_offset": done.first_offset,
                             "leader_epoch": done.leader_epoch})  # fmt: skip
+
+    def _answers(
+        self, partition: TopicPartition, head: Mapping[str, Any], done: Produced, error: str
+    ) -> None:
+        acks = int(head["acks"])
+        if acks:  # with acks=0 nobody hears of it
+            event = ProducerAnswered(
+                partition, done.leader_epoch, acks, done.first_offset, done.end_offset, error
+            )
+            self.replicas.traced(event)
 
     def _wait(self, awaited: AcksAwaited, deadline: float) -> str:
         """Until there is an answer, or the time is up."""
@@ -74,7 +86,7 @@ class Serving:
             replies = wait(self.core.fetch(replica, asked, most, now_ms(), self._held_back))
             if follows:
                 self.replicas.changed.notify_all()
-            shown = _watermarks(replies)
+            shown, first = _watermarks(replies), replies
             while _too_little(replies, minimum):
                 left = deadline - time.monotonic()
                 if left <= 0 or not self.replicas.changed.wait(left):
@@ -82,6 +94,10 @@ class Serving:
                 replies = wait(self.core.read(replica, asked, most, self._held_back))
                 if follows and self.core.release.since("2.4") and shown != _watermarks(replies):
                     break  # KIP-392: a follower hears of a high watermark at once
+            if replies is not first:
+                for one, reply in replies.items():
+                    event = FetchAnswered(one, replica, asked[one], reply, waited=True)
+                    self.replicas.traced(event)
             if follows:
                 throttled = [one for one in replies if quota.is_throttled(one)]
                 quota.record(sum(_size(replies[one]) for one in throttled))

@@ -10,7 +10,7 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from impl.core.events import AppendFailed, LogTruncating, Observer, silent
+from impl.core.events import AppendFailed, LogTruncating, Observer, RecordsReplicated, silent
 from impl.core.fetcher_thread import (
     EpochQuestion,
     EpochReply,
@@ -130,6 +130,12 @@ class FollowerConnection:
     def append_failed(self, key: TopicPartition, error: str) -> None:
         """A log cannot be appended to."""
         self.observer(AppendFailed(key, error))
+
+    def replicated(
+        self, key: TopicPartition, offset: int, log_end: int, high_watermark: int
+    ) -> None:
+        """An answer was taken."""
+        self.observer(RecordsReplicated(key, offset, log_end, high_watermark))
 
     # The port that a round speaks to
 

@@ -1,0 +1,188 @@
+"""The verdict on the traces of a cluster's processes: partitions on `replication`, the controller's
+office on `election`.
+
+Each partition is judged by itself, up to its first line that is no step of the model. What cannot
+be judged, since a file or a line is missing, is unknown, and the rest is judged all the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from conformance.misfits import Misfit as Told
+from conformance.running.office import replay_office
+from conformance.running.order import Ordered, ordered
+from conformance.running.partition import Judge
+from conformance.running.reading import ZOOKEEPER, Gathered, Trouble, gather
+from conformance.running.result import Replayed
+from impl.releases import Release
+from model.language import ProtocolError
+from model.systems import system
+from specs.verdict import Verdict, combine
+
+MOST_BROKERS = 9
+
+
+@dataclass
+class RunningReport:
+    """What was found out about a cluster: per partition, and for its office."""
+
+    path: str
+    verdict: Verdict
+    events: int = 0
+    files: int = 0
+    version: str = ""
+    replayed: list[Replayed] = field(default_factory=list)
+    findings: list[Told] = field(default_factory=list)
+
+    @property
+    def fired(self) -> Counter[str]:
+        """Steps of the model, by name."""
+        return sum((one.fired for one in self.replayed), Counter())
+
+    @property
+    def forced(self) -> Counter[str]:
+        """What the model abstracts from, by reason, and how often that was."""
+        return sum((one.forced for one in self.replayed), Counter())
+
+    def partitions(self) -> list[dict[str, object]]:
+        """A row a partition, the office among them."""
+        return [
+            {"partition": one.name, "lines": one.lines, "steps": sum(one.fired.values()),
+             "verdict": _verdict(one).value}
+            for one in self.replayed
+        ]  # fmt: skip
+
+
+def judge_running(paths: Iterable[str | Path], folder: str = "") -> RunningReport:
+    """Judge the files of one cluster; `folder` is what it is called."""
+    gathered = gather(paths)
+    report = RunningReport(folder, Verdict.NOT_CHECKED, gathered.read, len(gathered.starts))
+    report.version = gathered.version
+    report.findings += [_told(one) for one in gathered.troubles]
+    why = _why_not(gathered)
+    if why:
+        report.findings.append(
+            Told("incomplete", folder, 1, "a traced cluster is judged by the model", why,
+                 "brokers and ZooKeeper of one cluster, of a release with leader epochs asked for")
+        )  # fmt: skip
+        report.verdict = Verdict.UNKNOWN if gathered.read else Verdict.NOT_CHECKED
+        return report
+    order = ordered(gathered)
+    if order.stuck:
+        first = min(order.stuck, key=lambda one: (one.file, one.number))
+        report.findings.append(
+            Told("impossible", first.file, first.number, "an effect comes after its cause",
+                 f"{len(order.stuck)} lines wait for each other: no order of them is possible",
+                 "lines as the processes wrote them")
+        )  # fmt: skip
+    _replay(report, gathered, order)
+    whole = not gathered.troubles
+    verdicts = [_verdict(one) for one in report.replayed]
+    verdicts += [Verdict.UNKNOWN] * (not whole) + [Verdict.BROKEN] * bool(order.stuck)
+    report.verdict = combine(verdicts)
+    return report
+
+
+def _why_not(gathered: Gathered) -> str:
+    if not gathered.starts:
+        return "there is no file that can be believed"
+    if not any(one.process[0] == ZOOKEEPER for one in gathered.starts):
+        return "without ZooKeeper's trace nothing says in which order states were written"
+    brokers = [one for one in gathered.starts if one.process[0] == "broker"]
+    if not brokers:
+        return "there is no broker's trace"
+    if len({one.process for one in brokers}) > MOST_BROKERS:
+        return f"there are more than {MOST_BROKERS} brokers"
+    try:
+        spoken = Release.of(str(brokers[0].settings.get("protocol", gathered.version)))
+    except ValueError as error:
+        return f"the header names no release: {error}"
+    if spoken.since("2.7"):
+        return (
+            f"the brokers speak {spoken} among them: logs are cut by what fetches answer, and the "
+            "model asks for epochs; start with --set inter.broker.protocol.version=2.6"
+        )
+    return ""
+
+
+def _replay(report: RunningReport, gathered: Gathered, order: Ordered) -> None:
+    brokers = {one.process[1] for one in gathered.starts if one.process[0] == "broker"}
+    brokers |= set(order.brokers.values())
+    unclean = any(one.settings.get("unclean") for one in gathered.starts)
+    try:
+        version, switches = preset_of(gathered.version)
+        judge = Judge(order, brokers, version, {**switches, "unclean_leader_election": unclean})
+        done = [replay_office(order, brokers, version, switches)]
+    except ProtocolError as error:
+        report.findings.append(
+            Told("incomplete", report.path, 1, "the release is one of the model's", str(error),
+                 "a release that insync versions prints")
+        )  # fmt: skip
+        report.replayed.append(Replayed("", unknown=str(error)))
+        return
+    done += [judge.replay(one) for one in judge.partitions()]
+    for one in done:
+        _explain(report, gathered, one)
+    report.replayed += done
+
+
+def preset_of(release: str) -> tuple[str, dict[str, object]]:
+    """The newest of the model's releases that is not newer, and switches that came in between.
+
+    ProtocolError for a release before the first of them.
+    """
+    asked = Release.of(release)
+    older = [name for name in system("replication").versions if asked.since(name)]
+    if not older:
+        raise ProtocolError(f"release {release} is before the first that the model has")
+    broker_epochs = asked.since("2.2") and older[-1] == "2.1"  # KIP-380
+    return older[-1], {"broker_epoch": True} if broker_epochs else {}
+
+
+def _explain(report: RunningReport, gathered: Gathered, one: Replayed) -> None:
+    """A misfit of which a missing line may be the reason breaks nothing."""
+    if one.misfit is None and not one.unknown:
+        return
+    assert one.at is not None, "it stands at a line"
+    what = f"broker {one.at.broker}'s" if one.at.broker else "ZooKeeper's"
+    place = f"{what} trace, line {one.at.number} ({one.name})"
+    if one.misfit is None:
+        report.findings.append(
+            Told("incomplete", one.at.file, one.at.number, "every line is a step of the model",
+                 f"{place}: {one.unknown}; what follows is unknown", "a step that the model has")
+        )  # fmt: skip
+        return
+    rule, why, allowed = one.misfit.rule, one.misfit.why, one.misfit.allowed
+    if gathered.troubles and _may_be_why(gathered.troubles):
+        one.unknown, one.misfit = why, None
+        why += "; lines are missing that may say why"
+        report.findings.append(
+            Told("incomplete", one.at.file, one.at.number, rule, f"{place}: {why}", allowed)
+        )
+        return
+    report.findings.append(
+        Told("impossible", one.at.file, one.at.number, rule, f"{place}: {why}", allowed)
+    )
+
+
+def _may_be_why(troubles: Iterable[Trouble]) -> bool:
+    return any(one.broker is not None or ZOOKEEPER in Path(one.file).name for one in troubles)
+
+
+def _verdict(one: Replayed) -> Verdict:
+    if one.misfit is not None:
+        return Verdict.BROKEN
+    if one.unknown:
+        return Verdict.UNKNOWN
+    return Verdict.HOLDS if one.fired else Verdict.NOT_CHECKED
+
+
+def _told(trouble: Trouble) -> Told:
+    return Told(
+        "incomplete", trouble.file, trouble.line, "the files of one cluster are whole",
+        trouble.why, trouble.wanted,
+    )  # fmt: skip

@@ -1,0 +1,122 @@
+"""A model that lines drive: steps taken, refusals told, values compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from conformance.running.reading import Line
+from conformance.running.result import Misfit, NotModelled, Replayed
+from model.language.sparse import Index
+from specs.partial.moves import Moves
+
+
+class UnknownBroker(Exception):
+    """A line names a broker that no file and no registration tells of."""
+
+
+class Numbers(dict[int, int]):
+    """The model's numbers of Kafka's brokers."""
+
+    def __missing__(self, broker: int) -> int:
+        raise UnknownBroker(broker)
+
+
+class Driver:
+    """Takes lines into a run of a model. `ids` are Kafka's broker ids; the model counts from 1."""
+
+    def __init__(self, moves: Moves, ids: list[int], done: Replayed) -> None:
+        self.moves, self.ledger, self.numbers = moves, moves.ledger, moves.numbers
+        self.ids = ids
+        self.of = Numbers((one, number) for number, one in enumerate(ids, 1))
+        self.done = done
+        self.line: Line | None = None
+
+    def lines(self) -> Iterable[Line]:
+        """The lines that it looks at, in order."""
+        raise NotImplementedError
+
+    def take(self, line: Line) -> None:
+        """One of them. Misfit, NotModelled."""
+        raise NotImplementedError
+
+    def go(self) -> Replayed:
+        """All lines, up to the first that does not fit."""
+        try:
+            for line in self.lines():
+                self.line = self.done.at = line
+                self.take(line)
+                self.ledger.journal.clear()
+        except Misfit as misfit:
+            self.done.misfit = misfit
+        except NotModelled as beyond:
+            self.done.unknown = str(beyond)
+        except UnknownBroker as strange:
+            self.done.misfit = Misfit(
+                f"{self.named} names brokers of the cluster", f"there is no broker {strange}",
+                f"one of {', '.join(map(str, self.ids))}",
+            )  # fmt: skip
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            self.done.unknown = f"the line has not what its step has ({error!r})"
+        return self.done
+
+    def step(self, name: str, *arguments: int) -> None:
+        """A step of the model; Misfit says why it is not possible."""
+        lacking = self.refusal(name, *arguments)
+        if lacking:
+            raise Misfit(
+                f"{self.named} is a step of the model", f"{name}: {lacking}",
+                "the line only when what is said to be false holds",
+            )  # fmt: skip
+        self.moves.take(self.moves.by_name[name], arguments)
+        self.done.fired[name] += 1
+
+    def refusal(self, name: str, *arguments: int) -> str:
+        """Why a step is not possible; empty if it is."""
+        move = self.moves.by_name.get(name)
+        if move is None:
+            return "this release has no such step"
+        at = move.refusal(*arguments)
+        if at < 0:
+            return ""
+        values = dict(zip(move.parameters, arguments, strict=True))
+        requirement = move.recorded.requires[at]
+        return self.moves.twin.explain(requirement, self.ledger.state(), values)
+
+    def force(self, reason: str, *cells: tuple[str, Index, int]) -> None:
+        """Put in what the model abstracts from."""
+        changes = [(self.numbers[name], index, code) for name, index, code in cells]
+        if any(self.ledger.read(number, index) != code for number, index, code in changes):
+            self.ledger.apply(changes)
+            self.done.forced[reason] += 1
+
+    def read(self, name: str, *index: int) -> int:
+        """A cell of the model."""
+        return int(self.ledger.read(self.numbers[name], index))
+
+    def expect(self, what: str, seen: int, mine: int, shown: str = "") -> None:
+        """What the line shows is what the model has."""
+        if seen != mine:
+            told = shown or f"{what} is {seen}, where the model has {mine}"
+            raise Misfit(f"{self.named} ends as the model's step does", told, f"{what} is {mine}")
+
+    @property
+    def named(self) -> str:
+        """The step that the line names."""
+        assert self.line is not None, "a line is being judged"
+        return self.line.step
+
+    def members(self, name: str, *index: int) -> set[int]:
+        """A set of the model's, as Kafka's ids."""
+        number = self.numbers[name]
+        return {one for one, at in self.of.items() if self.ledger.read(number, (*index, at))}
+
+    def set_cells(
+        self, name: str, index: Index, members: Iterable[int]
+    ) -> list[tuple[str, Index, int]]:
+        """Cells that make a set of Kafka's ids."""
+        wanted = {*members}
+        return [(name, (*index, at), int(one in wanted)) for one, at in self.of.items()]
+
+    def kafka_id(self, at: int, none: int) -> int:
+        """Kafka's id of one of the model's brokers."""
+        return self.ids[at - 1] if at else none

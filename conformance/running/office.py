@@ -1,0 +1,125 @@
+"""The controller's office of a running cluster, replayed on `election`.
+
+Candidates, their epochs, what they wrote to partitions and which controllers brokers obeyed: each
+line a step. A read before the multi, and the sending of a request, are steps that no line shows:
+the multi's condition and the request's arrival say that they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from conformance.running.model import Driver
+from conformance.running.order import Ordered
+from conformance.running.reading import IDS, STARTED, ZOOKEEPER, Line
+from conformance.running.result import Misfit, NotModelled, Replayed
+from model.systems import system
+from specs.partial.moves import Moves
+
+NAME = "/controller"
+
+
+def replay_office(
+    order: Ordered, brokers: Iterable[int], version: str, switches: Mapping[str, object]
+) -> Replayed:
+    """The office of one cluster, up to the first line that does not fit."""
+    ids = sorted(brokers)
+    recorded = system("election").recorded(version, switches)
+    moves = Moves(recorded, {"brokers": len(ids)}, frozenset())
+    moves.ledger.is_keyed = False
+    moves.ledger.load({})
+    return _Office(order, moves, ids).go()
+
+
+class _Office(Driver):
+    def __init__(self, order: Ordered, moves: Moves, ids: list[int]) -> None:
+        super().__init__(moves, ids, Replayed(NAME))
+        self.order = order
+        self.fenced = bool(moves.recorded.switches["zk_writes_fenced"])
+        self.refused = {
+            (line.broker, line.start, line.args["sender"]["correlation"],
+             line.args["sender"]["controller"], line.args["sender"]["epoch"])
+            for line in order.lines
+            if line.step == "request_refused"
+        }  # fmt: skip
+
+    def lines(self) -> Iterable[Line]:
+        """All lines: what is about one partition tells of controllers too."""
+        return self.order.lines
+
+    def take(self, line: Line) -> None:
+        """One line."""
+        if line.process[0] == ZOOKEEPER:
+            self._zookeeper(line)
+            return
+        b = self.of[line.broker]
+        match line.step:
+            case "process_started" if line.start > 1:
+                if not self.refusal("broker_crashes", b):
+                    self.step("broker_crashes", b)
+            case "controller_elected":
+                self.step("broker_learns_it_won", b)
+                self.expect("the controller epoch", line.args["epoch"],
+                            self.read("belief.epoch", b))  # fmt: skip
+                self.step("controller_sends_request", b)
+            case "controller_resigned":
+                if self.read("belief.held", b):
+                    self.step("controller_resigns", b)
+            case "leader_and_isr_received" | "leader_cached":
+                self._obeyed(line, b)
+            case "request_refused":
+                sender = line.args["sender"]
+                c = self.of[sender["controller"]]
+                if not self.refusal("request_is_obeyed", b, c, sender["epoch"]):
+                    raise Misfit(
+                        "only a controller older than one that is known is refused",
+                        f"controller epoch {sender['epoch']} is refused, and the newest known is "
+                        f"{self.read('seen', b)}", "that it is obeyed",
+                    )  # fmt: skip
+
+    def _obeyed(self, line: Line, b: int) -> None:
+        sender = line.args["sender"]
+        key = (line.broker, line.start, sender["correlation"], sender["controller"],
+               sender["epoch"])  # fmt: skip
+        self.done.lines += 1
+        if key not in self.refused:
+            self.step("request_is_obeyed", b, self.of[sender["controller"]], sender["epoch"])
+
+    def _zookeeper(self, line: Line) -> None:
+        self.done.lines += 1
+        if line.step == STARTED and line.start > 1:
+            for one in self.of.values():
+                if self.read("session", one):
+                    self.step("session_expires", one)
+        elif line.step == "session_ended":
+            broker = self.order.brokers.get(line.args["session"])
+            if broker is not None and f"{IDS}{broker}" in line.args["gone"]:
+                self.step("session_expires", self.of[broker])
+        owner = self.order.brokers.get(line.args.get("session", -1), -1)
+        for op in line.args.get("ops", ()):
+            path, kind = str(op["path"]), op["op"]
+            if path.startswith(IDS) and kind == "Create":
+                self.step("broker_connects", self.of[int(path.removeprefix(IDS))])
+            elif path == "/controller_epoch" and kind != "Check" and int(op["data"]) > 0:
+                self._elected(owner, int(op["data"]))
+            elif path == "/controller" and kind == "Delete" and self.read("zk.controller"):
+                raise NotModelled("/controller was deleted by hand, which `election` has not")
+        for write in self.order.writes.get(line, ()):
+            if not write.by_leader:
+                self._written(owner, int(write.state["controller_epoch"]))
+
+    def _elected(self, owner: int, epoch: int) -> None:
+        if owner not in self.of:
+            raise NotModelled("/controller_epoch was written in a session of no broker")
+        b = self.of[owner]
+        self.step("broker_reads_epoch", b)
+        self.step("broker_wins_election", b)
+        self.expect("/controller_epoch", epoch, self.read("zk.epoch"))
+
+    def _written(self, owner: int, epoch: int) -> None:
+        if owner not in self.of:
+            raise NotModelled("a state was written in a session of no broker")
+        b = self.of[owner]
+        self.step("controller_starts_write", b)
+        self.step("write_is_applied", b)
+        self.expect("the controller epoch of the state", epoch, self.read("zk.state_epoch"))

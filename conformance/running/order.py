@@ -1,0 +1,338 @@
+"""One order of the lines of several processes: by zxid, epochs and requests, never by a clock.
+
+A process's lines are in its own order; ZooKeeper's by zxid. Between processes a line comes after
+another if it could not be without it: what a broker was told of a write comes after the write, an
+answer after its question, what is made of an answer after the answer. Any order that keeps to this
+shows each process the same; the one that is chosen takes each line as early as it can come.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from conformance.running.reading import IDS, STARTED, ZOOKEEPER, Gathered, Line, Process
+
+STATE = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
+_FETCHER = re.compile(r"broker-(\d+)-fetcher-\d+")
+ATTEMPTS = ("isr_expanding", "isr_shrinking")
+TAKES = ("log_truncating", "records_replicated", "append_failed")
+
+
+@dataclass(frozen=True)
+class Write:
+    """A state of a partition, as ZooKeeper has it from a transaction on."""
+
+    line: Line
+    partition: str
+    version: int
+    state: dict[str, Any]
+    session: int
+    by_leader: bool
+    """The leader epoch is that of the state before: its leader wrote another ISR."""
+
+    @property
+    def is_new(self) -> bool:
+        """The znode was made."""
+        return self.version == 0
+
+
+@dataclass
+class Ordered:
+    """Lines in an order that keeps to every "after"; `stuck` are those that wait for each other."""
+
+    lines: list[Line] = field(default_factory=list)
+    stuck: list[Line] = field(default_factory=list)
+    writes: dict[Line, list[Write]] = field(default_factory=dict)
+    takes: dict[tuple[int, str, int], Line] = field(default_factory=dict)
+    """(follower, partition, correlation) -> what the follower made of the answer."""
+    wrote: dict[tuple[str, int, int], Line] = field(default_factory=dict)
+    """(partition, leader epoch, zkVersion) -> where the controller tells of its write."""
+    brokers: dict[int, int] = field(default_factory=dict)
+    """Session -> broker."""
+
+
+def follower_of(line: Line) -> int | None:
+    """Which follower is answered: its requests name it."""
+    found = _FETCHER.fullmatch(str(line.args.get("client", "")))
+    return int(found[1]) if found else None
+
+
+def ordered(gathered: Gathered) -> Ordered:
+    """The order of all lines."""
+    return _Ordering(gathered).go()
+
+
+class _Ordering:
+    def __init__(self, gathered: Gathered) -> None:
+        self.gathered = gathered
+        self.found = Ordered()
+        self.lines: list[Line] = []
+        self.at: dict[Line, int] = {}
+        self.after: dict[int, list[int]] = defaultdict(list)
+        self.known: dict[Line, int] = {}
+        self.left: dict[Line | None, Line] = {}
+
+    def go(self) -> Ordered:
+        chains: dict[Process, list[Line]] = defaultdict(list)
+        for start in sorted(self.gathered.starts, key=lambda one: (one.process, one.number)):
+            chains[start.process] += start.lines
+        for chain in chains.values():
+            for line in chain:
+                self.at[line] = len(self.lines)
+                self.lines.append(line)
+            for one, other in pairwise(chain):
+                self._follows(other, one)
+        self._zookeeper(chains[ZOOKEEPER, 0])
+        for process, chain in sorted(chains.items()):
+            if process[0] == "broker":
+                self._requests(chain)
+        self._offices(chains)
+        self._senders()
+        self._lives(chains)
+        self._states()
+        self._sort()
+        return self.found
+
+    def _follows(self, later: Line | None, earlier: Line | None) -> None:
+        if later is not None and earlier is not None and later is not earlier:
+            self.after[self.at[earlier]].append(self.at[later])
+
+    # ZooKeeper
+
+    def _zookeeper(self, chain: list[Line]) -> None:
+        starts = {(one.process[1], one.lines[0].start): one for one in self.gathered.starts}
+        registered = {
+            (line.broker, line.args.get("epoch")): line
+            for line in self.lines
+            if line.step == "registered"
+        }
+        epochs: dict[str, int] = {}
+        for line in chain:
+            for op in line.args.get("ops", ()):
+                path = str(op.get("path", ""))
+                if op["op"] == "Create" and path.startswith(IDS):
+                    broker = int(path.removeprefix(IDS))
+                    self.found.brokers[op.get("owner", -1)] = broker
+                    told = registered.get((broker, line.args["zxid"]))
+                    self._follows(told, line)
+                    if told is not None:
+                        self._follows(line, starts[broker, told.start].lines[0])
+                place = STATE.fullmatch(path)
+                if place is not None and "data" in op:
+                    name, state = f"{place[1]}-{place[2]}", json.loads(op["data"])
+                    same = epochs.get(name) == state["leader_epoch"] and op["version"] > 0
+                    epochs[name] = state["leader_epoch"]
+                    write = Write(
+                        line, name, op["version"], state, line.args.get("session", -1), same
+                    )
+                    self.found.writes.setdefault(line, []).append(write)
+
+    def _offices(self, chains: dict[Process, list[Line]]) -> None:
+        """A controller's write to its epoch, and when it heard of it."""
+        elected = {
+            (line.broker, line.args.get("epoch")): line
+            for line in self.lines
+            if line.step == "controller_elected"
+        }
+        for line in chains[ZOOKEEPER, 0]:
+            for op in line.args.get("ops", ()):
+                if op.get("path") == "/controller_epoch" and "data" in op:
+                    broker = self.found.brokers.get(line.args.get("session", -1), -1)
+                    heard = elected.get((broker, int(op["data"])))
+                    self._follows(heard, line)
+                    if heard is not None:
+                        self._follows(line, self._before(chains["broker", broker], heard))
+
+    def _senders(self) -> None:
+        """What a controller asks for comes after it was elected."""
+        elected = {
+            (line.broker, line.args.get("epoch")): line
+            for line in self.lines
+            if line.step == "controller_elected"
+        }
+        for line in self.lines:
+            sender = line.args.get("sender")
+            if isinstance(sender, dict):
+                self._follows(line, elected.get((sender["controller"], sender["epoch"])))
+
+    def _lives(self, chains: dict[Process, list[Line]]) -> None:
+        """A process writes to ZooKeeper before its next start; a lost office is left after."""
+        started = {(line.process, line.start): line for line in self.lines if line.step == STARTED}
+        sessions: dict[int, Line | None] = {}
+        for line in self.lines:
+            if line.step == "registered":
+                following = started.get((line.process, line.start + 1))
+                sessions[line.args.get("session", -1)] = following
+        owner: int | None = None  # the session that has /controller
+        held: Line | None = None
+        offices = {
+            line.args["epoch"]: line for line in self.lines if line.step == "controller_elected"
+        }
+        self._ends_of_offices()
+        for line in chains[ZOOKEEPER, 0]:
+            if line.step == "session_ended":
+                if owner == line.args["session"]:
+                    if not line.args.get("closed"):
+                        self._follows(self.left.get(held), line)
+                    owner = None
+                continue
+            following = sessions.get(line.args.get("session", -1))
+            self._follows(following, line)
+            for op in line.args.get("ops", ()):
+                if op["path"] == "/controller" and op["op"] == "Delete":
+                    self._follows(self.left.get(held), line)
+                    owner = None
+                elif op["path"] == "/controller_epoch" and int(op.get("data") or 0) > 0:
+                    owner, held = line.args["session"], offices.get(int(op["data"]))
+
+    def _before(self, chain: list[Line], line: Line) -> Line | None:
+        """The last time that a broker left the office before it came into it."""
+        found: Line | None = None
+        for one in chain:
+            if one is line:
+                return found
+            if one.step in ("controller_resigned", "controller_elected"):
+                found = one
+        return found
+
+    # States
+
+    def _ends_of_offices(self) -> None:
+        """Where each controller left its office, by the line at which it came into it."""
+        holds: dict[int, Line] = {}
+        for line in self.lines:
+            if line.step == "controller_elected":
+                holds[line.broker] = line
+            elif line.step == "controller_resigned" and line.broker in holds:
+                self.left[holds.pop(line.broker)] = line
+            elif line.step == STARTED:
+                holds.pop(line.broker, None)
+
+    def _states(self) -> None:
+        writes: dict[tuple[str, int, int], Write] = {}
+        epochs: dict[int, Line] = {
+            int(line.args["epoch"]): line
+            for line in self.lines
+            if line.step == "controller_elected"
+        }
+        for some in self.found.writes.values():
+            for one in some:
+                writes[one.partition, one.version, int(one.state["leader_epoch"])] = one
+        of_version = {(one.partition, one.version): one for one in writes.values()}
+        attempts: dict[tuple[int, str], list[Line]] = defaultdict(list)
+        known: dict[tuple[int, str], int] = {}
+        for line in self.lines:
+            self._note_version(line, known)
+            self._state(line, writes, of_version, attempts)
+        used: set[Line] = set()
+        for key in sorted(writes):
+            one = writes[key]
+            if not one.by_leader:
+                told = self.found.wrote.get((one.partition, key[2], one.version))
+                self._follows(told, one.line)
+                office = epochs.get(int(one.state["controller_epoch"]))
+                self._follows(one.line, office)
+                self._follows(self.left.get(office), one.line)
+                continue
+            leader = self.found.brokers.get(one.session, -1)
+            for line in attempts[leader, one.partition]:
+                named = set(line.args["wanted"]) == set(one.state["isr"])
+                if line not in used and named and self.known.get(line) == one.version - 1:
+                    used.add(line)
+                    self._follows(one.line, line)
+                    break
+
+    def _note_version(self, line: Line, known: dict[tuple[int, str], int]) -> None:
+        """The zkVersion under which a leader wants another ISR: the last one that it was told."""
+        if line.partition is None:
+            return
+        key = line.broker, line.partition
+        if line.step == "leader_and_isr_received":
+            known[key] = line.args["order"]["zk_version"]
+        elif line.step == "isr_updated":
+            known[key] = line.args["zk_version"]
+        elif line.step in ATTEMPTS:
+            self.known[line] = known.get(key, -1)
+
+    def _state(
+        self, line: Line, writes: dict[tuple[str, int, int], Write],
+        of_version: dict[tuple[str, int], Write], attempts: dict[tuple[int, str], list[Line]],
+    ) -> None:  # fmt: skip
+        args, partition = line.args, line.partition
+        if partition is None:
+            return
+        match line.step:
+            case "leader_and_isr_received":
+                order = args["order"]
+                there = writes.get((partition, order["zk_version"], order["leader_epoch"]))
+                self._follows(line, None if there is None else there.line)
+            case "state_written":
+                key = (partition, args["leader_epoch"], args["zk_version"])
+                self.found.wrote[key] = line
+            case "isr_updated":
+                heard = of_version.get((partition, args["zk_version"]))
+                self._follows(line, None if heard is None else heard.line)
+            case "isr_update_refused":
+                other = of_version.get((partition, args["zk_version"] + 1))
+                self._follows(line, None if other is None else other.line)
+            case step if step in ATTEMPTS:
+                attempts[line.broker, partition].append(line)
+
+    # Questions and answers
+
+    def _requests(self, chain: list[Line]) -> None:
+        """A follower's questions, their answers, and what it made of them."""
+        if not hasattr(self, "_answers"):
+            self._answers: dict[tuple[int, str, int], list[Line]] = defaultdict(list)
+            for line in self.lines:
+                if line.step in ("fetch_answered", "epoch_answered"):
+                    follower, partition = follower_of(line), line.partition
+                    if follower is not None and partition is not None:
+                        key = (follower, partition, line.args["correlation"])
+                        self._answers[key].append(line)
+        asked: dict[str, tuple[int, str, int]] = {}
+        for line in chain:
+            partition = line.partition
+            if line.step == STARTED:
+                asked.clear()
+            if partition is None:
+                continue
+            if line.step in ("records_asked", "epoch_asked"):
+                key = asked[partition] = (line.broker, partition, line.args["correlation"])
+                for answer in self._answers.get(key, ()):
+                    self._follows(answer, line)
+            elif line.step in TAKES and partition in asked:
+                key = asked[partition]
+                if key not in self.found.takes:
+                    self.found.takes[key] = line
+                for answer in self._answers.get(key, ()):
+                    self._follows(line, answer)
+
+    # Sorting
+
+    def _sort(self) -> None:
+        waits = [0] * len(self.lines)
+        for laters in self.after.values():
+            for later in laters:
+                waits[later] += 1
+        depth = [0] * len(self.lines)
+        late = [line.process[0] == ZOOKEEPER for line in self.lines]
+        ready = [(late[at], 0, at) for at, count in enumerate(waits) if not count]
+        heapq.heapify(ready)
+        done = [False] * len(self.lines)
+        while ready:
+            _, _, at = heapq.heappop(ready)
+            done[at] = True
+            self.found.lines.append(self.lines[at])
+            for later in self.after.get(at, ()):
+                waits[later] -= 1
+                depth[later] = max(depth[later], depth[at] + 1)
+                if not waits[later]:
+                    heapq.heappush(ready, (late[later], depth[later], later))
+        self.found.stuck = [one for at, one in enumerate(self.lines) if not done[at]]

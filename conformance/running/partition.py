@@ -1,0 +1,818 @@
+"""One partition of a running cluster, replayed on `replication`: each line a step of the model.
+
+Offsets that no line tells apart are one record of the model. Leader epochs begin at 0 in Kafka and
+at 1 in the model; zkVersions are numbered by the writes. What the model abstracts from is put in by
+force, each time for a reason that is counted (`Forced`); everything else must be a possible step
+that ends in what the line shows.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from conformance.mapping import AS_RELEASED, UNOBSERVED
+from conformance.running.model import Driver
+from conformance.running.order import Ordered, Write, follower_of
+from conformance.running.reading import IDS, STARTED, ZOOKEEPER, Line
+from conformance.running.result import Misfit, NotModelled, Replayed
+from model.systems import system
+from specs.partial.moves import Moves
+
+CREATED = "a partition is made with those of its replicas that are alive (`topics`)"
+LIVE = "whom a controller takes for alive is what it told when it wrote"
+SEVERAL = "an answer to a fetch brings several records, and the model's brings one"
+HELD_BACK = "the high watermark waits for who is caught up and not in the ISR yet"
+EARLIER = "an answer has the high watermark of when it was read"
+NOTHING = "an answer is empty though there are records: it was full, or held back"
+TOLD_AGAIN = "a controller tells a state that was registered, and is not any more"
+METADATA = "a broker hears of a controller by other requests too"
+STOPPED = "a replica is told to stop by a controller (`cluster`)"
+GOES = "a broker that goes leaves the office before its session ends"
+GIVEN_UP = "a leader's write failed, and it has a session still"
+CHECKPOINT = "a broker starts with a high watermark that it had: its checkpoint"
+OUT_OF_RANGE = "a follower goes on where its leader's log begins or ends"
+ELECTED_BY = "a leader writes the controller epoch that elected it, not the newest that it knows"
+KEEPS = "a leader that is elected again keeps what it knows of the others' ends"
+GONE = "a leader answers a question that its asker has given up, or did not outlive"
+CAUGHT_UP = "up to 2.0 a follower is dropped that has all there is, if it had so long ago only"
+LATE = "a producer is answered in a later epoch of the same leader"
+WAITS = "a follower whose leader is not known to it goes on as it was"
+
+
+class Judge:
+    """Replays partitions of one cluster on one model."""
+
+    def __init__(
+        self, order: Ordered, brokers: Iterable[int], version: str,
+        switches: Mapping[str, object],
+    ) -> None:  # fmt: skip
+        self.order = order
+        self.ids = sorted(brokers)
+        recorded = system("replication").recorded(version, {**AS_RELEASED, **switches})
+        self.switches = recorded.switches
+        self.moves = Moves(recorded, {"brokers": len(self.ids)}, frozenset(UNOBSERVED))
+        self.moves.ledger.is_keyed = False
+
+    def replay(self, partition: str) -> Replayed:
+        """One partition, up to the first line that does not fit."""
+        self.moves.ledger.load({})
+        return _Replay(self, partition).go()
+
+    def partitions(self) -> list[str]:
+        """Those whose state was written."""
+        return sorted({one.partition for some in self.order.writes.values() for one in some})
+
+
+class _Replay(Driver):
+    def __init__(self, judge: Judge, partition: str) -> None:
+        super().__init__(judge.moves, judge.ids, Replayed(partition))
+        self.judge, self.order, self.partition = judge, judge.order, partition
+        self.bounds = self._bounds()
+        self.ends: dict[int, int] = {}  # real log ends, by broker
+        self.had: dict[int, set[int]] = {}  # high watermarks of a broker since it was loaded
+        self.pending: dict[int, tuple[Line, dict[str, Any]]] = {}
+        self.versions: dict[int, int] = {}  # zkVersion -> the model's
+        self.states: dict[int, dict[str, Any]] = {}  # zkVersion -> what was registered
+        self.committed: list[tuple[int, Line]] = []
+        self.loads = self._loads()
+        self.born = self.gone = False
+        self.wanted: dict[int, tuple[int, ...]] = {}
+        self.asked: dict[tuple[int, int], int] = {}  # the offset of it
+        self.slots: dict[tuple[int, int], int] = {}  # the question that a follower waits for
+        self.starts: dict[int, int] = {}  # which start of a broker this is
+
+    # Offsets
+
+    def _mine(self) -> list[Line]:
+        return [one for one in self.order.lines if one.partition == self.partition]
+
+    def _bounds(self) -> list[int]:
+        """Offsets that lines tell apart: where a record of the model ends, and the next begins."""
+        found = {0}
+        for line in self._mine():
+            args = line.args
+            match line.step:
+                case "fetch_answered":
+                    reply = args["reply"]
+                    found |= {args["asked"]["offset"], reply["high_watermark"], reply["end"]}
+                    found |= {*(reply["diverging"] or ())[1:]}
+                case "epoch_answered":
+                    found.add(args["reply"]["end"]["end"])
+                case "records_asked":
+                    found.add(args["asked"]["offset"])
+                case "producer_answered":
+                    found |= {args["end"]} if args["acks"] == -1 else set()
+                case "records_appended":
+                    pass
+                case _:
+                    names = ("offset", "log_end", "high_watermark", "start", "before", "now")
+                    found |= {args[name] for name in names if isinstance(args.get(name), int)}
+                    found |= {end for _, end in args.get("late") or ()}
+        return sorted(one for one in found if one >= 0)
+
+    def index(self, offset: int) -> int:
+        """How many records of the model are below an offset."""
+        if offset < 0:
+            return -1
+        at = bisect_left(self.bounds, offset)
+        if at == len(self.bounds) or self.bounds[at] != offset:
+            return bisect_right(self.bounds, offset) - 1
+        return at
+
+    def _loads(self) -> dict[tuple[int, int], Line]:
+        found: dict[tuple[int, int], Line] = {}
+        for line in self._mine():
+            if line.step == "log_loaded":
+                found.setdefault((line.broker, line.start), line)
+        return found
+
+    # Steps
+
+    def lines(self) -> Iterable[Line]:
+        """The lines that concern the partition."""
+        for line in self.order.lines:
+            if self._concerns(line):
+                self.done.lines += line.partition == self.partition
+                yield line
+
+    def _concerns(self, line: Line) -> bool:
+        if line.partition is not None:
+            return line.partition == self.partition or line.step in _OF_CONTROLLERS
+        return line.process[0] == ZOOKEEPER or line.step in _OF_PROCESSES
+
+    def take(self, line: Line) -> None:
+        """One line."""
+        if line.process[0] == ZOOKEEPER:
+            self._zookeeper(line)
+            return
+        if line.partition is not None and line.partition != self.partition:
+            self._note_controller(line)
+            return
+        handler: Callable[[Line, int], None] | None = getattr(self, f"_on_{line.step}", None)
+        if handler is not None and (self.born or line.step in _OF_PROCESSES):
+            handler(line, self.of[line.broker])
+
+    def expect_offset(self, what: str, seen: int, mine: int) -> None:
+        """The same for an offset: told in the cluster's own numbers."""
+        if self.index(seen) != mine:
+            there = self.bounds[mine] if 0 <= mine < len(self.bounds) else mine
+            raise Misfit(
+                f"{self.named} ends as the model's step does",
+                f"{what} is {seen}, where the model has {there}{self._lost(what, seen)}",
+                f"{what} is {there}",
+            )  # fmt: skip
+
+    def _lost(self, what: str, seen: int) -> str:
+        if what != "the log end":
+            return ""
+        above = [(hw, line) for hw, line in self.committed if hw > seen]
+        if not above:
+            return ""
+        hw, line = above[0]
+        return (
+            f": below {hw} is committed, by broker {line.broker} ({line.file}, line {line.number}),"
+            " and this replica has it no more"
+        )
+
+    # ZooKeeper
+
+    def _zookeeper(self, line: Line) -> None:
+        if line.step == STARTED and line.start > 1:
+            for one, at in self.of.items():
+                if one in self.members("zk.registered"):
+                    self.step("session_expires", at)
+            return
+        if line.step == "session_ended":
+            broker = self.order.brokers.get(line.args["session"])
+            if f"{IDS}{broker}" in line.args["gone"]:
+                assert broker is not None, "it has a registration"
+                self.step("session_expires", self.of[broker])
+            return
+        for op in line.args.get("ops", ()):
+            self._node(line, op)
+        for write in self.order.writes.get(line, ()):
+            if write.partition == self.partition:
+                self._written(write)
+
+    def _node(self, line: Line, op: Mapping[str, Any]) -> None:
+        path, kind = str(op["path"]), op["op"]
+        broker = self.order.brokers.get(line.args["session"], -1)
+        if path.startswith(IDS) and kind == "Create":
+            self._registers(int(path.removeprefix(IDS)))
+        elif path == "/controller" and kind == "Delete":
+            self.step("controller_node_is_deleted")
+        elif path == "/controller_epoch" and kind != "Check" and int(op["data"]) > 0:
+            if broker not in self.of:
+                raise NotModelled(f"session {line.args['session']} of no broker wrote {path}")
+            self.step("broker_becomes_controller", self.of[broker])
+            self.expect("/controller_epoch", int(op["data"]), self.read("zk.epoch"))
+        elif path == f"/brokers/topics/{self.partition.rpartition('-')[0]}" and kind == "Delete":
+            self.gone = True
+        elif (
+            self.gone
+            and kind == "Create"
+            and path.startswith(f"/brokers/topics/{self.partition.rpartition('-')[0]}/")
+        ):
+            raise NotModelled("the topic was deleted and made anew (the system `topics` has that)")
+
+    def _registers(self, broker: int) -> None:
+        at = self.of[broker]
+        if at in [self.of[one] for one in self.members("up")]:
+            self.step("broker_reconnects", at)
+            return
+        loaded = self.loads.get((broker, self.starts.get(broker, 0)))
+        if loaded is not None:
+            hw = loaded.args["high_watermark"]
+            if hw in self.had.get(broker, set()):
+                code = self.index(hw)
+                self.force(CHECKPOINT, ("replica.checkpoint", (at,), code))
+        self.step("broker_starts", at)
+        self.had[broker] = {0} if loaded is None else {0, loaded.args["high_watermark"]}
+
+    def _written(self, write: Write) -> None:
+        state, zk = write.state, write.version
+        epoch, before = state["leader_epoch"] + 1, self.states.get(zk - 1)
+        if write.is_new:
+            self.born = True
+            self.force(CREATED, *self.set_cells("zk.isr", (), state["isr"]))
+        elif before is None:
+            raise NotModelled(f"no line shows the state of zkVersion {zk - 1}")
+        if before is not None and write.by_leader:
+            self._isr_written(write, before)
+        else:
+            self._controller_writes(write, before)
+        self.versions[zk], self.states[zk] = self.read("zk.version"), state
+        self.expect("the leader", state["leader"], self.kafka_id(self.read("zk.leader"), -1))
+        self.expect("the leader epoch", epoch, self.read("zk.leader_epoch"))
+        isr, mine = set(state["isr"]), self.members("zk.isr")
+        if isr != mine:
+            raise Misfit(
+                "a written state is what the model's step writes",
+                f"the ISR is {sorted(isr)}, where the model has {sorted(mine)}",
+                f"the ISR is {sorted(mine)}",
+            )  # fmt: skip
+        self._keeps_committed(state)
+
+    def _keeps_committed(self, state: Mapping[str, Any]) -> None:
+        leader = state["leader"]
+        if (
+            not self.committed
+            or leader not in self.of
+            or self.judge.switches["unclean_leader_election"]
+        ):
+            return
+        hw, line = max(self.committed, key=lambda one: one[0])
+        if self.read("log.end", self.of[leader]) < self.index(hw):
+            raise Misfit(
+                "no_message_loss: who leads has all that was committed",
+                f"broker {leader} is to lead and has no more than offset "
+                f"{self.bounds[self.read('log.end', self.of[leader])]}; below {hw} is committed "
+                f"({line.file}, line {line.number})",
+                "a leader that has what was committed",
+            )  # fmt: skip
+
+    def _controller_writes(self, write: Write, before: Mapping[str, Any] | None) -> None:
+        state = write.state
+        c = self.of.get(self.order.brokers.get(write.session, -1), 0)
+        if not c:
+            raise NotModelled("a state was written in a session of no broker")
+        self.expect("the controller epoch", state["controller_epoch"], self.read("belief", c))
+        self.step("controller_reads_partition", c)
+        told = self.order.wrote.get((self.partition, state["leader_epoch"], write.version))
+        isr = set(state["isr"])
+        if told is not None:
+            live = set(told.args["live"])
+        else:
+            had = set(before["isr"]) if before else isr
+            live = (self.members("zk.registered") - (had - isr)) | (isr if before else set())
+        if write.is_new:
+            live |= isr
+        self.force(LIVE, *self.set_cells("cache.live", (c,), live))
+        leader, removed = state["leader"], (set(before["isr"]) if before else isr) - isr
+        elects = write.is_new or before is None or (
+            leader >= 0 and (leader != before["leader"] or not removed)
+        )  # fmt: skip
+        if elects and leader >= 0:
+            self.step("controller_elects_leader", c, self.of[leader])
+        elif len(removed) == 1 or (before is not None and not removed):
+            gone = next(iter(removed)) if removed else (before or {})["leader"]
+            self.step("controller_removes_replica", c, self.of[gone])
+        else:
+            raise Misfit(
+                "a controller elects a leader or removes a replica",
+                f"it writes leader {leader} and ISR {sorted(isr)} over {before}",
+                "one of the two",
+            )  # fmt: skip
+
+    def _changes_isr(self, name: str, b: int, replica: int) -> None:
+        """Up to 2.0 who has all there is may be dropped, if that was so long ago."""
+        known = self.read("known_end", b, replica)
+        old = not self.judge.switches["fetch_fencing"] and "shrink" in name
+        if old and known == self.read("log.end", b):
+            self.force(CAUGHT_UP, ("known_end", (b, replica), -1))
+            self.step(name, b, replica)
+            self.force(CAUGHT_UP, ("known_end", (b, replica), known))
+        else:
+            self.step(name, b, replica)
+
+    def _isr_written(self, write: Write, before: Mapping[str, Any]) -> None:
+        """A leader's own write; several replicas at once are one after the other here."""
+        leader = write.state["leader"]
+        at = self.of.get(leader, 0)
+        joins = sorted(set(write.state["isr"]) - set(before["isr"]))
+        leaves = sorted(set(before["isr"]) - set(write.state["isr"]))
+        steps = [("leader_expands_isr", one) for one in joins]
+        steps += [("leader_shrinks_isr", one) for one in leaves]
+        for number, (name, one) in enumerate(steps, 1):
+            self._changes_isr(name, at, self.of[one])
+            if number < len(steps):
+                self.step("leader_learns_isr_is_written", at)
+        if not steps:
+            raise Misfit("an ISR write changes the ISR", f"{before['isr']} is written again",
+                         "another ISR")  # fmt: skip
+        epoch = before["controller_epoch"]
+        self.expect("the state's controller epoch", write.state["controller_epoch"], epoch)
+        cells = [(name, index, epoch) for name, index in
+                 (("zk.state_epoch", ()), ("isr_write.state_epoch", (at,)))]  # fmt: skip
+        self.force(ELECTED_BY, *cells)
+
+    # Processes and offices
+
+    def _on_process_started(self, line: Line, b: int) -> None:
+        self.starts[line.broker] = line.start
+        if line.broker in self.members("up"):
+            self.step("broker_crashes", b)
+
+    def _on_controller_elected(self, line: Line, b: int) -> None:
+        self.step("broker_learns_it_won", b)
+        self.expect("the controller epoch", line.args["epoch"], self.read("belief", b))
+
+    def _on_controller_resigned(self, _line: Line, b: int) -> None:
+        if not self.read("belief", b):
+            return
+        if self.read("zk.controller") != b:
+            self.step("controller_resigns", b)
+        else:
+            cells = [("belief", (b,), 0), ("cache.held", (b,), 0)]
+            self.force(GOES, *cells, *self.set_cells("cache.live", (b,), ()),
+                       *self.set_cells("cache.isr", (b,), ()),
+                       *self.set_cells("cache.reached", (b,), ()))  # fmt: skip
+
+    def _note_controller(self, line: Line) -> None:
+        """A request of a controller, about whatever partition, that the broker did not refuse."""
+        self._heard_of(self.of[line.broker], line.args["sender"]["epoch"])
+
+    def _heard_of(self, b: int, epoch: int) -> None:
+        if epoch > self.read("zk.epoch"):
+            raise Misfit("a controller's epoch was won in ZooKeeper",
+                         f"epoch {epoch}, and the newest is {self.read('zk.epoch')}",
+                         f"{self.read('zk.epoch')} or less")  # fmt: skip
+        if self.judge.ids[b - 1] in self.members("up"):
+            known = self.read("replica.controller_epoch", b)
+            if epoch > known:
+                self.force(METADATA, ("replica.controller_epoch", (b,), epoch))
+
+    def _on_state_written(self, line: Line, _b: int) -> None:
+        """What a controller says that it wrote is what ZooKeeper got."""
+        there = self.states.get(line.args["zk_version"], {})
+        for name in ("leader", "leader_epoch", "isr"):
+            if there.get(name) != line.args[name]:
+                raise Misfit(
+                    "a controller writes what it says",
+                    f"{name} is {line.args[name]}, and {there.get(name)} was written",
+                    f"{name} is {there.get(name)}",
+                )  # fmt: skip
+
+    def _on_leader_cached(self, line: Line, _b: int) -> None:
+        self._note_controller(line)
+
+    # Orders
+
+    def _on_leader_and_isr_received(self, line: Line, b: int) -> None:
+        self.pending[b] = line, line.args["order"]
+
+    def _arrives(self, b: int) -> tuple[int, int]:
+        """The request is in flight in the model: its leader epoch and controller epoch."""
+        line, order = self.pending.pop(b)
+        epoch, c = order["leader_epoch"] + 1, line.args["sender"]["epoch"]
+        there = self.states.get(order["zk_version"])
+        shown = {name: order[name] for name in ("leader", "leader_epoch", "controller_epoch")}
+        if (
+            there is None
+            or any(there[name] != value for name, value in shown.items())
+            or (set(there["isr"]) != set(order["isr"]))
+        ):
+            raise Misfit(
+                "a LeaderAndIsr tells a state that was registered",
+                f"leader {order['leader']}, leader epoch {order['leader_epoch']}, ISR "
+                f"{order['isr']}, zkVersion {order['zk_version']}; registered was {there}",
+                "a state as ZooKeeper had it",
+            )  # fmt: skip
+        index, version = (epoch, c, b), self.versions[order["zk_version"]]
+        cells = [("request.in_flight", index, 1), ("request.version", index, version),
+                 *self.set_cells("request.isr", index, order["isr"])]  # fmt: skip
+        older = c < order["controller_epoch"] and order["leader"] >= 0
+        if c > self.read("zk.epoch") or older:
+            raise Misfit("a controller tells what it or an earlier one wrote",
+                         f"controller epoch {c} tells what epoch {order['controller_epoch']} wrote",
+                         "the epoch that wrote it, or a later one")  # fmt: skip
+        if not self.read("request.in_flight", *index):
+            sender = self.of.get(line.args["sender"]["controller"], 0)
+            now = self.read("zk.version") == version and self.read("zk.leader_epoch") == epoch
+            if now and sender and not self.refusal("controller_informs", sender, b):
+                self.step("controller_informs", sender, b)
+        self.force(TOLD_AGAIN, *cells)
+        return epoch, c
+
+    def _on_became_leader(self, line: Line, b: int) -> None:
+        epoch, c = self._arrives(b)
+        self.expect("the leader epoch", line.args["leader_epoch"] + 1, epoch)
+        leads = self.read("replica.role", b) == _LEADS
+        known = [("known_end", (b, one), self.read("known_end", b, one))
+                 for one in self.of.values()]  # fmt: skip
+        self.step("broker_becomes_leader", b, epoch, c)
+        if leads:
+            self.force(KEEPS, *known)
+        self.expect_offset("the log end", line.args["start"], self.read("log.end", b))
+        self.expect_offset(
+            "the high watermark", line.args["high_watermark"], self.read("replica.hw", b)
+        )
+
+    def _on_became_follower(self, line: Line, b: int) -> None:
+        epoch, c = self._arrives(b)
+        self.expect("the leader epoch", line.args["leader_epoch"] + 1, epoch)
+        self.step("broker_becomes_follower", b, epoch, c)
+        leader = self.kafka_id(self.read("replica.leader", b), -1)
+        self.expect("the leader", line.args["leader"], leader)
+
+    def _on_leader_and_isr_ignored(self, line: Line, b: int) -> None:
+        epoch, c = self._arrives(b)
+        if line.args["error"] == "STALE_CONTROLLER_EPOCH":
+            self.step("older_epoch_is_refused", b, epoch, c)
+        else:
+            self.step("request_is_lost", b, epoch, c)
+            self._heard_of(b, c)
+
+    def _on_leader_unavailable(self, line: Line, b: int) -> None:
+        epoch, c = self._arrives(b)
+        if line.args["order"]["leader"] < 0:
+            self.step("leaderless_request_is_ignored", b, epoch, c)
+            return
+        self.step("request_is_lost", b, epoch, c)
+        self.done.forced[WAITS] += 1
+        self._heard_of(b, c)
+
+    def _on_request_refused(self, line: Line, b: int) -> None:
+        known = line.args["known"]
+        self._heard_of(b, known)
+        if line.args["kind"] == "LeaderAndIsr" and b in self.pending:
+            epoch, c = self._arrives(b)
+            self.step("older_controller_is_refused", b, epoch, c)
+
+    def _on_stop_replica_completed(self, line: Line, b: int) -> None:
+        if line.args["delete"]:
+            self.ends.pop(line.broker, None)
+            self.gone = True
+        self.force(
+            STOPPED, ("replica.role", (b,), 0), ("replica.leader", (b,), 0),
+            ("replica.truncating", (b,), 0), ("replica.epoch_start", (b,), 0),
+            *self.set_cells("replica.isr", (b,), ()),
+            *[("known_end", (b, other), -1) for other in self.of.values()],
+        )  # fmt: skip
+
+    # Logs
+
+    def _on_log_created(self, line: Line, b: int) -> None:
+        self.ends[line.broker] = 0
+        if self.read("log.end", b) and not self.gone:
+            end = self.bounds[self.read("log.end", b)]
+            raise Misfit("a log outlives its process", f"a new log, where the old ended at {end}",
+                         f"a log that ends at {end}")  # fmt: skip
+
+    def _on_log_loaded(self, line: Line, b: int) -> None:
+        self.ends[line.broker] = line.args["log_end"]
+        self._grow(b, line.args["log_end"], only_check=True)
+        self.expect_offset("the log end", line.args["log_end"], self.read("log.end", b))
+        self.expect_offset(
+            "the high watermark", line.args["high_watermark"], self.read("replica.hw", b)
+        )
+
+    def _grow(self, b: int, end: int, only_check: bool = False) -> None:
+        """A leader's log reaches an offset: as many records as lines tell apart."""
+        if not only_check:
+            while self.read("log.end", b) < self.index(end):
+                self.step("leader_appends", b)
+
+    def _on_records_appended(self, line: Line, b: int) -> None:
+        self.expect("the leader epoch", line.args["leader_epoch"] + 1,
+                    self.read("replica.epoch", b))  # fmt: skip
+        end = self.ends.get(line.broker, 0)
+        if line.args["first"] != end:
+            raise Misfit("records are appended at the end of the log",
+                         f"at offset {line.args['first']}, and the log ends at {end}",
+                         f"offset {end}")  # fmt: skip
+        if self.read("replica.role", b) != _LEADS:
+            self.step("leader_appends", b)
+        self.ends[line.broker] = line.args["end"]
+        self._grow(b, line.args["end"])
+
+    def _on_producer_answered(self, line: Line, b: int) -> None:
+        if line.args["error"] != "NONE" or line.args["acks"] != -1:
+            return
+        last = self.index(line.args["end"]) - 1
+        if last < 0:
+            return
+        epoch = line.args["leader_epoch"] + 1
+        if self.read("log.end", b) > last:
+            self.expect("the leader epoch", epoch, self.read("log.at.epoch", b, last))
+        leads = self.read("replica.role", b) == _LEADS
+        committed = last < self.read("replica.hw", b)
+        newer = self.read("replica.epoch", b) > epoch == self.read("log.at.epoch", b, last)
+        if leads and committed and newer:
+            self.done.forced[LATE] += 1
+            return
+        self.step("leader_acknowledges_for_isr", b, last)
+
+    def _on_high_watermark_raised(self, line: Line, b: int) -> None:
+        now = self.index(line.args["now"])
+        self.expect_offset("the high watermark before", line.args["before"],
+                           self.read("replica.hw", b))  # fmt: skip
+        self.step("leader_advances_hw", b)
+        mine = self.read("replica.hw", b)
+        if now < mine:
+            outside = set(self.of) - self.members("replica.isr", b)
+            if any(self.read("known_end", b, self.of[one]) == now for one in outside):
+                self.force(HELD_BACK, ("replica.hw", (b,), now))
+        self.expect_offset("the high watermark", line.args["now"], self.read("replica.hw", b))
+        self.had.setdefault(line.broker, set()).add(line.args["now"])
+        if not self.committed or self.committed[-1][0] < line.args["now"]:
+            self.committed.append((line.args["now"], line))
+
+    # Questions of followers
+
+    def _leader_asked(self, line: Line, b: int) -> int:
+        leader = self.of[line.args["leader"]]
+        if self.read("fetch.state", b, leader):
+            self.step("fetch_is_lost", b, leader)
+        self.slots[b, leader] = line.args["correlation"]
+        return leader
+
+    def _names_epoch(self, line: Line, mine: int) -> None:
+        """Since 2.1 a question names the leader epoch that the follower is in (KIP-320)."""
+        sent = line.args["asked"]["leader_epoch"]
+        if not self.judge.switches["fetch_fencing"]:
+            if sent is not None:
+                raise NotModelled(
+                    "the file's release is another than its header says: leader epochs are sent"
+                )
+            return
+        if sent is None or sent + 1 != mine:
+            raise Misfit("a question names the leader epoch of who asks (KIP-320)",
+                         f"the leader epoch is {sent}, and the follower is in {mine - 1}",
+                         f"the leader epoch is {mine - 1}")  # fmt: skip
+
+    def _on_records_asked(self, line: Line, b: int) -> None:
+        leader = self._leader_asked(line, b)
+        self.step("follower_asks_records", b, leader)
+        self._names_epoch(line, self.read("fetch.epoch", b, leader))
+        self.asked[b, leader] = line.args["asked"]["offset"]
+        self.expect_offset(
+            "the offset", line.args["asked"]["offset"], self.read("fetch.offset", b, leader)
+        )
+
+    def _on_epoch_asked(self, line: Line, b: int) -> None:
+        leader = self._leader_asked(line, b)
+        self.step("follower_asks_epoch", b, leader)
+        self._names_epoch(line, self.read("fetch.epoch", b, leader))
+        self.expect("the epoch asked for", line.args["asked"]["epoch"] + 1,
+                    self.read("fetch.last_epoch", b, leader))  # fmt: skip
+
+    def _on_epoch_answered(self, line: Line, b: int) -> None:
+        follower = follower_of(line)
+        if follower is None:
+            return
+        f, reply = self.of[follower], line.args["reply"]
+        if self._is_given_up(f, b, line.args["correlation"], _EPOCH_ASKED):
+            return  # it changes nothing at the leader
+        self._heard(line, f, b)
+        if reply["error"] != "NONE":
+            self.step("leader_refuses_epoch", b, f)
+            return
+        self.step("leader_answers_epoch", b, f)
+        epoch, end = reply["end"]["epoch"], reply["end"]["end"]
+        if epoch >= 0 or end < 0:
+            mine = self.read("fetch.answer_epoch", f, b)
+            self.expect("the epoch", epoch + 1 if epoch >= 0 else -1, mine)
+        self.expect_offset("its end", end, self.read("fetch.answer_end", f, b))
+
+    def _on_fetch_answered(self, line: Line, b: int) -> None:
+        args, follower = line.args, line.args["reader"]
+        reply, offset = args["reply"], args["asked"]["offset"]
+        end = reply["end"]
+        if end > self.ends.get(line.broker, 0):
+            raise Misfit("what is handed out is in the log",
+                         f"records up to {end}, and the log ends at {self.ends.get(line.broker)}",
+                         "no more than the log has")  # fmt: skip
+        if follower < 0:
+            if end > offset:
+                self.step("consumer_reads", b, self.index(end) - 1)
+            return
+        f = self.of[follower]
+        if reply["error"] != "NONE":
+            if self._is_given_up(f, b, args["correlation"], _RECORDS_ASKED):
+                return
+            if not args["waited"]:
+                self.step("leader_refuses_fetch", b, f)
+            return
+        if reply["diverging"] is not None:
+            raise NotModelled("truncation comes with fetches (2.7), and the model asks for epochs")
+        if args["waited"]:
+            if self._is_given_up(f, b, args["correlation"], _RECORDS_ANSWERED):
+                return  # the follower has moved on, and will not look at it
+            self.step("fetch_is_lost", f, b)
+            if self.refusal("follower_asks_records", f, b):
+                return
+            self.step("follower_asks_records", f, b)
+            if self.read("fetch.offset", f, b) != self.index(offset):
+                self.step("fetch_is_lost", f, b)
+                return
+        if self._is_given_up(f, b, args["correlation"], _RECORDS_ASKED):
+            if not args["waited"]:
+                self._answers_nobody(line, b, f)
+            return
+        self._heard(line, f, b)
+        self.step("leader_answers_fetch", b, f)
+        self._answer_is(b, f, reply, offset)
+        take = self.order.takes.get((follower, self.partition, args["correlation"]))
+        taken = take is not None and take.step == "records_replicated"
+        if take is not None and taken and take.args["log_end"] <= end:
+            self._several(b, f, offset, take.args["log_end"], reply)
+
+    def _heard(self, line: Line, f: int, b: int) -> None:
+        """A leader answers what was asked."""
+        asked = line.args["asked"]
+        self._names_epoch(line, self.read("fetch.epoch", f, b))
+        if "offset" in asked:
+            self.expect_offset("the offset", asked["offset"], self.read("fetch.offset", f, b))
+        else:
+            mine = self.read("fetch.last_epoch", f, b)
+            self.expect("the epoch asked for", asked["epoch"] + 1, mine)
+
+    def _is_given_up(self, f: int, b: int, correlation: int, state: int) -> bool:
+        """The question is not the one that the follower waits for."""
+        return self.slots.get((f, b)) != correlation or self.read("fetch.state", f, b) != state
+
+    def _answers_nobody(self, line: Line, b: int, f: int) -> None:
+        """The leader notes how far a follower was that does not wait for the answer any more."""
+        asked = line.args["asked"]
+        kept = [(name, (f, b), self.read(name, f, b)) for name in self.numbers
+                if name.startswith("fetch.")]  # fmt: skip
+        epoch = asked["leader_epoch"]
+        mine = self.read("replica.epoch", b) if epoch is None else epoch + 1
+        blank = [(name, index, self.ledger.blanks[self.numbers[name]]) for name, index, _ in kept]
+        self.force(GONE, *blank)
+        self.force(GONE, ("fetch.state", (f, b), _RECORDS_ASKED), ("fetch.epoch", (f, b), mine),
+                   ("fetch.offset", (f, b), self.index(asked["offset"])))  # fmt: skip
+        self.step("leader_answers_fetch", b, f)
+        self._answer_is(b, f, line.args["reply"], asked["offset"])
+        self.force(GONE, *kept)
+
+    def _answer_is(self, b: int, f: int, reply: Mapping[str, Any], offset: int) -> None:
+        hw, mine = self.index(reply["high_watermark"]), self.read("fetch.hw", f, b)
+        if hw < mine:
+            self.force(EARLIER, ("fetch.hw", (f, b), hw))
+        self.expect_offset("the high watermark", reply["high_watermark"],
+                           self.read("fetch.hw", f, b))  # fmt: skip
+        has = self.index(reply["end"]) > self.index(offset)
+        if not has and self.read("fetch.has_record", f, b):
+            self.force(NOTHING, *[(f"fetch.{name}", (f, b), 0)
+                                  for name in ("has_record", "id", "record_epoch")])  # fmt: skip
+        self.expect("whether there are records", int(has), self.read("fetch.has_record", f, b))
+
+    def _several(self, b: int, f: int, offset: int, end: int, reply: Mapping[str, Any]) -> None:
+        """All but the last record of an answer that the follower will take."""
+        more = self.index(end) - self.index(offset) - 1
+        if more < 1:
+            return
+        known, hw = self.read("known_end", b, f), self.read("replica.hw", f)
+        for _ in range(more):
+            self.step("follower_appends", f, b)
+            self.step("follower_asks_records", f, b)
+            self.step("leader_answers_fetch", b, f)
+        self.force(
+            SEVERAL, ("known_end", (b, f), known), ("replica.hw", (f,), hw),
+            ("fetch.hw", (f, b), self.index(reply["high_watermark"])),
+        )  # fmt: skip
+
+    def _on_records_replicated(self, line: Line, b: int) -> None:
+        leader = self.read("replica.leader", b)
+        if not leader:
+            raise Misfit("a follower appends what its leader answered", "it follows nobody",
+                         "a leader")  # fmt: skip
+        asked = self.asked.get((b, leader), -1)
+        self.expect("the offset that was asked for", line.args["offset"], asked)
+        self.step("follower_appends", b, leader)
+        self.ends[line.broker] = line.args["log_end"]
+        self.expect_offset("the log end", line.args["log_end"], self.read("log.end", b))
+        hw = line.args["high_watermark"]
+        self.expect_offset("the high watermark", hw, self.read("replica.hw", b))
+        self.had.setdefault(line.broker, set()).add(hw)
+
+    def _on_log_truncating(self, line: Line, b: int) -> None:
+        end = min(line.args["offset"], line.args["log_end"])
+        leader = self.read("replica.leader", b)
+        hw = line.args["high_watermark"]
+        self.expect("the log end before", line.args["log_end"], self.ends.get(line.broker, 0))
+        self.expect_offset("the high watermark before", hw, self.read("replica.hw", b))
+        before = self.read("log.end", b)
+        if leader and self.read("fetch.state", b, leader) == _EPOCH_ANSWERED:
+            self.step("follower_truncates", b, leader)
+        elif self.index(end) < before:
+            raise Misfit(
+                "a follower cuts its log by its leader's answer",
+                f"it cuts to offset {end} and no answer says so{self._lost('the log end', end)}",
+                f"its log up to offset {self.bounds[before]}",
+            )  # fmt: skip
+        self.ends[line.broker] = end
+        self.expect_offset("the log end", end, self.read("log.end", b))
+        self.had.setdefault(line.broker, set()).add(self.bounds[self.read("replica.hw", b)])
+
+    def _on_append_failed(self, line: Line, _b: int) -> None:
+        raise NotModelled(f"a log could not be appended to: {line.args['error']}")
+
+    def _on_log_failed(self, line: Line, _b: int) -> None:
+        raise NotModelled(f"a log failed: {line.args['error']}")
+
+    # The ISR
+
+    def _on_isr_expanding(self, line: Line, b: int) -> None:
+        self._attempt(line, b)
+
+    def _on_isr_shrinking(self, line: Line, b: int) -> None:
+        self._attempt(line, b)
+
+    def _attempt(self, line: Line, b: int) -> None:
+        mine = self.members("replica.isr", b)
+        if set(line.args["isr"]) != mine:
+            raise Misfit("a leader changes the ISR that it has",
+                         f"the ISR is {line.args['isr']}, where the model has {sorted(mine)}",
+                         f"the ISR is {sorted(mine)}")  # fmt: skip
+        self.wanted[b] = tuple(line.args["wanted"])
+
+    def _on_isr_updated(self, line: Line, b: int) -> None:
+        state = self.read("isr_write.state", b)
+        if state == 0:
+            self._refused_by_zookeeper(b)
+            state = 2
+        name = "leader_learns_isr_is_written" if state == 1 else "leader_finds_isr_written"
+        self.step(name, b)
+        isr, mine = set(line.args["isr"]), self.members("replica.isr", b)
+        if isr != mine:
+            raise Misfit("a leader adopts the ISR that it wrote",
+                         f"the ISR is {sorted(isr)}, where the model has {sorted(mine)}",
+                         f"the ISR is {sorted(mine)}")  # fmt: skip
+        known = self.versions.get(line.args["zk_version"], -1)
+        self.expect("the zkVersion", known, self.read("replica.zk_version", b),
+                    f"zkVersion {line.args['zk_version']} is not that of its write")  # fmt: skip
+
+    def _on_isr_update_refused(self, _line: Line, b: int) -> None:
+        state = self.read("isr_write.state", b)
+        if state == 1:
+            self.step("isr_answer_is_lost", b)
+        elif state == 0:
+            self._refused_by_zookeeper(b)
+        self.step("leader_learns_isr_is_refused", b)
+
+    def _refused_by_zookeeper(self, b: int) -> None:
+        """Nothing was written: what the leader wanted was refused."""
+        isr, wanted = self.members("replica.isr", b), set(self.wanted.get(b, ()))
+        joins, leaves = sorted(wanted - isr), sorted(isr - wanted)
+        if joins:
+            self.step("leader_expand_is_refused", b, self.of[joins[0]])
+        elif leaves:
+            self._changes_isr("leader_shrink_is_refused", b, self.of[leaves[0]])
+        else:
+            raise Misfit("a leader hears of a write that it wanted", "it wanted no other ISR",
+                         "a line in which it wants one")  # fmt: skip
+        cells = self.set_cells("isr_write.isr", (b,), wanted)
+        self.force("several replicas leave the ISR in one write", *cells)
+
+    def _on_isr_update_failed(self, _line: Line, b: int) -> None:
+        state = self.read("isr_write.state", b)
+        if state == 1:
+            self.step("isr_answer_is_lost", b)
+        if state and not self.refusal("leader_gives_up_isr_write", b):
+            self.step("leader_gives_up_isr_write", b)
+        elif state:
+            self.force(
+                GIVEN_UP, ("isr_write.state", (b,), 0), ("isr_write.state_epoch", (b,), 0),
+                ("isr_write.version", (b,), 0), *self.set_cells("isr_write.isr", (b,), ()),
+            )  # fmt: skip
+
+
+_LEADS = 1
+_EPOCH_ASKED, _EPOCH_ANSWERED, _RECORDS_ASKED, _RECORDS_ANSWERED = 1, 2, 3, 4
+_OF_PROCESSES = (STARTED, "controller_elected", "controller_resigned")
+_OF_CONTROLLERS = ("leader_cached", "leader_and_isr_received")

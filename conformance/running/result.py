@@ -1,0 +1,36 @@
+"""What becomes of lines that are replayed: they fit, one does not, or the rest is unknown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from conformance.running.reading import Line
+
+
+class Misfit(Exception):
+    """A line that is no step of the model; `rule` says what would have been one."""
+
+    def __init__(self, rule: str, why: str, allowed: str) -> None:
+        super().__init__(why)
+        self.rule, self.why, self.allowed = rule, why, allowed
+
+
+class NotModelled(Exception):
+    """Something that the system has no step for: the rest is unknown."""
+
+
+@dataclass
+class Replayed:
+    """What became of one partition, or of the office; `at` is the last line that was looked at.
+
+    `fired` counts steps of the model, `forced` what was put in by force, by its reason.
+    """
+
+    name: str
+    lines: int = 0
+    fired: Counter[str] = field(default_factory=Counter)
+    forced: Counter[str] = field(default_factory=Counter)
+    at: Line | None = None
+    misfit: Misfit | None = None
+    unknown: str = ""

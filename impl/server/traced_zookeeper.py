@@ -1,0 +1,55 @@
+"""The trace of the embedded ZooKeeper: a line a transaction, by its zxid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from impl.server.trace import TraceFile
+from impl.zookeeper.store import ZooKeeper
+from impl.zookeeper.znode import NO_SESSION
+
+
+class ZooKeeperTrace:
+    """Writes what the store has become, before anybody is answered."""
+
+    def __init__(self, folder: Path, head: Mapping[str, Any]) -> None:
+        self.file = TraceFile(folder, "zookeeper", "zookeeper", head)
+
+    def ended(self, zxid: int, session: int, gone: Iterable[str], closed: bool) -> None:
+        """A session is over, ``closed`` by its client, and its ephemeral znodes are gone."""
+        fields = {"zxid": zxid, "session": session, "gone": [*gone], "closed": closed}
+        self.file.line("session_ended", fields)
+
+    def transaction(self, store: ZooKeeper, head: Mapping[str, Any], result: Any) -> None:
+        """One write, or a multi of several."""
+        op, args = head["op"], head.get("args", [])
+        if op not in ("create", "set_data", "delete", "multi"):
+            return
+        if op == "multi":
+            asked = [(name, fields["path"]) for name, fields in args]
+            made: Sequence[Any] = result
+            paths = [
+                one if name == "Create" and isinstance(one, str) else path
+                for (name, path), one in zip(asked, made, strict=True)
+            ]
+            ops = [(name, path) for (name, _), path in zip(asked, paths, strict=True)]
+        else:
+            name = {"create": "Create", "set_data": "SetData", "delete": "Delete"}[op]
+            ops = [(name, result[0] if op == "create" else args[0])]
+        lines = [_op(store, name, path) for name, path in ops]
+        fields = {"zxid": store.zxid, "session": int(head["session"]), "ops": lines}
+        self.file.line("transaction", fields)
+
+
+def _op(store: ZooKeeper, name: str, path: str) -> dict[str, Any]:
+    node = store.nodes.get(path)
+    if node is None:
+        return {"op": name, "path": path}
+    shown: dict[str, Any] = {"op": name, "path": path, "version": node.version}
+    if name in ("Create", "SetData"):
+        shown["data"] = node.data
+    if node.owner != NO_SESSION:
+        shown["owner"] = node.owner
+    return shown

@@ -1,0 +1,60 @@
+"""A broker's process with a fault planted into the code that serves.
+
+python -m tests.running.planted_broker FAULT BROKER.properties --version 2.3 --logs FOLDER ...
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from impl.core.fetcher_thread import FetcherThread
+from impl.core.partition import Partition
+from impl.core.replica_manager import AcksAwaited, ReplicaManager
+from impl.core.truncation import follower_truncation
+from impl.server.__main__ import main
+from tests.impl.planted import plant
+
+
+class Fault(NamedTuple):
+    """A line of a function, and what stands there instead."""
+
+    function: Callable[..., object]
+    line: str
+    otherwise: str
+
+
+FAULTS = {
+    "watermark-does-not-wait": Fault(
+        Partition.advance, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},"
+    ),
+    "log-is-cut-to-nothing": Fault(
+        follower_truncation,
+        "return Truncation(min(end, reply.end, log_end), True)",
+        "return Truncation(0, True)",
+    ),
+    "no-leader-epoch-is-sent": Fault(
+        FetcherThread._sent, 'return leader_epoch if self.release.since("2.1") else None',
+        "return None",
+    ),
+    "consumers-read-above-the-watermark": Fault(
+        ReplicaManager._read, "up_to = hw if reader == CONSUMER else None", "up_to = None"
+    ),
+    "producers-are-answered-at-once": Fault(
+        AcksAwaited.outcome, "reached = replica.hw >= self.end", "reached = True"
+    ),
+    "a-foreign-version-is-adopted": Fault(
+        Partition.written,
+        "if there is not None and there.with_zk_version(wanted.zk_version) == wanted:",
+        "if there is not None:",
+    ),
+}  # fmt: skip
+
+if __name__ == "__main__":
+    fault = FAULTS[sys.argv[1]]
+    with pytest.MonkeyPatch.context() as patch:
+        plant(patch, fault.function, fault.line, fault.otherwise)
+        raise SystemExit(main(sys.argv[2:]))
