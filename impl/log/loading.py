@@ -24,6 +24,8 @@ from impl.log.errors import CorruptIndex, CorruptSegment, StorageError
 from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.log.leader_epoch_file import LeaderEpochFile
 from impl.log.log import Log
+from impl.log.producer_snapshots import ProducerSnapshots
+from impl.log.producer_state import ProducerRules
 from impl.log.segment import DELETED, INDEX, LOG, TIME_INDEX, TXN_INDEX, Segment
 from impl.log.segment_recovery import recover_segment
 
@@ -51,12 +53,16 @@ def load_log(
     log_start: int = 0,
     cache: LeaderEpochFileCache | None = None,
     has_epochs: bool = True,
+    producers: ProducerRules | None = None,
 ) -> tuple[Log, Recovery]:
     """The log of a directory, and what was done to it; a directory without segments is an empty
-    log. ``recovery_point`` and ``log_start`` are as checkpointed. StorageError, OSError.
+    log. ``recovery_point`` and ``log_start`` are as checkpointed. Without ``has_epochs`` (0.10) no
+    producers are known either. StorageError, OSError.
     """
     epochs = LeaderEpochFile(disk, directory, cache or LeaderEpochFileCache(), has_epochs)
-    log = Log(disk, directory, config, epochs, now_ms)
+    rules = (producers or ProducerRules()) if has_epochs else None
+    snapshots = ProducerSnapshots(disk, directory, rules)
+    log = Log(disk, directory, config, epochs, snapshots, now_ms)
     told = Recovery(directory, clean)
     bases = _tidied(log, told)
     try:
@@ -69,6 +75,7 @@ def load_log(
         recovery_point = 0
     _load_segments(log, bases, recovery_point, epochs, told)
     _settle(log, log_start, told)
+    told.notes += log.load_producers(from_records=not clean)
     if clean and log.log_end < recovery_point:
         why = f"the log ends at {log.log_end}, though {recovery_point} was durable"
         told.notes.append(f"{directory}: {why}")

@@ -19,6 +19,7 @@ from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.log.loading import Recovery, load_log
 from impl.log.log import Log
 from impl.log.meta_properties import MetaProperties, read_meta
+from impl.log.producer_state import ProducerRules
 
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
@@ -49,6 +50,7 @@ class LogSettings:
     new_cache: Callable[[], LeaderEpochFileCache] = LeaderEpochFileCache
     scan_everything: bool = False
     has_epochs: bool = True
+    producers: ProducerRules = field(default_factory=ProducerRules)
 
 
 class LogDirectory:
@@ -152,7 +154,7 @@ class LogDirectory:
         try:
             log, told = load_log(
                 self.disk, path, self._config(partition), self.settings.now_ms, clean, point, start,
-                self.settings.new_cache(), self.settings.has_epochs,
+                self.settings.new_cache(), self.settings.has_epochs, self.settings.producers,
             )  # fmt: skip
         except StorageError as error:
             if kind:  # a copy under way is worth nothing by itself
@@ -176,6 +178,7 @@ class LogDirectory:
         log, _ = load_log(
             self.disk, path, self._config(partition), self.settings.now_ms, clean=False,
             cache=self.settings.new_cache(), has_epochs=self.settings.has_epochs,
+            producers=self.settings.producers,
         )  # fmt: skip
         return log
 

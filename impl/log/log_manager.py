@@ -333,6 +333,11 @@ class LogManager:
         """Drop old segments of all logs; how many."""
         return self._sum_over_logs(delete_old_segments)
 
+    def expire_producers(self) -> int:
+        """Forget idempotent producers that have been silent for too long; how many."""
+        now_ms = self.settings.now_ms()
+        return self._sum_over_logs(lambda log: log.producers.states.expire(now_ms))
+
     def _sum_over_logs(self, work: Callable[[Log], int]) -> int:
         """Work on each log in turn; one that fails is offline, and the others go on."""
         total = 0
@@ -355,6 +360,8 @@ class LogManager:
         for directory in self._online():
             with self._directory_may_fail(directory):
                 directory.checkpoint()
+                for log in directory.logs.values():
+                    log.remove_old_snapshots()
 
     def checkpoint_high_watermarks(self) -> None:
         """Write the high watermarks, as a broker does every five seconds."""

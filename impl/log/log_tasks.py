@@ -14,12 +14,14 @@ class LogTaskIntervals:
 
     ``high_watermarks``: replica.high.watermark.checkpoint.interval.ms; ``checkpoints``:
     log.flush.offset.checkpoint.interval.ms; ``retention``: log.retention.check.interval.ms;
+    ``producers``: producer.id.expiration.check.interval.ms;
     ``initial``: before the first run of the last two.
     """
 
     high_watermarks: int = 5_000
     checkpoints: int = 60_000
     retention: int = 300_000
+    producers: int = 600_000
     initial: int = 30_000
 
 
@@ -35,6 +37,7 @@ class LogTasks:
             "high watermarks": (manager.checkpoint_high_watermarks, every.high_watermarks),
             "checkpoints": (manager.checkpoint, every.checkpoints),
             "retention": (manager.apply_retention, every.retention),
+            "producers": (manager.expire_producers, every.producers),
             "removal": (manager.remove_due, 0),
         }
         self._due = {name: now_ms + interval for name, (_, interval) in self._tasks.items()}

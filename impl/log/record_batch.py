@@ -50,6 +50,16 @@ class Batch(NamedTuple):
     attributes: int
     max_timestamp: int
     records: int
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the last record, -1 without one; 0 follows the largest there is."""
+        if self.base_sequence < 0:
+            return self.base_sequence
+        return (self.base_sequence + self.last_offset - self.base_offset) & 0x7FFFFFFF
 
     @property
     def next_offset(self) -> int:
@@ -88,14 +98,16 @@ def header_at(data: Buffer, at: int = 0) -> Batch:
         return Batch(*legacy_messages.header_at(data, at))
     if len(data) - at < HEADER.size:
         raise CorruptRecord(at, f"{len(data) - at} bytes, a header has {HEADER.size}")
-    (base, _, epoch, magic, _, attributes, last_delta, _, max_timestamp, _, _, _, count) = (
-        HEADER.unpack_from(data, at)
-    )
+    (
+        base, _, epoch, magic, _, attributes, last_delta, _, max_timestamp, *producer, count
+    ) = HEADER.unpack_from(data, at)  # fmt: skip
     if attributes & 7 >= len(CODECS):
         raise CorruptRecord(at + 21, f"codec {attributes & 7}; 0 to {len(CODECS) - 1} are known")
     if last_delta < 0 or count < 0:
         raise CorruptRecord(at + 23, f"{count} records, the last at base offset + {last_delta}")
-    return Batch(base, base + last_delta, size, epoch, magic, attributes, max_timestamp, count)
+    return Batch(
+        base, base + last_delta, size, epoch, magic, attributes, max_timestamp, count, *producer
+    )
 
 
 def check(data: Buffer, at: int = 0) -> Batch:

@@ -54,5 +54,5 @@ def _delete_while(log: Log, goes: Goes) -> int:
     log.drop(going, oldest_first=True)
     if log.segments[0].base_offset > log.log_start:
         log.log_start = log.segments[0].base_offset
-        log.epochs.truncate_from_start(log.log_start)
+        log.start_raised()
     return len(going)

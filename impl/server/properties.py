@@ -91,6 +91,8 @@ KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
     "replica.socket.timeout.ms": (_whole(1), 30000),
     "replica.high.watermark.checkpoint.interval.ms": (_whole(1), 5000),
     "log.flush.offset.checkpoint.interval.ms": (_whole(1), 60000),
+    "producer.id.expiration.check.interval.ms": (_whole(1), 600000),
+    "transactional.id.expiration.ms": (_whole(1), 604800000),
     "log.retention.check.interval.ms": (_whole(1), 300000),
     "replication.quota.window.num": (_whole(1), 11),
     "replication.quota.window.size.seconds": (_whole(1), 1),

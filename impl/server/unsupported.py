@@ -48,7 +48,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         "offsets.retention.check.interval.ms", "offsets.commit.timeout.ms",
         "offsets.commit.required.acks", "offset.metadata.max.bytes",
         "group.initial.rebalance.delay.ms", "group.min.session.timeout.ms",
-        "group.max.session.timeout.ms", "group.max.size", "transactional.id.expiration.ms",
+        "group.max.session.timeout.ms", "group.max.size",
         "transaction.max.timeout.ms", "transaction.state.log.replication.factor",
         "transaction.state.log.num.partitions", "transaction.state.log.min.isr",
         "transaction.state.log.segment.bytes",
