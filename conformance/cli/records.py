@@ -205,7 +205,8 @@ def consume(
                 if timeout_ms is not None and time.monotonic() - last > timeout_ms / 1000:
                     break
                 for number in places:
-                    for record in consumer.read(topic, number, places[number], wait_ms=100):
+                    found, following = consumer.poll(topic, number, places[number], wait_ms=100)
+                    for record in found:
                         if max_messages is not None and count >= max_messages:
                             break
                         value = (record.value or b"").decode(errors="replace")
@@ -214,8 +215,8 @@ def consume(
                         if json_target is not None:
                             records.append({"partition": number, "offset": record.offset,
                                             "value": value})  # fmt: skip
-                        places[number] = record.offset + 1
                         count, last = count + 1, time.monotonic()
+                    places[number] = following
     except ClientError as error:
         raise Refused(str(error)) from error
     finally:

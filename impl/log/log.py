@@ -18,8 +18,8 @@ from impl.log.leader_epoch_file import LeaderEpochFile
 from impl.log.producer_snapshots import ProducerSnapshots
 from impl.log.record_batch import Batch, assigned, batches_in
 from impl.log.region import Region
-from impl.log.segment import MAX_RELATIVE, Segment, TimedOffset
-from impl.log.validation import check_time, checked, converted, messages
+from impl.log.segment import MAX_RELATIVE, SWAP, Segment, TimedOffset
+from impl.log.validation import check_keys, check_time, checked, converted, messages
 
 LATEST, EARLIEST = -1, -2
 """The timestamps that ask for the log end, and for the log start."""
@@ -104,6 +104,7 @@ class Log:
         stored: list[Batch] = []
         offset = self.log_end
         for at, batch, whole in checked(data, self.config):
+            check_keys(whole, at, self.config)
             if self.config.message_format < 2:
                 check_time(batch, self.config, self.now_ms())
                 older = messages(whole, at, batch, offset, self.config.message_format, now_ms)
@@ -375,6 +376,20 @@ class Log:
             self.marked.append((due, segment))
         if segments:
             self.disk.sync_directory(self.directory)
+
+    def replace_segments(self, cleaned: Segment, olds: list[Segment]) -> None:
+        """A compacted segment takes the place of those that it was made of.
+
+        Its files are durable under ``.swap`` before the first old one goes, so that a start after a
+        crash finds either the old ones or what replaces them. Source: Log.replaceSegments.
+        """
+        cleaned.rename(SWAP)
+        self.disk.sync_directory(self.directory)
+        place = self.segments.index(olds[0])
+        self.drop(olds)
+        self.segments.insert(place, cleaned)
+        cleaned.rename("")
+        self.disk.sync_directory(self.directory)
 
     def remove_marked(self, now_ms: int | None = None) -> int:
         """Remove the files of dropped segments whose delay is over; how many segments.

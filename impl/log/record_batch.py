@@ -190,6 +190,33 @@ def records_of(data: Buffer, at: int = 0) -> list[StoredRecord]:
     ]
 
 
+def retained(data: Buffer, at: int, batch: Batch, records: Sequence[StoredRecord]) -> bytes:
+    """A batch with some of its records, as compaction leaves it; none: its header alone.
+
+    A v2 batch keeps its offsets, its epoch, and what it says of its producer. Source:
+    MemoryRecords.filterTo, DefaultRecordBatch.writeEmptyHeader.
+    """
+    if batch.magic < 2:
+        append_time = bool(batch.attributes & LOG_APPEND_TIME)
+        if batch.codec == "none":
+            return bytes(memoryview(data)[at : at + batch.size])
+        return legacy_messages.encode_wrapper(records, batch.magic, batch.codec, append_time)
+    header = list(HEADER.unpack_from(data, at))
+    if records:
+        if not batch.attributes & LOG_APPEND_TIME:
+            header[7] = records[0].timestamp
+            header[8] = max(record.timestamp for record in records)
+        body = compress(batch.codec, encode_records(records, batch.base_offset, header[7]))
+    else:
+        body = b""
+        header[5] &= ~7
+        header[7] = header[8]
+    header[1], header[12] = HEADER.size - OVERHEAD + len(body), len(records)
+    packed = HEADER.pack(*header)
+    header[4] = crc32c(body, crc32c(packed[CHECKSUMMED:]))
+    return HEADER.pack(*header) + body
+
+
 def assigned(
     data: Buffer, at: int, batch: Batch, base_offset: int, leader_epoch: int, now_ms: int | None
 ) -> tuple[bytes, memoryview]:

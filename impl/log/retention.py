@@ -1,4 +1,7 @@
-"""Which segments go: by time, by size, by the log start (``Log.deleteOldSegments``)."""
+"""Which segments go: by time, by size, by the log start (``Log.deleteOldSegments``).
+
+A log that is only compacted loses those below its start alone.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ def delete_old_segments(log: Log) -> int:
     """
     config = log.config
     went = 0
+    if not config.deletes:
+        return _delete_while(log, _below(log.log_start))
     if config.retention_ms >= 0:
         oldest = log.now_ms() - config.retention_ms
         went += _delete_while(log, lambda segment, _: segment.largest_timestamp() < oldest)

@@ -19,6 +19,7 @@ from pathlib import Path
 from impl.disk import RealDisk
 from impl.log import LogManager, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of, has_epochs, producer_rules_of
+from impl.log.cleaner import keys_in
 from impl.log.log_tasks import LogTaskIntervals, LogTasks
 from impl.server.control import Control
 from impl.server.dispatch import Dispatch
@@ -123,6 +124,7 @@ class Broker:
             self.configs.log_config,
             lambda: epoch_cache_of(numbers),
             has_epochs=has_epochs(numbers),
+            most_keys=keys_in(self.config.whole("log.cleaner.dedupe.buffer.size")),
             producers=producer_rules_of(
                 numbers, self.config.whole("transactional.id.expiration.ms")
             ),
@@ -193,6 +195,9 @@ class Broker:
                 self.config.whole("replica.high.watermark.checkpoint.interval.ms"),
                 self.config.whole("log.flush.offset.checkpoint.interval.ms"),
                 self.config.whole("log.retention.check.interval.ms"),
+                self.config.whole("log.cleaner.backoff.ms")
+                if self.config.truth("log.cleaner.enable")
+                else 0,
                 self.config.whole("producer.id.expiration.check.interval.ms"),
             ),
         )

@@ -316,6 +316,15 @@ class Consumer(Client):
         self, topic: str, partition: int, offset: int, wait_ms: int = 500
     ) -> list[StoredRecord]:
         """Records from an offset on; none if nothing came in time."""
+        return self.poll(topic, partition, offset, wait_ms)[0]
+
+    def poll(
+        self, topic: str, partition: int, offset: int, wait_ms: int = 500
+    ) -> tuple[list[StoredRecord], int]:
+        """Records from an offset on, and where to go on.
+
+        In a log that is compacted there may be none in a batch, and yet others behind it.
+        """
         asked = [topic, partition, None, offset, None]
         head = {"api": "Fetch", "replica": -1, "max_wait_ms": wait_ms, "min_bytes": 1,
                 "max_bytes": 1 << 20, "partitions": [asked]}  # fmt: skip
@@ -329,20 +338,19 @@ class Consumer(Client):
                 raise ClientError(error, f"{topic}-{partition}: {error} at offset {offset}")
             time.sleep(PAUSE_S)
             self.refresh()
-        return [
-            record
-            for at, _ in batches_in(body)
-            for record in records_of(body, at)
-            if record.offset >= offset
-        ]
+        found: list[StoredRecord] = []
+        following = offset
+        for at, batch in batches_in(body):
+            found += [record for record in records_of(body, at) if record.offset >= offset]
+            following = max(following, batch.next_offset)
+        return found, following
 
     def read_all(self, topic: str, partition: int) -> Iterator[StoredRecord]:
         """Everything from the log's start to what is committed now."""
         offset, end = (self.offset(topic, partition, which) for which in (-2, -1))
         while offset < end:
-            found = self.read(topic, partition, offset)
+            found, offset = self.poll(topic, partition, offset)
             yield from found
-            offset = found[-1].offset + 1 if found else offset
 
 
 def murmur2(data: bytes) -> int:
