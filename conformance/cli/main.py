@@ -39,7 +39,12 @@ class Entry(NamedTuple):
 def _group(heading: str, **lines: str) -> dict[str, Entry]:
     """Commands of one heading; each lives in the module of its name, but those named otherwise."""
     return {
-        name: Entry(f"conformance.cli.{_ELSEWHERE.get(name, name)}", name, line, heading)
+        name: Entry(
+            f"conformance.cli.{_ELSEWHERE.get(name, name).replace('-', '_')}",
+            name.replace("-", "_"),
+            line,
+            heading,
+        )
         for name, line in lines.items()
     }
 
@@ -78,6 +83,7 @@ COMMANDS: dict[str, Entry] = {
         elect="Give leadership to preferred replicas.",
         produce="Send lines as records.",
         consume="Print the records of a topic.",
+        **{"dump-log": "Print the files of a log."},
         simulate="Run and record the implementation.",
         convert="Write recorded runs as columns.",
     ),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import queue
 import sys
+import threading
 import time
+from collections.abc import Iterable, Iterator
 
 import click
 
 from conformance.cli.common import WrongUse, emit_json, json_option, say
 from conformance.cli.kafka_tool import Refused, brokers_at
-from impl.server.clients import ClientError, Consumer, Producer, Sent
+from impl.server.clients import BATCH_BYTES, ClientError, Consumer, Keyed, Producer, Sent
 
 _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
@@ -18,42 +21,66 @@ _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 @click.option("--broker-list", "--bootstrap-server", "where", metavar="HOST:PORT|DIR")
 @click.option("--topic", metavar="NAME", help="Where the lines go.")
 @click.option("--partition", type=click.IntRange(min=0), metavar="N", help="To this one only.")
-@click.option("--request-required-acks", "acks", default="1", show_default=True, metavar="ACKS",
-              help="0, 1, or all.")  # fmt: skip
+@click.option("--request-required-acks", "acks", metavar="ACKS",
+              help="0, 1, or all.  [default: 1; all if idempotent]")  # fmt: skip
 @click.option("--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), default=30.0,
               show_default=True, metavar="S", help="How long a record is tried.")  # fmt: skip
+@click.option("--idempotent", is_flag=True, help="No record twice, and none out of order (0.11).")
+@click.option("--batch-size", type=click.IntRange(min=1), default=200, show_default=True,
+              metavar="N", help="Records that are sent together.")  # fmt: skip
+@click.option("--linger-ms", type=click.IntRange(min=0), default=100, show_default=True,
+              metavar="MS", help="How long a batch waits for further lines.")  # fmt: skip
+@click.option("--max-partition-memory-bytes", "batch_bytes", type=click.IntRange(min=1),
+              default=BATCH_BYTES, show_default=True, metavar="B",
+              help="The most of a batch.")  # fmt: skip
 @click.option("--key-separator", metavar="TEXT", help="Lines are KEY TEXT VALUE.")
+@click.option("--null-marker", metavar="TEXT", help="This value is null: it deletes its key.")
 @json_option
 def produce(
     where: str | None,
     topic: str | None,
     partition: int | None,
-    acks: str,
+    acks: str | None,
     timeout_s: float,
+    idempotent: bool,
+    batch_size: int,
+    linger_ms: int,
+    batch_bytes: int,
     key_separator: str | None,
+    null_marker: str | None,
     json_target: str | None,
 ) -> None:
     """Send each line of standard input as a record; say on standard error where the last ones went.
 
-    Exit code 0: every line was acknowledged; 1: one was not, and nothing after it was sent.
+    Lines that come within --linger-ms of each other are sent together, --batch-size at most.
+
+    Exit code 0: every line was acknowledged; 1: one was not, and no line was sent after its batch.
 
     \b
     Example:
       seq 100 | insync produce --broker-list DIR --topic orders --request-required-acks all
+      seq 100 | insync produce --broker-list DIR --topic orders --idempotent
       echo "k:v" | insync produce --broker-list 127.0.0.1:9092 --topic orders --key-separator :
     """
     if topic is None:
         raise Refused('Missing required argument "[topic]"')
+    acks = acks or ("all" if idempotent else "1")
     if acks not in _ACKS:
         raise WrongUse(f"--request-required-acks {acks}: write 0, 1 or all")
+    if idempotent and _ACKS[acks] != -1:
+        raise Refused("Must set acks to all in order to use the idempotent producer.")
     sent: list[Sent] = []
     failed = ""
-    with Producer(brokers_at(where, "broker-list"), _ACKS[acks], timeout_s=timeout_s) as producer:
+    with Producer(
+        brokers_at(where, "broker-list"), _ACKS[acks], timeout_s=timeout_s, idempotent=idempotent,
+        batch_bytes=batch_bytes,
+    ) as producer:  # fmt: skip
         try:
-            for line in sys.stdin:
-                key, value = _parted(line.rstrip("\n"), key_separator)
-                sent += producer.send(topic, [value], key, partition)
+            for lines in batches(sys.stdin, batch_size, linger_ms / 1000):
+                records = [_parted(line.rstrip("\n"), key_separator, null_marker) for line in lines]
+                sent += producer.send_records(topic, records, partition)
         except ClientError as error:
+            sent += error.sent
             failed = f"{error.code}: {error}"
     ends: dict[int, int] = {}
     for one in sent:
@@ -69,13 +96,55 @@ def produce(
         raise click.exceptions.Exit(1)
 
 
-def _parted(line: str, separator: str | None) -> tuple[bytes | None, bytes]:
-    if separator is None:
-        return None, line.encode()
-    key, found, value = line.partition(separator)
-    if not found:
-        raise Refused(f"No key found on line: {line}")
-    return key.encode(), value.encode()
+def batches(lines: Iterable[str], most: int, linger_s: float) -> Iterator[list[str]]:
+    """Lines in groups: a group is full, or nothing followed in time, or the input is over."""
+    waiting: queue.Queue[str | OSError | ValueError | None] = queue.Queue(maxsize=4 * most)
+
+    def read() -> None:
+        try:
+            for line in lines:
+                waiting.put(line)
+            waiting.put(None)
+        except (OSError, ValueError) as error:
+            waiting.put(error)
+
+    threading.Thread(target=read, name="lines", daemon=True).start()
+    group: list[str] = []
+    due = 0.0
+    while True:
+        try:
+            left = due - time.monotonic() if group else 3600.0
+            line = waiting.get(timeout=max(left, 0.0)) if left > 0 else waiting.get_nowait()
+        except queue.Empty:
+            if group:
+                yield group
+            group = []
+            continue
+        if isinstance(line, ValueError):
+            raise WrongUse(f"standard input is no UTF-8 text: {line}") from line
+        if isinstance(line, OSError):
+            raise line
+        if line is None:
+            break
+        if not group:
+            due = time.monotonic() + linger_s
+        group.append(line)
+        if len(group) >= most:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _parted(line: str, separator: str | None, null_marker: str | None) -> Keyed:
+    key: bytes | None = None
+    value = line
+    if separator is not None:
+        before, found, value = line.partition(separator)
+        if not found:
+            raise Refused(f"No key found on line: {line}")
+        key = before.encode(errors="surrogateescape")
+    return key, None if value == null_marker else value.encode(errors="surrogateescape")
 
 
 @click.command()
@@ -136,7 +205,8 @@ def consume(
                 if timeout_ms is not None and time.monotonic() - last > timeout_ms / 1000:
                     break
                 for number in places:
-                    for record in consumer.read(topic, number, places[number], wait_ms=100):
+                    found, following = consumer.poll(topic, number, places[number], wait_ms=100)
+                    for record in found:
                         if max_messages is not None and count >= max_messages:
                             break
                         value = (record.value or b"").decode(errors="replace")
@@ -145,8 +215,8 @@ def consume(
                         if json_target is not None:
                             records.append({"partition": number, "offset": record.offset,
                                             "value": value})  # fmt: skip
-                        places[number] = record.offset + 1
                         count, last = count + 1, time.monotonic()
+                    places[number] = following
     except ClientError as error:
         raise Refused(str(error)) from error
     finally:

@@ -313,7 +313,8 @@ def parse_configs(texts: Sequence[str], known: frozenset[str]) -> dict[str, str]
 
 TYPES = {"retention.ms": "LONG", "retention.bytes": "LONG", "segment.ms": "LONG",
          "segment.jitter.ms": "LONG", "flush.messages": "LONG", "file.delete.delay.ms": "LONG",
-         "message.timestamp.difference.max.ms": "LONG"}  # fmt: skip
+         "message.timestamp.difference.max.ms": "LONG", "delete.retention.ms": "LONG",
+         "min.compaction.lag.ms": "LONG", "max.compaction.lag.ms": "LONG"}  # fmt: skip
 """Kafka's type of a number, where it is not INT (``LogConfig``)."""
 
 
@@ -329,9 +330,12 @@ def _check_value(name: str, value: str) -> None:
         if int(value) < 1:
             raise InvalidConfig(f"{refused}Value must be at least 1")
     elif name in FIELDS:
-        number = FIELDS[name] not in ("message_timestamp_type", "message_format")
-        if number and not re.fullmatch(r"-?\d+", value):
+        default = getattr(LogConfig(), FIELDS[name])
+        whole = isinstance(default, int) and name != "message.format.version"
+        if whole and not re.fullmatch(r"-?\d+", value):
             raise InvalidConfig(f"{refused}Not a number of type {TYPES.get(name, 'INT')}")
+        if isinstance(default, float) and not re.fullmatch(r"-?\d*\.?\d+", value):
+            raise InvalidConfig(f"{refused}Not a number of type DOUBLE")
         try:
             LogConfig().but({name: value})
         except ValueError as error:

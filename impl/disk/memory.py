@@ -239,6 +239,14 @@ class MemoryDisk:
             raise _error(errno.ENOENT, path)
         return found.modified_ms
 
+    def set_modified_ms(self, path: str, when_ms: int) -> None:
+        """Let a file have been changed last at that time."""
+        found = self._find(path)
+        if not isinstance(found, Node):
+            raise _error(errno.ENOENT, path)
+        self.may_die(path)
+        found.modified_ms = when_ms
+
     def lock(self, path: str) -> File:
         """Hold a lock file until it is closed, or the disk crashes."""
         held = self._locks.get(normpath(path))

@@ -79,5 +79,8 @@ class Disk(Protocol):
     def modified_ms(self, path: str) -> int:
         """When a file was last changed, in milliseconds."""
 
+    def set_modified_ms(self, path: str, when_ms: int) -> None:
+        """Let a file have been changed last at that time (``utimes``)."""
+
     def lock(self, path: str) -> File:
         """Hold a lock file until it is closed, or its process ends; Locked if another does."""

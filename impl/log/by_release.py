@@ -12,6 +12,7 @@ from dataclasses import replace
 from impl.log.config import LogConfig
 from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.log.leader_epoch_cache_0_11 import LeaderEpochFileCache011
+from impl.log.producer_state import OUT_OF_ORDER, UNKNOWN, ProducerRules
 
 Numbers = tuple[int, ...]
 
@@ -31,6 +32,19 @@ def config_of(release: Numbers, config: LogConfig | None = None) -> LogConfig:
         given,
         index_last_offset=release >= (2, 0),
         message_format=min(given.message_format, newest),
+    )
+
+
+def producer_rules_of(release: Numbers, expiration_ms: int | None = None) -> ProducerRules:
+    """How that release judges sequences: KAFKA-5494 (1.0), KAFKA-7190 (2.4), KIP-360 (2.5)."""
+    unknown = OUT_OF_ORDER if release < (1, 0) else UNKNOWN if release < (2, 5) else ""
+    return ProducerRules(
+        batches=1 if release < (1, 0) else 5,
+        unknown=unknown,
+        unsequenced=UNKNOWN if (2, 1) <= release < (2, 5) else OUT_OF_ORDER,
+        tells_older=(1, 0) <= release < (1, 1),
+        forgets_with_records=release < (2, 4),
+        expiration_ms=ProducerRules().expiration_ms if expiration_ms is None else expiration_ms,
     )
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
+COMPACT, DELETE = "compact", "delete"
 CREATE_TIME = "CreateTime"
 LOG_APPEND_TIME = "LogAppendTime"
 
@@ -20,7 +21,8 @@ class LogConfig:
 
     ``message_format``: the magic that a leader stores (``message.format.version``, KIP-31, KIP-98):
     0 before 0.10.0, 1 before 0.11, 2 since. ``index_last_offset``: index entries carry the last
-    offset of their batch (2.0+), before that the first.
+    offset of their batch (2.0+), before that the first. ``cleanup_policy``: ``delete``,
+    ``compact``, or both with a comma between (KIP-71). The ratio is of bytes not compacted yet.
     """
 
     segment_bytes: int = 1 << 30
@@ -30,6 +32,11 @@ class LogConfig:
     index_interval_bytes: int = 4096
     retention_bytes: int = -1
     retention_ms: int = 7 * DAY_MS
+    cleanup_policy: str = DELETE
+    delete_retention_ms: int = DAY_MS
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = LARGEST
     flush_messages: int = LARGEST
     file_delete_delay_ms: int = 60_000
     max_message_bytes: int = 1_048_588
@@ -38,11 +45,21 @@ class LogConfig:
     message_format: int = 2
     index_last_offset: bool = True
 
+    @property
+    def compacts(self) -> bool:
+        """Of each key the latest record is kept."""
+        return COMPACT in self.cleanup_policy
+
+    @property
+    def deletes(self) -> bool:
+        """Segments go by time and by size."""
+        return DELETE in self.cleanup_policy
+
     def but(self, properties: Mapping[str, str]) -> LogConfig:
         """With properties by a topic's names (``segment.bytes``) or a broker's
         (``log.segment.bytes``); ValueError for an unknown name or a value that is none.
         """
-        values: dict[str, int | str] = {}
+        values: dict[str, int | float | str] = {}
         for name, text in properties.items():
             field = FIELDS.get(name)
             if field is None:
@@ -65,6 +82,11 @@ FIELDS = {name.replace("_", "."): name for name in _SETTABLE if name != "message
     "log.index.interval.bytes": "index_interval_bytes",
     "log.retention.bytes": "retention_bytes",
     "log.retention.ms": "retention_ms",
+    "log.cleanup.policy": "cleanup_policy",
+    "log.cleaner.delete.retention.ms": "delete_retention_ms",
+    "log.cleaner.min.cleanable.ratio": "min_cleanable_dirty_ratio",
+    "log.cleaner.min.compaction.lag.ms": "min_compaction_lag_ms",
+    "log.cleaner.max.compaction.lag.ms": "max_compaction_lag_ms",
     "log.flush.interval.messages": "flush_messages",
     "log.segment.delete.delay.ms": "file_delete_delay_ms",
     "message.max.bytes": "max_message_bytes",
@@ -78,12 +100,17 @@ _LEAST = {
     "segment_ms": 1,
     "segment_index_bytes": 0,
     "flush_messages": 0,
+    "max_compaction_lag_ms": 1,
     "retention_ms": -1,
     "retention_bytes": -(2**63),
 }
 
 
-def _value(name: str, text: str) -> int | str:
+def _value(name: str, text: str) -> int | float | str:
+    if FIELDS[name] == "cleanup_policy":
+        return _policy(name, text)
+    if FIELDS[name] == "min_cleanable_dirty_ratio":
+        return _ratio(name, text)
     if FIELDS[name] == "message_timestamp_type":
         if text not in (CREATE_TIME, LOG_APPEND_TIME):
             raise ValueError(f"{name} is {CREATE_TIME} or {LOG_APPEND_TIME}, not {text!r}")
@@ -98,6 +125,23 @@ def _value(name: str, text: str) -> int | str:
     if number < least:
         raise ValueError(f"{name} is {least} or more, not {number}")
     return number
+
+
+def _policy(name: str, text: str) -> str:
+    parts = [part.strip() for part in text.split(",")]
+    if not parts or any(part not in (COMPACT, DELETE) for part in parts):
+        raise ValueError(f"{name} is {COMPACT}, {DELETE}, or both with a comma, not {text!r}")
+    return ",".join(dict.fromkeys(parts))
+
+
+def _ratio(name: str, text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        raise ValueError(f"{name} is a number from 0 to 1, not {text!r}") from None
+    if not 0 <= found <= 1:
+        raise ValueError(f"{name} is from 0 to 1, not {text}")
+    return found
 
 
 def magic_of(name: str, release: str) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 
 from impl.log.compression import CODECS, compress, decompress
 from impl.log.crc32c import Buffer
@@ -90,7 +91,7 @@ def encode_message(
 
 
 def encode_wrapper(
-    records: list[StoredRecord], magic: int, codec: str, append_time: bool = False
+    records: Sequence[StoredRecord], magic: int, codec: str, append_time: bool = False
 ) -> bytes:
     """A compressed set of messages, as one message."""
     last = records[-1].offset

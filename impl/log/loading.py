@@ -8,7 +8,7 @@ that was repaired or dropped is told. Source: Log.loadSegments, recoverLog; the 
 Stricter than Kafka in two places, so that a loss of power at any moment leaves a sound log: what
 was scanned is synced before the recovery point moves over it; and segments that begin above the
 end of a torn one are dropped, where Kafka would keep a log with a gap. A gap below the recovery
-point is kept, and told.
+point is kept, and told. A log that is compacted has gaps; there they are nothing to speak of.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from impl.log.errors import CorruptIndex, CorruptSegment, StorageError
 from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.log.leader_epoch_file import LeaderEpochFile
 from impl.log.log import Log
-from impl.log.segment import DELETED, INDEX, LOG, TIME_INDEX, TXN_INDEX, Segment
+from impl.log.producer_snapshots import ProducerSnapshots
+from impl.log.producer_state import ProducerRules
+from impl.log.segment import CLEANED, DELETED, INDEX, LOG, SWAP, TIME_INDEX, TXN_INDEX, Segment
 from impl.log.segment_recovery import recover_segment
 
-CLEANED, SWAP, TEMPORARY = ".cleaned", ".swap", ".tmp"
+TEMPORARY = ".tmp"
 
 
 @dataclass
@@ -51,12 +53,16 @@ def load_log(
     log_start: int = 0,
     cache: LeaderEpochFileCache | None = None,
     has_epochs: bool = True,
+    producers: ProducerRules | None = None,
 ) -> tuple[Log, Recovery]:
     """The log of a directory, and what was done to it; a directory without segments is an empty
-    log. ``recovery_point`` and ``log_start`` are as checkpointed. StorageError, OSError.
+    log. ``recovery_point`` and ``log_start`` are as checkpointed. Without ``has_epochs`` (0.10) no
+    producers are known either. StorageError, OSError.
     """
     epochs = LeaderEpochFile(disk, directory, cache or LeaderEpochFileCache(), has_epochs)
-    log = Log(disk, directory, config, epochs, now_ms)
+    rules = (producers or ProducerRules()) if has_epochs else None
+    snapshots = ProducerSnapshots(disk, directory, rules)
+    log = Log(disk, directory, config, epochs, snapshots, now_ms)
     told = Recovery(directory, clean)
     bases = _tidied(log, told)
     try:
@@ -69,6 +75,7 @@ def load_log(
         recovery_point = 0
     _load_segments(log, bases, recovery_point, epochs, told)
     _settle(log, log_start, told)
+    told.notes += log.load_producers(from_records=not clean)
     if clean and log.log_end < recovery_point:
         why = f"the log ends at {log.log_end}, though {recovery_point} was durable"
         told.notes.append(f"{directory}: {why}")
@@ -85,8 +92,8 @@ def _load_segments(
     unsound = len(bases) if told.clean else max(bisect_right(bases, recovery_point) - 1, 0)
     for slot, base in enumerate(bases):
         segment = Segment(log.disk, log.directory, base, log.config, log.now_ms())
-        if has_gap_before(log, base):
-            if slot >= unsound:
+        if has_gap_before(log, base) and not config_has_gaps(log):
+            if slot >= unsound and base > recovery_point:
                 _drop(log, bases[slot:], told, f"offsets before {base} are missing")
                 return
             told.notes.append(f"{segment.path(LOG)}: offsets before {base} are missing")
@@ -104,6 +111,11 @@ def _load_segments(
             return
         if not told.clean:
             unsound = min(unsound, slot)
+
+
+def config_has_gaps(log: Log) -> bool:
+    """The log is compacted: what is missing was superseded."""
+    return log.config.compacts
 
 
 def has_gap_before(log: Log, base: int) -> bool:
@@ -153,14 +165,13 @@ def _tidied(log: Log, told: Recovery) -> list[int]:
     """Base offsets of the segments, once what an interrupted change left behind is gone."""
     disk, directory = log.disk, log.directory
     bases: list[int] = []
+    _finish_swaps(log)
     names = disk.names(directory)
     for name in names:
         path = f"{directory}/{name}"
         stem, dot, suffix = name.partition(".")
         if name.endswith((DELETED, CLEANED, TEMPORARY)):
             disk.remove(path)
-        elif name.endswith(SWAP):
-            raise StorageError(path, "", "an unfinished compaction; this log does not compact")
         elif dot + suffix in (INDEX, TIME_INDEX, TXN_INDEX) and f"{stem}{LOG}" not in names:
             told.notes.append(f"{path}: an index without a segment; removed")
             disk.remove(path)
@@ -169,6 +180,43 @@ def _tidied(log: Log, told: Recovery) -> list[int]:
                 raise StorageError(path, "", "a segment is named by twenty digits")
             bases.append(int(stem))
     return sorted(bases)
+
+
+def _finish_swaps(log: Log) -> None:
+    """Compactions that were at the point of replacing segments: the compacted ones are whole.
+
+    What is left of those that they were made of goes first, so that a crash here changes nothing.
+    Source: Log.removeTempFilesAndCollectSwapFiles, completeSwapOperations.
+    """
+    disk, directory = log.disk, log.directory
+    for name in disk.names(directory):
+        stem, _, _ = name.partition(".")
+        if not name.endswith(LOG + SWAP):
+            continue
+        if not (stem.isdigit() and len(stem) == 20):
+            raise StorageError(f"{directory}/{name}", "", "a segment is named by twenty digits")
+        swapped = Segment(disk, directory, int(stem), log.config, log.now_ms(), SWAP)
+        if not log.config.compacts and not swapped.file.size():
+            why = "an unfinished compaction that kept nothing; this log does not compact"
+            raise StorageError(swapped.path(LOG), "", why)
+        modified = swapped.modified_ms
+        end = recover_segment(swapped, None, cuts=False).next_offset
+        olds = [
+            Segment(disk, directory, int(other.partition(".")[0]), log.config, 0)
+            for other in disk.names(directory)
+            if other.endswith(LOG) and other.partition(".")[0].isdigit()
+        ]
+        for old in reversed(olds):
+            if swapped.base_offset <= old.base_offset < max(end, swapped.base_offset + 1):
+                old.remove()
+        disk.sync_directory(directory)
+        disk.set_modified_ms(swapped.path(LOG), modified)
+        swapped.rename("")
+        disk.sync_directory(directory)
+        swapped.close()
+    for name in disk.names(directory):
+        if name.endswith(SWAP):
+            disk.remove(f"{directory}/{name}")  # an index: without its segment it is nothing
 
 
 def _drop(log: Log, bases: list[int], told: Recovery, why: str) -> None:

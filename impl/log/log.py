@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from impl.disk import Disk
 from impl.log.config import LOG_APPEND_TIME, LogConfig
-from impl.log.errors import InvalidBatch, OffsetOutOfRange
+from impl.log.errors import CorruptSegment, InvalidBatch, OffsetOutOfRange
 from impl.log.leader_epoch_file import LeaderEpochFile
+from impl.log.producer_snapshots import ProducerSnapshots
 from impl.log.record_batch import Batch, assigned, batches_in
 from impl.log.region import Region
-from impl.log.segment import MAX_RELATIVE, Segment, TimedOffset
-from impl.log.validation import check_time, checked, converted, messages
+from impl.log.segment import MAX_RELATIVE, SWAP, Segment, TimedOffset
+from impl.log.validation import check_keys, check_time, checked, converted, messages
 
 LATEST, EARLIEST = -1, -2
 """The timestamps that ask for the log end, and for the log start."""
@@ -61,12 +62,14 @@ class Log:
         directory: str,
         config: LogConfig,
         epochs: LeaderEpochFile,
+        producers: ProducerSnapshots,
         now_ms: Callable[[], int],
     ) -> None:
         self.disk = disk
         self.directory = directory
         self.config = config
         self.epochs = epochs
+        self.producers = producers
         self.now_ms = now_ms
         self.segments: list[Segment] = []
         self.log_start = 0
@@ -92,14 +95,16 @@ class Log:
     def append_as_leader(self, data: bytes, leader_epoch: int) -> Appended:
         """Append a producer's batches: they get the next offsets, and the leader's epoch.
 
-        What is of another format than the log's is converted (``LogValidator``). InvalidBatch if
-        anything is wrong.
+        What is of another format than the log's is converted (``LogValidator``). A batch that an
+        idempotent producer sent before is not appended again: the answer is that of then.
+        InvalidBatch if anything is wrong.
         """
         now_ms = self.now_ms() if self.config.message_timestamp_type == LOG_APPEND_TIME else None
         parts: list[bytes | memoryview] = []
         stored: list[Batch] = []
         offset = self.log_end
         for at, batch, whole in checked(data, self.config):
+            check_keys(whole, at, self.config)
             if self.config.message_format < 2:
                 check_time(batch, self.config, self.now_ms())
                 older = messages(whole, at, batch, offset, self.config.message_format, now_ms)
@@ -124,6 +129,11 @@ class Log:
                 )
             )  # fmt: skip
             offset = last + 1
+        repeated = self.producers.states.admit(stored) if self.producers.kept else None
+        if repeated is not None:
+            return Appended(
+                repeated.first_offset, repeated.last_offset, 0, repeated.timestamp, False
+            )
         return self._append(parts, stored)
 
     def append_as_follower(self, data: bytes) -> Appended:
@@ -150,6 +160,9 @@ class Log:
                 self.epochs.assign(batch.leader_epoch, batch.base_offset)
         self.active.append(parts, size, first, last, latest.max_timestamp, latest.last_offset)
         self.log_end = last + 1
+        if self.producers.kept:
+            for batch in stored:
+                self.producers.states.appended(batch)
         if self.log_end - self.recovery_point >= self.config.flush_messages:
             self.flush()
         return Appended(first, last, size, latest.max_timestamp, rolled)
@@ -166,6 +179,8 @@ class Log:
             self.active.become_inactive()
             if base <= self.recovery_point:
                 self.active.sync()  # a flush will not come by here again
+            self.producers.states.end = base
+            self.producers.take()
         segment = Segment(self.disk, self.directory, base, self.config, self.now_ms())
         segment.create()
         self.segments.append(segment)
@@ -272,15 +287,19 @@ class Log:
         if self.segments[0].base_offset > offset:
             self.truncate_fully_and_start_at(offset)
             return True
+        self.producers.remove_outside(self.log_start, offset)
         self.drop([segment for segment in self.segments if segment.base_offset > offset])
         self.active.truncate_to(offset, self.now_ms())
         self.active.become_active()
         self.log_end = min(offset, self.active.next_offset())
         self._ended_at(self.log_end)
+        self.load_producers()
         return True
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop all records; the log is empty, and goes on from an offset."""
+        self.producers.remove_all()
+        self.producers.states.clear(offset)
         self.drop(self.segments[:])
         self.log_start = self.log_end = offset
         self.roll(offset)
@@ -305,8 +324,45 @@ class Log:
             return False
         self.log_start = offset
         self.ends_moved()
-        self.epochs.truncate_from_start(offset)
+        self.start_raised()
         return True
+
+    def start_raised(self) -> None:
+        """Epochs and producers that were known by records below the log's start are forgotten."""
+        self.epochs.truncate_from_start(self.log_start)
+        self.producers.states.start_raised(self.log_start)
+
+    # Producers
+
+    def load_producers(self, from_records: bool = True) -> list[str]:
+        """Know the producers again: by the newest snapshot, and the records beyond it.
+
+        Without ``from_records`` a log without any snapshot is taken for one from before there were
+        idempotent producers, and not read. What could not be used.
+        """
+        producers = self.producers
+        if not producers.kept:
+            return []
+        notes = producers.load_newest(self.log_start, self.log_end, self.now_ms())
+        if from_records or producers.offsets:
+            for segment in self.segments[self._slot(producers.states.end) :]:
+                known = producers.states.end
+                try:
+                    for _, batch in segment.batches(segment.index.lookup(known).position):
+                        if batch.last_offset >= known:
+                            producers.states.appended(batch)
+                except CorruptSegment as error:
+                    notes.append(f"{error}; the producers of what follows are not known")
+        producers.states.end = self.log_end
+        return notes
+
+    def remove_old_snapshots(self) -> None:
+        """Keep what a start would need: from the recovery point on, of two segments at least."""
+        offsets = self.producers.offsets
+        if len(offsets) > 1 and self.producers.kept:
+            below = max(bisect_right(self._bases(), self.recovery_point - 1) - 1, 0)
+            last_two = self.segments[-2:][0].base_offset
+            self.producers.remove_below(min(self.segments[below].base_offset, last_two))
 
     def drop(self, segments: list[Segment], oldest_first: bool = False) -> None:
         """Rename segments to ``.deleted``, to be removed later.
@@ -320,6 +376,20 @@ class Log:
             self.marked.append((due, segment))
         if segments:
             self.disk.sync_directory(self.directory)
+
+    def replace_segments(self, cleaned: Segment, olds: list[Segment]) -> None:
+        """A compacted segment takes the place of those that it was made of.
+
+        Its files are durable under ``.swap`` before the first old one goes, so that a start after a
+        crash finds either the old ones or what replaces them. Source: Log.replaceSegments.
+        """
+        cleaned.rename(SWAP)
+        self.disk.sync_directory(self.directory)
+        place = self.segments.index(olds[0])
+        self.drop(olds)
+        self.segments.insert(place, cleaned)
+        cleaned.rename("")
+        self.disk.sync_directory(self.directory)
 
     def remove_marked(self, now_ms: int | None = None) -> int:
         """Remove the files of dropped segments whose delay is over; how many segments.
@@ -345,6 +415,7 @@ class Log:
         """The directory was renamed."""
         self.directory = directory
         self.epochs.moved_to(directory)
+        self.producers.moved_to(directory)
         for segment in [*self.segments, *(segment for _, segment in self.marked)]:
             segment.moved_to(directory)
 
@@ -352,6 +423,7 @@ class Log:
         """Trim the indexes, durably, and let go of all files; ``flush`` comes before."""
         self.active.become_inactive()
         self.active.sync()
+        self.producers.take()
         self.release()
 
     def release(self) -> None:

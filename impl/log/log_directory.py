@@ -12,6 +12,7 @@ from os.path import dirname
 
 from impl.disk import Disk, File, Locked, replace_file
 from impl.log.checkpoint_file import OffsetCheckpoint, TopicPartition, TornCheckpoint
+from impl.log.cleaner import MOST_KEYS
 from impl.log.config import LogConfig
 from impl.log.directory_names import directory_name, parse_name
 from impl.log.errors import StorageError
@@ -19,6 +20,7 @@ from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.log.loading import Recovery, load_log
 from impl.log.log import Log
 from impl.log.meta_properties import MetaProperties, read_meta
+from impl.log.producer_state import ProducerRules
 
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
@@ -40,6 +42,7 @@ class LogSettings:
 
     ``scan_everything``: for a disk that does not keep what it said was durable: no marker of a
     clean stop and no recovery point is believed, every segment is scanned at every start.
+    ``most_keys``: how many keys one cleaning looks at (log.cleaner.dedupe.buffer.size).
     ``has_epochs``: without it (0.10) neither leader epochs nor log starts have checkpoints.
     """
 
@@ -49,6 +52,8 @@ class LogSettings:
     new_cache: Callable[[], LeaderEpochFileCache] = LeaderEpochFileCache
     scan_everything: bool = False
     has_epochs: bool = True
+    most_keys: int = MOST_KEYS
+    producers: ProducerRules = field(default_factory=ProducerRules)
 
 
 class LogDirectory:
@@ -73,6 +78,8 @@ class LogDirectory:
         self.high_watermarks = OffsetCheckpoint(disk, f"{path}/replication-offset-checkpoint")
         self.recovery_points = OffsetCheckpoint(disk, f"{path}/recovery-point-offset-checkpoint")
         self.log_starts = OffsetCheckpoint(disk, f"{path}/log-start-offset-checkpoint")
+        self.cleaner_offsets = OffsetCheckpoint(disk, f"{path}/cleaner-offset-checkpoint")
+        self.cleaned: dict[TopicPartition, int] = {}
         self._marker = f"{path}/{CLEAN_SHUTDOWN}"
         self._lock: File | None = None
 
@@ -111,6 +118,7 @@ class LogDirectory:
         points = self._read(self.recovery_points, clean)
         starts = self._read(self.log_starts, clean)
         marks = self._read(self.high_watermarks, clean)
+        self.cleaned = self._read(self.cleaner_offsets, clean)
         if self.settings.scan_everything:
             points = {}
         for name in self.disk.names(self.path):
@@ -152,7 +160,7 @@ class LogDirectory:
         try:
             log, told = load_log(
                 self.disk, path, self._config(partition), self.settings.now_ms, clean, point, start,
-                self.settings.new_cache(), self.settings.has_epochs,
+                self.settings.new_cache(), self.settings.has_epochs, self.settings.producers,
             )  # fmt: skip
         except StorageError as error:
             if kind:  # a copy under way is worth nothing by itself
@@ -176,6 +184,7 @@ class LogDirectory:
         log, _ = load_log(
             self.disk, path, self._config(partition), self.settings.now_ms, clean=False,
             cache=self.settings.new_cache(), has_epochs=self.settings.has_epochs,
+            producers=self.settings.producers,
         )  # fmt: skip
         return log
 
@@ -228,7 +237,8 @@ class LogDirectory:
     # Checkpoints
 
     def checkpoint(self) -> None:
-        """Write all three. What they said of partitions that are offline stays."""
+        """Write all of them. What they said of partitions that are offline stays."""
+        self._lower_cleaned()
         points = {name: kept[0] for name, kept in self._kept.items()}
         starts = {name: kept[1] for name, kept in self._kept.items() if kept[1]}
         for name, log in self.logs.items():
@@ -239,6 +249,21 @@ class LogDirectory:
         if self.settings.has_epochs:
             self.log_starts.write(starts)
         self.checkpoint_high_watermarks()
+
+    def _lower_cleaned(self) -> None:
+        """Nothing beyond a log's end was compacted, nor of a log that is not here any more."""
+        known = {
+            name: min(offset, self.logs[name].log_end) if name in self.logs else offset
+            for name, offset in self.cleaned.items()
+            if name in self.logs or name in self._kept
+        }
+        if known != self.cleaned:
+            self.set_cleaned(known)
+
+    def set_cleaned(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Up to where each log is compacted, durably (``cleaner-offset-checkpoint``)."""
+        self.cleaned = dict(offsets)
+        self.cleaner_offsets.write(self.cleaned)
 
     def checkpoint_high_watermarks(self) -> None:
         """The high watermark of each log."""

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from impl.disk import Disk
 from impl.log.checkpoint_file import TopicPartition
+from impl.log.cleaner import Cleanable, clean, cleanable
 from impl.log.directory_names import delete_name, directory_name, future_name
 from impl.log.errors import StorageError
 from impl.log.log import Log
@@ -333,6 +334,30 @@ class LogManager:
         """Drop old segments of all logs; how many."""
         return self._sum_over_logs(delete_old_segments)
 
+    def expire_producers(self) -> int:
+        """Forget idempotent producers that have been silent for too long; how many."""
+        now_ms = self.settings.now_ms()
+        return self._sum_over_logs(lambda log: log.producers.states.expire(now_ms))
+
+    def clean_filthiest(self) -> bool:
+        """Compact the log that has most to gain by it; False if none has enough."""
+        best: tuple[float, TopicPartition, LogDirectory, Cleanable] | None = None
+        for directory in self._online():
+            for partition, log in sorted(directory.logs.items()):
+                if not log.config.compacts:
+                    continue
+                found = cleanable(log, directory.cleaned.get(partition))
+                if found.is_due and (best is None or found.ratio > best[0]):
+                    best = found.ratio, partition, directory, found
+        if best is None:
+            return False
+        _, partition, directory, found = best
+        with suppress(StorageError, KeyError), self.using(partition) as log:
+            end = clean(log, found, self.settings.most_keys)
+            directory.set_cleaned({**directory.cleaned, partition: end})
+            return True
+        return False
+
     def _sum_over_logs(self, work: Callable[[Log], int]) -> int:
         """Work on each log in turn; one that fails is offline, and the others go on."""
         total = 0
@@ -355,6 +380,8 @@ class LogManager:
         for directory in self._online():
             with self._directory_may_fail(directory):
                 directory.checkpoint()
+                for log in directory.logs.values():
+                    log.remove_old_snapshots()
 
     def checkpoint_high_watermarks(self) -> None:
         """Write the high watermarks, as a broker does every five seconds."""

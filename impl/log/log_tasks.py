@@ -14,12 +14,16 @@ class LogTaskIntervals:
 
     ``high_watermarks``: replica.high.watermark.checkpoint.interval.ms; ``checkpoints``:
     log.flush.offset.checkpoint.interval.ms; ``retention``: log.retention.check.interval.ms;
+    ``cleaner``: log.cleaner.backoff.ms, 0 without a cleaner;
+    ``producers``: producer.id.expiration.check.interval.ms;
     ``initial``: before the first run of the last two.
     """
 
     high_watermarks: int = 5_000
     checkpoints: int = 60_000
     retention: int = 300_000
+    cleaner: int = 15_000
+    producers: int = 600_000
     initial: int = 30_000
 
 
@@ -35,8 +39,11 @@ class LogTasks:
             "high watermarks": (manager.checkpoint_high_watermarks, every.high_watermarks),
             "checkpoints": (manager.checkpoint, every.checkpoints),
             "retention": (manager.apply_retention, every.retention),
+            "producers": (manager.expire_producers, every.producers),
             "removal": (manager.remove_due, 0),
         }
+        if every.cleaner:
+            self._tasks["cleaner"] = (manager.clean_filthiest, every.cleaner)
         self._due = {name: now_ms + interval for name, (_, interval) in self._tasks.items()}
         for name in ("checkpoints", "retention"):
             self._due[name] = now_ms + every.initial
@@ -47,6 +54,8 @@ class LogTasks:
         ran = [name for name in self._tasks if self._due[name] <= now_ms]
         for name in ran:
             work, interval = self._tasks[name]
-            work()
-            self._due[name] = now_ms + interval
+            went_on = work()
+            # One log at a time is compacted; the next one without a pause.
+            at_once = name == "cleaner" and went_on
+            self._due[name] = now_ms + (0 if at_once else interval)
         return ran

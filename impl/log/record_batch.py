@@ -50,6 +50,16 @@ class Batch(NamedTuple):
     attributes: int
     max_timestamp: int
     records: int
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the last record, -1 without one; 0 follows the largest there is."""
+        if self.base_sequence < 0:
+            return self.base_sequence
+        return (self.base_sequence + self.last_offset - self.base_offset) & 0x7FFFFFFF
 
     @property
     def next_offset(self) -> int:
@@ -88,14 +98,16 @@ def header_at(data: Buffer, at: int = 0) -> Batch:
         return Batch(*legacy_messages.header_at(data, at))
     if len(data) - at < HEADER.size:
         raise CorruptRecord(at, f"{len(data) - at} bytes, a header has {HEADER.size}")
-    (base, _, epoch, magic, _, attributes, last_delta, _, max_timestamp, _, _, _, count) = (
-        HEADER.unpack_from(data, at)
-    )
+    (
+        base, _, epoch, magic, _, attributes, last_delta, _, max_timestamp, *producer, count
+    ) = HEADER.unpack_from(data, at)  # fmt: skip
     if attributes & 7 >= len(CODECS):
         raise CorruptRecord(at + 21, f"codec {attributes & 7}; 0 to {len(CODECS) - 1} are known")
     if last_delta < 0 or count < 0:
         raise CorruptRecord(at + 23, f"{count} records, the last at base offset + {last_delta}")
-    return Batch(base, base + last_delta, size, epoch, magic, attributes, max_timestamp, count)
+    return Batch(
+        base, base + last_delta, size, epoch, magic, attributes, max_timestamp, count, *producer
+    )
 
 
 def check(data: Buffer, at: int = 0) -> Batch:
@@ -176,6 +188,33 @@ def records_of(data: Buffer, at: int = 0) -> list[StoredRecord]:
         StoredRecord(each.offset, batch.max_timestamp, each.key, each.value, each.headers)
         for each in found
     ]
+
+
+def retained(data: Buffer, at: int, batch: Batch, records: Sequence[StoredRecord]) -> bytes:
+    """A batch with some of its records, as compaction leaves it; none: its header alone.
+
+    A v2 batch keeps its offsets, its epoch, and what it says of its producer. Source:
+    MemoryRecords.filterTo, DefaultRecordBatch.writeEmptyHeader.
+    """
+    if batch.magic < 2:
+        append_time = bool(batch.attributes & LOG_APPEND_TIME)
+        if batch.codec == "none":
+            return bytes(memoryview(data)[at : at + batch.size])
+        return legacy_messages.encode_wrapper(records, batch.magic, batch.codec, append_time)
+    header = list(HEADER.unpack_from(data, at))
+    if records:
+        if not batch.attributes & LOG_APPEND_TIME:
+            header[7] = records[0].timestamp
+            header[8] = max(record.timestamp for record in records)
+        body = compress(batch.codec, encode_records(records, batch.base_offset, header[7]))
+    else:
+        body = b""
+        header[5] &= ~7
+        header[7] = header[8]
+    header[1], header[12] = HEADER.size - OVERHEAD + len(body), len(records)
+    packed = HEADER.pack(*header)
+    header[4] = crc32c(body, crc32c(packed[CHECKSUMMED:]))
+    return HEADER.pack(*header) + body
 
 
 def assigned(

@@ -1,4 +1,7 @@
-"""Which segments go: by time, by size, by the log start (``Log.deleteOldSegments``)."""
+"""Which segments go: by time, by size, by the log start (``Log.deleteOldSegments``).
+
+A log that is only compacted loses those below its start alone.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ def delete_old_segments(log: Log) -> int:
     """
     config = log.config
     went = 0
+    if not config.deletes:
+        return _delete_while(log, _below(log.log_start))
     if config.retention_ms >= 0:
         oldest = log.now_ms() - config.retention_ms
         went += _delete_while(log, lambda segment, _: segment.largest_timestamp() < oldest)
@@ -54,5 +59,5 @@ def _delete_while(log: Log, goes: Goes) -> int:
     log.drop(going, oldest_first=True)
     if log.segments[0].base_offset > log.log_start:
         log.log_start = log.segments[0].base_offset
-        log.epochs.truncate_from_start(log.log_start)
+        log.start_raised()
     return len(going)

@@ -14,7 +14,7 @@ from impl.log.record_batch import HEADER, Batch, header_at, records_of
 from impl.log.region import Region
 
 LOG, INDEX, TIME_INDEX, TXN_INDEX = ".log", ".index", ".timeindex", ".txnindex"
-DELETED = ".deleted"
+DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
 MAX_RELATIVE = 2**31 - 1
 
 LOOK_AHEAD = 4096
@@ -42,13 +42,14 @@ class Segment:
     """
 
     def __init__(
-        self, disk: Disk, directory: str, base_offset: int, config: LogConfig, now_ms: int
-    ) -> None:
+        self, disk: Disk, directory: str, base_offset: int, config: LogConfig, now_ms: int,
+        suffix: str = "",
+    ) -> None:  # fmt: skip
         self.disk = disk
         self.directory = directory
         self.base_offset = base_offset
         self.config = config
-        self.suffix = ""
+        self.suffix = suffix
         limit = config.segment_index_bytes
         self.index = OffsetIndex(disk, self.path(INDEX), base_offset, limit)
         self.time_index = TimeIndex(disk, self.path(TIME_INDEX), base_offset, limit)
@@ -231,6 +232,11 @@ class Segment:
         """Of the records; when the file was changed if they have none."""
         if self.max_timestamp >= 0:
             return self.max_timestamp
+        return self.modified_ms
+
+    @property
+    def modified_ms(self) -> int:
+        """When the ``.log`` file was changed last; a compacted one says that of its records."""
         return self.disk.modified_ms(self.path(LOG))
 
     def load_max_timestamp(self) -> None:
@@ -277,10 +283,15 @@ class Segment:
 
     def mark_deleted(self) -> None:
         """Rename the files to ``.deleted``; the ``.log`` first: without it the others are void."""
-        for suffix in (LOG, INDEX, TIME_INDEX, TXN_INDEX):
-            if self.disk.exists(self.path(suffix)):
-                self.disk.rename(self.path(suffix), self.path(suffix) + DELETED)
-        self.suffix = DELETED
+        self.rename(DELETED)
+
+    def rename(self, suffix: str) -> None:
+        """Let the files have another suffix behind their own, the ``.log`` first."""
+        before = {kind: self.path(kind) for kind in (LOG, INDEX, TIME_INDEX, TXN_INDEX)}
+        self.suffix = suffix
+        for kind, path in before.items():
+            if self.disk.exists(path):
+                self.disk.rename(path, self.path(kind))
         self.moved_to(self.directory)
 
     def remove(self) -> None:

@@ -32,6 +32,19 @@ def checked(data: bytes, config: LogConfig) -> list[tuple[int, Batch, bytes]]:
     return found
 
 
+def check_keys(data: bytes, at: int, config: LogConfig) -> None:
+    """InvalidBatch if a record without a key is to go to a log that is compacted."""
+    if not config.compacts:
+        return
+    try:
+        keyless = [one for one in records_of(data, at) if one.key is None]
+    except CorruptRecord as error:
+        raise InvalidBatch("CORRUPT_MESSAGE", str(error)) from error
+    if keyless:
+        why = "Compacted topic cannot accept message without key"
+        raise InvalidBatch("INVALID_RECORD", why)
+
+
 def check_time(batch: Batch, config: LogConfig, now_ms: int) -> None:
     """InvalidBatch if the producer's clock is too far from the broker's."""
     widest = config.message_timestamp_difference_max_ms

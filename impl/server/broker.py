@@ -18,7 +18,8 @@ from pathlib import Path
 
 from impl.disk import RealDisk
 from impl.log import LogManager, LogSettings
-from impl.log.by_release import config_of, epoch_cache_of, has_epochs
+from impl.log.by_release import config_of, epoch_cache_of, has_epochs, producer_rules_of
+from impl.log.cleaner import keys_in
 from impl.log.log_tasks import LogTaskIntervals, LogTasks
 from impl.server.control import Control
 from impl.server.dispatch import Dispatch
@@ -34,8 +35,16 @@ from impl.server.sessions import open_session
 from impl.server.topic_configs import TopicConfigs
 from impl.server.trace import BrokerTrace, TraceFile
 from impl.server.wire import Connection, Disconnected, Listener
-from impl.znodes import BrokerInfo, TopicPartition, decode_cluster_id, encode_cluster_id, paths
+from impl.znodes import (
+    BrokerInfo,
+    MalformedZnode,
+    TopicPartition,
+    decode_cluster_id,
+    encode_cluster_id,
+    paths,
+)
 from impl.znodes.client import ZnodeClient
+from impl.znodes.producer_ids import ProducerIdsExhausted
 from impl.zookeeper.errors import NodeExists, ZooKeeperError
 from impl.zookeeper.port import Port, wait
 
@@ -128,6 +137,10 @@ class Broker:
             self.configs.log_config,
             lambda: epoch_cache_of(numbers),
             has_epochs=has_epochs(numbers),
+            most_keys=keys_in(self.config.whole("log.cleaner.dedupe.buffer.size")),
+            producers=producer_rules_of(
+                numbers, self.config.whole("transactional.id.expiration.ms")
+            ),
         )
         directories = [str(Path(path).resolve()) for path in self.config.log_dirs]
         return LogManager(RealDisk(), directories, settings, failed=self._directory_failed)
@@ -177,6 +190,8 @@ class Broker:
         )  # fmt: skip
         try:
             self.control.register()
+            if self.release.since("0.11"):  # ProducerIdManager takes its first block at once
+                self._take_producer_ids()
             self.listener.start()
             self.control.begin()
         except BaseException:
@@ -193,11 +208,21 @@ class Broker:
                 self.config.whole("replica.high.watermark.checkpoint.interval.ms"),
                 self.config.whole("log.flush.offset.checkpoint.interval.ms"),
                 self.config.whole("log.retention.check.interval.ms"),
+                self.config.whole("log.cleaner.backoff.ms")
+                if self.config.truth("log.cleaner.enable")
+                else 0,
+                self.config.whole("producer.id.expiration.check.interval.ms"),
             ),
         )
         self._scheduler = threading.Thread(target=self._schedule, name="scheduler", daemon=True)
         self._scheduler.start()
         threading.Thread(target=self._schedule_isr, name="isr-expiration", daemon=True).start()
+
+    def _take_producer_ids(self) -> None:
+        try:
+            wait(self.dispatch.producer_ids.take_block(self.control.client))
+        except (MalformedZnode, ProducerIdsExhausted) as error:
+            self._trouble(f"no producer ids: {error}")
 
     def _tell_of_logs(self) -> None:
         for partition in self.logs.partitions:

@@ -1,6 +1,7 @@
 """A producer and a consumer: they find leaders by asking any broker, and ask again when these move.
 
-At least once: what was not acknowledged in time is sent again, and may then be there twice.
+At least once: what was not acknowledged in time is sent again, and may then be there twice. An
+idempotent producer (KIP-98) numbers its records, so that a leader knows those that it has.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ RETRIABLE = frozenset(
 """Answers after which a client asks for the leader anew, and tries again."""
 
 PAUSE_S = 0.1
+NO_PRODUCER = (-1, -1, -1)
 _MASK = 0xFFFFFFFF
 
 
@@ -40,6 +42,7 @@ class ClientError(Exception):
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
         self.code = code
+        self.sent: list[Sent] = []  # what was acknowledged before
 
 
 class Sent(NamedTuple):
@@ -146,19 +149,61 @@ class Client:
                 continue
 
 
+class ProducerId(NamedTuple):
+    """What InitProducerId gave: no other producer has the id."""
+
+    number: int
+    epoch: int
+
+
+Keyed = tuple[bytes | None, bytes | None]
+"""Key and value of a record."""
+
+BATCH_BYTES = 16384
+"""``batch.size``: a batch is sent before it would be larger, but for a single record."""
+
+
 class Producer(Client):
-    """``acks``: -1 (all), 0 or 1; ``request_ms`` is how long a broker may wait for the ISR."""
+    """``acks``: -1 (all), 0 or 1; ``request_ms`` is how long a broker may wait for the ISR.
+
+    ``idempotent`` needs acks=all; ValueError otherwise. After a batch that was given up the
+    producer gets another id: nobody knows whether the batch is there.
+    """
 
     client_id = "console-producer"
 
     def __init__(
         self, bootstrap: Sequence[Address], acks: int = -1, request_ms: int = 3000,
-        timeout_s: float = 30.0,
+        timeout_s: float = 30.0, idempotent: bool = False, batch_bytes: int = BATCH_BYTES,
     ) -> None:  # fmt: skip
         super().__init__(bootstrap, timeout_s)
+        if idempotent and acks != -1:
+            raise ValueError("Must set acks to all in order to use the idempotent producer.")
         self.acks = acks
         self.request_ms = request_ms
+        self.idempotent = idempotent
+        self.batch_bytes = batch_bytes
+        self.producer: ProducerId | None = None
+        self._sequences: dict[tuple[str, int], int] = {}
         self._next = 0
+
+    def _init_producer_id(self, deadline: float) -> ProducerId:
+        """Ask any broker for an id, until one gives it."""
+        while True:
+            code = "BROKER_NOT_AVAILABLE"
+            for address in list(dict.fromkeys([*self.addresses.values(), *self.bootstrap])):
+                try:
+                    answer = self.connection(address).ask({"api": "InitProducerId"}).head
+                except Disconnected:
+                    continue
+                code = str(answer["error"])
+                if code == "NONE":
+                    return ProducerId(answer["producer_id"], answer["producer_epoch"])
+                if code == "UNSUPPORTED_VERSION":
+                    raise ClientError(code, f"{code}: {answer.get('message', '')}")
+            if time.monotonic() > deadline:
+                raise ClientError(code, f"no producer id: {code}")
+            time.sleep(PAUSE_S)
 
     def send(
         self, topic: str, values: Sequence[bytes], key: bytes | None = None,
@@ -166,22 +211,84 @@ class Producer(Client):
     ) -> list[Sent]:  # fmt: skip
         """Send some values as one batch; where they went. ClientError if that is not known."""
         deadline = time.monotonic() + self.timeout_s
-        known = sorted(self.topics.get(topic, ())) or self.partitions(topic, deadline)
         if partition is None:
-            partition = known[self._choose(key) % len(known)]
+            partition = self._partition_of(topic, key, deadline)
+        return self._send(topic, partition, [(key, value) for value in values], deadline)
+
+    def send_records(
+        self, topic: str, records: Sequence[Keyed], partition: int | None = None
+    ) -> list[Sent]:
+        """Send records, those of one partition together; where they went, in their order.
+
+        ClientError if that is not known of all: then those of later batches were not sent.
+        """
+        deadline = time.monotonic() + self.timeout_s
+        places: dict[int, list[int]] = {}
+        for place, (key, _) in enumerate(records):
+            chosen = self._partition_of(topic, key, deadline) if partition is None else partition
+            places.setdefault(chosen, []).append(place)
+        found: dict[int, Sent] = {}
+        for number, members in sorted(places.items()):
+            for batch in self._batches(members, records):
+                pairs = [records[place] for place in batch]
+                try:
+                    told = self._send(topic, number, pairs, deadline)
+                except ClientError as error:
+                    error.sent = [found[place] for place in sorted(found)]
+                    raise
+                found.update(zip(batch, told, strict=True))
+        return [found[place] for place in range(len(records))]
+
+    def _batches(self, members: list[int], records: Sequence[Keyed]) -> Iterator[list[int]]:
+        batch: list[int] = []
+        size = 0
+        for place in members:
+            more = sum(len(part or b"") for part in records[place])
+            if batch and size + more > self.batch_bytes:
+                yield batch
+                batch, size = [], 0
+            batch.append(place)
+            size += more
+        yield batch
+
+    def _partition_of(self, topic: str, key: bytes | None, deadline: float) -> int:
+        known = sorted(self.topics.get(topic, ())) or self.partitions(topic, deadline)
+        return known[self._choose(key) % len(known)]
+
+    def _send(
+        self, topic: str, partition: int, pairs: Sequence[Keyed], deadline: float
+    ) -> list[Sent]:
+        """One batch; the same bytes are sent again until somebody answers."""
+        if not self.topics.get(topic):
+            self.partitions(topic, deadline)
+        if self.idempotent and self.producer is None:
+            self.producer = self._init_producer_id(deadline)
+            self._sequences.clear()
         stamp = int(time.time() * 1000)
-        records = [StoredRecord(at, stamp, key, value) for at, value in enumerate(values)]
+        records = [StoredRecord(at, stamp, *pair) for at, pair in enumerate(pairs)]
+        number = NO_PRODUCER
+        if self.producer is not None:
+            number = (*self.producer, self._sequences.get((topic, partition), 0))
+        batch = encode_batch(records, producer=number)
+        try:
+            offset = self._ask_for(topic, partition, batch, deadline)
+        except ClientError:
+            self.producer = None
+            raise
+        self._sequences[topic, partition] = (number[2] + len(records)) & 0x7FFFFFFF
+        return [Sent(partition, offset + at) for at in range(len(records))]
+
+    def _ask_for(self, topic: str, partition: int, batch: bytes, deadline: float) -> int:
+        """Have a batch appended; the offset of its first record."""
         head = {"api": "Produce", "topic": topic, "partition": partition, "acks": self.acks,
                 "timeout_ms": self.request_ms}  # fmt: skip
         patience_s = self.request_ms / 1000 + 2
-        answer, _ = self.ask_leader(
-            topic, partition, head, encode_batch(records), deadline, patience_s
-        )
+        answer, _ = self.ask_leader(topic, partition, head, batch, deadline, patience_s)
         if answer["error"] != "NONE":
             raise ClientError(
                 answer["error"], f"{topic}-{partition}: {answer['error']} {answer['message']}"
             )
-        return [Sent(partition, answer["base_offset"] + at) for at in range(len(values))]
+        return int(answer["base_offset"])
 
     def _choose(self, key: bytes | None) -> int:
         if key is not None:
@@ -209,6 +316,15 @@ class Consumer(Client):
         self, topic: str, partition: int, offset: int, wait_ms: int = 500
     ) -> list[StoredRecord]:
         """Records from an offset on; none if nothing came in time."""
+        return self.poll(topic, partition, offset, wait_ms)[0]
+
+    def poll(
+        self, topic: str, partition: int, offset: int, wait_ms: int = 500
+    ) -> tuple[list[StoredRecord], int]:
+        """Records from an offset on, and where to go on.
+
+        In a log that is compacted there may be none in a batch, and yet others behind it.
+        """
         asked = [topic, partition, None, offset, None]
         head = {"api": "Fetch", "replica": -1, "max_wait_ms": wait_ms, "min_bytes": 1,
                 "max_bytes": 1 << 20, "partitions": [asked]}  # fmt: skip
@@ -222,20 +338,19 @@ class Consumer(Client):
                 raise ClientError(error, f"{topic}-{partition}: {error} at offset {offset}")
             time.sleep(PAUSE_S)
             self.refresh()
-        return [
-            record
-            for at, _ in batches_in(body)
-            for record in records_of(body, at)
-            if record.offset >= offset
-        ]
+        found: list[StoredRecord] = []
+        following = offset
+        for at, batch in batches_in(body):
+            found += [record for record in records_of(body, at) if record.offset >= offset]
+            following = max(following, batch.next_offset)
+        return found, following
 
     def read_all(self, topic: str, partition: int) -> Iterator[StoredRecord]:
         """Everything from the log's start to what is committed now."""
         offset, end = (self.offset(topic, partition, which) for which in (-2, -1))
         while offset < end:
-            found = self.read(topic, partition, offset)
+            found, offset = self.poll(topic, partition, offset)
             yield from found
-            offset = found[-1].offset + 1 if found else offset
 
 
 def murmur2(data: bytes) -> int:

@@ -22,7 +22,9 @@ from impl.server.controller_api import wait_for_leaders
 from impl.server.log_dirs import LogDirs
 from impl.server.serving import Serving
 from impl.server.wire import Message
-from impl.znodes import TopicPartition
+from impl.znodes import MalformedZnode, TopicPartition
+from impl.znodes.producer_ids import ProducerIds, ProducerIdsExhausted
+from impl.zookeeper.errors import ZooKeeperError
 from impl.zookeeper.port import wait
 
 EPOCH_PATIENCE_S = 5.0
@@ -30,6 +32,7 @@ SINCE = {
     "DescribeLogDirs": "1.0",
     "AlterReplicaLogDirs": "1.1",
     "IncrementalAlterConfigs": "2.3",
+    "InitProducerId": "0.11",
 }
 """By request, the release that brought it, where not every one has it."""
 
@@ -54,6 +57,8 @@ class Dispatch:
         self.control = control
         self.stopping = stopping
         self.told = told
+        self.producer_ids = ProducerIds(self.replicas.broker)
+        self._giving_ids = threading.Lock()
 
     def answer(self, head: dict[str, Any], body: bytes) -> Message:
         """One request of whoever it is."""
@@ -93,6 +98,8 @@ class Dispatch:
                 return Message({"error": "NONE", "brokers": rows})
             case "IncrementalAlterConfigs":
                 return config_requests.alter(self.control().client, head)
+            case "InitProducerId":
+                return self._init_producer_id()
             case "ElectLeaders":
                 told = self.control().requests.answer(head)
                 metadata, changed = self.replicas.metadata, self.replicas.changed
@@ -101,6 +108,17 @@ class Dispatch:
                 return self.control().requests.answer(head)
             case _:
                 return Message({"error": "UNSUPPORTED_VERSION", "message": f"no request {api}"})
+
+    def _init_producer_id(self) -> Message:
+        """An id for an idempotent producer; those of transactions have a coordinator."""
+        try:
+            with self._giving_ids:
+                number = wait(self.producer_ids.generate(self.control().client))
+        except (MalformedZnode, ProducerIdsExhausted) as error:
+            return Message({"error": "UNKNOWN_SERVER_ERROR", "message": str(error)})
+        except ZooKeeperError:
+            return Message({"error": "COORDINATOR_LOAD_IN_PROGRESS"})
+        return Message({"error": "NONE", "producer_id": number, "producer_epoch": 0})
 
     def _alter_log_dirs(self, head: dict[str, Any]) -> Message:
         wanted = {

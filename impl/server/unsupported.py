@@ -24,14 +24,12 @@ REASONS: dict[str, tuple[str, ...]] = {
         "fetch.max.bytes", "request.timeout.ms", "zookeeper.connection.timeout.ms",
         "zookeeper.sync.time.ms", "zookeeper.max.in.flight.requests", "zookeeper.set.acl",
     ),
-    "logs are not compacted, and their batches are kept as they come": (
-        "log.cleanup.policy", "log.cleaner.enable", "log.cleaner.threads",
-        "log.cleaner.dedupe.buffer.size", "log.cleaner.io.buffer.size",
-        "log.cleaner.io.max.bytes.per.second", "log.cleaner.min.cleanable.ratio",
-        "log.cleaner.backoff.ms", "log.cleaner.delete.retention.ms",
-        "log.cleaner.min.compaction.lag.ms", "log.cleaner.max.compaction.lag.ms",
-        "compression.type", "log.message.downconversion.enable",
-        "log.preallocate",
+    "one log is compacted at a time, as fast as it goes": (
+        "log.cleaner.threads", "log.cleaner.io.buffer.size",
+        "log.cleaner.io.buffer.load.factor", "log.cleaner.io.max.bytes.per.second",
+    ),
+    "batches are kept as they come": (
+        "compression.type", "log.message.downconversion.enable", "log.preallocate",
     ),
     "a log is flushed by its messages, its rolls and its checkpoints": (
         "log.flush.interval.ms", "log.flush.scheduler.interval.ms",
@@ -48,7 +46,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         "offsets.retention.check.interval.ms", "offsets.commit.timeout.ms",
         "offsets.commit.required.acks", "offset.metadata.max.bytes",
         "group.initial.rebalance.delay.ms", "group.min.session.timeout.ms",
-        "group.max.session.timeout.ms", "group.max.size", "transactional.id.expiration.ms",
+        "group.max.session.timeout.ms", "group.max.size",
         "transaction.max.timeout.ms", "transaction.state.log.replication.factor",
         "transaction.state.log.num.partitions", "transaction.state.log.min.isr",
         "transaction.state.log.segment.bytes",

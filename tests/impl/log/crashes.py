@@ -24,7 +24,7 @@ from random import Random
 
 from impl.disk import Killed, MemoryDisk
 from impl.log.config import LogConfig
-from impl.log.errors import CorruptRecord, StorageError
+from impl.log.errors import CorruptRecord, InvalidBatch, StorageError
 from impl.log.log import Log
 from impl.log.log_directory import LogSettings
 from impl.log.log_manager import LogManager
@@ -32,6 +32,9 @@ from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, encode_batch
 
 PARTITIONS = (("orders", 0), ("orders", 1))
+
+PRODUCER = 7
+"""An idempotent producer: the sequence of each of its records is the offset."""
 
 Kept = tuple[int, bytes | None]
 """Leader epoch and value of a record."""
@@ -172,12 +175,20 @@ class Run:
             memory.records[offset] = self.epoch, value
             self._note(memory, offset)
         codec = self.chance.choice(("none", "none", "gzip"))
+        # A leader refuses what does not continue a producer's sequence, and must know it.
+        producer = (-1, -1, -1) if self.lying else (PRODUCER, 0, memory.end)
         memory.end += count
         memory.ends.add(memory.end)
         if self.chance.random() < 0.5:
-            log.append_as_leader(encode_batch(records, codec=codec), self.epoch)
+            batch = encode_batch(records, codec=codec, producer=producer)
+            try:
+                appended = log.append_as_leader(batch, self.epoch)
+            except InvalidBatch as error:
+                raise Wrong(f"a producer's next batch is refused: {error}") from error
+            if appended.last_offset + 1 != memory.end:
+                raise Wrong(f"a producer's next batch is taken for a duplicate: {appended}")
         else:
-            log.append_as_follower(encode_batch(records, self.epoch, codec))
+            log.append_as_follower(encode_batch(records, self.epoch, codec, producer=producer))
 
     def _note(self, memory: Memory, offset: int) -> None:
         for name in PARTITIONS:
@@ -305,6 +316,9 @@ class Run:
         if log.high_watermark < marked:
             raise Wrong(f"{name}: high watermark {log.high_watermark}, checkpointed {marked}")
         self._check_epochs(name, log, found)
+        known = log.producers.states.entries.get(PRODUCER)
+        if found and (known is None or known.last_sequence != log.log_end - 1):
+            raise Wrong(f"{name}: ends at {log.log_end}; of its producer {known} is known")
 
     def _check_epochs(self, name: tuple[str, int], log: Log, found: dict[int, Kept]) -> None:
         """Every epoch that a record has ends where its last record does, seen from the cache.

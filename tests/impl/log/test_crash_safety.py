@@ -9,6 +9,7 @@ from impl.log import leader_epoch_file, loading, segment_recovery
 from impl.log.checkpoint_file import TopicPartition
 from impl.log.log import Log
 from impl.log.log_directory import LogDirectory
+from impl.log.producer_snapshots import ProducerSnapshots
 from impl.log.record_batch import header_at
 from impl.log.segment import Segment
 from tests.impl.log.crashes import Tally, Wrong, campaign
@@ -61,6 +62,12 @@ PLANTED = {
     "a recovery that believes every checksum": (segment_recovery, "check", header_at),
     "a recovery that syncs nothing": (Segment, "sync", lambda segment: None),
     "files whose sync does nothing": (MemoryFile, "sync", lambda file: None),
+    "snapshots that outlive a truncation": (
+        ProducerSnapshots, "remove_outside", lambda snapshots, log_start, end: None,
+    ),
+    "producers that a start does not look for": (
+        Log, "load_producers", lambda log, from_records=True: [],
+    ),
     "epochs that only memory holds": (
         leader_epoch_file.LeaderEpochFile, "write", lambda file: None,
     ),

@@ -1,0 +1,91 @@
+"""The ``.snapshot`` files of a log: its producers' state as of the offset that is their name.
+
+One is written when a segment is rolled and at a clean stop. After a start the newest one that is
+sound and lies within the log is read, and what the log has beyond it is read again. Files that are
+behind are removed after each checkpoint, files beyond the end before a truncation: so none ever
+speaks of records that are others now. Source: ProducerStateManager, Log.loadProducerState.
+"""
+
+from __future__ import annotations
+
+from impl.disk import Disk, replace_file
+from impl.disk.atomic import read_file
+from impl.log.errors import CorruptRecord
+from impl.log.producer_state import ProducerRules, ProducerStates
+
+SNAPSHOT = ".snapshot"
+
+
+class ProducerSnapshots:
+    """A log's producers and their files. Without ``rules`` (0.10) there are neither."""
+
+    def __init__(self, disk: Disk, directory: str, rules: ProducerRules | None) -> None:
+        self.disk = disk
+        self.directory = directory
+        self.kept = rules is not None
+        self.states = ProducerStates(rules or ProducerRules())
+        self._offsets: list[int] | None = None
+
+    def path(self, offset: int) -> str:
+        """The file for an offset."""
+        return f"{self.directory}/{offset:020d}{SNAPSHOT}"
+
+    @property
+    def offsets(self) -> list[int]:
+        """The offsets that there are snapshots for, ascending; the disk is asked once."""
+        if self._offsets is None:
+            stems = [
+                name.removesuffix(SNAPSHOT)
+                for name in self.disk.names(self.directory)
+                if name.endswith(SNAPSHOT)
+            ]
+            self._offsets = sorted(int(stem) for stem in stems if stem.isdigit())
+        return self._offsets
+
+    def take(self) -> None:
+        """Write a snapshot of what is known now, unless there is one."""
+        offset = self.states.end
+        if self.kept and offset not in self.offsets:
+            replace_file(self.disk, self.path(offset), self.states.snapshot())
+            self._offsets = sorted([*self.offsets, offset])
+
+    def remove_below(self, offset: int) -> None:
+        """Remove the snapshots for offsets below."""
+        self._remove([one for one in self.offsets if one < offset])
+
+    def remove_outside(self, log_start: int, end: int) -> None:
+        """Remove those beyond the end, and those that are for no record of the log."""
+        self._remove([one for one in self.offsets if not log_start < one <= end])
+
+    def remove_all(self) -> None:
+        """Remove every snapshot: the log begins anew."""
+        self._remove([*self.offsets])
+
+    def _remove(self, offsets: list[int]) -> None:
+        for offset in offsets:
+            self.disk.remove(self.path(offset))
+        if offsets:
+            self._offsets = [one for one in self.offsets if one not in offsets]
+            self.disk.sync_directory(self.directory)
+
+    def load_newest(self, log_start: int, end: int, now_ms: int) -> list[str]:
+        """Begin with the newest sound snapshot, or with nothing at the log's start.
+
+        What was wrong with others, which are removed.
+        """
+        self.remove_outside(log_start, end)
+        notes: list[str] = []
+        for offset in [*reversed(self.offsets)]:
+            try:
+                content = read_file(self.disk, self.path(offset))
+                self.states.restore(content, offset, log_start, now_ms)
+                return notes
+            except CorruptRecord as error:
+                notes.append(f"{self.path(offset)}: {error}; removed")
+                self._remove([offset])
+        self.states.clear(log_start)
+        return notes
+
+    def moved_to(self, directory: str) -> None:
+        """The directory was renamed."""
+        self.directory = directory
