@@ -18,6 +18,7 @@ from conformance.mapping import (
     SystemMap,
     implementation_arguments,
     map_of,
+    model_arguments,
 )
 from impl import Step
 from model.language.evaluate import Evaluator, SparseState
@@ -68,9 +69,6 @@ def why_not_applicable(story: Story) -> str | None:
     changed = [one for one, value in recorded.without.items() if about.switches.get(one) != value]
     if changed:
         return f"the implementation is as released, without a switch for {', '.join(changed)}"
-    refusal = about.not_from_the_start(story.heading.step_bounds)
-    if refusal is not None:
-        return refusal
     try:
         about.world(story.heading.step_bounds, recorded.version)
     except ValueError as error:
@@ -79,6 +77,10 @@ def why_not_applicable(story: Story) -> str | None:
     missing = sorted(steps - set(about.steps_of))
     if missing:
         return f"the implementation has no step for {', '.join(missing)}"
+    run = [(one.what, one.arguments) for one in story.commands if one.is_step]
+    otherwise = about.not_alike(recorded.version, run)
+    if otherwise is not None:
+        return otherwise
     if recorded.without != about.switches and not _is_told_as_released(story, about):
         return f"no release does what it tells ({', '.join(sorted(about.switches))})"
     return None
@@ -94,9 +96,13 @@ def _is_told_as_released(story: Story, about: SystemMap) -> bool:
     one, other = Evaluator(ours, bounds), Evaluator(theirs, bounds)
     state, released = one.initial(), other.initial()
     for command in story.commands:
-        if not command.is_step:
+        if not (command.is_step or command.verb == "refused"):
             continue
         here, there = (step_named(each, command.what) for each in (ours, theirs))
+        if command.verb == "refused":
+            if other.possible(there, released, command.arguments) is None:
+                return False
+            continue
         if other.possible(there, released, command.arguments) is not None:
             return False
         state = one.successor(here, state, command.arguments)
@@ -139,6 +145,7 @@ class _Stage:
         heading = story.heading
         assert heading is not None, "the story applies"
         self.recorded = heading.recorded
+        self.steps = {one.transition.name: one for one in self.recorded.steps}
         self.about = map_of(self.recorded.system.name)
         self.twin = Evaluator(self.recorded, heading.step_bounds)
         self.state: SparseState = self.twin.initial()
@@ -175,14 +182,32 @@ class _Stage:
         for row, target in self._rows(step, command.arguments):
             if self.world.why_not(target) is not None:
                 continue  # it refuses, too
-            others = [one for one in self.recorded.steps
-                      if one.transition.name in row.transitions and one is not step]  # fmt: skip
-            if not (self._another(others, command) or self._is_silent(target)):
+            if not (self._is_another(row, target, command) or self._is_silent(target)):
                 raise _Parted(f"{command.label} is refused by the model, and {target} is possible")
 
-    def _another(self, others: list[Recorded], command: Command) -> bool:
-        """The implementation's step is another transition here."""
-        return any(self.twin.possible(one, self.state, command.arguments) is None for one in others)
+    def _is_another(self, row: Row, target: Step, command: Command) -> bool:
+        """The implementation's step is another transition here, or the same with others."""
+        names, known = self._may_be(row, target)
+        for name in sorted({*names} & self.steps.keys()):
+            step = self.steps[name]
+            if known.keys() >= step.parameters.keys():
+                arguments = {at: known[at] for at in step.parameters}
+                refused = name == command.what and arguments == dict(command.arguments)
+                if not refused and self.twin.possible(step, self.state, arguments) is None:
+                    return True
+        return False
+
+    def _may_be(self, row: Row, target: Step) -> tuple[tuple[str, ...], dict[str, Any]]:
+        """The transitions that a step may be now, and the model's arguments."""
+        given = dict(zip(row.parameters, target.args, strict=True))
+        arguments: dict[str, Any] = model_arguments(row, given, self._leader_of)
+        if row.stands is None:
+            return row.transitions, arguments
+        names, more = row.stands(self.world, *target.args)
+        return names, arguments | more
+
+    def _leader_of(self, broker: int) -> int:
+        return 0 if self.about.leader_of is None else self.about.leader_of(self.world, broker)
 
     def _is_silent(self, target: Step) -> bool:
         before = self.world.snapshot()
@@ -194,13 +219,20 @@ class _Stage:
     # -- driving ------------------------------------------------------------------------------
 
     def _rows(self, step: Recorded, arguments: Mapping[str, Any]) -> Iterator[tuple[Row, Step]]:
+        """The implementation's steps that a transition may be: those on offer, where they say more
+        than the model's does."""
         for row in self.about.steps_of[step.transition.name]:
-            target = Step(row.step, implementation_arguments(row, arguments))
-            if row.leader_of is not None:
-                assert self.about.leader_of is not None, "the map says whom brokers follow"
-                if self.about.leader_of(self.world, target.args[0]) != arguments["leader"]:
+            if all(row.arguments[name] in arguments for name in row.parameters):
+                targets = [Step(row.step, implementation_arguments(row, arguments))]
+            else:
+                targets = [one for one in self.world.enabled()
+                           if one.name == row.step and _fits(row, one, arguments)]  # fmt: skip
+            for target in targets:
+                if row.leader_of is not None and (
+                    self._leader_of(target.args[0]) != arguments["leader"]
+                ):
                     continue
-            yield row, target
+                yield row, target
 
     def _targets(self, step: Recorded, arguments: Mapping[str, Any]) -> list[Step]:
         return [target for _, target in self._rows(step, arguments)]
@@ -260,6 +292,14 @@ class _Stage:
         found, expected = self._facts(), _shown(state, self.about)
         if found != expected:
             raise _Parted(f"{when} the two differ: {_differences(found, expected)}")
+
+
+def _fits(row: Row, step: Step, arguments: Mapping[str, Any]) -> bool:
+    """A step has the arguments of a transition, where it names them."""
+    return all(
+        arguments.get(row.arguments[name], value) == value
+        for name, value in zip(row.parameters, step.args, strict=True)
+    )
 
 
 def _differences(found: Facts, expected: Facts) -> str:

@@ -48,7 +48,7 @@ def suspends(thread: ControllerThread, place: Place) -> bool:
             return False
         if effect.event in REPORTS:
             return True
-        return effect.event == "told" and bool(_label(thread, place))
+        return effect.event in ("told", "replicas_change") and bool(_label(thread, place))
     if place.is_done and not isinstance(effect, Ask):
         return False
     return bool(_label(thread, place))
@@ -59,23 +59,34 @@ def _label(thread: ControllerThread, place: Place) -> str:
     effect = place.effect
     if isinstance(effect, Ask):
         if place.is_done:
-            return REGISTERED if any(map(_is_claim, effect.ops)) and _is_won(place) else ""
+            return REGISTERED if claimed(effect) is not None and _is_won(place) else ""
         return _asks(effect, frames(thread))
     if isinstance(effect, Send):
         return _sends(frames(thread))
     assert isinstance(effect, Report), "an effect is a question, a round of requests, or a report"
+    if effect.event == "replicas_change":
+        return _tells_nothing(effect, frames(thread))
     return REPORTS.get(effect.event) or _compares(thread)
 
 
-def _is_claim(op: Any) -> bool:
-    return isinstance(op, Create) and op.path == paths.CONTROLLER
+def claimed(effect: Ask) -> int | None:
+    """The controller epoch that a registration writes, None if it is none.
+
+    Up to 2.0 it is written after /controller was created, and the registration ends with it.
+    """
+    if effect.operation == "set_data" and effect.path == paths.CONTROLLER_EPOCH:
+        return int(effect.arguments[1])
+    if not any(isinstance(op, Create) and op.path == paths.CONTROLLER for op in effect.ops):
+        return None
+    return next(int(op.data) for op in effect.ops if isinstance(op, SetData))
 
 
 def _is_won(place: Place) -> bool:
     """ZooKeeper registered it; that the answer is lost, shows later."""
     if isinstance(place.answer, ZooKeeperError):
         return isinstance(place.answer, ConnectionLoss)
-    return not any(isinstance(one, ZooKeeperError) for one in place.answer)
+    answers = place.answer if isinstance(place.answer, list) else [place.answer]
+    return not any(isinstance(one, ZooKeeperError) for one in answers)
 
 
 def _asks(effect: Ask, at: Frames) -> str:
@@ -138,6 +149,16 @@ def _compares(thread: ControllerThread) -> str:
     bounced = stack[-2].f_locals["brokers"] is changed.f_locals["bounced"]
     before = changed.f_locals["new"] or (not bounced and changed.f_locals["bounced"])
     return "compares" if before else ""
+
+
+def _tells_nothing(report: Report, at: Frames) -> str:
+    """Brokers died, or started, that have no replica: their batch is empty."""
+    replicas, target = report.arguments
+    if replicas:
+        return ""
+    if OFFLINE in at and target is ReplicaState.OFFLINE:
+        return "tells"
+    return "instates" if STARTED in at and target is ReplicaState.ONLINE else ""
 
 
 # What is left to be done

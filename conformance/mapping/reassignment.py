@@ -8,8 +8,9 @@ until it is suspended again, or done.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
-from conformance.mapping.rows import Facts, FactTable, Family, Row, SystemMap, row
+from conformance.mapping.rows import Facts, FactTable, Family, Row, Run, SystemMap, row
 from impl import Step
 from impl.core.reassigner import Reassigner
 from impl.core.requests import LeaderAndIsr
@@ -40,8 +41,11 @@ ROWS: dict[str, Row] = {
             why="the other partition's leader takes its targets in right before; its whole move "
                 "is one step, and its replicas are not told of"),
         row("admin_asks_controller", "broker first second third", "controller_is_asked_for_move",
-            why="the topic's znode is written before it is put down for the first time"),
-        row("admin_cancels_move", "broker", "controller_cancels_move"),
+            "controller_resigns",
+            why="the topic's znode is written before it is suspended for the first time; of a "
+                "deposed controller that write is fenced, and it resigns in the same event"),
+        row("admin_cancels_move", "broker", "controller_cancels_move", "controller_resigns",
+            why="a deposed controller resigns at the fence of the topic's znode"),
         row("admin_asks_for_unknown", "", "administrator_asks_for_unknown_partition"),
         row("controller_node_is_deleted", "", "controller_node_is_deleted"),
         row("controller_resigns", "broker", "controller_resigns",
@@ -320,7 +324,10 @@ def _under_way(table: FactTable, to: tuple[int, int], queue: Iterable[Sent]) -> 
 
 def _world(bounds: Mapping[str, int], version: str | None) -> MovesWorld:
     return MovesWorld(
-        bounds["brokers"], bounds["replicas"], version or DEFAULT, has_other=bounds["faults"] > 0
+        bounds["brokers"],
+        bounds["replicas"],
+        version or DEFAULT,
+        has_other=bounds.get("faults", 1) > 0,
     )
 
 
@@ -354,6 +361,20 @@ def _not_from_the_start(bounds: Mapping[str, int]) -> str | None:
     )
 
 
+def _not_alike(version: str, run: Run) -> str | None:
+    goes_offline = "controller_takes_old_replica_offline"
+    twice = any(
+        one == other == goes_offline and given["broker"] == more["broker"]
+        for (one, given), (other, more) in pairwise(run)
+    )
+    if not twice:
+        return None
+    return (
+        "several replicas go offline at once, of whom a controller tells in one round, and the "
+        "model one by one"
+    )
+
+
 FAMILIES: dict[str, Family] = {
     "two_targets": Family(
         "a move from one replica to two others: it waits for all of its targets",
@@ -383,6 +404,7 @@ MAP = SystemMap(
     left_out=LEFT_OUT,
     families=FAMILIES,
     not_from_the_start=_not_from_the_start,
+    not_alike=_not_alike,
     small={
         "brokers": 2, "replicas": 1, "records": 1, "epoch": 7, "controllers": 1, "versions": 10,
         "moves": 1, "crashes": 0, "faults": 0, "delays": 0, "losses": 0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -13,6 +13,10 @@ Arguments = Mapping[str, int]
 
 Facts = dict[tuple[str, tuple[int, ...]], int]
 """(field, index) -> code; what is blank is left out."""
+
+
+Run = Sequence[tuple[str, Mapping[str, Any]]]
+"""Transitions with their arguments, one after the other."""
 
 
 Stands = Callable[..., tuple[tuple[str, ...], dict[str, int]]]
@@ -113,7 +117,8 @@ class SystemMap:
     whole. `left_out` says of transitions why the world cannot be driven to them; within bounds that
     reach one, that is a mismatch. `leader_of` says of a world whom a broker takes for the leader.
     `families` are parts of the graph by name. `not_from_the_start` says of bounds why the graph is
-    walked in such a part alone, None if it is walked from the initial state.
+    walked in such a part alone, None if it is walked from the initial state. `not_alike` says of a
+    version and a run of transitions why the two sides differ in it on purpose, None if they do not.
     """
 
     system: str
@@ -127,6 +132,7 @@ class SystemMap:
     leader_of: Callable[[Any, int], int] | None = None
     families: Mapping[str, Family] = field(default_factory=dict)
     not_from_the_start: Callable[[Mapping[str, int]], str | None] = lambda bounds: None
+    not_alike: Callable[[str, Run], str | None] = lambda version, run: None
 
     @cached_property
     def steps_of(self) -> dict[str, list[Row]]:

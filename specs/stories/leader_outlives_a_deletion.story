@@ -36,9 +36,9 @@ quietly deletion_starts broker=4
 controller_stops_replicas broker=4
 quietly controller_deletes_replicas broker=4
 quietly session_expires broker=2
-quietly session_expires broker=3
 quietly controller_sees_failure broker=4 failed=2
 quietly deletion_waits broker=4
+quietly session_expires broker=3
 quietly controller_sees_failure broker=4 failed=3
 
 # The leader has a session again, and takes in first one and then the other.

@@ -1,75 +1,79 @@
 # A leader takes a follower into the ISR between a controller's read of the state and its write.
 # Shows: the controller's write names the version that it read and fails; it reads once more, and
 # takes out of the ISR who is there by now. Else the state would keep a replica that is deleted.
-system topics version 2.3 brokers 3 partitions 1
+system topics version 2.3 brokers 4 partitions 1
 
-quietly broker_becomes_controller broker=3
-quietly broker_learns_it_won broker=3
-quietly controller_reads_context broker=3
-quietly replica_state_machine_starts broker=3
-quietly partition_state_machine_starts broker=3
-quietly admin_creates_topic first=1 second=2 third=none count=1
-quietly controller_sees_topic broker=3
-quietly controller_makes_partitions broker=3
-quietly controller_makes_replicas broker=3
-quietly controller_creates_states broker=3
-quietly controller_enlists_replicas broker=3
+quietly broker_becomes_controller broker=4
+quietly broker_learns_it_won broker=4
+quietly controller_reads_context broker=4
+quietly replica_state_machine_starts broker=4
+quietly partition_state_machine_starts broker=4
+quietly admin_creates_topic first=1 second=2 third=3 count=1
+quietly controller_sees_topic broker=4
+quietly controller_makes_partitions broker=4
+quietly controller_makes_replicas broker=4
+quietly controller_creates_states broker=4
+quietly controller_enlists_replicas broker=4
 quietly broker_obeys_leader_and_isr broker=1 controller=1
 quietly broker_obeys_leader_and_isr broker=2 controller=1
+quietly broker_obeys_leader_and_isr broker=3 controller=1
 
 # Broker 2 was away for a moment, follows again, and is not back in the ISR.
 quietly session_expires broker=2
-quietly controller_sees_failure broker=3 failed=2
-refused leader_expands_isr_first leader=1 replica=2 partition=0 broker=3
-quietly controller_elects_for_failed broker=3
-controller_takes_replicas_offline broker=3
+quietly controller_sees_failure broker=4 failed=2
+refused leader_expands_isr_first leader=1 replica=2 partition=0 broker=4
+quietly controller_elects_for_failed broker=4
+controller_takes_replicas_offline broker=4
 quietly broker_reconnects broker=2
-quietly controller_sees_start broker=3 started=2
-quietly controller_elects_for_started broker=3
-refused leader_expands_isr_first leader=1 replica=2 partition=0 broker=3
+quietly controller_sees_start broker=4 started=2
+quietly controller_elects_for_started broker=4
+refused leader_expands_isr_first leader=1 replica=2 partition=0 broker=4
 quietly broker_obeys_leader_and_isr broker=1 controller=1
 quietly broker_obeys_leader_and_isr broker=2 controller=1
 
-# The topic is to be deleted: the controller has read the ISR {1}, and is to take broker 1 out.
+# The topic is to be deleted: the controller has read the ISR {1,3}, and is to take 3 out.
 quietly admin_deletes_topic
-quietly controller_queues_deletion broker=3
-quietly deletion_starts broker=3
-refused controller_write_conflicts broker=3
+quietly controller_queues_deletion broker=4
+quietly deletion_starts broker=4
+refused controller_write_conflicts broker=4
 refused leader_expands_isr_first leader=1 replica=2 partition=0 broker=1
-leader_expands_isr_first leader=1 replica=2 partition=0 broker=3
-refused controller_stops_replicas broker=3
-controller_write_conflicts broker=3
-controller_stops_replicas broker=3
+leader_expands_isr_first leader=1 replica=2 partition=0 broker=4
+refused controller_stops_replicas broker=4
+controller_write_conflicts broker=4
+controller_stops_replicas broker=4
 check states_are_written_as_read
 ----
-refused leader_expands_isr_first(leader=1, replica=2, partition=0, broker=3)
-    it is not in the ISR — false (zk[0].state.isr {1,2})
-controller_takes_replicas_offline(broker=3)
-    zk[0].state.isr: {1,2} → {1}
-    cache[3].task: takes_offline → waits
-    cache[3].gone: 2 → none
-    cache[3][0][2].replica: OnlineReplica → OfflineReplica
+refused leader_expands_isr_first(leader=1, replica=2, partition=0, broker=4)
+    it is not in the ISR — false (zk[0].state.isr {1,2,3})
+controller_takes_replicas_offline(broker=4)
+    zk[0].state.isr: {1,2,3} → {1,3}
+    cache[4].task: takes_offline → waits
+    cache[4].gone: 2 → none
+    cache[4][0][2].replica: OnlineReplica → OfflineReplica
     request[1][1][0].order: none → lead
-refused leader_expands_isr_first(leader=1, replica=2, partition=0, broker=3)
-    the controller has read the state to write it — false (belief[3] 1, cache[3].gone none, cache[3].task waits, cache[3][0].followed false, cache[3][0].leader 1, cache[3][0].led true, cache[3][0].partition OnlinePartition, zk[0].state.epoch 1, zk[0].state.exists true, zk[0][0].assignment 1)
-refused controller_write_conflicts(broker=3)
-    the version that it read is out of date — false (cache[3].outdated false)
+    request[1][3][0].order: none → follow
+refused leader_expands_isr_first(leader=1, replica=2, partition=0, broker=4)
+    the controller has read the state to write it — false (belief[4] 1, cache[4].gone none, cache[4].task waits, cache[4][0].followed false, cache[4][0].leader 1, cache[4][0].led true, cache[4][0].partition OnlinePartition, zk[0].state.epoch 1, zk[0].state.exists true, zk[0][0].assignment 1)
+refused controller_write_conflicts(broker=4)
+    the version that it read is out of date — false (cache[4].outdated false)
 refused leader_expands_isr_first(leader=1, replica=2, partition=0, broker=1)
     the controller has read the state to write it — false (belief[1] 0, cache[1].gone none, cache[1].task reads_zookeeper, cache[1][0].followed false, cache[1][0].leader none, cache[1][0].led false, cache[1][0].partition NonExistentPartition, cache[1][0][1].known none, zk[0].state.epoch 1, zk[0].state.exists true, zk[0][0].assignment 1)
-leader_expands_isr_first(leader=1, replica=2, partition=0, broker=3)
-    zk[0].state.isr: {1} → {1,2}
-    cache[3].outdated: false → true
-refused controller_stops_replicas(broker=3)
-    the version that it read is current — false (cache[3].outdated true)
-controller_write_conflicts(broker=3)
-    cache[3].outdated: true → false
-controller_stops_replicas(broker=3)
+leader_expands_isr_first(leader=1, replica=2, partition=0, broker=4)
+    zk[0].state.isr: {1,3} → {1,2,3}
+    cache[4].outdated: false → true
+refused controller_stops_replicas(broker=4)
+    the version that it read is current — false (cache[4].outdated true)
+controller_write_conflicts(broker=4)
+    cache[4].outdated: true → false
+controller_stops_replicas(broker=4)
     zk[0].state.leader: 1 → none
-    zk[0].state.isr: {1,2} → {1}
-    cache[3].task: stops → deletes
-    cache[3][0].leader: 1 → none
-    cache[3][0][1].replica: OnlineReplica → OfflineReplica
-    cache[3][0][2].replica: OnlineReplica → OfflineReplica
+    zk[0].state.isr: {1,2,3} → {1}
+    cache[4].task: stops → deletes
+    cache[4][0].leader: 1 → none
+    cache[4][0][1].replica: OnlineReplica → OfflineReplica
+    cache[4][0][2].replica: OnlineReplica → OfflineReplica
+    cache[4][0][3].replica: OnlineReplica → OfflineReplica
     request[1][1][0].stop: none → stop
     request[1][2][0].stop: none → stop
+    request[1][3][0].stop: none → stop
 states_are_written_as_read: holds of every step

@@ -52,9 +52,9 @@ quietly controller_sees_new_brokers broker=1
 quietly controller_welcomes_brokers broker=1
 quietly controller_instates_replicas broker=1
 controller_reads_state broker=1 partition=1
-controller_elects_leader broker=1 leader=2 partition=1
 quietly controller_reads_state broker=1 partition=2
 quietly controller_finds_no_leader broker=1 partition=2
+controller_elects_leader broker=1 leader=2 partition=1
 quietly controller_tells_elections broker=1
 show cache[1].queue
 ----

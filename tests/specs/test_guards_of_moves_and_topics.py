@@ -19,22 +19,6 @@ from tests.topics.test_fences import FENCE, STEPS
 CLAIMED = {"topics": {Guard(step, FENCE) for step in STEPS}, "reassignment": set[Guard]()}
 """Guards that a claim is for: tests/topics/test_fences.py has the runs that break it."""
 
-NOT_TOLD_YET = {
-    Guard("controller_finds_no_target_to_lead", "the epoch that it won is the newest"),
-    Guard("controller_finds_no_target_to_lead", "the version that it read is current"),
-    Guard("controller_move_is_unheard", "the first live target of the ISR is chosen"),
-    Guard("controller_moves_other_partition", "the request has been taken up"),
-    Guard("controller_raise_is_unheard", "the leader stays"),
-    Guard("controller_removal_is_unheard", "it is about to write the partition's state"),
-    Guard("controller_removal_is_unheard", "it is in the ISR that the controller read"),
-    Guard("controller_takes_old_replica_offline", "it is in the ISR that the controller read"),
-    Guard("controller_takes_old_replica_offline", "old replicas are to go offline"),
-}
-"""Guards that came when two targets and two partitions were walked; only shorter."""
-
-NOT_TAKEN_YET = {"controller_finds_no_target_to_lead"}
-"""Transitions that no story takes; the walk over edges does. Only shorter."""
-
 RELEASES = [(one.name, version) for one in (REASSIGNMENT, TOPICS) for version in one.versions]
 
 
@@ -57,7 +41,7 @@ def test_each_guard_is_told_by_a_story_or_marked_or_a_claim_breaks_without_it(sy
     left = [
         guard for guard in guards_of(recorded)
         if (guard.step, guard.reason) not in shown
-        and guard not in CLAIMED[system] | NOT_TOLD_YET
+        and guard not in CLAIMED[system]
         and marks.get(guard.step, guard.reason)[0] is None
     ]  # fmt: skip
 
@@ -89,4 +73,4 @@ def taken(system: str) -> set[str]:
 def test_each_transition_of_any_release_is_taken_in_a_story(system):
     transitions = {one.name for one in SYSTEMS[system].transitions}
 
-    assert transitions - taken(system) <= NOT_TAKEN_YET
+    assert transitions - taken(system) == set()

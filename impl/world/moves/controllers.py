@@ -96,7 +96,9 @@ def _topic_is_created_refusal(world: MovesWorld, *args: int) -> str | None:
     if world.state() is not None:
         return "there is no such topic"
     office = wait(world.admin.controller_epoch())
-    return None if office is None or office.epoch == 0 else "no controller was there before"
+    if office is not None and office.epoch != 0:
+        return "no controller was there before"
+    return _list_refusal(world, args)
 
 
 def topic_is_created(world: MovesWorld, *args: int) -> None:
@@ -266,18 +268,17 @@ def coming(world: MovesWorld, broker: int) -> Coming | None:
     state, news = world.registered(), world.has_news(broker)
     reads = not place.is_done and reads_state(place)
     deposed = world.deposed(broker)
-    if deposed and not reads:
-        return GOES_ON  # to a write that is fenced
     offline = going_offline(thread)
     if offline is not None:
         replica: int = offline.f_locals["broker"]
-        if (reads or news) and replica not in state.isr:
+        if (reads or (news and not deposed)) and replica not in state.isr:
             return "takes_offline", replica
-        if news:
-            return GOES_ON if deposed else LOOKS
-        return "takes_offline", replica
+        if not (deposed or news):
+            return "takes_offline", replica
+    if deposed:
+        return GOES_ON  # to a write that is fenced
     if news:
-        return GOES_ON if deposed else LOOKS
+        return LOOKS
     elected = world.would_elect(broker, state)
     return GOES_ON if elected is None else ("elects", elected)
 

@@ -31,8 +31,8 @@ from impl.zookeeper.session import EmbeddedSession
 
 TOPIC = "t"
 STEP_MS = 20
-FIRST_ALIKE = "2.3"
-"""Before, replicas of dead brokers were left as they were at a failover."""
+FIRST_ALIKE = "1.1"
+"""Before, another controller: every state was written by itself."""
 
 EVENT_OF = {
     paths.BROKER_IDS: "broker_change",
@@ -76,7 +76,7 @@ class StagedCluster:
     """Brokers 1..N; partition P of the topic has ``replicas`` of them, the first is broker P+1.
 
     ``queues`` are the requests under way, by controller and target; ``hears`` is told of each that
-    is sent. ``version`` is a release from 2.3 on; ValueError for an older one.
+    is sent. ``version`` is a release from 1.1 on; ValueError for an older one.
     """
 
     def __init__(
@@ -171,10 +171,15 @@ class StagedCluster:
                 self.servers[broker].departure = "may_go"
 
     def send(self, controller: int, to: int, request: Request) -> None:
-        """A controller's request takes its place, unless it names a registration that has ended."""
+        """A controller's request takes its place.
+
+        Not if there is no channel to the broker, or it names a registration that has ended.
+        """
         if request.broker_epoch not in (NO_BROKER_EPOCH, self.servers[to].registered):
             return
         context = self.servers[controller].thread.controller.core.context
+        if to not in context.broker_epochs:
+            return
         ports = {one: info.plaintext[1] for one, info in context.broker_infos.items()}
         versions = {one: known.zk_version for one, known in context.leadership.items()}
         sent = Sent(request, ports, versions)

@@ -18,7 +18,7 @@ class Administrators(TopicWorld):
     def offers(self) -> Steps:
         """Those of the others, and those of administrators."""
         yield from super().offers()
-        lists = [(*ids, *[0] * (3 - len(ids))) for ids in self._lists()]
+        lists = self._padded_lists()
         for number in self.partitions:
             yield from (Step("admin_adds_partition", (number, *ids)) for ids in lists)
         for count in range(1, len(self.partitions) + 1):
@@ -30,8 +30,16 @@ class Administrators(TopicWorld):
         most = min(3, len(self.brokers))
         return [ids for size in range(1, most + 1) for ids in permutations(self.brokers, size)]
 
+    def _padded_lists(self) -> list[tuple[int, ...]]:
+        return [(*ids, *[0] * (3 - len(ids))) for ids in self._lists()]
+
     def _admin_creates_topic_refusal(self, *args: int) -> Refusal:
-        return "there is no topic of that name" if self.registered_lists() else None
+        if self.registered_lists():
+            return "there is no topic of that name"
+        *ids, count = args
+        if tuple(ids) not in self._padded_lists():
+            return "the list names brokers, each once"
+        return None if 1 <= count <= len(self.partitions) else "it has so many partitions"
 
     def admin_creates_topic(self, first: int, second: int, third: int, count: int) -> None:
         """Its replica lists are written, each turned by one against the one before.

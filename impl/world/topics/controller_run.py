@@ -106,10 +106,11 @@ class ControllerRun(ControllerThread):
 
 
 def leaders_last(context: ClusterContext, partition: TopicPartition) -> Callable[..., list[int]]:
-    """An order of brokers in which the leader of a partition comes last."""
+    """An order of brokers in which the leader of a partition comes last, and its ISR first."""
 
     def in_turn(brokers: Iterable[int]) -> list[int]:
         known = context.leadership.get(partition)
-        return sorted(brokers, key=lambda one: (known is not None and one == known.leader, one))
+        leader, isr = (None, ()) if known is None else (known.leader, known.isr)
+        return sorted(brokers, key=lambda one: (one == leader, one not in isr, one))
 
     return in_turn
