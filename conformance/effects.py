@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from conformance.mapping import Facts, SystemMap
-from impl.journal import Journal
-from impl.requests import LeaderAndIsrRequest
 from impl.world import World
+from impl.world.cluster import STATE
+from impl.world.journal import Journal
+from impl.world.network import OrderInFlight
 from impl.znodes import paths
-from impl.zookeeper.payloads import state_path
 from impl.zookeeper.watches import Change, Watches
 from impl.zookeeper.znode import EventType
 
@@ -37,7 +37,7 @@ class _Ears(Watches, Journal):
         self.heard.extend(changes)
         super().fire(changes)
 
-    def controller_sends(self, broker: int, request: LeaderAndIsrRequest) -> None:
+    def controller_sends(self, broker: int, request: OrderInFlight) -> None:
         """A request goes out."""
         self.heard.append((request.state.leader_epoch, request.controller_epoch, request.target))
 
@@ -94,7 +94,7 @@ def _changes(before: Facts, after: Facts) -> Iterator[Change]:
         return before.get((field, ()), 0), after.get((field, ()), 0)
 
     was, version = now("zk.version")
-    yield from [(EventType.DATA_CHANGED, state_path())] * (version - was)
+    yield from [(EventType.DATA_CHANGED, STATE)] * (version - was)
     was, owner = now("zk.controller")
     if was and not owner:
         yield EventType.DELETED, paths.CONTROLLER

@@ -8,17 +8,27 @@ model's rules are those that the public cases hold to its steps (`conformance.ve
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import combinations_with_replacement, permutations, product
 from typing import Any
 
 from impl import World
-from impl.broker.partition import Role
-from impl.broker.replica_manager import ReplicaManager
-from impl.controller.elections import STRATEGIES
+from impl.core.fetcher_thread import (
+    Answer,
+    EpochQuestion,
+    FetchQuestion,
+    FetchReply,
+    FetchState,
+    Phase,
+)
+from impl.core.requests import PartitionOrder
+from impl.core.truncation import EpochEnd, follower_truncation
 from impl.log.leader_epoch_cache import LeaderEpochFileCache
-from impl.requests import AnsweredRecords, AskedEpoch, AskedRecords, Errors, LeaderAndIsrRequest
-from impl.zookeeper import PartitionState
+from impl.releases import DEFAULT, Release
+from impl.world.choices import STRATEGIES
+from impl.world.network import PARTITION, Fetch, OrderInFlight
+from impl.world.replicas import Replicas
+from impl.znodes import LeaderIsrAndControllerEpoch
+from impl.znodes.states import NO_LEADER
 from model.protocol import answers, epoch_cache, strategies
 from model.protocol.epoch_cache import End, Entries
 
@@ -93,109 +103,115 @@ def _asked(mine: Entries, theirs: LeaderEpochFileCache, asked: str) -> Iterator[
     yield f"{asked}: clear", [], copy.entries
 
 
-def _manager(broker: int = 1) -> ReplicaManager:
-    world = World(brokers=2)
-    return world.brokers[broker].replicas
+def _replicas(broker: int = 1) -> Replicas:
+    return World(brokers=2).brokers[broker].replicas
 
 
 def follower_cuts() -> Iterator[Case]:
     """Where a follower cuts its log, for every small log and every answer of its leader."""
+    release = Release.of(DEFAULT)
     for length in range(4):
-        for log in combinations_with_replacement(EPOCHS, length):
-            manager = _manager()
-            for record, epoch in enumerate(log):
-                manager.partition.log.append((record, epoch))
-            entries = tuple(manager.partition.log.epochs.entries)
+        for records in combinations_with_replacement(EPOCHS, length):
+            log = _replicas().log
+            for record, epoch in enumerate(records):
+                log.log.append((record, epoch))
+            entries = tuple(log.epochs.entries)
             for hw, epoch, end in product(range(length + 1), range(-1, 4), range(-1, 5)):
-                manager.partition.hw = hw
                 mine = epoch_cache.where_to_cut(
                     End(epoch, end), length, hw, epoch_cache.latest(entries),
                     lambda one, known=entries, size=length: epoch_cache.end_of(known, one, size),  # type: ignore[misc]
                 )  # fmt: skip
-                theirs = manager.fetcher.truncation_offset(epoch, end)
-                yield f"a log {list(log)} with HW {hw}, answered {epoch, end}", mine, theirs
+                theirs = follower_truncation(
+                    EpochEnd(epoch, end), length, hw, log.latest_epoch(), log.end_offset_for,
+                    release,
+                )  # fmt: skip
+                asked = f"a log {list(records)} with HW {hw}, answered {epoch, end}"
+                yield asked, tuple(mine), tuple(theirs)
+
+
+ROLES = ("none", "leader", "follower")
+
+
+def _in_role(broker: int, role: str, epoch: int) -> Replicas:
+    replicas = _replicas(broker)
+    partition = replicas.partition
+    if role == "leader":
+        partition.replicas = (1, 2)
+        partition.make_leader(epoch, (1, 2), 0)
+    elif role == "follower":
+        partition.make_follower(3 - broker, epoch)
+        replicas.add({PARTITION: partition})
+    partition.leader_epoch = epoch
+    return replicas
 
 
 def fetches() -> Iterator[Case]:
     """Who may fetch, by leader epoch, role and offset; and which answers are appended."""
-    for own, sent, role in product(range(3), range(-1, 4), Role):
-        manager = _manager()
-        manager.partition.role, manager.partition.leader_epoch = role, own
+    for own, sent, role in product(range(3), range(-1, 4), ROLES):
+        replicas = _in_role(1, role, own)
         mine = answers.of_leader_epoch(
-            sent, own, role is Role.LEADER, True, Errors.NOT_LEADER_FOR_PARTITION.name
+            sent, own, role == "leader", True, replicas.manager.not_leader
         )
-        asked = f"epoch {sent} at a {role.value} in {own}"
-        yield asked, mine, manager.fenced(sent).name
-        for found in (
-            manager.last_offset_for_leader_epoch(AskedEpoch(sent, 0)),
-            manager.fetch_for_follower(2, AskedRecords(sent, 0)),
-        ):
-            answered = mine == Errors.NONE.name
-            theirs = found.name if isinstance(found, Errors) else type(found).__name__
-            yield asked, answered or mine, theirs.startswith("Answered") or theirs
+        asked = f"epoch {sent} at a {role} in {own}"
+        state = FetchState(0, sent, Phase.FETCHING)
+        for question in (EpochQuestion(sent, 0), FetchQuestion(sent, 0, None)):
+            reply = replicas.answer(2, Fetch(state, question)).reply
+            yield f"{asked}: {question}", mine, reply and reply.error.name
     for size, offset in product(range(3), range(4)):
-        manager = _manager()
-        manager.partition.role, manager.partition.leader_epoch = Role.LEADER, 0
+        replicas = _in_role(1, "leader", 0)
         for record in range(size):
-            manager.partition.log.append((record, 0))
-        found = manager.fetch_for_follower(2, AskedRecords(0, offset))
-        theirs = found.name if isinstance(found, Errors) else Errors.NONE.name
-        mine = Errors.NONE.name if offset <= size else Errors.OFFSET_OUT_OF_RANGE.name
-        yield f"a fetch at {offset} from a log of {size}", mine, theirs
+            replicas.append(record, 1)
+        state = FetchState(offset, 0, Phase.FETCHING)
+        reply = replicas.answer(2, Fetch(state, FetchQuestion(0, offset, None))).reply
+        mine = answers.NONE if offset <= size else "OFFSET_OUT_OF_RANGE"
+        yield f"a fetch at {offset} from a log of {size}", mine, reply and reply.error.name
         yield from _appended(size, offset)
 
 
 def _appended(size: int, offset: int) -> Iterator[Case]:
-    manager = _manager(2)
-    partition = manager.partition
-    partition.role, partition.leader, partition.leader_epoch = Role.FOLLOWER, 1, 0
+    """An answer is appended by a fetcher that stands as it did when it asked."""
+    replicas = _in_role(2, "follower", 0)
     for record in range(size):
-        partition.log.append((record, 0))
-    manager.fetcher.append(1, AnsweredRecords(0, offset, (9, 0), 0))
+        replicas.log.log.append((record, 0))
+    fetcher = replicas.fetchers[1]
+    fetcher.states[PARTITION] = FetchState(size, 0, Phase.FETCHING)
+    began = FetchState(offset, 0, Phase.FETCHING)
+    reply = FetchReply(Answer.NONE, ((9, 0),), 0)
+    replicas.apply(1, Fetch(began, FetchQuestion(0, offset, None), reply))
     grown = size + (offset == size)
-    yield f"a record for {offset} at a follower with {size}", grown, partition.log.end
+    yield f"a record for {offset} at a follower with {size}", grown, replicas.log.log_end
 
 
 def requests() -> Iterator[Case]:
     """Which LeaderAndIsr is refused, and with which error, by its three epochs."""
     for broker_epoch, controller, leader in product((4, 5), range(3), range(3)):
-        manager = _manager()
-        manager.controller_epoch, manager.partition.leader_epoch = 1, 1
-        state = PartitionState(2, leader, (1, 2), controller)
-        request = LeaderAndIsrRequest(1, 2, controller, broker_epoch, state, 0)
-        theirs = manager.become_leader_or_follower(request, 5).name
         errors = (
             answers.of_broker_epoch(broker_epoch, 5),
             answers.of_controller_epoch(controller, 1),
             answers.of_leader_and_isr(leader, 1, assigned=True),
         )
         mine = next((error for error in errors if error != answers.NONE), answers.NONE)
-        asked = f"LeaderAndIsr of {controller} in {leader} for registration {broker_epoch}"
-        yield asked, mine, theirs
-        obeyed = leader if mine == answers.NONE else 1
-        yield f"{asked}: the leader epoch after it", obeyed, manager.partition.leader_epoch
-        yield from _leaderless(request, errors, asked)
-
-
-def _leaderless(
-    request: LeaderAndIsrRequest, errors: tuple[str, ...], asked: str
-) -> Iterator[Case]:
-    """The same request without a leader: refused alike, and never obeyed."""
-    manager = _manager()
-    manager.controller_epoch, manager.partition.leader_epoch = 1, 1
-    without = replace(request, state=replace(request.state, leader=-1))
-    mine = next((error for error in errors if error != answers.NONE), answers.NONE)
-    yield f"{asked}, no leader", mine, manager.become_leader_or_follower(without, 5).name
-    yield f"{asked}, no leader: the epoch after it", 1, manager.partition.leader_epoch
+        for named in (2, NO_LEADER):
+            replicas = _in_role(1, "follower", 1)
+            replicas.manager.controller_epoch = 1
+            state = LeaderIsrAndControllerEpoch(named, leader, (1, 2), controller)
+            order = PartitionOrder(state, (1, 2), is_new=False)
+            sent = OrderInFlight(1, 2, 2, controller, broker_epoch, order, (2,))
+            error, by_partition = replicas.hear(sent, 5)
+            asked = f"LeaderAndIsr of {controller} in {leader} for registration {broker_epoch}"
+            asked += "" if named == 2 else ", no leader"
+            yield asked, mine, by_partition.get(PARTITION, error)
+            obeyed = leader if mine == answers.NONE and named == 2 else 1
+            yield f"{asked}: the leader epoch after it", obeyed, replicas.partition.leader_epoch
 
 
 def producers() -> Iterator[Case]:
     """Whether enough are in sync for acks=all."""
     for isr, least in product(((1,), (1, 2)), range(1, 4)):
-        partition = _manager().partition
-        partition.isr, partition.min_insync_replicas = isr, least
-        mine = answers.before_append(-1, len(isr), least) != answers.NONE
-        yield f"{least} of {isr} must be in sync", mine, partition.is_under_min_isr
+        replicas = _in_role(1, "leader", 0)
+        replicas.partition.isr, replicas.min_isr = isr, least
+        mine = answers.before_append(-1, len(isr), least)
+        yield f"{least} of {isr} must be in sync", mine, replicas.append(0, -1)
 
 
 def elections() -> Iterator[Case]:

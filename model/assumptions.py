@@ -33,6 +33,13 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "replication", "no_message_loss",
     ),
     Assumption(
+        "known_ends_forgotten", "all: Partition.makeLeader forgets them only if another led before",
+        "a leader misses a leader in between, by whom a follower cuts its log, and is elected again "
+        "(clean elections, three replicas): it counts on the log end that it saw before, and "
+        "commits alone what the next leader lacks",
+        "replication", "no_message_loss",
+    ),
+    Assumption(
         "disk_lost", "all (KIP-966 is for KRaft)",
         "a broker comes back under its old id with an empty disk: in the ISR it may be elected "
         "(by_any); outside it nothing is lost once no leader counts on how far it was "

@@ -113,6 +113,27 @@ SWITCHES: dict[str, Switch] = {
             "an assumption up to 2.6; KIP-497 (2.7)",
         ),
         Switch(
+            "known_ends_forgotten", (False, True),
+            "a leader that is elected anew forgets what it knew of the others' log ends",
+            "an assumption (Partition.makeLeader forgets only if another led before)",
+        ),
+        Switch(
+            "fenced_fetchers_go_on", (False, True),
+            "a follower whose request was fenced asks again, and is fenced again, before it is "
+            "told of a newer epoch",
+            "a simplification; such a fetcher waits for a LeaderAndIsr (KIP-320, 2.1)",
+        ),
+        Switch(
+            "empty_logs_fetch", (False, True),
+            "a follower without records fetches at once, whatever its epoch cache holds",
+            "a simplification; an epoch in the cache is compared first (KIP-101)",
+        ),
+        Switch(
+            "isr_writes_name_newest", (False, True),
+            "a leader's ISR write names the newest controller epoch that it has seen",
+            "a simplification; it names that of the state that it leads by",
+        ),
+        Switch(
             "min_insync_replicas", (1, 2),
             "how many members the ISR must have for a record with acks=all",
             "min.insync.replicas (KAFKA-1555, 0.8.2)",
@@ -301,6 +322,8 @@ _FIXED_BEFORE: dict[str, object] = {
 _LEFT_OUT: dict[str, object] = {
     "epoch_taken_with_role": True, "isr_adopted_when_written": True, "isr_write_locks": True,
     "lost_isr_answer_blocks": True, "min_insync_replicas": 1,
+    "known_ends_forgotten": True, "fenced_fetchers_go_on": True, "empty_logs_fetch": True,
+    "isr_writes_name_newest": True,
     "disk_lost": "never",
     "log_survives_crash": True, "leader_drops_strangers": True, "epoch_noted_when_raised": True,
     "isr_takes_the_living": True,

@@ -200,7 +200,7 @@ def _show_in_the_browser(told: list[Campaign], json_target: str | None) -> None:
 
 
 def _campaign(faults: str, seeds: range, steps: int, every: int, with_effects: bool) -> Campaign:
-    """Walks of the small world, held to `replication` both ways."""
+    """Walks of one partition, held to `replication` both ways."""
     from conformance.diagnosis import explained
     from conformance.effects import EffectsOfOnePartition
     from conformance.lockstep import BOUNDS, Lockstep
@@ -285,6 +285,7 @@ def _transitions(system: str) -> list[str]:
 def _show_map(system: str, json_target: str | None) -> None:
     from conformance.mapping import MAP
     from conformance.mapping.cluster import MAP as OF_CLUSTER
+    from model.versions import SWITCHES
 
     about = OF_CLUSTER if system == CLUSTER else MAP
     show_table(
@@ -301,10 +302,19 @@ def _show_map(system: str, json_target: str | None) -> None:
     show_table(
         ("left out", "why"), missing.items(), json_target, prose=("why",)
     )  # fmt: skip
+    show_table(
+        ("as released", "what the model does otherwise unless it is thrown back"),
+        [(name, SWITCHES[name].about) for name in sorted(about.switches)],
+        json_target,
+        prose=("what the model does otherwise unless it is thrown back",),
+    )
+    abstracted = sum(one.why is not None for one in about.rows.values())
     say(f"{len(mapped & {*there})} of {len(there)} transitions of {system} are mapped, "
-        f"{len(missing)} are left out", json_target)  # fmt: skip
+        f"{len(missing)} are left out; {abstracted} of {len(about.rows)} steps say what to know",
+        json_target)  # fmt: skip
     emit_json(json_target, {
         "system": system, "transitions": there, "left_out": missing,
+        "as_released": dict(sorted(about.switches.items())),
         "rows": {
             one.step: {"transitions": one.transitions, "silent": one.silent, "why": one.why}
             for one in about.rows.values()

@@ -24,21 +24,14 @@ from conformance.coverage import modules
 CORE = tuple(modules())
 """The core that running brokers have."""
 
-SMALL_WORLD = (
-    "impl.broker.broker",
-    "impl.broker.fetcher",
-    "impl.broker.partition",
-    "impl.broker.replica_manager",
-    "impl.controller.controller",
-    "impl.controller.context",
-    "impl.controller.elections",
+LOG = (
     "impl.log.checkpoint",
     "impl.log.leader_epoch_cache",
     "impl.log.replica_log",
 )
-"""The controller, partition, log and epoch cache of the world of one partition."""
+"""The log, epoch cache and checkpoint of the world of one partition."""
 
-MODULES = (*CORE, *SMALL_WORLD)
+MODULES = (*CORE, *LOG)
 """What is mutated."""
 
 SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -71,7 +64,7 @@ class Mutant:
 
     @property
     def label(self) -> str:
-        """`impl.broker.partition:161 Partition.may_join: end >= self.hw → end > self.hw`."""
+        """`impl.core.strategies:30 offline: in_sync → False`."""
         return f"{self.module}:{self.line} {self.function}: {self.before} → {self.after}"
 
     @property

@@ -6,18 +6,21 @@ the zoo whose place the world does not have is listed with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any
 
-from impl.broker.fetcher import ReplicaFetcher
-from impl.broker.partition import Partition, Role
-from impl.broker.replica_manager import ReplicaManager
-from impl.controller.controller import KafkaController
+from impl.core import answers, fetcher_thread, partition
+from impl.core.fetcher_thread import Answer, EpochReply, FetcherThread
+from impl.core.partition import Partition
+from impl.core.replica_machine import ReplicaMachine
+from impl.core.truncation import EpochEnd, Truncation
 from impl.log import HighWatermarkCheckpoint
-from impl.requests import Errors, LeaderAndIsrRequest
 from impl.world.network import Network
-from impl.zookeeper import NO_LEADER, KafkaZkClient, PartitionState
+from impl.znodes import LeaderIsrAndControllerEpoch
+from impl.znodes.access import ZnodeAccess
+from impl.zookeeper.znode import ANY_VERSION, Op
 
 
 @dataclass(frozen=True)
@@ -25,14 +28,13 @@ class Planted:
     """An entry of the zoo, and what replaces which parts."""
 
     id: str
-    parts: tuple[tuple[type, str, Any], ...]
+    parts: tuple[tuple[type | ModuleType, str, Any], ...]
 
     @property
     def label(self) -> str:
-        """`KIP-101: ReplicaFetcher.truncation_offset`."""
-        return (
-            f"{self.id}: {', '.join(f'{owner.__name__}.{name}' for owner, name, _ in self.parts)}"
-        )
+        """`KIP-101: fetcher_thread.follower_truncation`."""
+        places = [f"{owner.__name__.rpartition('.')[2]}.{name}" for owner, name, _ in self.parts]
+        return f"{self.id}: {', '.join(places)}"
 
     def apply(self) -> None:
         """Plant it in this process, for good."""
@@ -40,59 +42,84 @@ class Planted:
             setattr(owner, name, replacement)
 
 
-def _to_high_watermark(self: ReplicaFetcher, epoch: int, end: int) -> tuple[int, bool]:
-    return min(self.partition.hw, self.partition.log.end), True
+def _to_high_watermark(reply: EpochEnd, log_end: int, hw: int, *_: object) -> Truncation:
+    return Truncation(hw, True)
 
 
-def _in_one_round(self: ReplicaFetcher, epoch: int, end: int) -> tuple[int, bool]:
-    log = self.partition.log
-    return (min(self.partition.hw, log.end), True) if end < 0 else (min(end, log.end), True)
+def _in_one_round(reply: EpochEnd, log_end: int, hw: int, *_: object) -> Truncation:
+    return Truncation(hw if reply.end < 0 else min(reply.end, log_end), True)
 
 
-def _unfenced(self: ReplicaManager, leader_epoch: int) -> Errors:
-    return Errors.NONE if self.partition.leads else Errors.NOT_LEADER_FOR_PARTITION
+def _unfenced(current: int, asked: int | None, leads: bool, *_: object) -> str:
+    return answers.NONE if leads else "NOT_LEADER_FOR_PARTITION"
 
 
-def _goes_on(self: Partition, request: LeaderAndIsrRequest) -> None:
-    same = self.role is Role.FOLLOWER and self.leader == request.state.leader
-    before = self.truncating
-    self._adopt(request, Role.FOLLOWER)
-    self.isr, self.epoch_start = (), -1
-    self.truncating = before if same else self.log.end > 0
+def _records_no_epoch(self: Partition[Any], epoch: int, isr: Iterable[int], now_ms: int) -> bool:
+    entries = [*self.log.epochs.entries]
+    new = _make_leader(self, epoch, isr, now_ms)
+    self.log.epochs.entries = entries
+    return new
 
 
-def _records_no_epoch(self: Partition, request: LeaderAndIsrRequest) -> None:
-    self._adopt(request, Role.LEADER)
-    self.isr, self.epoch_start = request.state.isr, self.log.end
+_make_leader = Partition.make_leader
 
 
-def _joins_at_hw(self: Partition, replica: int) -> bool:
-    return self.end_of(replica) >= self.hw
+def _joins_at_hw(self: Partition[Any], replica: int, offset: int) -> bool:
+    outside = replica not in self.maximal_isr and self.pending is None
+    return outside and self.remotes[replica].end >= self.hw
 
 
 def _forgets(self: HighWatermarkCheckpoint, log_end: int) -> int:
     return 0
 
 
-def _unfenced_write(
-    self: KafkaZkClient, state: PartitionState, version: int, epoch_version: int
-) -> int:
-    return self.write_state(state, version)
+async def _unfenced_write(self: ZnodeAccess, op: Op, epoch_version: int) -> object:
+    return (await self.again(lambda: self.port.multi([op])))[0]
 
 
-def _never_its_own(self: ReplicaManager) -> None:
-    self.partition.isr_write = None
+async def _never_its_own(self: Partition[Any], wanted: LeaderIsrAndControllerEpoch) -> int | None:
+    assert self.client is not None, "who writes has a session"
+    updated = await self.client().update_states({self.partition: wanted})
+    done = updated.done.get(self.partition)
+    return None if done is None else done.zk_version
 
 
-def _unconditional(self: ReplicaManager, state: PartitionState) -> int | None:
-    return self.client.write_state(state, self.client.partition_version())
+async def _unconditional(self: Partition[Any], wanted: LeaderIsrAndControllerEpoch) -> int | None:
+    return await _written(self, wanted.with_zk_version(ANY_VERSION))
 
 
-def _to_nobody(self: KafkaController, replica: int) -> PartitionState:
-    state = self._cached().state
-    fewer = tuple(member for member in state.isr if member != replica)
-    leader = NO_LEADER if state.leader == replica else state.leader
-    return PartitionState(leader, state.leader_epoch + 1, fewer, self._belief().epoch)
+_written = Partition.written
+
+
+async def _believes_late_answers(
+    self: FetcherThread[Any], asked: Any, replies: Mapping[Any, EpochReply]
+) -> None:
+    for key, reply in replies.items():
+        if key in self.states and reply.error is Answer.FENCED_LEADER_EPOCH:
+            self.remove([key])
+            self.failed.add(key)
+    await _compared(self, asked, replies)
+
+
+_compared = FetcherThread.compared
+
+
+def _to_nobody(
+    self: ReplicaMachine, broker: int, state: LeaderIsrAndControllerEpoch
+) -> LeaderIsrAndControllerEpoch:
+    fewer = tuple(member for member in state.isr if member != broker)
+    return replace(_without(self, broker, state), isr=fewer)
+
+
+_without = ReplicaMachine.without
+
+
+def _no_error(*_: object) -> str:
+    return answers.NONE
+
+
+def _always(*_: object) -> bool:
+    return True
 
 
 def _no(*_: object) -> bool:
@@ -103,34 +130,36 @@ def _nothing(*_: object) -> None:
     return None
 
 
-def _one(entry: str, owner: type, name: str, replacement: Callable[..., Any] | property) -> Planted:
+def _one(
+    entry: str, owner: type | ModuleType, name: str, replacement: Callable[..., Any] | property
+) -> Planted:
     return Planted(entry, ((owner, name, replacement),))
 
 
 PLANTED: tuple[Planted, ...] = (
-    _one("KIP-101", ReplicaFetcher, "truncation_offset", _to_high_watermark),
-    _one("KIP-279", ReplicaFetcher, "truncation_offset", _in_one_round),
-    _one("KIP-320", ReplicaManager, "fenced", _unfenced),
-    _one("KAFKA-7164", Partition, "make_follower", _goes_on),
+    _one("KIP-101", fetcher_thread, "follower_truncation", _to_high_watermark),
+    _one("KIP-279", fetcher_thread, "follower_truncation", _in_one_round),
+    _one("KIP-320", answers, "current_leader_epoch_error", _unfenced),
+    _one("KAFKA-7164", partition, "keeps_fetching", _always),
     _one("KAFKA-7415", Partition, "make_leader", _records_no_epoch),
     _one("KAFKA-7128", Partition, "may_join", _joins_at_hw),
+    _one("KAFKA-7786", FetcherThread, "compared", _believes_late_answers),
     _one("KAFKA-1647", HighWatermarkCheckpoint, "read_bounded", _forgets),
-    _one("KAFKA-532", ReplicaManager, "controller_epoch_is_stale", _no),
-    _one("KAFKA-6082", KafkaZkClient, "write_state_as_controller", _unfenced_write),
-    _one("KAFKA-1188", ReplicaManager, "leader_epoch_is_old", _no),
+    _one("KAFKA-532", answers, "controller_epoch_error", _no_error),
+    _one("KAFKA-6082", ZnodeAccess, "fenced", _unfenced_write),
+    _one("KAFKA-1188", answers, "leader_and_isr_error", _no_error),
     Planted(
         "KIP-380",
-        ((Network, "discard_dead", _nothing), (ReplicaManager, "broker_epoch_is_stale", _no)),
+        ((Network, "discard_dead", _nothing), (answers, "broker_epoch_error", _no_error)),
     ),
-    _one("KAFKA-1382", ReplicaManager, "read_isr_back", _never_its_own),
-    _one("KAFKA-428", ReplicaManager, "_written", _unconditional),
-    _one("KAFKA-12686", Partition, "locked", property(_no)),
-    _one("KAFKA-708", KafkaController, "state_without", _to_nobody),
+    _one("KAFKA-1382", Partition, "written", _never_its_own),
+    _one("KAFKA-428", Partition, "written", _unconditional),
+    _one("KAFKA-12686", Partition, "writes_isr", property(_no)),
+    _one("KAFKA-708", ReplicaMachine, "without", _to_nobody),
 )
 """The entries that `replication` shows and the world has a place for."""
 
 NOT_PLANTED: dict[str, str] = {
-    "KAFKA-7786": "the world's fetchers have no state of having given up",
     "KIP-497": "up to 2.6 the partition's lock holds the high watermark while an ISR write waits",
 }
 """Entries that `replication` shows and that are not planted, with the reason."""

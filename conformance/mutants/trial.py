@@ -34,7 +34,7 @@ STATES = 400
 STATES_OF_ELECTION = 1_000
 """How many states of `election`: they have an edge of each of its transitions."""
 
-SEEDS = (52, 7, 47, 62, 13, *range(1, 8))
+SEEDS = (224, 46, 50, 52, 13, *range(1, 8))
 """Walks; the first four reach the rarest transitions."""
 
 STEPS = 220

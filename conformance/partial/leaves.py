@@ -34,6 +34,7 @@ NOT_JUDGED: tuple[tuple[str, str], ...] = (
 
 _SLOTS = {
     "idle": 0, "asked_epoch": 1, "answered_epoch": 2, "asked_records": 3, "answered_records": 4,
+    "fenced": 5,
 }  # fmt: skip
 _ROLES = {"none": 0, "leader": 1, "follower": 2}
 _LEADER = 1
@@ -178,11 +179,10 @@ def _known_end(found: Seen, broker: int, value: Any, brokers: int) -> None:
 
 
 def _isr_write(found: Seen, broker: int, value: Any, brokers: int) -> None:
-    write = value or {"isr": [], "controller_epoch": 0, "version": 0}
+    write = value or {"isr": [], "version": 0}
     state = 0 if value is None else 2 if value["version"] is None else 1
     found.cells["isr_write.state", (broker,)] = state
     _members(found, "isr_write.isr", (broker,), write["isr"], brokers)
-    found.cells["isr_write.state_epoch", (broker,)] = write["controller_epoch"]
     found.cells["isr_write.version", (broker,)] = write["version"] or 0
 
 
@@ -233,7 +233,7 @@ def _slot(found: Seen, at: tuple[int, int], slot: Any) -> None:
     records = state in ("asked_records", "answered_records")
     codes = {
         "state": _SLOTS[state],
-        "epoch": -1 if state == "idle" else slot["leader_epoch"],
+        "epoch": slot.get("leader_epoch", -1),
         "last_epoch": slot["epoch"] if state == "asked_epoch" else -1,
         "answer_epoch": slot["epoch"] if state == "answered_epoch" else -1,
         "answer_end": slot["end"] if state == "answered_epoch" else -1,

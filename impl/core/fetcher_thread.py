@@ -266,8 +266,13 @@ class FetcherThread(Generic[Key]):
             for key, state in asked.items()
             if (epoch := epochs[key]) is not None
         }
-        replies = await self.leader.epoch_ends(questions)
-        unrequested = [key for key in replies if key not in questions]
+        await self.compared(asked, await self.leader.epoch_ends(questions))
+
+    async def compared(
+        self, asked: Mapping[Key, FetchState], replies: Mapping[Key, EpochReply]
+    ) -> None:
+        """Cut by the answers about the ends of epochs; ``asked`` is how partitions stood then."""
+        unrequested = [key for key in replies if key not in asked]
         if unrequested:
             raise UnrequestedPartition(f"the leader answered about {unrequested}, not asked about")
         for key, reply in replies.items():
@@ -318,7 +323,13 @@ class FetcherThread(Generic[Key]):
             key: FetchQuestion(self._sent(one.leader_epoch), one.offset, one.last_fetched_epoch)
             for key, one in asked.items()
         }
-        for key, reply in (await self.leader.fetch(questions)).items():
+        await self.fetched(asked, await self.leader.fetch(questions))
+
+    async def fetched(
+        self, asked: Mapping[Key, FetchState], replies: Mapping[Key, FetchReply]
+    ) -> None:
+        """Append what was fetched; ``asked`` is how partitions stood when it was asked for."""
+        for key, reply in replies.items():
             state = self.states.get(key)
             if state is None or state.leader_epoch != asked[key].leader_epoch:
                 continue  # removed, or told to follow anew, while the question was on its way

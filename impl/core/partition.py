@@ -9,8 +9,8 @@ done to this partition, as Kafka holds ``leaderIsrUpdateLock``; other partitions
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from dataclasses import astuple, dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 from impl.core.events import (
     BecameFollower,
@@ -36,6 +36,10 @@ NO_EPOCH = -1
 UNKNOWN_END = -1
 GIVES_UP = ("FENCED_LEADER_EPOCH", "INVALID_UPDATE_VERSION", "UNKNOWN_TOPIC_OR_PARTITION")
 """Answers after which a leader waits for the controller and does not ask again (2.7)."""
+
+
+PartitionMemory = tuple[Any, ...]
+"""The fields of a partition, see ``Partition.memory``."""
 
 
 @dataclass(slots=True)
@@ -453,17 +457,37 @@ class Partition(Generic[SomeLog]):
         """Raise the high watermark as far as it may go."""
         if not self.leads:
             return
+        before, reached = self.hw, self.reached(now_ms)
+        self.log.high_watermark = reached
+        if reached > before:
+            self.observer(HighWatermarkRaised(self.partition, before, reached))
+
+    def reached(self, now_ms: int) -> int:
+        """How far a leader's high watermark may go."""
         remotes = {
             one: (known.end, known.last_caught_up)
             for one, known in self.remotes.items()
             if one in self.replicas
         }
-        before = self.hw
-        self.log.high_watermark = high_watermark(
-            self.log_end, self.maximal_isr, remotes, now_ms, self.lag_ms, before
-        )
-        if self.hw > before:
-            self.observer(HighWatermarkRaised(self.partition, before, self.hw))
+        return high_watermark(self.log_end, self.maximal_isr, remotes, now_ms, self.lag_ms, self.hw)
+
+    # Plain data
+
+    def memory(self) -> PartitionMemory:
+        """What it knows beside its log, as a value."""
+        return (
+            self.replicas, self.leads, self.leader, self.leader_epoch, self.controller_epoch,
+            self.zk_version, self.epoch_start, self.isr, self.pending, self.generation,
+            tuple((one, astuple(known)) for one, known in self.remotes.items()),
+        )  # fmt: skip
+
+    def recall(self, memory: PartitionMemory) -> None:
+        """Know what was known then."""
+        (
+            self.replicas, self.leads, self.leader, self.leader_epoch, self.controller_epoch,
+            self.zk_version, self.epoch_start, self.isr, self.pending, self.generation, remotes,
+        ) = memory  # fmt: skip
+        self.remotes = {one: Remote(*known) for one, known in remotes}
 
     # Consumers
 

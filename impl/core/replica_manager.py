@@ -256,7 +256,7 @@ class ReplicaManager:
 
     async def _leader_and_isr(self, request: LeaderAndIsr, sender: Sender, now_ms: int) -> Errors:
         """``becomeLeaderOrFollower``: the error of each partition."""
-        errors = {one: self._check(one, order, sender) for one, order in request.partitions.items()}
+        errors = {one: self.check(one, order, sender) for one, order in request.partitions.items()}
         accepted = {one: o for one, o in request.partitions.items() if errors[one] == NONE}
         leads = {one: o for one, o in accepted.items() if o.state.leader == self.broker}
         follows = {one: o for one, o in accepted.items() if one not in leads}
@@ -264,7 +264,8 @@ class ReplicaManager:
         await self._make_followers(follows, sender, errors)
         return errors
 
-    def _check(self, partition: TopicPartition, order: PartitionOrder, sender: Sender) -> str:
+    def check(self, partition: TopicPartition, order: PartitionOrder, sender: Sender) -> str:
+        """The error of one partition of a LeaderAndIsr, NONE if it is carried out."""
         hosted = self.partitions.get(partition)
         current = -1 if hosted is None else hosted.leader_epoch
         error = answers.leader_and_isr_error(
@@ -282,7 +283,6 @@ class ReplicaManager:
         """The replica, made with its log if it is not there. StorageError, ZooKeeperError."""
         hosted = self.partitions.get(partition)
         if hosted is not None:
-            await self.idle(hosted)
             return hosted
         is_new = not self.logs.has(partition)
         log: HostedLog = await self.logs.create(partition)
@@ -309,7 +309,9 @@ class ReplicaManager:
         self._stop_fetching(list(orders))
         for partition, order in orders.items():
             try:
-                (await self.host(partition)).become_leader(order, now_ms)
+                hosted = await self.host(partition)
+                await self.idle(hosted)
+                hosted.become_leader(order, now_ms)
             except (StorageError, ZooKeeperError) as error:
                 errors[partition] = self._storage_failed(partition, error)
                 continue
@@ -328,7 +330,9 @@ class ReplicaManager:
                 continue
             if not answers.leader_is_known(order.state.leader, self.metadata.alive):
                 self.observer(LeaderUnavailable(partition, order, sender))
-            elif hosted.become_follower(order):
+                continue
+            await self.idle(hosted)
+            if hosted.become_follower(order):
                 changed[partition] = hosted
         self._stop_fetching(list(changed))
         if self.fetchers is not None and changed:

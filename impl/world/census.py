@@ -8,10 +8,9 @@ answer to the full grid.
 
 from __future__ import annotations
 
-from impl.broker.partition import Partition, Role
-from impl.requests import AnsweredEpoch, AnsweredRecords, AskedEpoch, AskedRecords
 from impl.world.clients import WORTH_ASKING
 from impl.world.cluster import Cluster
+from impl.world.replicas import Replicas
 
 Arguments = tuple[int, ...]
 Census = dict[str, list[Arguments]]
@@ -76,17 +75,17 @@ def census(world: Cluster) -> Census:
         "ahead of their checkpoints": ahead, "candidates": candidates, "answered": answered,
         "readers": readers, "followers": followers, "isr writers": writers,
     }  # fmt: skip
-    sessions, owner = world.zookeeper.sessions, world.client.controller_owner()
+    sessions, owner = world.zookeeper.sessions, world.controller_session
     for number, broker in world.brokers.items():
         one = (number,)
-        controller, partition = broker.controller, broker.replicas.partition
+        controller, replicas = broker.controller, broker.replicas
         if broker.session in sessions:
             with_session.append(one)
         elif broker.up:
             cut_off.append(one)
         if broker.up:
             up.append(one)
-            if broker.checkpoint.offset != partition.hw:
+            if broker.checkpoint.offset != replicas.log.high_watermark:
                 ahead.append(one)
         else:
             down.append(one)
@@ -96,16 +95,16 @@ def census(world: Cluster) -> Census:
             candidates.append(one)
         if controller.reply is not None:
             answered.append(one)
-        elif controller.read is not None:
+        elif controller.candidacy is not None:
             readers.append(one)
-        if partition.role is Role.FOLLOWER:
+        if replicas.role == "follower":
             followers.append(one)
-        elif partition.role is Role.LEADER:
-            if partition.isr_write is None:
-                _leader(number, partition, found)
+        elif replicas.role == "leader":
+            if replicas.isr_write is None:
+                _leader(number, world.assignment, replicas, found)
             else:
                 writers.append(one)
-            end = len(partition.log.records)  # a locked leader still answers producers of before
+            end = len(broker.log.records)  # a locked leader still answers producers of before
             found.setdefault("leaders and offsets", []).extend(
                 [(number, offset) for offset in range(max(end - WORTH_ASKING, 0), end)]
             )
@@ -124,11 +123,13 @@ def _controller(world: Cluster, number: int, is_registered: bool, found: Census)
         )
 
 
-def _leader(number: int, partition: Partition, found: Census) -> None:
+def _leader(number: int, everybody: tuple[int, ...], replicas: Replicas, found: Census) -> None:
     found.setdefault("leaders", []).append((number,))
-    for other in partition.others:
-        group = "leaders and members" if other in partition.isr else "leaders and strangers"
-        found.setdefault(group, []).append((number, other))
+    isr = replicas.partition.isr
+    for other in everybody:
+        if other != number:
+            group = "leaders and members" if other in isr else "leaders and strangers"
+            found.setdefault(group, []).append((number, other))
 
 
 def _connections(world: Cluster, found: Census) -> None:
@@ -136,15 +137,11 @@ def _connections(world: Cluster, found: Census) -> None:
         if slot is None:
             continue
         found.setdefault("connections in use", []).append((follower, leader))
-        match slot:
-            case AskedRecords():
-                found.setdefault("asked records", []).append((leader, follower))
-            case AnsweredRecords():
-                found.setdefault("answered records", []).append((follower, leader))
-            case AskedEpoch():
-                found.setdefault("asked epoch", []).append((leader, follower))
-            case AnsweredEpoch():
-                found.setdefault("answered epoch", []).append((follower, leader))
+        what = "epoch" if slot.asks_epoch else "records"
+        if slot.reply is None:
+            found.setdefault(f"asked {what}", []).append((leader, follower))
+        else:
+            found.setdefault(f"answered {what}", []).append((follower, leader))
     for group in ("asked records", "asked epoch"):
         if group in found:
             found[group].sort()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from impl.core.answers import NONE
 from impl.world.cluster import Cluster
 from impl.world.steps import ISR_IS_UNLOCKED, LEADS, StepKind, each_broker
+
+ACKS = {"one": 1, "all": -1}
+"""What a producer asks for, as its request says it."""
 
 WORTH_ASKING = 3
 """Acknowledgements and reads are tried at so many of a leader's last offsets."""
@@ -20,10 +24,10 @@ def each_last_offset(world: Cluster) -> Iterable[tuple[int, int]]:
 
 
 def _leads_refusal(world: Cluster, broker: int) -> str | None:
-    partition = world.brokers[broker].replicas.partition
-    if not partition.leads:
+    replicas = world.brokers[broker].replicas
+    if not replicas.partition.leads:
         return LEADS
-    return ISR_IS_UNLOCKED if partition.locked else None
+    return ISR_IS_UNLOCKED if replicas.locked else None
 
 
 def _for_isr_refusal(world: Cluster, broker: int) -> str | None:
@@ -32,13 +36,14 @@ def _for_isr_refusal(world: Cluster, broker: int) -> str | None:
 
 
 def _too_few(world: Cluster, broker: int) -> str | None:
-    few = world.brokers[broker].replicas.partition.is_under_min_isr
+    replicas = world.brokers[broker].replicas
+    few = len(replicas.partition.isr) < replicas.min_isr
     return "the ISR has min.insync.replicas members" if few else None
 
 
 def _append(world: Cluster, broker: int, acks: str) -> None:
-    partition = world.brokers[broker].replicas.partition
-    partition.log.append((world.next_record, partition.leader_epoch))
+    error = world.brokers[broker].replicas.append(world.next_record, ACKS[acks])
+    assert error == NONE, f"a leader takes a record, and says {error}"
     world.told.acks[world.next_record] = acks
     world.next_record += 1
 
@@ -54,12 +59,13 @@ def leader_appends_for_isr(world: Cluster, broker: int) -> None:
 
 
 def _acknowledges_refusal(world: Cluster, broker: int, offset: int) -> str | None:
-    partition = world.brokers[broker].replicas.partition
+    server = world.brokers[broker]
+    partition = server.replicas.partition
     if not partition.leads:
         return LEADS
-    if not 0 <= offset < partition.log.end:
+    if not 0 <= offset < server.log.end:
         return "the record is in the leader's log"
-    if partition.log.records[offset][1] != partition.leader_epoch:
+    if server.log.records[offset][1] != partition.leader_epoch:
         return "the record is of the leader's own epoch"
     return None
 
@@ -78,7 +84,9 @@ def _replicated_refusal(world: Cluster, broker: int, offset: int) -> str | None:
 
 def leader_acknowledges_for_isr(world: Cluster, broker: int, offset: int) -> None:
     """acks=all: the producer hears that every ISR member has its record."""
-    world.told.hears(world.brokers[broker].log.records[offset][0], "all")
+    server = world.brokers[broker]
+    if server.replicas.acknowledges(offset):
+        world.told.hears(server.log.records[offset][0], "all")
 
 
 def _reads_refusal(world: Cluster, broker: int, offset: int) -> str | None:
@@ -90,7 +98,9 @@ def _reads_refusal(world: Cluster, broker: int, offset: int) -> str | None:
 
 def consumer_reads(world: Cluster, broker: int, offset: int) -> None:
     """A consumer is given the record at an offset."""
-    world.told.reads(offset, world.brokers[broker].log.records[offset])
+    record = world.brokers[broker].replicas.read(offset)
+    assert record is not None, "a consumer is given what is below the high watermark"
+    world.told.reads(offset, record)
 
 
 BROKER = ("broker",)

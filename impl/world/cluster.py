@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from impl.broker.broker import Broker, SavedBroker
-from impl.controller.elections import STRATEGIES, Strategy
-from impl.journal import Journal
-from impl.world.network import Network, SavedNetwork
+from impl.releases import DEFAULT, Release
+from impl.world.broker import PartitionBroker, SavedBroker
+from impl.world.choices import Strategy, strategy_named
+from impl.world.journal import Journal
+from impl.world.network import PARTITION, Network, SavedNetwork
 from impl.world.told import SavedTold, Told
-from impl.zookeeper import KafkaZkClient, ZooKeeper
+from impl.znodes import (
+    LeaderIsrAndControllerEpoch,
+    ReplicaAssignment,
+    TopicZnode,
+    decode_controller,
+    decode_controller_epoch,
+    encode_state,
+    encode_topic,
+    paths,
+    topic_version,
+)
+from impl.znodes.office import Office
+from impl.znodes.states import NO_LEADER, decode_state
+from impl.zookeeper import ZooKeeper
 from impl.zookeeper.store import Saved as SavedZooKeeper
 
 MOST_BROKERS = 9
+STATE = paths.state(*PARTITION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +46,7 @@ class Cluster:
     """Brokers 1..N with one partition, assigned to all of them in that order.
 
     ``strategy`` says who may be elected: ``"any"`` (every safe candidate), ``"assignment order"``
-    (Kafka's choice), or a function, see ``impl.controller.elections``. ``seed`` only moves the
+    (Kafka's choice), or a function, see ``impl.world.choices``. ``seed`` only moves the
     numbers at which session ids and zxids begin, so that nothing may depend on them. ``journal``
     hears what Kafka would log. ValueError for a number of brokers that makes no sense.
     """
@@ -45,33 +60,82 @@ class Cluster:
     ) -> None:
         if not 1 <= brokers <= MOST_BROKERS:
             raise ValueError(f"a world has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3")
+        self.release = Release.of(DEFAULT)
         self.seed = seed
         self.strategy = strategy_named(strategy) if isinstance(strategy, str) else strategy
         self.journal = Journal() if journal is None else journal
         self.assignment = tuple(range(1, brokers + 1))
         self.zookeeper = ZooKeeper(first_zxid=seed % 1000, first_session=seed % 1000 + 1)
-        self.client = KafkaZkClient(self.zookeeper)
-        self.client.create_top_level(self.assignment)
+        self._make_znodes()
         self.network = Network(self.assignment)
         self.next_record = 0
         self.told = Told()
         self.brokers = {
-            broker: Broker(broker, self.assignment, self.client, self.journal)
+            broker: PartitionBroker(
+                broker, self.assignment, self.zookeeper, self.release, self.journal
+            )
             for broker in self.assignment
         }
         for broker in self.brokers.values():
             broker.start()
 
+    def _make_znodes(self) -> None:
+        """Those of a cluster with one created, never led partition."""
+        never_led = LeaderIsrAndControllerEpoch(NO_LEADER, 0, self.assignment, 0)
+        topic = TopicZnode({PARTITION.partition: ReplicaAssignment(self.assignment)})
+        text = encode_topic(topic, min(topic_version(self.release), 2))
+        self.zookeeper.make_path(paths.BROKER_IDS)
+        self.zookeeper.make_path(paths.topic(PARTITION.topic), text)
+        self.zookeeper.make_path(STATE, encode_state(never_led))
+        self.zookeeper.make_path(paths.CONTROLLER_EPOCH, "0")
+
     def at(self, now_ms: int) -> None:
         """Set the clock that stamps registrations (ms since 1970); no step reads it."""
-        self.client.now_ms = now_ms
         self.journal.now_ms = now_ms
+
+    # What ZooKeeper holds
+
+    @property
+    def registered_state(self) -> LeaderIsrAndControllerEpoch:
+        """The state of the partition, with its zkVersion."""
+        node = self.zookeeper.get(STATE)
+        return decode_state(*PARTITION, node.data, node.version)
+
+    @property
+    def controller_session(self) -> int | None:
+        """The session that owns /controller, None if nobody is registered."""
+        node = self.zookeeper.nodes.get(paths.CONTROLLER)
+        return None if node is None else node.owner
+
+    @property
+    def registered_controller(self) -> int | None:
+        """Who is registered as controller, None if nobody is."""
+        node = self.zookeeper.nodes.get(paths.CONTROLLER)
+        return None if node is None else decode_controller(node.data)
+
+    @property
+    def registered_office(self) -> Office:
+        """The controller epoch and the data version of its znode."""
+        node = self.zookeeper.get(paths.CONTROLLER_EPOCH)
+        return Office(decode_controller_epoch(node.data), node.version)
+
+    @property
+    def registered_brokers(self) -> dict[int, int]:
+        """Registered broker ids with their broker epochs, sorted by id."""
+        nodes = self.zookeeper.nodes
+        return {
+            broker: nodes[path].czxid
+            for broker in self.assignment
+            if (path := paths.broker(broker)) in nodes
+        }
+
+    # Plain data
 
     def snapshot(self) -> Snapshot:
         """The whole state as a value."""
         return Snapshot(
             self.zookeeper.save(),
-            self.client.now_ms,
+            self.journal.now_ms,
             tuple(broker.save() for broker in self.brokers.values()),
             self.network.save(),
             self.next_record,
@@ -86,16 +150,9 @@ class Cluster:
                 f"this world has {len(self.brokers)}"
             )
         self.zookeeper.load(snapshot.zookeeper)
-        self.client.now_ms = snapshot.now_ms
+        self.journal.now_ms = snapshot.now_ms
         for broker, saved in zip(self.brokers.values(), snapshot.brokers, strict=True):
             broker.load(saved)
         self.network.load(snapshot.network)
         self.next_record = snapshot.next_record
         self.told.load(snapshot.told)
-
-
-def strategy_named(name: str) -> Strategy:
-    """An election strategy by name; ValueError lists the names."""
-    if name not in STRATEGIES:
-        raise ValueError(f"no election strategy {name!r}; there are {', '.join(STRATEGIES)}")
-    return STRATEGIES[name]

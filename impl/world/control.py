@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from impl.controller import Reply
-from impl.requests import LeaderAndIsrRequest
 from impl.world.cluster import Cluster
+from impl.world.network import OrderInFlight
+from impl.world.office import Reply
 from impl.world.steps import (
     PROCESS_IS_UP,
     SESSION_IS_ALIVE,
@@ -14,7 +14,8 @@ from impl.world.steps import (
     each_broker,
     each_two,
 )
-from impl.zookeeper import NO_LEADER
+from impl.znodes import paths
+from impl.znodes.states import NO_LEADER
 
 BELIEVES = "the broker believes that it is the controller"
 HAS_READ_PARTITION = "the controller has read the partition"
@@ -30,7 +31,7 @@ def _reads_epoch_refusal(world: Cluster, broker: int) -> str | None:
         return "the broker does not believe that it is the controller"
     if server.controller.reply is not None:
         return "no registration of the broker is under way"
-    if world.client.controller() is not None:
+    if world.controller_session is not None:
         return "nobody is registered as controller"
     return None
 
@@ -42,7 +43,7 @@ def controller_reads_epoch(world: Cluster, broker: int) -> None:
 
 def _registers_refusal(world: Cluster, broker: int) -> str | None:
     controller = world.brokers[broker].controller
-    if controller.read is None:
+    if controller.candidacy is None:
         return "the broker has read the controller epoch"
     if controller.reply is not None:
         return "no registration of the broker is under way"
@@ -53,8 +54,7 @@ def _registers_refusal(world: Cluster, broker: int) -> str | None:
 
 def controller_registers(world: Cluster, broker: int) -> None:
     """ZooKeeper executes the multi; the broker does not know the outcome yet."""
-    server = world.brokers[broker]
-    server.controller.register(server.session)
+    world.brokers[broker].controller.register()
 
 
 def _reply_refusal(world: Cluster, broker: int) -> str | None:
@@ -88,7 +88,7 @@ def _resigns_refusal(world: Cluster, broker: int) -> str | None:
     server = world.brokers[broker]
     if server.controller.belief is None:
         return BELIEVES
-    if server.controller.is_registered(server.session):
+    if server.controller.is_registered():
         return "/controller is not the broker's own any more"
     return None
 
@@ -160,11 +160,11 @@ def _informs_refusal(world: Cluster, broker: int, replica: int) -> str | None:
     belief = server.controller.belief
     if belief is None:
         return BELIEVES
-    if not server.controller.is_registered(server.session):
+    if not server.controller.is_registered():
         return "/controller is the broker's own"
     if not world.brokers[replica].registered:
         return "the replica's broker is registered"
-    state, _ = world.client.partition_state()
+    state = world.registered_state
     if state.leader == NO_LEADER:
         return "the partition has a registered leader"
     if (replica, state.leader_epoch, belief.epoch) in world.network.leader_and_isr:
@@ -174,19 +174,19 @@ def _informs_refusal(world: Cluster, broker: int, replica: int) -> str | None:
 
 def controller_informs(world: Cluster, broker: int, replica: int) -> None:
     """Send a replica the registered state (failover, or the broker came back)."""
-    send_each(world, [world.brokers[broker].controller.inform(replica)])
+    send_each(world, world.brokers[broker].controller.inform(replica))
 
 
-def send_each(world: Cluster, requests: Iterable[LeaderAndIsrRequest]) -> None:
+def send_each(world: Cluster, requests: Iterable[OrderInFlight]) -> None:
     """Put requests in flight, but none for a registration that is over (it would be dead)."""
     for request in requests:
-        if world.client.broker_epoch(request.target) == request.broker_epoch:
+        if world.registered_brokers.get(request.target) == request.broker_epoch:
             world.journal.controller_sends(request.controller, request)
             world.network.send(request)
 
 
 def _deleted_refusal(world: Cluster) -> str | None:
-    return "a controller is registered" if world.client.controller() is None else None
+    return "a controller is registered" if world.controller_session is None else None
 
 
 def controller_node_is_deleted(world: Cluster) -> None:
@@ -194,7 +194,7 @@ def controller_node_is_deleted(world: Cluster) -> None:
 
     So a controller with a live session comes to write after it was deposed (semantics b.6).
     """
-    world.client.delete_controller()
+    world.zookeeper.delete(paths.CONTROLLER)
 
 
 def nothing(world: Cluster) -> Iterable[tuple[int, ...]]:

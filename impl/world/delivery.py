@@ -30,7 +30,8 @@ def leader_and_isr_arrives(
     """
     request = world.network.take((broker, leader_epoch, controller_epoch))
     server = world.brokers[broker]
-    server.replicas.become_leader_or_follower(request, server.broker_epoch)
+    world.journal.request_arrives(request)
+    server.replicas.hear(request, server.broker_epoch)
 
 
 def _is_lost_refusal(

@@ -158,7 +158,7 @@ def _expires(world: World, step: Step, faults: FaultProfile) -> int:
 
 
 def _reads_epoch(world: World, step: Step, _: FaultProfile) -> int:
-    return LIKELY if world.brokers[step.args[0]].controller.read is None else RARE
+    return LIKELY if world.brokers[step.args[0]].controller.candidacy is None else RARE
 
 
 def _reads_partition(world: World, step: Step, _: FaultProfile) -> int:
@@ -174,8 +174,8 @@ def _informs(world: World, step: Step, _: FaultProfile) -> int:
 
 
 def _appends(world: World, step: Step, _: FaultProfile) -> int:
-    partition = world.brokers[step.args[0]].replicas.partition
-    return USUAL if partition.log.end - partition.hw < ENOUGH_UNCOMMITTED else RARE
+    log = world.brokers[step.args[0]].replicas.log
+    return USUAL if log.log_end - log.high_watermark < ENOUGH_UNCOMMITTED else RARE
 
 
 def _shrinks(world: World, step: Step, _: FaultProfile) -> int:
@@ -200,5 +200,5 @@ def _leaderless(world: World, broker: int) -> bool:
 
 
 def _uninformed(world: World, replica: int) -> bool:
-    state, _ = world.client.partition_state()
-    return world.brokers[replica].replicas.partition.leader_epoch < state.leader_epoch
+    epoch = world.registered_state.leader_epoch
+    return world.brokers[replica].replicas.partition.leader_epoch < epoch

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from impl.log import Record
 from impl.world.world import World
-from impl.zookeeper import NO_LEADER
+from impl.znodes.states import NO_LEADER
 
 
 class ClaimBroken(Exception):
@@ -57,7 +57,7 @@ class Ghost:
                 self.committed.extend(visible[len(known) :])
 
     def _isr_members_hold_committed_records(self) -> None:
-        state, _ = self.world.client.partition_state()
+        state = self.world.registered_state
         for member in state.isr:
             held = self.world.brokers[member].log.records[: len(self.committed)]
             _claim(held == self.committed, f"ISR member {member} lacks committed records")

@@ -5,8 +5,8 @@ While a write waits for its answer the partition is locked, see `Partition.locke
 
 from __future__ import annotations
 
-from impl.broker.partition import IsrWrite
 from impl.world.cluster import Cluster
+from impl.world.replicas import IsrWrite
 from impl.world.steps import (
     ISR_IS_UNLOCKED,
     LEADS,
@@ -25,7 +25,7 @@ def _writes_refusal(world: Cluster, leader: int) -> str | None:
         return LEADS
     if not server.session_alive:
         return SESSION_IS_ALIVE
-    return ISR_IS_UNLOCKED if server.replicas.partition.locked else None
+    return ISR_IS_UNLOCKED if server.replicas.locked else None
 
 
 def _lagging_refusal(world: Cluster, leader: int, replica: int) -> str | None:
@@ -35,7 +35,7 @@ def _lagging_refusal(world: Cluster, leader: int, replica: int) -> str | None:
         return refused
     if replica not in partition.isr:
         return "the replica is in the leader's ISR"
-    if not partition.lags(replica):
+    if not world.brokers[leader].replicas.is_laggard(replica):
         return "the replica is not known to reach the leader's log end"
     return None
 
@@ -47,14 +47,14 @@ def _joining_refusal(world: Cluster, leader: int, replica: int) -> str | None:
         return refused
     if replica in partition.isr:
         return "the replica is not in the leader's ISR"
-    if not partition.may_join(replica):
+    if not world.brokers[leader].replicas.may_join(replica):
         return "the replica reaches the high watermark and the start of the leader's epoch"
     return None
 
 
 def version_is_current(world: Cluster, leader: int) -> bool:
     """The race that a conditional write is about: who wrote the state last?"""
-    return world.client.partition_version() == world.brokers[leader].replicas.partition.zk_version
+    return world.registered_state.zk_version == world.brokers[leader].replicas.partition.zk_version
 
 
 def _shrinks_refusal(world: Cluster, leader: int, replica: int) -> str | None:
@@ -69,7 +69,7 @@ def _shrink_is_refused_refusal(world: Cluster, leader: int, replica: int) -> str
 
 def shrinks(world: Cluster, leader: int, replica: int) -> None:
     """Drop a lagging follower by a conditional write; a stale version is refused."""
-    world.brokers[leader].replicas.shrink_isr(replica)
+    world.brokers[leader].replicas.begin_isr_write(replica, joins=False)
 
 
 def _expands_refusal(world: Cluster, leader: int, replica: int) -> str | None:
@@ -84,14 +84,14 @@ def _expand_is_refused_refusal(world: Cluster, leader: int, replica: int) -> str
 
 def expands(world: Cluster, leader: int, replica: int) -> None:
     """Take in a follower that caught up, likewise."""
-    world.brokers[leader].replicas.expand_isr(replica)
+    world.brokers[leader].replicas.begin_isr_write(replica, joins=True)
 
 
 # The answer
 
 
 def _write(world: Cluster, leader: int) -> IsrWrite | None:
-    return world.brokers[leader].replicas.partition.isr_write
+    return world.brokers[leader].replicas.isr_write
 
 
 def _applied_refusal(world: Cluster, leader: int) -> str | None:
@@ -103,12 +103,12 @@ def _applied_refusal(world: Cluster, leader: int) -> str | None:
 
 def leader_learns_isr_is_written(world: Cluster, leader: int) -> None:
     """The answer arrives: the leader adopts the ISR and the version."""
-    world.brokers[leader].replicas.hear_isr_is_written()
+    world.brokers[leader].replicas.learn_isr_write()
 
 
 def isr_answer_is_lost(world: Cluster, leader: int) -> None:
     """The connection broke: the client sends the write again, and that is refused."""
-    world.brokers[leader].replicas.send_isr_write_again()
+    world.brokers[leader].replicas.lose_isr_answer()
 
 
 def _in_doubt_refusal(world: Cluster, leader: int) -> str | None:
@@ -125,7 +125,7 @@ def _reads_back_refusal(world: Cluster, leader: int) -> str | None:
 
 def leader_reads_isr_back(world: Cluster, leader: int) -> None:
     """KAFKA-1382: was the refused write its own, done before?"""
-    world.brokers[leader].replicas.read_isr_back()
+    world.brokers[leader].replicas.end_isr_write()
 
 
 def _gives_up_refusal(world: Cluster, leader: int) -> str | None:
@@ -136,7 +136,7 @@ def _gives_up_refusal(world: Cluster, leader: int) -> str | None:
 
 def leader_gives_up_isr_write(world: Cluster, leader: int) -> None:
     """``ZooKeeperClientExpiredException``: the leader goes on with what it knew."""
-    world.brokers[leader].replicas.give_up_isr_write()
+    world.brokers[leader].replicas.end_isr_write()
 
 
 LEADER = ("leader",)

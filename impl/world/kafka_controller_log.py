@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from impl.requests import LeaderAndIsrRequest
-from impl.world.log4j import CONTROLLER, STATE_CHANGE, SampleLogFiles, join
-from impl.zookeeper import NO_LEADER, TOPIC_PARTITION, PartitionState
+from impl.releases import DEFAULT, Release
+from impl.server.state_texts import order_sent
+from impl.world.log4j import CONTROLLER, STATE_CHANGE, TOPIC_PARTITION, SampleLogFiles, join
+from impl.world.network import PARTITION, OrderInFlight
+from impl.znodes import LeaderIsrAndControllerEpoch
+from impl.znodes.states import NO_LEADER
 
 
 class SampleControllerLines(SampleLogFiles):
@@ -17,7 +20,7 @@ class SampleControllerLines(SampleLogFiles):
         self._epoch: dict[int, int] = {}
         self._live: dict[int, dict[int, int]] = {}
         self._sent: Counter[int] = Counter()
-        self.correlation: dict[LeaderAndIsrRequest, int] = {}
+        self.correlation: dict[OrderInFlight, int] = {}
 
     def controller_elected(self, broker: int, epoch: int, epoch_version: int) -> None:
         self._epoch[broker] = epoch
@@ -81,9 +84,8 @@ class SampleControllerLines(SampleLogFiles):
         self,
         broker: int,
         epoch: int,
-        before: PartitionState,
-        now: PartitionState,
-        version: int,
+        before: LeaderIsrAndControllerEpoch,
+        now: LeaderIsrAndControllerEpoch,
         removed: int | None,
     ) -> None:
         if removed is None:
@@ -94,7 +96,7 @@ class SampleControllerLines(SampleLogFiles):
                 broker,
                 f"Changed partition {TOPIC_PARTITION} from {source} to OnlinePartition with state "
                 f"LeaderAndIsr(leader={now.leader}, leaderEpoch={now.leader_epoch}, "
-                f"isr=List({isr}), zkVersion={version})",
+                f"isr=List({isr}), zkVersion={now.zk_version})",
             )
             return
         if now.leader == NO_LEADER and before.leader == removed:
@@ -115,23 +117,15 @@ class SampleControllerLines(SampleLogFiles):
             "from OnlineReplica to OfflineReplica",
         )
 
-    def controller_sends(self, broker: int, request: LeaderAndIsrRequest) -> None:
+    def controller_sends(self, broker: int, request: OrderInFlight) -> None:
         self._sent[broker] += 1
         self.correlation[request] = self._sent[broker]
         role = "leader" if request.state.leader == request.target else "follower"
+        shown = order_sent(PARTITION, request.order, Release.of(DEFAULT))
         self._controller_change(
             broker,
-            f"Sending become-{role} LeaderAndIsr request {self.partition_state(request)} "
-            f"to broker {request.target} for partition {TOPIC_PARTITION}",
-        )
-
-    def partition_state(self, request: LeaderAndIsrRequest) -> str:
-        """How Kafka shows the state in a request."""
-        state = request.state
-        return (
-            f"PartitionState(controllerEpoch={state.controller_epoch}, leader={state.leader}, "
-            f"leaderEpoch={state.leader_epoch}, isr={join(state.isr)}, "
-            f"zkVersion={request.zk_version}, replicas={join(self.replicas)}, isNew=false)"
+            f"Sending become-{role} LeaderAndIsr request {shown} to broker {request.target} for "
+            f"partition {TOPIC_PARTITION}",
         )
 
     def _controller_change(self, broker: int, message: str) -> None:

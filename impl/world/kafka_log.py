@@ -1,14 +1,36 @@
-"""Kafka's own log lines (release 2.3) for what happens in a world.
+"""Kafka's own log lines (release 2.3) for what happens in a world of one partition.
 
-Texts as in section m of the fact sheet; only the events of this slice are written.
+What happens to replicas is said by the lines of running brokers (``impl.server.replica_lines``);
+here is what a broker says of its process, and which request an event answers.
 """
 
 from __future__ import annotations
 
-from impl.requests import LeaderAndIsrRequest
+from dataclasses import replace
+
+from impl.core.events import LogTruncating, ReplicaEvent, Sender
+from impl.releases import DEFAULT, Release
+from impl.server.log4j_files import Log4jFiles
+from impl.server.replica_lines import ReplicaLines
 from impl.world.kafka_controller_log import SampleControllerLines
-from impl.world.log4j import SERVER, join
-from impl.zookeeper import TOPIC_PARTITION
+from impl.world.log4j import SERVER, TOPIC_PARTITION
+from impl.world.network import OrderInFlight
+
+FOLDER = "/kafka-logs"
+
+
+class LinesInMemory(Log4jFiles):
+    """One broker's files, kept as the lines of all of them are."""
+
+    def __init__(self, logs: KafkaLogs, broker: int) -> None:
+        self.logs = logs
+        self.broker = broker
+        self.release = Release.of(DEFAULT)
+        self.old = False
+
+    def line(self, file: str, level: str, message: str, logger: str) -> None:
+        """Add one line."""
+        self.logs.line(self.broker, file, level, message, logger)
 
 
 class KafkaLogs(SampleControllerLines):
@@ -16,6 +38,13 @@ class KafkaLogs(SampleControllerLines):
 
     Attach it to a new world: it numbers the requests that it saw being sent.
     """
+
+    def __init__(self, brokers: int, now_ms: int) -> None:
+        super().__init__(brokers, now_ms)
+        files = {broker: LinesInMemory(self, broker) for broker in self.brokers}
+        self._replicas = {broker: ReplicaLines(one) for broker, one in files.items()}
+        self._answers: dict[int, OrderInFlight] = {}
+        self._leaders: dict[int, int] = {}
 
     # Brokers
 
@@ -49,127 +78,19 @@ class KafkaLogs(SampleControllerLines):
         )
         self.line(broker, SERVER, "INFO", text, logger)
 
-    # LeaderAndIsr at its target
+    # Replicas
 
-    def leader_and_isr_received(self, request: LeaderAndIsrRequest) -> None:
-        self.broker_change(
-            request.target,
-            f"Received LeaderAndIsr request {self.partition_state(request)} correlation id "
-            f"{self.correlation[request]} from controller {request.controller} "
-            f"epoch {request.controller_epoch} for partition {TOPIC_PARTITION}",
-        )
+    def request_arrives(self, request: OrderInFlight) -> None:
+        self._answers[request.target] = request
+        self._leaders[request.target] = request.state.leader
 
-    def controller_epoch_was_old(self, request: LeaderAndIsrRequest, known: int) -> None:
-        self.broker_change(
-            request.target,
-            f"Ignoring LeaderAndIsr request from controller {request.controller} with correlation "
-            f"id {self.correlation[request]} since its controller epoch "
-            f"{request.controller_epoch} is old. Latest known controller epoch is {known}",
-            "WARN",
-        )
-
-    def leader_epoch_was_old(self, request: LeaderAndIsrRequest, current: int) -> None:
-        epoch = request.state.leader_epoch
-        equal = epoch == current
-        why = "matches the" if equal else "is smaller than the"
-        shown = "" if equal else f" {current}"
-        self.broker_change(
-            request.target,
-            f"Ignoring LeaderAndIsr request from controller {request.controller} with correlation "
-            f"id {self.correlation[request]} epoch {request.controller_epoch} for partition "
-            f"{TOPIC_PARTITION} since its associated leader epoch {epoch} {why} "
-            f"current leader epoch{shown}",
-            "INFO" if equal else "WARN",
-        )
-
-    def leader_was_unavailable(self, request: LeaderAndIsrRequest) -> None:
-        self.broker_change(
-            request.target,
-            f"Received LeaderAndIsrRequest with correlation id {self.correlation[request]} from "
-            f"controller {request.controller} epoch {request.controller_epoch} for partition "
-            f"{TOPIC_PARTITION} (last update controller epoch {request.state.controller_epoch}) "
-            f"but cannot become follower since the new leader {request.state.leader} is "
-            "unavailable.",
-            "ERROR",
-        )
-
-    def became_leader(self, request: LeaderAndIsrRequest, end: int, previous_epoch: int) -> None:
-        self._transition(request, "Handling", "starting the become-leader transition", "")
-        self.partition(
-            request.target,
-            f"{TOPIC_PARTITION} starts at Leader Epoch {request.state.leader_epoch} from offset "
-            f"{end}. Previous Leader Epoch was: {previous_epoch}",
-        )
-        self._transition(request, "Completed", "for the become-leader transition", "")
-
-    def became_follower(self, request: LeaderAndIsrRequest) -> None:
-        leader = f" with leader {request.state.leader}"
-        self._transition(request, "Handling", "starting the become-follower transition", leader)
-        text = (
-            f"[ReplicaFetcherManager on broker {request.target}] Removed fetcher for partitions "
-            f"Set({TOPIC_PARTITION})"
-        )
-        self.line(request.target, SERVER, "INFO", text, "kafka.server.ReplicaFetcherManager")
-        self._transition(request, "Completed", "for the become-follower transition", leader)
-
-    def _transition(self, request: LeaderAndIsrRequest, verb: str, what: str, leader: str) -> None:
-        self.broker_change(
-            request.target,
-            f"{verb} LeaderAndIsr request correlationId {self.correlation[request]} from "
-            f"controller {request.controller} epoch {request.controller_epoch} {what} for "
-            f"partition {TOPIC_PARTITION}{leader}",
-        )
-
-    # Replication
-
-    def truncated(
-        self, broker: int, leader: int, offset: int, end: int, high_watermark: int
-    ) -> None:
-        if offset < high_watermark:
-            self.fetcher(
-                broker,
-                leader,
-                f"Truncating {TOPIC_PARTITION} to offset {offset} below high watermark "
-                f"{high_watermark}",
-                "WARN",
-            )
-        if offset >= end:
-            self.log(
-                broker,
-                f"Truncating to {offset} has no effect as the largest offset in the log is "
-                f"{end - 1}",
-            )
-        else:
-            self.log(broker, f"Truncating to offset {offset}")
-
-    def truncated_to_high_watermark(self, broker: int, leader: int, high_watermark: int) -> None:
-        self.fetcher(
-            broker,
-            leader,
-            f"Truncating partition {TOPIC_PARTITION} to local high watermark {high_watermark}",
-            "INFO",
-        )
-
-    def isr_shrinks(
-        self, broker: int, isr: tuple[int, ...], out: int, known_end: int, hw: int, end: int
-    ) -> None:
-        fewer = [member for member in isr if member != out]
-        self.partition(
-            broker,
-            f"Shrinking ISR from {join(isr)} to {join(fewer)}. Leader: (highWatermark: {hw}, "
-            f"endOffset: {end}). Out of sync replicas: (brokerId: {out}, endOffset: {known_end}).",
-        )
-
-    def isr_expands(self, broker: int, isr: tuple[int, ...], joining: int) -> None:
-        self.partition(broker, f"Expanding ISR from {join(isr)} to {join((*isr, joining))}")
-
-    def isr_updated(self, broker: int, isr: tuple[int, ...], version: int) -> None:
-        self.partition(
-            broker, f"ISR updated to [{join(isr)}] and zkVersion updated to [{version}]", "TRACE"
-        )
-
-    def isr_update_skipped(self, broker: int, version: int) -> None:
-        self.partition(
-            broker,
-            f"Cached zkVersion [{version}] not equal to that in zookeeper, skip updating ISR",
-        )
+    def replicas(self, broker: int, event: ReplicaEvent) -> None:
+        lines = self._replicas[broker]
+        if isinstance(event, LogTruncating):
+            lines.truncating(event, FOLDER + "/t-0", self._leaders[broker], 0)
+            return
+        by = getattr(event, "sender", None)
+        if isinstance(by, Sender):  # under the number that its sender gave the request
+            number = self.correlation[self._answers[broker]]
+            event = replace(event, sender=replace(by, correlation=number))  # type: ignore[arg-type]
+        lines(event)

@@ -57,7 +57,7 @@ def broker_reconnects(world: Cluster, broker: int) -> None:
 def _checkpoint_refusal(world: Cluster, broker: int) -> str | None:
     if not world.brokers[broker].up:
         return PROCESS_IS_UP
-    if world.brokers[broker].checkpoint.offset == world.brokers[broker].replicas.partition.hw:
+    if world.brokers[broker].checkpoint.offset == world.brokers[broker].replicas.log.high_watermark:
         return "the high watermark differs from the checkpointed one"
     return None
 
@@ -65,7 +65,7 @@ def _checkpoint_refusal(world: Cluster, broker: int) -> str | None:
 def broker_checkpoints_hw(world: Cluster, broker: int) -> None:
     """``checkpointHighWatermarks``, every 5 s in Kafka."""
     server = world.brokers[broker]
-    server.checkpoint.write(server.replicas.partition.hw)
+    server.checkpoint.write(server.replicas.log.high_watermark)
 
 
 BROKER = ("broker",)

@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from impl.journal import Journal
-from impl.zookeeper import TOPIC_PARTITION
+from impl.world.journal import Journal
+from impl.world.network import PARTITION
 
+TOPIC_PARTITION = str(PARTITION)
 CONTROLLER, STATE_CHANGE, SERVER = "controller.log", "state-change.log", "server.log"
 FILES = (CONTROLLER, SERVER, STATE_CHANGE)
 
@@ -21,9 +22,9 @@ class SampleLogFiles(Journal):
 
     def __init__(self, brokers: int, now_ms: int) -> None:
         self.now_ms = now_ms
-        self.replicas = tuple(range(1, brokers + 1))
+        self.brokers = tuple(range(1, brokers + 1))
         self.lines: dict[tuple[int, str], list[str]] = {
-            (broker, file): [] for broker in self.replicas for file in FILES
+            (broker, file): [] for broker in self.brokers for file in FILES
         }
 
     def write(self, folder: Path) -> None:

@@ -2,21 +2,101 @@
 
 from __future__ import annotations
 
-from impl.requests import AskedEpoch, AskedRecords, Fetch, LeaderAndIsrRequest
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-SavedNetwork = tuple[
-    tuple[LeaderAndIsrRequest, ...], tuple[tuple[tuple[int, int], Fetch | None], ...]
-]
+from impl.core.fetcher_thread import (
+    EpochQuestion,
+    EpochReply,
+    FetchQuestion,
+    FetchReply,
+    FetchState,
+)
+from impl.core.request_batch import Round
+from impl.core.requests import LeaderAndIsr, PartitionOrder
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+
+PARTITION = TopicPartition("t", 0)
+"""The partition of a world of one."""
+
+MOST_BYTES = 1
+"""An answer to a fetch holds so much, or one record if that is larger."""
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class OrderInFlight:
+    """A LeaderAndIsr request of one partition on its way to its target, as plain data."""
+
+    target: int
+    version: int
+    controller: int
+    controller_epoch: int
+    broker_epoch: int
+    order: PartitionOrder
+    live_leaders: tuple[int, ...]
+
+    @property
+    def state(self) -> LeaderIsrAndControllerEpoch:
+        """The state that it tells of."""
+        return self.order.state
+
+    @property
+    def zk_version(self) -> int:
+        """The version of that state."""
+        return self.order.state.zk_version
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """(target, leader epoch, controller epoch): at most one such request is in flight."""
+        return self.target, self.state.leader_epoch, self.controller_epoch
+
+    @property
+    def request(self) -> LeaderAndIsr:
+        """The request itself."""
+        return LeaderAndIsr(
+            self.version, self.controller, self.controller_epoch, self.broker_epoch,
+            {PARTITION: self.order}, self.live_leaders,
+        )  # fmt: skip
+
+
+def orders_in(requests: Round) -> Iterator[OrderInFlight]:
+    """The LeaderAndIsr requests of a round. Of the others nobody here needs to hear."""
+    for target, request in requests:
+        if isinstance(request, LeaderAndIsr):
+            yield OrderInFlight(
+                target, request.version, request.controller, request.controller_epoch,
+                request.broker_epoch, request.partitions[PARTITION], request.live_leaders,
+            )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """What is on a follower's connection to a leader: a question, and its answer once it is given.
+
+    ``began`` is how the follower's fetcher stood when it asked.
+    """
+
+    began: FetchState
+    question: EpochQuestion | FetchQuestion
+    reply: EpochReply | FetchReply | None = None
+
+    @property
+    def asks_epoch(self) -> bool:
+        """OffsetForLeaderEpoch; else it is a fetch of records."""
+        return isinstance(self.question, EpochQuestion)
+
+
+SavedNetwork = tuple[tuple[OrderInFlight, ...], tuple[tuple[tuple[int, int], Fetch | None], ...]]
 
 
 class Network:
     """LeaderAndIsr requests by key, and one fetch slot for each (follower, leader).
 
-    A slot holds what is on the connection: a question, its answer, or nothing (None).
+    A slot holds what is on the connection, None where that is idle.
     """
 
     def __init__(self, brokers: tuple[int, ...]) -> None:
-        self.leader_and_isr: dict[tuple[int, int, int], LeaderAndIsrRequest] = {}
+        self.leader_and_isr: dict[tuple[int, int, int], OrderInFlight] = {}
         self.fetch: dict[tuple[int, int], Fetch | None] = {
             (follower, leader): None
             for follower in brokers
@@ -24,12 +104,12 @@ class Network:
             if follower != leader
         }
 
-    def send(self, request: LeaderAndIsrRequest) -> None:
+    def send(self, request: OrderInFlight) -> None:
         """Put a LeaderAndIsr request in flight; its key must be free."""
         assert request.key not in self.leader_and_isr, f"in flight already: {request}"
         self.leader_and_isr[request.key] = request
 
-    def take(self, key: tuple[int, int, int]) -> LeaderAndIsrRequest:
+    def take(self, key: tuple[int, int, int]) -> OrderInFlight:
         """Take a LeaderAndIsr request out of the network."""
         return self.leader_and_isr.pop(key)
 
@@ -44,7 +124,7 @@ class Network:
         An answer that it had sent before is still on its way.
         """
         for (follower, leader), slot in self.fetch.items():
-            asked = isinstance(slot, AskedEpoch | AskedRecords)
+            asked = slot is not None and slot.reply is None
             if follower == broker or (leader == broker and asked):
                 self.fetch[follower, leader] = None
 

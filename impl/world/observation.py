@@ -21,26 +21,25 @@ The shape (broker ids are int keys; epochs, offsets, versions are -1 while there
 ``cached`` is {leader, leader_epoch, isr, controller_epoch, version, live {id: broker epoch}}.
 ``slot`` is "idle", "asked_epoch" (with leader_epoch, epoch), "answered_epoch" (leader_epoch, epoch,
 end), "asked_records" (leader_epoch, offset) or "answered_records" (leader_epoch, offset, record
-[id, epoch] or None, hw).
+[id, epoch] or None, hw); or "fenced": idle until the next LeaderAndIsr.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from impl.broker import Broker
-from impl.broker.partition import IsrWrite
-from impl.controller import CachedPartition
-from impl.requests import (
-    AnsweredEpoch,
-    AnsweredRecords,
-    AskedEpoch,
-    AskedRecords,
-    Fetch,
-    LeaderAndIsrRequest,
-)
+from impl.core.fetcher_thread import EpochQuestion, EpochReply, FetchQuestion, FetchReply
+from impl.core.partition import UNKNOWN_END
+from impl.world.broker import PartitionBroker
 from impl.world.cluster import Cluster
-from impl.zookeeper import PartitionState
+from impl.world.network import Fetch, OrderInFlight
+from impl.world.office import Cached
+from impl.world.replicas import Replicas
+from impl.znodes import LeaderIsrAndControllerEpoch
+from impl.znodes.states import NO_LEADER
+
+NOT_LEADING = -1
+"""The start of a leader epoch, where a broker leads in none."""
 
 Observation = dict[Any, Any]
 """Nested dictionaries, lists, ints, strings, booleans and None."""
@@ -50,12 +49,14 @@ def observe(world: Cluster) -> Observation:
     """Every fact of the world; see the module for the shape."""
     return {
         "zookeeper": _zookeeper(world),
-        "brokers": {number: _broker(broker) for number, broker in world.brokers.items()},
+        "brokers": {
+            number: _broker(broker, world.assignment) for number, broker in world.brokers.items()
+        },
         "network": {
             "leader_and_isr": _in_flight(world),
             "fetch": {
                 follower: {
-                    leader: _slot(world.network.fetch[follower, leader])
+                    leader: _slot(_connection(world, follower, leader))
                     for leader in world.brokers
                     if leader != follower
                 }
@@ -72,21 +73,20 @@ def _in_flight(world: Cluster) -> list[Observation]:
 
 
 def _zookeeper(world: Cluster) -> Observation:
-    registered = world.client.controller()
-    epoch, epoch_version = world.client.controller_epoch()
-    state, version = world.client.partition_state()
-    live = world.client.live_brokers()
+    office, live, state = (
+        world.registered_office, world.registered_brokers, world.registered_state,
+    )  # fmt: skip
     return {
-        "controller": None if registered is None else registered.broker,
-        "controller_epoch": epoch,
-        "epoch_version": epoch_version,
-        "state": {**_state(state), "version": version},
+        "controller": world.registered_controller,
+        "controller_epoch": office.epoch,
+        "epoch_version": office.epoch_version,
+        "state": {**_state(state), "version": state.zk_version},
         "registered": list(live),
         "broker_epochs": live,
     }
 
 
-def _state(state: PartitionState) -> Observation:
+def _state(state: LeaderIsrAndControllerEpoch) -> Observation:
     return {
         "leader": state.leader,
         "leader_epoch": state.leader_epoch,
@@ -95,51 +95,59 @@ def _state(state: PartitionState) -> Observation:
     }
 
 
-def _broker(broker: Broker) -> Observation:
-    partition = broker.replicas.partition
-    controller = broker.controller
-    belief, read, reply = controller.belief, controller.read, controller.reply
+def _broker(broker: PartitionBroker, everybody: tuple[int, ...]) -> Observation:
+    replicas, controller = broker.replicas, broker.controller
+    partition = replicas.partition
+    belief, candidacy, cached = controller.belief, controller.candidacy, controller.cached
+    reply = controller.reply
     return {
         "up": broker.up,
         "session_alive": broker.session_alive,
         "believes": None if belief is None else belief.epoch,
-        "seen_controller_epoch": broker.replicas.controller_epoch,
-        "role": partition.role.value,
-        "leader": partition.leader,
+        "seen_controller_epoch": replicas.controller_epoch,
+        "role": replicas.role,
+        "leader": NO_LEADER if partition.leader is None else partition.leader,
         "leader_epoch": partition.leader_epoch,
         "isr": sorted(partition.isr),
         "zk_version": partition.zk_version,
-        "epoch_start": partition.epoch_start,
-        "known_end": dict(partition.known_end),
-        "truncating": partition.truncating,
-        "isr_write": None if partition.isr_write is None else _isr_write(partition.isr_write),
+        "epoch_start": partition.epoch_start if partition.leads else NOT_LEADING,
+        "known_end": {
+            other: known.end if (known := partition.remotes.get(other)) else UNKNOWN_END
+            for other in everybody
+            if other != broker.id
+        },
+        "truncating": replicas.truncating,
+        "isr_write": None if replicas.isr_write is None else _isr_write(replicas),
         "log": [list(record) for record in broker.log.records],
         "epoch_cache": [list(entry) for entry in broker.log.epochs.entries],
-        "hw": partition.hw,
+        "hw": replicas.log.high_watermark,
         "checkpoint": broker.checkpoint.offset,
         "controller": {
             "epoch_version": None if belief is None else belief.epoch_version,
-            "read": None if read is None else [read.epoch, read.version],
+            "read": None if candidacy is None else [candidacy.epoch, candidacy.read.version],
             "reply": None if reply is None else reply.value,
-            "won": controller.won,
-            "cached": None if controller.cached is None else _cached(controller.cached),
+            "won": candidacy is not None and candidacy.won,
+            "cached": None if cached is None else _cached(cached),
         },
     }
 
 
-def _isr_write(write: IsrWrite) -> Observation:
+def _isr_write(replicas: Replicas) -> Observation:
+    write, partition = replicas.isr_write, replicas.partition
+    assert write is not None, "there is one"
     return {
-        "isr": sorted(write.state.isr),
-        "controller_epoch": write.state.controller_epoch,
+        "isr": sorted(partition.pending or ()),
+        "controller_epoch": partition.controller_epoch,
         "version": write.version,
     }
 
 
-def _cached(cached: CachedPartition) -> Observation:
-    return {**_state(cached.state), "version": cached.version, "live": dict(cached.live)}
+def _cached(cached: Cached) -> Observation:
+    state = cached.state
+    return {**_state(state), "version": state.zk_version, "live": dict(cached.live)}
 
 
-def _leader_and_isr(request: LeaderAndIsrRequest) -> Observation:
+def _leader_and_isr(request: OrderInFlight) -> Observation:
     return {
         "target": request.target,
         "controller": request.controller,
@@ -153,29 +161,38 @@ def _leader_and_isr(request: LeaderAndIsrRequest) -> Observation:
     }
 
 
-def _slot(slot: Fetch | None) -> Observation:
-    match slot:
-        case None:
-            return {"slot": "idle"}
-        case AskedEpoch(leader_epoch, epoch):
-            return {"slot": "asked_epoch", "leader_epoch": leader_epoch, "epoch": epoch}
-        case AnsweredEpoch(leader_epoch, epoch, end):
-            return {
-                "slot": "answered_epoch",
-                "leader_epoch": leader_epoch,
-                "epoch": epoch,
-                "end": end,
-            }
-        case AskedRecords(leader_epoch, offset):
-            return {"slot": "asked_records", "leader_epoch": leader_epoch, "offset": offset}
-        case AnsweredRecords(leader_epoch, offset, record, hw):
-            return {
-                "slot": "answered_records",
-                "leader_epoch": leader_epoch,
-                "offset": offset,
-                "record": None if record is None else list(record),
-                "hw": hw,
-            }
+FENCED = "fenced"
+
+
+def _connection(world: Cluster, follower: int, leader: int) -> Fetch | str | None:
+    """What is on a connection; FENCED where it is idle, since the fetcher failed."""
+    slot = world.network.fetch[follower, leader]
+    failed = slot is None and world.brokers[follower].replicas.has_failed(leader)
+    return FENCED if failed else slot
+
+
+def _slot(slot: Fetch | str | None) -> Observation:
+    if slot is None or isinstance(slot, str):
+        return {"slot": slot or "idle"}
+    question, reply = slot.question, slot.reply
+    seen: Observation = {
+        "slot": f"{'asked' if reply is None else 'answered'}_"
+        f"{'epoch' if slot.asks_epoch else 'records'}",
+        "leader_epoch": question.leader_epoch,
+    }
+    match question, reply:
+        case EpochQuestion(), EpochReply():
+            seen |= {"epoch": reply.end.epoch, "end": reply.end.end}
+        case EpochQuestion(), _:
+            seen["epoch"] = question.epoch
+        case FetchQuestion(), FetchReply():
+            record = list(reply.batch[0]) if reply.batch else None
+            seen |= {
+                "offset": question.offset, "record": record, "hw": reply.high_watermark,
+            }  # fmt: skip
+        case FetchQuestion(), _:
+            seen["offset"] = question.offset
+    return seen
 
 
 LEAVES = ("cached", "isr_write", "known_end", "broker_epochs")
@@ -214,8 +231,11 @@ class Changes:
         self._zxid = world.zookeeper.zxid
         self._brokers = {number: _key(broker) for number, broker in world.brokers.items()}
         self._in_flight = tuple(world.network.leader_and_isr)
-        self._slots = dict(world.network.fetch)
+        self._slots = self._connections()
         self._next_record = world.next_record
+
+    def _connections(self) -> dict[tuple[int, int], Fetch | str | None]:
+        return {pair: _connection(self.world, *pair) for pair in self.world.network.fetch}
 
     def look(self) -> dict[str, Any]:
         """The leaves that changed since the last look, in order."""
@@ -227,13 +247,13 @@ class Changes:
             key = _key(broker)
             if key != self._brokers[number]:
                 self._brokers[number] = key
-                self._compare(_broker(broker), f"brokers.{number}.", changed)
+                self._compare(_broker(broker, world.assignment), f"brokers.{number}.", changed)
         in_flight = tuple(world.network.leader_and_isr)
         if in_flight != self._in_flight:
             self._in_flight = in_flight
             told = {"leader_and_isr": _in_flight(world)}
             self._compare(told, "network.", changed)
-        slots = world.network.fetch
+        slots = self._connections()
         if slots != self._slots:
             for (follower, leader), slot in slots.items():
                 if slot != self._slots[follower, leader]:
@@ -253,17 +273,13 @@ class Changes:
                 self.known[path] = changed[path] = value
 
 
-def _key(broker: Broker) -> tuple[Any, ...]:
+def _key(broker: PartitionBroker) -> tuple[Any, ...]:
     """Equal for two moments only if nothing that is seen of the broker differs."""
-    partition, controller, log = broker.replicas.partition, broker.controller, broker.log
+    log = broker.log
     epochs = log.epochs.entries
     return (
         broker.up, broker.session_alive, broker.checkpoint.offset,
-        broker.replicas.controller_epoch,
-        controller.belief, controller.read, controller.reply, controller.won, controller.cached,
-        partition.role, partition.leader, partition.leader_epoch, partition.isr,
-        partition.zk_version, partition.epoch_start, partition.hw, partition.truncating,
-        partition.isr_write, *partition.known_end.values(),
+        broker.replicas.save(), broker.controller.save(),
         log.end, log.records[-1] if log.records else None,
         len(epochs), epochs[-1] if epochs else None,
     )  # fmt: skip

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from impl.broker.partition import Role
-from impl.requests import AnsweredEpoch, AnsweredRecords, AskedEpoch, AskedRecords, Errors
+from impl.core.fetcher_thread import Answer
 from impl.world.cluster import Cluster
 from impl.world.steps import (
     ISR_IS_UNLOCKED,
@@ -15,14 +14,15 @@ from impl.world.steps import (
 )
 
 FOLLOWS = "the broker follows a leader"
+HAS_NOT_FAILED = "the fetcher was not fenced: then it waits for the next LeaderAndIsr"
 IDLE = "the connection to the leader is idle"
 
 
 def _leads_refusal(world: Cluster, broker: int) -> str | None:
-    partition = world.brokers[broker].replicas.partition
-    if not partition.leads:
+    replicas = world.brokers[broker].replicas
+    if not replicas.partition.leads:
         return LEADS
-    return ISR_IS_UNLOCKED if partition.locked else None
+    return ISR_IS_UNLOCKED if replicas.locked else None
 
 
 def _answers_refusal(world: Cluster, leader: int) -> str | None:
@@ -30,102 +30,100 @@ def _answers_refusal(world: Cluster, leader: int) -> str | None:
     server = world.brokers[leader]
     if not server.up:
         return PROCESS_IS_UP
-    return ISR_IS_UNLOCKED if server.replicas.partition.locked else None
+    return ISR_IS_UNLOCKED if server.replicas.locked else None
 
 
 # A follower asks
 
 
-def _asks_epoch_refusal(world: Cluster, broker: int) -> str | None:
-    partition = world.brokers[broker].replicas.partition
-    if partition.role is not Role.FOLLOWER:
-        return FOLLOWS
-    if not partition.truncating:
-        return "the follower has yet to compare its log with the leader's"
-    return None if world.network.fetch[broker, partition.leader] is None else IDLE
-
-
-def follower_asks_epoch(world: Cluster, broker: int) -> None:
-    """OffsetForLeaderEpoch goes out."""
+def _asks_refusal(world: Cluster, broker: int, truncating: bool, otherwise: str) -> str | None:
     replicas = world.brokers[broker].replicas
-    world.network.fetch[broker, replicas.partition.leader] = replicas.fetcher.ask_epoch()
+    if replicas.role != "follower":
+        return FOLLOWS
+    leader = replicas.partition.leader
+    assert leader is not None, "a follower has a leader"
+    if replicas.has_failed(leader):
+        return HAS_NOT_FAILED
+    if replicas.truncating != truncating:
+        return otherwise
+    return None if world.network.fetch[broker, leader] is None else IDLE
+
+
+def _asks_epoch_refusal(world: Cluster, broker: int) -> str | None:
+    return _asks_refusal(
+        world, broker, True, "the follower has yet to compare its log with the leader's"
+    )
 
 
 def _asks_records_refusal(world: Cluster, broker: int) -> str | None:
-    partition = world.brokers[broker].replicas.partition
-    if partition.role is not Role.FOLLOWER:
-        return FOLLOWS
-    if partition.truncating:
-        return "the follower has compared its log with the leader's"
-    return None if world.network.fetch[broker, partition.leader] is None else IDLE
+    return _asks_refusal(
+        world, broker, False, "the follower has compared its log with the leader's"
+    )
 
 
-def follower_asks_records(world: Cluster, broker: int) -> None:
-    """A fetch from the log end goes out."""
+def follower_asks(world: Cluster, broker: int) -> None:
+    """A round of the fetcher begins: OffsetForLeaderEpoch goes out, or a fetch."""
     replicas = world.brokers[broker].replicas
-    world.network.fetch[broker, replicas.partition.leader] = replicas.fetcher.ask_records()
+    leader = replicas.partition.leader
+    assert leader is not None, "a follower has a leader"
+    world.network.fetch[broker, leader] = replicas.ask(leader)
 
 
 # A leader answers
 
 
 def _answers_epoch_refusal(world: Cluster, leader: int, follower: int) -> str | None:
-    if not isinstance(world.network.fetch[follower, leader], AskedEpoch):
+    slot = world.network.fetch[follower, leader]
+    if slot is None or slot.reply is not None or not slot.asks_epoch:
         return "the follower has asked for the end of an epoch"
     return _answers_refusal(world, leader)
 
 
-def leader_answers_epoch(world: Cluster, leader: int, follower: int) -> None:
-    """The answer goes out; an error makes the follower ask again."""
-    question = world.network.fetch[follower, leader]
-    assert isinstance(question, AskedEpoch)
-    answer = world.brokers[leader].replicas.last_offset_for_leader_epoch(question)
-    world.network.fetch[follower, leader] = None if isinstance(answer, Errors) else answer
-
-
 def _answers_fetch_refusal(world: Cluster, leader: int, follower: int) -> str | None:
-    if not isinstance(world.network.fetch[follower, leader], AskedRecords):
+    slot = world.network.fetch[follower, leader]
+    if slot is None or slot.reply is not None or slot.asks_epoch:
         return "the follower has asked for records"
     return _answers_refusal(world, leader)
 
 
-def leader_answers_fetch(world: Cluster, leader: int, follower: int) -> None:
-    """The answer goes out, and the leader notes where the follower is."""
+def leader_answers(world: Cluster, leader: int, follower: int) -> None:
+    """The answer goes out, and the leader notes where the follower is; an error arrives at once."""
     question = world.network.fetch[follower, leader]
-    assert isinstance(question, AskedRecords)
-    answer = world.brokers[leader].replicas.fetch_for_follower(follower, question)
-    world.network.fetch[follower, leader] = None if isinstance(answer, Errors) else answer
+    assert question is not None, "something was asked"
+    answered = world.brokers[leader].replicas.answer(follower, question)
+    assert answered.reply is not None, "a leader answers"
+    if answered.reply.error is not Answer.NONE:
+        world.network.fetch[follower, leader] = None
+        world.brokers[follower].replicas.apply(leader, answered)
+    else:
+        world.network.fetch[follower, leader] = answered
 
 
 # The follower applies the answer
 
 
 def _truncates_refusal(world: Cluster, follower: int, leader: int) -> str | None:
-    if not isinstance(world.network.fetch[follower, leader], AnsweredEpoch):
+    slot = world.network.fetch[follower, leader]
+    if slot is None or slot.reply is None or not slot.asks_epoch:
         return "the leader's answer about an epoch is on its way to the follower"
     return None if world.brokers[follower].up else PROCESS_IS_UP
 
 
-def follower_truncates(world: Cluster, follower: int, leader: int) -> None:
-    """KIP-101, KIP-279: cut what the leader does not have."""
-    answer = world.network.fetch[follower, leader]
-    assert isinstance(answer, AnsweredEpoch)
-    world.network.fetch[follower, leader] = None
-    world.brokers[follower].replicas.fetcher.truncate(leader, answer)
-
-
 def _appends_refusal(world: Cluster, follower: int, leader: int) -> str | None:
-    if not isinstance(world.network.fetch[follower, leader], AnsweredRecords):
+    slot = world.network.fetch[follower, leader]
+    if slot is None or slot.reply is None or slot.asks_epoch:
         return "the leader's answer to a fetch is on its way to the follower"
     return None if world.brokers[follower].up else PROCESS_IS_UP
 
 
-def follower_appends(world: Cluster, follower: int, leader: int) -> None:
-    """Append what was fetched; take the high watermark along."""
+def follower_applies(world: Cluster, follower: int, leader: int) -> None:
+    """Cut what the leader does not have (KIP-101, KIP-279), or append what was fetched; one that
+    is not for the current epoch, or not for this very log end, is ignored.
+    """
     answer = world.network.fetch[follower, leader]
-    assert isinstance(answer, AnsweredRecords)
+    assert answer is not None, "something was answered"
     world.network.fetch[follower, leader] = None
-    world.brokers[follower].replicas.fetcher.append(leader, answer)
+    world.brokers[follower].replicas.apply(leader, answer)
 
 
 def _fetch_is_lost_refusal(world: Cluster, follower: int, leader: int) -> str | None:
@@ -143,16 +141,15 @@ def fetch_is_lost(world: Cluster, follower: int, leader: int) -> None:
 
 
 def _advances_refusal(world: Cluster, broker: int) -> str | None:
-    partition = world.brokers[broker].replicas.partition
     refused = _leads_refusal(world, broker)
-    if refused is None and partition.high_watermark_candidate() <= partition.hw:
+    if refused is None and not world.brokers[broker].replicas.may_advance:
         return "every ISR member is known to reach beyond the high watermark"
     return refused
 
 
 def leader_advances_hw(world: Cluster, broker: int) -> None:
     """Commit what every ISR member is known to have."""
-    world.brokers[broker].replicas.partition.advance_high_watermark()
+    world.brokers[broker].replicas.partition.advance_now()
 
 
 BROKER = ("broker",)
@@ -160,18 +157,16 @@ TO_FOLLOWER = ("leader", "follower")
 TO_LEADER = ("follower", "leader")
 
 KINDS = (
-    StepKind("follower_asks_epoch", BROKER, each_broker, _asks_epoch_refusal, follower_asks_epoch),
+    StepKind("follower_asks_epoch", BROKER, each_broker, _asks_epoch_refusal, follower_asks),
     StepKind(
-        "leader_answers_epoch", TO_FOLLOWER, each_pair, _answers_epoch_refusal, leader_answers_epoch
+        "leader_answers_epoch", TO_FOLLOWER, each_pair, _answers_epoch_refusal, leader_answers
     ),
-    StepKind("follower_truncates", TO_LEADER, each_pair, _truncates_refusal, follower_truncates),
+    StepKind("follower_truncates", TO_LEADER, each_pair, _truncates_refusal, follower_applies),
+    StepKind("follower_asks_records", BROKER, each_broker, _asks_records_refusal, follower_asks),
     StepKind(
-        "follower_asks_records", BROKER, each_broker, _asks_records_refusal, follower_asks_records
+        "leader_answers_fetch", TO_FOLLOWER, each_pair, _answers_fetch_refusal, leader_answers
     ),
-    StepKind(
-        "leader_answers_fetch", TO_FOLLOWER, each_pair, _answers_fetch_refusal, leader_answers_fetch
-    ),
-    StepKind("follower_appends", TO_LEADER, each_pair, _appends_refusal, follower_appends),
+    StepKind("follower_appends", TO_LEADER, each_pair, _appends_refusal, follower_applies),
     StepKind("fetch_is_lost", TO_LEADER, each_pair, _fetch_is_lost_refusal, fetch_is_lost),
     StepKind("leader_advances_hw", BROKER, each_broker, _advances_refusal, leader_advances_hw),
 )

@@ -15,11 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from impl.broker import ReplicaManager
-from impl.requests import LeaderAndIsrRequest
+from impl.core.answers import NONE
+from impl.core.events import Sender
+from impl.core.replica_manager import Answered, ReplicaManager
+from impl.core.requests import PartitionOrder
 from impl.world.kafka_log import KafkaLogs
 from impl.world.log4j import SERVER, STATE_CHANGE
+from impl.world.network import OrderInFlight
+from impl.world.replicas import Replicas
 from impl.world.simulator import FIRST_INSTANT_MS, Simulator
+from impl.znodes import TopicPartition
 
 SEED = 420
 """Chosen because its run has every kind of line worth reading, and an old request to a leader."""
@@ -36,15 +41,15 @@ class PlantedFault:
 
     logs: KafkaLogs
     broker: int
-    request: LeaderAndIsrRequest | None = None
+    request: OrderInFlight | None = None
     applied_epoch: int = -1
     lines: dict[str, int] = field(default_factory=dict)
 
-    def replica_manager(self, *args: Any) -> ReplicaManager:
-        """A replica manager with the fault."""
-        return ForgetfulReplicaManager(self, *args)
+    def new_replicas(self, *args: Any) -> Replicas:
+        """The replicas of a broker with the fault."""
+        return ForgetfulReplicas(self, *args)
 
-    def strikes(self, request: LeaderAndIsrRequest, applied_epoch: int) -> bool:
+    def strikes(self, request: OrderInFlight, applied_epoch: int) -> bool:
         """Take the chance, if this is the first old request that makes the broker lead."""
         if self.request is not None or request.state.leader != request.target:
             return False
@@ -55,19 +60,38 @@ class PlantedFault:
         return True
 
 
+class ForgetfulReplicas(Replicas):
+    """Replicas under a forgetful manager."""
+
+    def __init__(self, fault: PlantedFault, *args: Any) -> None:
+        self.fault = fault
+        self.arrived: OrderInFlight | None = None
+        super().__init__(*args)
+
+    def new_manager(self, *args: Any, **more: Any) -> ReplicaManager:
+        """A replica manager with the fault."""
+        return ForgetfulReplicaManager(self, *args, **more)
+
+    def hear(self, sent: OrderInFlight, broker_epoch: int) -> Answered:
+        """As it should be; the fault knows which request it is about."""
+        self.arrived = sent
+        return super().hear(sent, broker_epoch)
+
+
 class ForgetfulReplicaManager(ReplicaManager):
     """Accepts a leader epoch lower than its own, once in a run."""
 
-    def __init__(self, fault: PlantedFault, *args: Any) -> None:
-        super().__init__(*args)
-        self.fault = fault
+    def __init__(self, replicas: ForgetfulReplicas, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.replicas = replicas
 
-    def leader_epoch_is_old(self, request: LeaderAndIsrRequest) -> bool:
+    def check(self, partition: TopicPartition, order: PartitionOrder, sender: Sender) -> str:
         """As it should be, but for the one time."""
-        if not super().leader_epoch_is_old(request):
-            return False
-        lower = request.state.leader_epoch < self.partition.leader_epoch
-        return not (lower and self.fault.strikes(request, self.partition.leader_epoch))
+        known, sent = self.partitions[partition].leader_epoch, self.replicas.arrived
+        lower = order.state.leader_epoch < known
+        if lower and sent is not None and self.replicas.fault.strikes(sent, known):
+            return NONE
+        return super().check(partition, order, sender)
 
 
 def correct_run(seed: int = SEED) -> KafkaLogs:
@@ -83,8 +107,8 @@ def planted_run(seed: int = SEED, broker: int = FAULTY_BROKER) -> tuple[KafkaLog
     simulator = Simulator(seed, FAULTS, BROKERS, journal=logs)
     fault = PlantedFault(logs, broker)
     faulty = simulator.world.brokers[broker]
-    faulty.replica_manager = fault.replica_manager
-    faulty.replicas = faulty.fresh_replica_manager(0)
+    faulty.new_replicas = fault.new_replicas
+    faulty.replicas = faulty.fresh_replicas(0)
     _run(simulator)
     return logs, fault
 

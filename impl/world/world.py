@@ -9,11 +9,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable
 
-from impl.controller.elections import Strategy
-from impl.journal import Journal
 from impl.world import clients, control, delivery, isr, lifecycle, replication
 from impl.world.census import GROUP_OF, NOBODY, census
+from impl.world.choices import Strategy
 from impl.world.cluster import Cluster
+from impl.world.journal import Journal
 from impl.world.observation import Observation, observe
 from impl.world.steps import Step, StepKind, StepNotPossible
 

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 
 class ZooKeeperError(Exception):
-    """An operation that ZooKeeper refused; ``code`` is the number in its wire protocol."""
+    """An operation that ZooKeeper refused; ``code`` is the number in its wire protocol.
+
+    An answer as others are: two are the same if they say the same.
+    """
 
     code = -1
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.args == other.args
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.args))
 
 
 class NoNode(ZooKeeperError):

@@ -21,7 +21,7 @@ from model.language import (
 from model.protocol.state import BROKERS
 from model.replication.isr_lock import is_unlocked
 from model.replication.state import ENDS, OFFSETS
-from model.replication.truncation import leads_as_asked, still_follows
+from model.replication.truncation import leads_as_asked, refuse, still_follows
 
 
 @transition(broker=BROKERS, leader=BROKERS)
@@ -83,7 +83,7 @@ def leader_refuses_fetch(now, new, leader, follower):
         require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
     require(not_(can_serve(now, follower, leader)),       "it cannot serve the request")
 
-    new.fetch[follower][leader] = BLANK
+    refuse(now, new, follower, leader)
 
 
 def still_fits(now, follower, leader):
@@ -126,6 +126,9 @@ def fetch_answer_is_ignored(now, new, follower, leader):
 def fetch_is_lost(now, new, follower, leader):
     """A fetcher request, or its answer, is lost with its connection."""
     require(now.fetch[follower][leader].state != "idle",   "a request is under way")
+    if not version.fenced_fetchers_go_on:
+        require(now.fetch[follower][leader].state != "given_up",
+                                                          "its fetcher was not fenced")
 
     new.fetch[follower][leader] = BLANK
     new.spent.losses = now.spent.losses + 1

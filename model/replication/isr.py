@@ -65,12 +65,12 @@ def require_current(now, leader):
 def write_isr(now, new, leader, isr):
     """ZooKeeper executes the write: no new leader epoch, only the version moves."""
     mine, version_after = now.replica[leader], now.zk.version + 1
+    # Whoever knows the version of the state knows the state, and leads by it.
+    epoch = mine.controller_epoch if version.isr_writes_name_newest else now.zk.state_epoch
     new.zk = now.zk.but(
-        leader=leader, leader_epoch=mine.epoch, isr=isr, state_epoch=mine.controller_epoch,
-        version=version_after)
+        leader=leader, leader_epoch=mine.epoch, isr=isr, state_epoch=epoch, version=version_after)
     new.isr_write[leader] = {
-        "state": "applied", "isr": isr, "state_epoch": mine.controller_epoch,
-        "version": version_after}
+        "state": "applied", "isr": isr, "state_epoch": epoch, "version": version_after}
 
 
 def refuse_isr(now, new, leader, isr):
@@ -168,9 +168,11 @@ def leader_learns_isr_is_written(now, new, leader):
 def is_its_own(now, leader):
     """checkLeaderAndIsrZkData: what is registered is what the leader meant to write."""
     write, zk = now.isr_write[leader], now.zk
-    return all_of(
-        zk.leader == leader, zk.leader_epoch == now.replica[leader].epoch, zk.isr == write.isr,
-        zk.state_epoch == write.state_epoch)
+    its = all_of(
+        zk.leader == leader, zk.leader_epoch == now.replica[leader].epoch, zk.isr == write.isr)
+    if version.isr_writes_name_newest:
+        return all_of(its, zk.state_epoch == write.state_epoch)
+    return its                                   # of one leader epoch, so of one controller's
 
 
 @transition(only=is_read_back, leader=BROKERS)

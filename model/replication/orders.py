@@ -50,7 +50,11 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
         role="leader", leader=broker, epoch=epoch, isr=request.isr, zk_version=request.version,
         controller_epoch=controller, epoch_start=end, truncating=False,
         latest_epoch=epoch if on_election else mine.latest_epoch)
-    new.known_end[broker] = lam(BROKERS, lambda other: None)
+    if version.known_ends_forgotten:
+        new.known_end[broker] = lam(BROKERS, lambda other: None)
+    else:                                                   # only if another led before
+        new.known_end[broker] = lam(BROKERS, lambda other: when(
+            mine.role == "leader", now.known_end[broker][other], None))
     new.gave_up = now.gave_up.without(broker)
 
 
@@ -72,7 +76,8 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
     new.request[epoch][controller][broker] = BLANK
     follower = mine.but(
         role="follower", leader=now.elected[epoch], epoch=epoch, isr=[], epoch_start=0,
-        zk_version=request.version, controller_epoch=controller, truncating=log.end > 0)
+        zk_version=request.version, controller_epoch=controller,
+        truncating=log.end > 0 if version.empty_logs_fetch else not_(is_none(mine.latest_epoch)))
     cut = log
     if version.truncation == "hw":
         cut = log.cut(smaller(mine.hw, log.end))
@@ -87,7 +92,8 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
     new.log[broker]       = cut
     new.known_end[broker] = lam(BROKERS, lambda other: None)
     new.gave_up           = now.gave_up.without(broker)
-    if not version.late_answers_ignored:                     # its fetcher starts anew
+    if not all((version.late_answers_ignored, version.fenced_fetchers_go_on)):
+        # its fetcher starts anew
         slot = now.fetch[broker][now.elected[epoch]]
         new.fetch[broker][now.elected[epoch]] = when(slot.state == "given_up", BLANK, slot)
 

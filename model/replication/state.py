@@ -31,7 +31,7 @@ ENDS    = Numbers("end", 0, Bounded("log"))
 ROLES = Names("role", ("none", "leader", "follower"))
 FETCH = Names("fetch", (
     "idle", "asks_epoch", "epoch_is_answered", "asks_records", "records_are_answered",
-    "given_up"))                                # only before KAFKA-7786
+    "given_up"))                                # fenced: before KAFKA-7786, or as released
 ACKS = Names("acks", ("none", "one", "all"))
 ISR_WRITES = Names("isr write", ("none", "applied", "refused"))
 

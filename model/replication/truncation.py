@@ -86,6 +86,19 @@ def leader_answers_epoch(now, new, leader, follower):
         answer_end=when(unknown, None, when(asked == mine.latest_epoch, log.end, cut)))
 
 
+def refuse(now, new, follower, leader):
+    """The follower will ask again; or its fetcher waits for a LeaderAndIsr, since its leader is in
+    a newer epoch than it."""
+    slot, mine = now.fetch[follower][leader], now.replica[follower]
+    if any((version.fenced_fetchers_go_on, not version.fetch_fencing)):
+        new.fetch[follower][leader] = BLANK
+        return
+    fenced = all_of(slot.epoch < now.replica[leader].epoch, still_follows(now, follower, leader))
+    new.fetch[follower][leader] = when(
+        fenced, slot.but(state="given_up", epoch=None, last_epoch=None, offset=0), BLANK)
+    new.replica[follower].truncating = all_of(mine.truncating, not_(fenced))
+
+
 @transition(only=asks_by_epoch, leader=BROKERS, follower=BROKERS)
 def leader_refuses_epoch(now, new, leader, follower):
     """The broker asked does not lead, or not in that epoch; the follower will ask again."""
@@ -97,13 +110,13 @@ def leader_refuses_epoch(now, new, leader, follower):
         require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
     require(not_(leads_as_asked(now, follower, leader)),  "it does not lead in the request's epoch")
 
-    after = BLANK
-    if not version.late_answers_ignored:                   # KAFKA-7786: fenced, but long moved on
-        late = all_of(
-            now.replica[leader].role == "leader", slot.epoch < now.replica[leader].epoch,
-            slot.epoch < now.replica[follower].epoch)
-        after = when(late, slot.but(state="given_up"), BLANK)
-    new.fetch[follower][leader] = after
+    if version.late_answers_ignored:
+        refuse(now, new, follower, leader)
+        return
+    late = all_of(                                         # KAFKA-7786: fenced, but long moved on
+        now.replica[leader].role == "leader", slot.epoch < now.replica[leader].epoch,
+        slot.epoch < now.replica[follower].epoch)
+    new.fetch[follower][leader] = when(late, slot.but(state="given_up"), BLANK)
 
 
 @transition(only=asks_by_epoch, follower=BROKERS, leader=BROKERS)

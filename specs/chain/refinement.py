@@ -548,7 +548,8 @@ def refinement(composed: Composed) -> Proof:
         ),
         assumes=(
             "whatever no_message_loss of replication_history assumes of what neither of the two "
-            "has in it, and lost_isr_answer_blocks, which is true of no release up to 2.6",
+            "has in it, and lost_isr_answer_blocks, which is true of no release up to 2.6, and "
+            "known_ends_forgotten, which is true of none",
             "guards that count members of the ISR (min.insync.replicas above 1) are left out, so "
             "that more is possible",
         ),

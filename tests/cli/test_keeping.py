@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from conformance.cli.main import main
 from conformance.web.findings import of_story_text
 from impl import simulate, write_trace
-from impl.broker import Partition
 from specs.grading import exercises
+from tests.planting import commits_alone
 
 WRONG = """[{"source": "nobody", "case": "the dead lead", "versions": "1.1+", "kind": "derived",
 "input": {"strategy": "Offline", "assignment": [1, 2], "isr": [1], "live": [1],
@@ -236,7 +236,7 @@ def test_edges_that_are_alike_have_nothing_to_open(served: list[dict[str, Any]])
 def test_the_first_edge_that_differs_is_opened_as_the_run_to_it(
     served: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(Partition, "high_watermark_candidate", lambda self: self.log.end)
+    commits_alone(monkeypatch)
 
     result = insync("edges", "--open")
 

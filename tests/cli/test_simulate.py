@@ -10,10 +10,10 @@ import conformance.replay
 from conformance.cli.commit import UNKNOWN, commit_of
 from conformance.replay import Misfit, TraceReport
 from impl import KINDS, read_trace
-from impl.broker import Partition
 from impl.core.partition import Partition as ServedPartition
 from impl.world.simulator import steps_of
 from specs.verdict import Verdict
+from tests.planting import takes_anybody
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_a_file_is_not_a_folder(insync, tmp_path):
 
 
 def test_a_broken_run_is_made_small_and_still_broken(insync, answer, tmp_path, monkeypatch):
-    monkeypatch.setattr(Partition, "may_join", lambda self, replica: True)
+    takes_anybody(monkeypatch)
 
     told = insync(f"simulate --seed 2 --steps 120 --shrink --out {tmp_path}")
     _, found = answer(f"check {tmp_path / 'seed-2-small.ndjson'} --engine local")

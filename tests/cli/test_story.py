@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.broker import Partition
+from tests.planting import never_leads
 
 TEXT = """\
 # A title.
@@ -147,7 +147,7 @@ def test_a_story_that_does_not_apply_is_never_green(insync):
 
 
 def test_the_line_where_the_implementation_goes_elsewhere_is_named(insync, monkeypatch):
-    monkeypatch.setattr(Partition, "make_leader", Partition.make_follower)
+    never_leads(monkeypatch)
 
     result = insync(f"story {DEPOSED} {MOVED} --on impl")
 

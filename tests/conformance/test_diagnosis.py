@@ -12,9 +12,9 @@ from conformance.lockstep import Lockstep, Mismatch
 from conformance.mutants import first_mismatch
 from conformance.walks import walk
 from impl import KINDS, Step
-from impl.broker import Partition, ReplicaFetcher
 from specs.story import play, read_story
 from specs.verdict import Verdict
+from tests.planting import plant, takes_anybody
 
 
 def mismatch_of_a_walk(seeds: int) -> Mismatch:
@@ -35,9 +35,7 @@ def plays(text: str, folder: Path) -> Verdict:
 def test_a_wrong_end_is_told_leaf_by_leaf_with_a_short_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(
-        ReplicaFetcher, "truncation_offset", lambda self, *_: (self.partition.hw, True)
-    )
+    plant(monkeypatch, "KIP-101")
     with pytest.raises(Mismatch) as raised:
         walk(52, 220, enabledness_every=0)
 
@@ -55,7 +53,7 @@ def test_a_wrong_end_is_told_leaf_by_leaf_with_a_short_run(
 def test_a_step_that_the_model_refuses_is_told_with_the_values_seen(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(Partition, "may_join", lambda self, replica: True)
+    takes_anybody(monkeypatch)
     found = first_mismatch()
     assert found is not None
 

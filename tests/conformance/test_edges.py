@@ -8,11 +8,11 @@ import pytest
 
 from conformance.cli.edges import SMALL
 from conformance.edges import MOST_MISMATCHES, walk_edges
-from impl.broker import Partition
 from impl.world.world import KINDS
 from model.systems import system
 from specs.explorer import explore
 from specs.verdict import Verdict
+from tests.planting import commits_alone
 
 
 def test_every_edge_of_a_small_graph_is_covered() -> None:
@@ -44,7 +44,7 @@ def test_the_walk_visits_as_many_states_as_the_explorer() -> None:
 def test_a_fault_of_the_implementation_is_found_with_the_way_to_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Partition, "high_watermark_candidate", lambda self: self.log.end)
+    commits_alone(monkeypatch)
 
     report = walk_edges(SMALL)
 

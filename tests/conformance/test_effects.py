@@ -13,10 +13,11 @@ from conformance.effects import EffectsOfOnePartition
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.walks import walk
 from impl import Step, World
-from impl.requests import LeaderAndIsrRequest
 from impl.world import control
 from impl.world.faults import PROFILES, SWARM
-from impl.zookeeper import KafkaZkClient, PartitionState
+from impl.world.network import OrderInFlight
+from impl.znodes.client import States, Updated, ZnodeClient
+from tests.planting import commits_alone
 
 IN_OFFICE = ("controller_reads_epoch", "controller_registers", "controller_learns_outcome",
              "controller_reads_partition")  # fmt: skip
@@ -50,13 +51,13 @@ def test_no_fault_makes_a_step_do_more_than_it_shows(faults: str) -> None:
 
 
 def test_a_znode_that_is_written_on_the_side_is_a_mismatch(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = KafkaZkClient.write_state_as_controller
+    written = ZnodeClient.update_states
 
-    def twice(self: KafkaZkClient, state: PartitionState, version: int, epoch_version: int) -> int:
-        self.zookeeper.make_path("/left/behind")
-        return written(self, state, version, epoch_version)
+    async def twice(self: ZnodeClient, states: States, epoch_version: int | None = None) -> Updated:
+        await self.make_path("/left/behind")
+        return await written(self, states, epoch_version)
 
-    monkeypatch.setattr(KafkaZkClient, "write_state_as_controller", twice)
+    monkeypatch.setattr(ZnodeClient, "update_states", twice)
     pair = a_controller(EffectsOfOnePartition())
 
     with pytest.raises(Mismatch, match="NodeCreated /left/behind, which shows nowhere"):
@@ -66,7 +67,7 @@ def test_a_znode_that_is_written_on_the_side_is_a_mismatch(monkeypatch: pytest.M
 def test_a_request_that_is_told_and_never_sent_is_a_mismatch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def drops(world: World, requests: Iterable[LeaderAndIsrRequest]) -> None:
+    def drops(world: World, requests: Iterable[OrderInFlight]) -> None:
         for request in requests:
             world.journal.controller_sends(request.controller, request)
 
@@ -82,7 +83,7 @@ def test_requests_that_go_out_in_another_order_are_a_mismatch(
 ) -> None:
     sends = control.send_each
 
-    def backwards(world: World, requests: Iterable[LeaderAndIsrRequest]) -> None:
+    def backwards(world: World, requests: Iterable[OrderInFlight]) -> None:
         sends(world, reversed(list(requests)))
 
     monkeypatch.setattr(control, "send_each", backwards)
@@ -104,7 +105,7 @@ def test_the_command_tells_each_profile_and_what_was_compared() -> None:
 
 
 def test_the_command_tells_a_mismatch_with_its_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("impl.broker.Partition.high_watermark_candidate", lambda self: self.log.end)
+    commits_alone(monkeypatch)
 
     result = CliRunner().invoke(lockstep, ["--seeds", "0..2", "--faults", "none"])
 

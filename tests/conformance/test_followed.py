@@ -102,9 +102,7 @@ def grown(records: int) -> Trace:
         world.do(Step(event.step, tuple(event.args.values())))
     changes, events, seqs = Changes(world), list(trace.events), Counter[object]()
     seqs.update(event.node for event in events)
-    leader = next(
-        n for n, one in world.brokers.items() if one.replicas.partition.role.value == "leader"
-    )
+    leader = next(n for n, one in world.brokers.items() if one.replicas.role == "leader")
     for _ in range(records):
         world.do(Step("leader_appends", (leader,)))
         seqs[leader] += 1

@@ -27,7 +27,6 @@ from conformance.mutants import (
 from conformance.mutants.mutate import function_named
 from conformance.rules import RulesDiffer, compare_rules
 from conformance.tours import tour, tours
-from impl.broker.fetcher import ReplicaFetcher
 from model.zoo import ZOO
 
 
@@ -65,9 +64,7 @@ def test_what_is_planted_is_caught_by_the_rules_where_it_is_one(
 ) -> None:
     """The rules agree as they are, and a cut at the high watermark is named with its input."""
     assert compare_rules() > 5_000
-    monkeypatch.setattr(
-        ReplicaFetcher, "truncation_offset", lambda self, epoch, end: (self.partition.hw, True)
-    )
+    monkeypatch.setattr("conformance.rules.follower_truncation", lambda r, e, hw, *_: (hw, True))
 
     with pytest.raises(RulesDiffer, match=r"a log \[0\] with HW 0, answered .* the model says"):
         compare_rules()
@@ -148,19 +145,21 @@ def test_a_mutant_that_changes_nothing_survives() -> None:
 
 
 def test_a_mutant_changes_its_process_only() -> None:
-    before = function_named("impl.broker.partition", "Partition.may_join").__code__
-    mutants = [m for m in mutants_of("impl.broker.partition") if m.function.endswith("may_join")]
+    before = function_named("impl.core.partition", "Partition.may_join").__code__
+    mutants = [m for m in mutants_of("impl.core.partition") if m.function.endswith("may_join")]
 
     trials = list(try_sample(mutants[:2]))
 
     assert all(trial.caught for trial in trials)
-    assert function_named("impl.broker.partition", "Partition.may_join").__code__ is before
+    assert function_named("impl.core.partition", "Partition.may_join").__code__ is before
 
 
 def test_a_mutant_names_its_line_and_both_texts() -> None:
-    labels = [one.label for one in mutants_of("impl.broker.partition")]
+    labels = [one.label for one in mutants_of("impl.core.partition")]
 
-    assert any("Partition.may_join: end >= self.hw → end > self.hw" in label for label in labels)
+    assert any(
+        "Partition.may_join: self.remotes[replica].end >= self.hw → " in label for label in labels
+    )
     assert len(labels) == len(set(labels))
 
 

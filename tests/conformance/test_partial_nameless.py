@@ -100,7 +100,7 @@ def test_who_became_controller_is_guessed_again_where_a_later_line_shows_it_wron
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("zookeeper.state.leader", 2),
+        ("zookeeper.state.leader", 1),
         ("zookeeper.state.leader_epoch", 1),
         ("zookeeper.controller_epoch", 99),
         ("zookeeper.state.controller_epoch", 0),

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from conformance.replay import TraceReport, check_trace, judge
 from impl import PROFILES, Trace, simulate, write_trace
-from impl.broker import Partition
 from impl.world.trace import Event
 from specs.verdict import Verdict
+from tests.planting import commits_alone
 
 
 def with_event(trace: Trace, index: int, **changes: object) -> Trace:
@@ -87,7 +87,7 @@ def test_a_line_that_is_left_out_is_noticed_where_it_is_missed() -> None:
 
 
 def test_a_run_of_a_faulty_implementation_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Partition, "high_watermark_candidate", lambda self: self.log.end)
+    commits_alone(monkeypatch)
 
     verdicts = [judge(simulate(seed, 200, "everything", 3)).verdict for seed in range(10)]
 

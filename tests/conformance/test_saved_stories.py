@@ -15,12 +15,12 @@ from conformance.partial.recording import simulated
 from conformance.partial.thinning import lines_of_partial
 from conformance.storyteller import retell
 from impl import simulate
-from impl.broker import ReplicaFetcher
 from impl.world.trace import lines_of
 from impl.znodes.office import OfficeZnodes
 from specs.story import play, read_story
 from specs.story.read import parse
 from specs.verdict import Verdict
+from tests.planting import plant
 
 HEADING = "system replication version 2.3 without lost_isr_answer_blocks brokers 2"
 
@@ -89,9 +89,7 @@ def test_a_simulated_run_is_kept_as_a_story(tmp_path: Path) -> None:
 def test_a_mismatch_of_walks_in_step_is_kept_as_a_story(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(
-        ReplicaFetcher, "truncation_offset", lambda self, *_: (self.partition.hw, True)
-    )
+    plant(monkeypatch, "KIP-101")
     story = tmp_path / "kept.story"
 
     code, _ = asked("lockstep", "--seeds", "52..52", "--steps", 220, "--every", 0, "--faults",

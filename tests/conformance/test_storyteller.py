@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conformance.mapping import MAPPED
 from conformance.storyteller import retell, why_not_applicable
-from impl import World
-from impl.broker import Partition
+from impl import KINDS, World
 from specs.story import Story, parse, read_story
 from specs.verdict import Verdict
+from tests.planting import never_leads, takes_anybody
 
 STORIES = Path(__file__).parents[2] / "specs" / "stories"
 
@@ -80,7 +81,7 @@ def story(text: str) -> Story:
 
 
 def test_a_state_that_differs_is_told_with_both_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Partition, "make_leader", Partition.make_follower)
+    never_leads(monkeypatch)
 
     told = retell(story(LEADER))
 
@@ -94,7 +95,9 @@ def test_a_state_that_differs_is_told_with_both_values(monkeypatch: pytest.Monke
 def test_a_step_that_only_the_model_can_take_is_told_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Partition, "leads", property(lambda self: False))
+    kind = KINDS["leader_appends"]
+    refuses = replace(kind, refusal=lambda *_: "the broker believes that it leads")
+    monkeypatch.setitem(KINDS, kind.name, refuses)
 
     told = retell(story(LEADER))
 
@@ -106,7 +109,7 @@ def test_a_step_that_only_the_model_can_take_is_told_with_the_reason(
 
 
 def test_what_only_the_model_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Partition, "may_join", lambda self, replica: True)
+    takes_anybody(monkeypatch)
     shrunk = "leader_shrinks_isr leader=1 replica=2\nleader_learns_isr_is_written leader=1\n"
 
     told = retell(story(f"{LEADER}{shrunk}refused leader_expands_isr leader=1 replica=2\n"))

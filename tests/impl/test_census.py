@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from impl import KINDS, PROFILES, Simulator, Step, World, leaves
+from impl.core.partition import Remote
 from impl.world import census as groups
 from impl.world.faults import SWARM
 from impl.world.observation import Changes
@@ -68,11 +69,11 @@ def change_epoch_cache(world: World) -> None:
 
 
 def change_known_end(world: World) -> None:
-    world.brokers[2].replicas.partition.known_end[1] = 5
+    world.brokers[2].replicas.partition.remotes[1] = Remote(5)
 
 
 def change_min_read(world: World) -> None:
-    world.brokers[2].controller.won = True
+    world.brokers[2].controller.read_epoch()
 
 
 @pytest.mark.parametrize(

@@ -70,12 +70,12 @@ PLANTED = {
         "if not here or not replica.leads:", "was acknowledged at offset", "sessions",
     ),
     "a stale answer of an older leader epoch is appended": Fault(
-        FetcherThread.maybe_fetch,
+        FetcherThread.fetched,
         "if state is None or state.leader_epoch != asked[key].leader_epoch:",
         "if state is None:", "appends to .* what was answered in", "sessions", "2.7",
     ),
     "the high watermark does not wait for the ISR": Fault(
-        Partition.advance, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},",
+        Partition.reached, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},",
         "below its high watermark|was (acknowledged|read) at offset",
     ),
     "a follower cuts its log to nothing": Fault(

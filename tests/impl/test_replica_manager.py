@@ -1,68 +1,101 @@
-"""What a broker refuses, and with which of Kafka's codes."""
+"""What a broker refuses, and with which of Kafka's codes: the core's replicas in a world of one."""
 
 from __future__ import annotations
 
 import pytest
 
-from impl.broker import ReplicaManager, Role
-from impl.journal import Journal
-from impl.log import ReplicaLog
-from impl.requests import AnsweredRecords, AskedEpoch, AskedRecords, Errors, LeaderAndIsrRequest
-from impl.zookeeper import KafkaZkClient, PartitionState, ZooKeeper
+from impl import World
+from impl.core.fetcher_thread import EpochQuestion, FetchQuestion, FetchReply, FetchState, Phase
+from impl.core.requests import PartitionOrder
+from impl.world.network import PARTITION, Fetch, OrderInFlight
+from impl.world.replicas import Replicas
+from impl.znodes import LeaderIsrAndControllerEpoch
 
 BROKER_EPOCH = 10
 
 
-def a_broker() -> ReplicaManager:
-    client = KafkaZkClient(ZooKeeper())
-    client.create_top_level((1, 2, 3))
-    return ReplicaManager(1, (1, 2, 3), ReplicaLog(), 0, client, Journal())
+def a_broker() -> Replicas:
+    return World(3).brokers[1].replicas
 
 
 def told(
-    replicas: ReplicaManager,
+    replicas: Replicas,
     leader: int = 1,
     leader_epoch: int = 1,
     controller_epoch: int = 1,
     broker_epoch: int = BROKER_EPOCH,
-) -> Errors:
-    state = PartitionState(leader, leader_epoch, (1, 2, 3), controller_epoch)
-    request = LeaderAndIsrRequest(1, 2, controller_epoch, broker_epoch, state, 4)
-    return replicas.become_leader_or_follower(request, BROKER_EPOCH)
+) -> str:
+    state = LeaderIsrAndControllerEpoch(leader, leader_epoch, (1, 2, 3), controller_epoch, 4)
+    order = PartitionOrder(state, (1, 2, 3), is_new=False)
+    sent = OrderInFlight(1, 2, 2, controller_epoch, broker_epoch, order, (leader,))
+    error, by_partition = replicas.hear(sent, BROKER_EPOCH)
+    return by_partition.get(PARTITION, error)
+
+
+def asks_epoch(replicas: Replicas, follower: int, leader_epoch: int) -> str:
+    state = FetchState(0, leader_epoch, Phase.TRUNCATING)
+    reply = replicas.answer(follower, Fetch(state, EpochQuestion(leader_epoch, 0))).reply
+    assert reply is not None
+    return reply.error.name
+
+
+def fetches(replicas: Replicas, follower: int, leader_epoch: int, offset: int) -> FetchReply:
+    state = FetchState(offset, leader_epoch, Phase.FETCHING)
+    question = FetchQuestion(leader_epoch, offset, None)
+    reply = replicas.answer(follower, Fetch(state, question)).reply
+    assert isinstance(reply, FetchReply)
+    return reply
+
+
+def known_ends(replicas: Replicas) -> dict[int, int]:
+    return {one: known.end for one, known in replicas.partition.remotes.items()}
 
 
 def test_a_broker_leads_from_its_log_end_and_knows_nothing_of_the_others() -> None:
     replicas = a_broker()
-    replicas.partition.log.append((0, 0))
+    replicas.log.log.append((0, 0))
 
-    assert told(replicas) is Errors.NONE
+    assert told(replicas) == "NONE"
 
     partition = replicas.partition
-    assert (partition.role, partition.leader_epoch, partition.zk_version) == (Role.LEADER, 1, 4)
+    assert (replicas.role, partition.leader_epoch, partition.zk_version) == ("leader", 1, 4)
     assert partition.isr == (1, 2, 3)
     assert partition.epoch_start == 1
-    assert partition.known_end == {2: -1, 3: -1}
-    assert partition.log.epochs.entries == [(0, 0), (1, 1)]
+    assert known_ends(replicas) == {2: -1, 3: -1}
+    assert replicas.log.epochs.entries == [(0, 0), (1, 1)]
     assert partition.hw == 0
 
 
-def test_a_follower_with_records_must_compare_them_first() -> None:
-    empty, holding = a_broker(), a_broker()
-    holding.partition.log.append((0, 0))
+def test_a_leader_that_is_elected_anew_keeps_what_it_knows_of_the_others() -> None:
+    """``makeLeader``: their log ends are forgotten only if another led before."""
+    replicas = a_broker()
+    told(replicas)
+    fetches(replicas, 2, 1, 0)
+
+    told(replicas, leader_epoch=2)
+
+    assert known_ends(replicas) == {2: 0, 3: -1}
+
+
+def test_a_follower_with_an_epoch_in_its_cache_must_compare_it_first() -> None:
+    empty, holding, led = a_broker(), a_broker(), a_broker()
+    holding.log.log.append((0, 0))
+    told(led)
 
     told(empty, leader=2)
     told(holding, leader=2)
+    told(led, leader=2, leader_epoch=2)
 
-    assert (empty.partition.truncating, holding.partition.truncating) == (False, True)
+    assert (empty.truncating, holding.truncating, led.truncating) == (False, True, True)
     assert holding.partition.isr == ()
 
 
 def test_a_request_for_an_earlier_registration_is_refused_whole() -> None:
     replicas = a_broker()
 
-    assert told(replicas, broker_epoch=BROKER_EPOCH - 1) is Errors.STALE_BROKER_EPOCH
+    assert told(replicas, broker_epoch=BROKER_EPOCH - 1) == "STALE_BROKER_EPOCH"
     assert replicas.controller_epoch == 0
-    assert replicas.partition.role is Role.NONE
+    assert replicas.role == "none"
 
 
 def test_an_older_controller_is_refused_and_nothing_changes() -> None:
@@ -72,7 +105,7 @@ def test_an_older_controller_is_refused_and_nothing_changes() -> None:
 
     answer = told(replicas, leader_epoch=9, controller_epoch=4)
 
-    assert answer is Errors.STALE_CONTROLLER_EPOCH
+    assert answer == "STALE_CONTROLLER_EPOCH"
     assert replicas.save() == before
 
 
@@ -82,12 +115,12 @@ def test_a_leader_epoch_that_is_not_higher_is_refused_but_the_controller_is_note
 ) -> None:
     replicas = a_broker()
     told(replicas, leader_epoch=3)
-    before = replicas.partition.save()
+    before = replicas.partition.memory()
 
     answer = told(replicas, leader=2, leader_epoch=leader_epoch, controller_epoch=2)
 
-    assert answer is Errors.STALE_CONTROLLER_EPOCH
-    assert replicas.partition.save() == before
+    assert answer == "STALE_CONTROLLER_EPOCH"
+    assert replicas.partition.memory() == before
     assert replicas.controller_epoch == 2
 
 
@@ -95,7 +128,7 @@ def test_a_request_without_a_leader_does_not_advance_the_leader_epoch() -> None:
     replicas = a_broker()
     told(replicas, leader_epoch=1)
 
-    assert told(replicas, leader=-1, leader_epoch=2) is Errors.NONE
+    assert told(replicas, leader=-1, leader_epoch=2) == "NONE"
 
     assert replicas.partition.leader_epoch == 1
     assert replicas.partition.leads
@@ -104,29 +137,30 @@ def test_a_request_without_a_leader_does_not_advance_the_leader_epoch() -> None:
 def test_followers_of_another_epoch_are_fenced_by_kafkas_codes() -> None:
     replicas = a_broker()
     told(replicas, leader_epoch=3)
-    codes = [replicas.last_offset_for_leader_epoch(AskedEpoch(epoch, 0)) for epoch in (2, 4)]
+    codes = [asks_epoch(replicas, 2, epoch) for epoch in (2, 4)]
     told(replicas, leader=2, leader_epoch=5)
 
-    not_leading = replicas.fetch_for_follower(3, AskedRecords(5, 0))
+    not_leading = fetches(replicas, 3, 5, 0)
 
-    assert codes == [Errors.FENCED_LEADER_EPOCH, Errors.UNKNOWN_LEADER_EPOCH]
-    assert not_leading is Errors.NOT_LEADER_FOR_PARTITION
+    assert codes == ["FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH"]
+    assert not_leading.error.name == "NOT_LEADER_FOR_PARTITION"
 
 
 def test_a_fetch_beyond_the_log_end_is_refused_and_not_remembered() -> None:
     replicas = a_broker()
     told(replicas)
 
-    assert replicas.fetch_for_follower(2, AskedRecords(1, 1)) is Errors.OFFSET_OUT_OF_RANGE
-    assert replicas.partition.known_end[2] == -1
+    assert fetches(replicas, 2, 1, 1).error.name == "OFFSET_OUT_OF_RANGE"
+    assert known_ends(replicas)[2] == -1
 
 
 def test_a_fetch_returns_one_record_and_the_high_watermark_of_before() -> None:
     replicas = a_broker()
     told(replicas)
-    replicas.partition.log.append((7, 1))
+    replicas.append(7, 1)
+    replicas.append(8, 1)
 
-    answer = replicas.fetch_for_follower(2, AskedRecords(1, 0))
+    reply = fetches(replicas, 2, 1, 0)
 
-    assert answer == AnsweredRecords(1, 0, (7, 1), 0)
-    assert replicas.partition.known_end == {2: 0, 3: -1}
+    assert (reply.batch, reply.high_watermark) == (((7, 1),), 0)
+    assert known_ends(replicas) == {2: 0, 3: -1}

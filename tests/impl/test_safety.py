@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from impl import PROFILES, Simulator, World
-from impl.broker import Partition, ReplicaFetcher, ReplicaManager
-from impl.requests import LeaderAndIsrRequest
+from impl.core.partition import Partition
 from impl.world.faults import weight
 from impl.world.ghost import ClaimBroken, Ghost
+from tests.planting import plant
 
 
 def watched_run(seed: int, faults: str, steps: int) -> Ghost:
@@ -84,39 +86,34 @@ def first_broken(seeds: range) -> str:
     return "nothing is broken"
 
 
-def truncates_to_high_watermark(self: ReplicaFetcher, epoch: int, end: int) -> tuple[int, bool]:
-    return min(self.partition.hw, self.partition.log.end), True
-
-
-def forgets_the_slowest(self: Partition) -> int:
-    ends = sorted(self.end_of(replica) for replica in self.isr)
-    return ends[min(1, len(ends) - 1)]
-
-
-def never_stale(self: ReplicaManager, request: LeaderAndIsrRequest) -> bool:
-    return False
-
-
-def joins_at_the_high_watermark(self: Partition, replica: int) -> bool:
-    return self.end_of(replica) >= self.hw
+def forgets_the_slowest(self: Partition[Any], now_ms: int) -> int:
+    ends = [self.log_end, *(one.end for name, one in self.remotes.items() if name in self.isr)]
+    return max(self.hw, sorted(ends)[min(1, len(ends) - 1)])
 
 
 @pytest.mark.parametrize(
-    ("owner", "method", "mutant", "broken"),
+    ("entry", "broken"),
     [
-        (ReplicaFetcher, "truncation_offset", truncates_to_high_watermark, "lacks committed"),
-        (Partition, "high_watermark_candidate", forgets_the_slowest, "lacks committed"),
-        (Partition, "may_join", joins_at_the_high_watermark, "lacks committed"),
-        (ReplicaManager, "controller_epoch_is_stale", never_stale, "obeys an older controller"),
-        (ReplicaManager, "leader_epoch_is_old", never_stale, "applies an older leader epoch"),
+        ("KIP-101", "lacks committed"),
+        ("KAFKA-7128", "lacks committed"),
+        ("KAFKA-532", "obeys an older controller"),
+        ("KAFKA-1188", "applies an older leader epoch"),
     ],
 )
 def test_each_protocol_check_is_missed_when_it_is_gone(
-    monkeypatch: pytest.MonkeyPatch, owner: type, method: str, mutant: object, broken: str
+    monkeypatch: pytest.MonkeyPatch, entry: str, broken: str
 ) -> None:
-    monkeypatch.setattr(owner, method, mutant)
+    plant(monkeypatch, entry)
 
     assert broken in first_broken(range(40))
+
+
+def test_a_leader_that_does_not_wait_for_its_slowest_member_loses_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Partition, "reached", forgets_the_slowest)
+
+    assert "lacks committed" in first_broken(range(40))
 
 
 class AnyOrder(RuleBasedStateMachine):

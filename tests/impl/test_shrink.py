@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from impl import ClaimBroken, Ghost, Trace, World, simulate
-from impl.broker import ReplicaFetcher
 from impl.world.faults import LEFT_OUT, SWARM, profile_named
 from impl.world.shrink import FAULTS, shrink
 from impl.world.simulator import record, steps_of
+from tests.planting import plant
 
 
 def breaks_a_claim(trace: Trace) -> int | None:
@@ -27,11 +27,7 @@ def breaks_a_claim(trace: Trace) -> int | None:
 @pytest.fixture
 def kip_101_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Followers cut at their high watermark, as up to 0.10."""
-
-    def to_high_watermark(self: ReplicaFetcher, epoch: int, end: int) -> tuple[int, bool]:
-        return min(self.partition.hw, self.partition.log.end), True
-
-    monkeypatch.setattr(ReplicaFetcher, "truncation_offset", to_high_watermark)
+    plant(monkeypatch, "KIP-101")
 
 
 def first_failing() -> Trace:

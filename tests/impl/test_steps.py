@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from impl import StepNotPossible
-from impl.broker import Partition
+from impl.world.replicas import Replicas
 from tests.impl.taking import fetch, shrink, take, with_leader
 
 
@@ -237,7 +237,7 @@ def test_consumers_read_below_the_high_watermark_and_remember_what_they_read() -
 
 
 def test_acks_all_is_refused_while_the_isr_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Partition, "min_insync_replicas", 3)
+    monkeypatch.setattr(Replicas, "min_isr", 3)
     world = with_leader(1)
     take(world, "leader_appends_for_isr 1")
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from impl.broker import Partition, ReplicaFetcher
-from impl.controller import assignment_order
-from impl.journal import Journal
-from impl.log import LeaderEpochFileCache, ReplicaLog
+from impl.core.truncation import EpochEnd, follower_truncation
+from impl.log import LeaderEpochFileCache
+from impl.releases import DEFAULT, Release
+from impl.world.choices import assignment_order
 
 VECTORS = Path(__file__).parents[1] / "data" / "vectors"
 
@@ -99,17 +99,16 @@ class KnownEnds(LeaderEpochFileCache):
 @pytest.mark.parametrize("case", cases("truncation.json", of_one_decision))
 def test_the_follower_truncates_where_kafkas_does(case: Case) -> None:
     given = case["input"]
-    log = ReplicaLog()
-    log.records = [(offset, 0) for offset in range(given["followerLeo"])]
-    log.epochs = KnownEnds(given["followerLatestEpoch"], given["followerEndOffsetFor"])
-    fetcher = ReplicaFetcher(Partition(1, (1, 2), log, given["followerHw"]), Journal())
+    known = KnownEnds(given["followerLatestEpoch"], given["followerEndOffsetFor"])
+    reply = EpochEnd(given["leaderReply"]["epoch"], given["leaderReply"]["endOffset"])
 
-    offset, done = fetcher.truncation_offset(
-        given["leaderReply"]["epoch"], given["leaderReply"]["endOffset"]
-    )
+    cut = follower_truncation(
+        reply, given["followerLeo"], given["followerHw"], given["followerLatestEpoch"],
+        lambda epoch: known.end_offset_for(epoch, given["followerLeo"]), Release.of(DEFAULT),
+    )  # fmt: skip
 
-    assert offset == case["expected"]["truncateTo"]
-    assert done == case["expected"]["completed"]
+    assert cut.offset == case["expected"]["truncateTo"]
+    assert cut.done == case["expected"]["completed"]
 
 
 @pytest.mark.parametrize("case", cases("election.json", clean_and_offline))

@@ -22,7 +22,7 @@ from conformance.campaign.cells import judged, recorded, with_planted
 from conformance.campaign.on_spark import SparkEngine as SparkCampaign
 from conformance.cli.main import main
 from conformance.replay import check_trace
-from impl.broker.fetcher import ReplicaFetcher
+from impl.core import fetcher_thread
 from specs.story import parse, play
 from specs.verdict import Verdict
 
@@ -94,13 +94,13 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
 
 
 def test_a_planted_bug_is_gone_after_its_run():
-    was = vars(ReplicaFetcher)["truncation_offset"]
+    was = vars(fetcher_thread)["follower_truncation"]
 
     with with_planted("KIP-101"):
-        planted = vars(ReplicaFetcher)["truncation_offset"]
+        planted = vars(fetcher_thread)["follower_truncation"]
 
     assert planted is not was
-    assert vars(ReplicaFetcher)["truncation_offset"] is was
+    assert vars(fetcher_thread)["follower_truncation"] is was
 
 
 def test_a_run_of_which_lines_are_missing_is_not_checked():

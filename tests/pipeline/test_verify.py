@@ -19,8 +19,8 @@ from conformance.verify import (
     Row,
     overall,
 )
-from impl.broker import Partition
 from specs.verdict import Verdict
+from tests.planting import commits_alone
 
 
 def quiet(_line: str) -> None:
@@ -72,7 +72,7 @@ def test_a_finding_that_is_not_there_is_not_as_expected() -> None:
 def test_lock_step_and_replay_are_red_for_a_faulty_implementation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Partition, "high_watermark_candidate", lambda self: self.log.end)
+    commits_alone(monkeypatch)
 
     in_step, replayed = verifying._in_step(30, quiet), verifying._replayed(10, quiet)
 

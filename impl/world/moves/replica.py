@@ -24,7 +24,7 @@ from impl.core.partition import Partition, Remote
 from impl.core.requests import PartitionOrder
 from impl.core.truncation import EpochEnd, divergence
 from impl.log import ReplicaLog
-from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
+from impl.log.record_log import RecordLog
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait
@@ -36,51 +36,7 @@ MOST_ROUNDS = 8
 """Rounds of a fetcher until it has everything: to compare epochs, to cut, to fetch, to be noted."""
 
 
-class MovedLog:
-    """A log of records in memory, as a leader and a fetcher see one."""
-
-    def __init__(self, log: ReplicaLog) -> None:
-        self.log = log
-        self.high_watermark = 0
-        self.log_start = 0
-
-    @property
-    def epochs(self) -> LeaderEpochFileCache:
-        """The leader epochs of its records."""
-        return self.log.epochs
-
-    @property
-    def log_end(self) -> int:
-        """The log end offset."""
-        return self.log.end
-
-    def latest_epoch(self) -> int | None:
-        """The newest epoch in the log, None if there is none."""
-        latest = self.log.epochs.latest_epoch
-        return None if latest == UNDEFINED else latest
-
-    def end_offset_for(self, epoch: int) -> tuple[int, int]:
-        """Epoch and exclusive end, see the epoch cache."""
-        return self.log.end_offset_for(epoch)
-
-    async def append(self, batch: tuple[tuple[int, int], ...]) -> None:
-        """Append what was fetched."""
-        for record in batch:
-            self.log.append(record)
-
-    async def truncate_to(self, offset: int) -> None:
-        """Cut from an offset on."""
-        self.log.truncate_to(offset)
-        self.high_watermark = min(self.high_watermark, self.log.end)
-
-    async def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Forget every record."""
-        self.log.truncate_to(0)
-        self.log.epochs.clear()
-        self.log_start = self.high_watermark = offset
-
-
-class MovedReplica(Partition[MovedLog]):
+class MovedReplica(Partition[RecordLog]):
     """A replica with its fetcher; its ISR is written to ZooKeeper under the version that it holds.
 
     ``first`` marks who leads since the partition began and has appended nothing.
@@ -89,7 +45,7 @@ class MovedReplica(Partition[MovedLog]):
     def __init__(
         self, broker: int, partition: TopicPartition, log: ReplicaLog, release: Release
     ) -> None:
-        self.stored = MovedLog(log)
+        self.stored = RecordLog(log)
         super().__init__(broker, partition, self.stored, LONG_MS // 2, release)
         self.first = self.loses = False
         self.unheard: LeaderIsrAndControllerEpoch | None = None

@@ -1,6 +1,6 @@
 """A whole cluster under one scheduler: topics, moves, deletions, logs on disks of memory.
 
-The small world (``impl.world``) has one partition and a model beside it. Here the controller, the
+The world of one partition (``impl.world``) has finer steps and a model beside it. Here the controller, the
 replication rules and the logs that brokers run as processes are joined in one process, with every
 message, watch, answer and fault a step that the caller chooses.
 """

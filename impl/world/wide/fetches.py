@@ -11,31 +11,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from impl.core.events import AppendFailed, LogTruncating, Observer, RecordsReplicated, silent
-from impl.core.fetcher_thread import (
-    EpochQuestion,
-    EpochReply,
-    FetcherThread,
-    FetchQuestion,
-    FetchReply,
-    OffsetUnknown,
-)
-from impl.core.replica_manager import EARLIEST, LATEST, OffsetFound, Replica, ReplicaManager
+from impl.core.fetcher_thread import FetcherThread, FetchReply
+from impl.core.replica_manager import Replica, ReplicaManager
 from impl.log.stored_log import StoredLog
 from impl.releases import Release
-from impl.sim.effects import Effect
+from impl.sim.leader_port import LeaderByEffect
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
 MOST_BYTES = 8_192
 """So much at most in one answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class AskLeader(Effect):
-    """A question to the leader: ``kind`` is Fetch, OffsetForLeaderEpoch or ListOffsets."""
-
-    kind: str
-    questions: Mapping[TopicPartition, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +44,7 @@ class Exchange:
         return self.replies is None and not self.is_lost
 
 
-class FollowerConnection:
+class FollowerConnection(LeaderByEffect):
     """One broker's fetcher for the partitions that it follows one leader in."""
 
     def __init__(self, leader: int, release: Release, observer: Observer = silent) -> None:
@@ -136,39 +121,6 @@ class FollowerConnection:
     ) -> None:
         """An answer was taken."""
         self.observer(RecordsReplicated(key, offset, log_end, high_watermark))
-
-    # The port that a round speaks to
-
-    async def epoch_ends(
-        self, questions: Mapping[TopicPartition, EpochQuestion]
-    ) -> Mapping[TopicPartition, EpochReply]:
-        """OffsetForLeaderEpoch."""
-        replies: Mapping[TopicPartition, EpochReply]
-        replies = await AskLeader("OffsetForLeaderEpoch", questions)
-        return replies
-
-    async def fetch(
-        self, questions: Mapping[TopicPartition, FetchQuestion]
-    ) -> Mapping[TopicPartition, FetchReply]:
-        """Fetch, as follower."""
-        replies: Mapping[TopicPartition, FetchReply]
-        replies = await AskLeader("Fetch", questions)
-        return replies
-
-    async def earliest(self, key: TopicPartition) -> int:
-        """ListOffsets, the log's start."""
-        return await self._offset(key, EARLIEST)
-
-    async def latest(self, key: TopicPartition) -> int:
-        """ListOffsets, the log's end."""
-        return await self._offset(key, LATEST)
-
-    async def _offset(self, key: TopicPartition, timestamp: int) -> int:
-        replies: Mapping[TopicPartition, OffsetFound]
-        replies = await AskLeader("ListOffsets", {key: timestamp})
-        if key not in replies or replies[key].error != "NONE":
-            raise OffsetUnknown(f"the leader does not tell where {key} begins or ends")
-        return replies[key].offset
 
 
 def answer(leader: ReplicaManager, follower: int, asked: Exchange, now_ms: int) -> Exchange:

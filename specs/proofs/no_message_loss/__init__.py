@@ -62,6 +62,9 @@ PROOF = Proof(
         "(leaderIsrUpdateLock); if it cannot tell whether a write was executed it counts on the "
         "larger of the two ISRs, as from 2.7: up to 2.6 it goes on with its old one, and can lose "
         "by it (--without lost_isr_answer_blocks)",
+        "a leader that is elected anew forgets what it knew of the others' log ends; Kafka's does "
+        "so only if it knows that another led before, and can lose by it (story "
+        "known_ends_outlive_an_epoch)",
         "an answer about truncation is what the exchange of KIP-279 leads to (five lemmas): it "
         "cuts nothing that both logs have, and the last one leaves nothing else",
         "no retention, no compaction, no transactions; a producer's retry is another record",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from impl import simulate
-from impl.broker import broker as broker_module
-from impl.broker.broker import Broker
 from impl.disk import MemoryDisk
 from impl.log.config import LogConfig
 from impl.log.loading import load_log
 from impl.log.stored_replica_log import StoredReplicaLog
+from impl.world import broker as broker_module
+from impl.world.broker import PartitionBroker
 
 CONFIG = LogConfig(segment_bytes=300, index_interval_bytes=100, segment_index_bytes=400)
 
@@ -25,9 +25,9 @@ def stored_log(disk: MemoryDisk) -> StoredReplicaLog:
 def test_a_run_on_disks_is_the_run_in_memory_and_crashes_lose_nothing(seed, monkeypatch):
     expected = simulate(seed, 400, "everything")
     recovered = []
-    crash = Broker.crash
+    crash = PartitionBroker.crash
 
-    def crash_and_recover(broker: Broker) -> None:
+    def crash_and_recover(broker: PartitionBroker) -> None:
         crash(broker)
         log = broker.log
         assert isinstance(log, StoredReplicaLog)
@@ -42,10 +42,10 @@ def test_a_run_on_disks_is_the_run_in_memory_and_crashes_lose_nothing(seed, monk
             entry for entry in log.epochs.entries if entry[1] < log.end
         ]
         broker.log.stored_epochs.replace(tuple(log.epochs.entries))
-        broker.replicas = broker.fresh_replica_manager(0)
+        broker.replicas = broker.fresh_replicas(0)
 
     monkeypatch.setattr(broker_module, "ReplicaLog", lambda: stored_log(MemoryDisk()))
-    monkeypatch.setattr(Broker, "crash", crash_and_recover)
+    monkeypatch.setattr(PartitionBroker, "crash", crash_and_recover)
     found = simulate(seed, 400, "everything")
 
     assert found.events == expected.events

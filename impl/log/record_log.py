@@ -1,0 +1,96 @@
+"""A log of numbered records as leaders and fetchers see one, its high watermark included."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from impl.log.errors import OffsetOutOfRange
+from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
+from impl.log.replica_log import Record, ReplicaLog
+
+
+class Records(tuple[Record, ...]):
+    """What was read; a record counts as one byte."""
+
+    __slots__ = ()
+
+    @property
+    def length(self) -> int:
+        """How much it is."""
+        return len(self)
+
+
+class RecordsAt(NamedTuple):
+    """Where a producer's records are."""
+
+    first_offset: int
+    last_offset: int
+
+
+class RecordLog:
+    """Over a ``ReplicaLog``, which outlasts the process; the high watermark does not."""
+
+    directory = "memory"
+
+    def __init__(self, log: ReplicaLog, high_watermark: int = 0) -> None:
+        self.log = log
+        self.high_watermark = high_watermark
+        self.log_start = 0
+
+    @property
+    def epochs(self) -> LeaderEpochFileCache:
+        """The leader epochs of its records."""
+        return self.log.epochs
+
+    @property
+    def log_end(self) -> int:
+        """The log end offset."""
+        return self.log.end
+
+    def latest_epoch(self) -> int | None:
+        """The newest epoch in the log, None if there is none."""
+        latest = self.log.epochs.latest_epoch
+        return None if latest == UNDEFINED else latest
+
+    def end_offset_for(self, epoch: int) -> tuple[int, int]:
+        """Epoch and exclusive end, see the epoch cache."""
+        return self.log.end_offset_for(epoch)
+
+    # A leader's
+
+    async def append_as_leader(self, records: tuple[int, ...], leader_epoch: int) -> RecordsAt:
+        """Append a producer's records, given by their ids."""
+        first = self.log.end
+        for record in records:
+            self.log.append((record, leader_epoch))
+        return RecordsAt(first, self.log.end - 1)
+
+    async def read(
+        self, offset: int, max_bytes: int, up_to: int | None, at_least_one: bool
+    ) -> Records:
+        """Records from an offset on, below ``up_to``. OffsetOutOfRange."""
+        if not self.log_start <= offset <= self.log.end:
+            raise OffsetOutOfRange(offset, self.log_start, self.log.end)
+        most = max(max_bytes, int(at_least_one))
+        return Records(self.log.records[offset:up_to][:most])
+
+    async def offset_for_time(self, timestamp: int) -> None:
+        """Its records have no time."""
+
+    # A follower's
+
+    async def append(self, batch: tuple[Record, ...]) -> None:
+        """Append what was fetched."""
+        for record in batch:
+            self.log.append(record)
+
+    async def truncate_to(self, offset: int) -> None:
+        """Cut from an offset on."""
+        self.log.truncate_to(offset)
+        self.high_watermark = min(self.high_watermark, self.log.end)
+
+    async def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Forget every record."""
+        self.log.truncate_to(0)
+        self.log.epochs.clear()
+        self.log_start = self.high_watermark = offset

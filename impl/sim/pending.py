@@ -1,0 +1,66 @@
+"""Work of the core that waits for ZooKeeper, kept as the answers that it got.
+
+What a coroutine did is fixed by where it began and what it was answered. So it is begun anew, gets
+the same answers, and goes on from there; nothing is carried out twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from impl.sim.effects import Ask
+from impl.zookeeper.errors import ZooKeeperError
+from impl.zookeeper.port import wait
+from impl.zookeeper.session import EmbeddedSession
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[T]):
+    """The work is over, with this result."""
+
+    result: T
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """The work waits for this; ``memory`` is what there was to be kept of it then."""
+
+    ask: Ask
+    memory: Any
+
+
+def nothing() -> None:
+    """Nothing is to be kept."""
+
+
+def as_far_as(
+    work: Coroutine[Any, Any, T], answers: Iterable[Any], keep: Callable[[], Any] = nothing
+) -> Asks | Done[T]:
+    """Do the work as far as the answers go: what it asks next, or what it came to.
+
+    An exception among the answers is raised where it is awaited; what the work raises goes through.
+    ``keep`` looks at what the work has done before it is dropped, which may tidy up after itself.
+    """
+    try:
+        asked = work.send(None)
+        for answer in answers:
+            asked = work.throw(answer) if isinstance(answer, Exception) else work.send(answer)
+    except StopIteration as over:
+        return Done(over.value)
+    assert isinstance(asked, Ask), f"{asked!r} asks nothing of ZooKeeper"
+    stands = Asks(asked, keep())
+    work.close()
+    return stands
+
+
+def carry_out(session: EmbeddedSession, asked: Ask) -> Any:
+    """What ZooKeeper answers: a refusal is an answer too."""
+    try:
+        answer = wait(getattr(session, asked.operation)(*asked.arguments))
+    except ZooKeeperError as refused:
+        return refused
+    return tuple(answer) if isinstance(answer, list) else answer

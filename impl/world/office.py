@@ -1,0 +1,310 @@
+"""The controller of a broker of one partition: the core's elections and writes, one read or write
+a step.
+
+It reads and writes as running brokers do (``ZnodeClient``), decides by the core's rules
+(``PartitionMachine``, ``ReplicaMachine``) and sends by its batches. When it reads, when it writes
+and which of the replicas that may lead it elects is left to the caller: any controller that obeys
+the fences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from impl.core.cluster_context import ClusterContext
+from impl.core.partition_machine import OFFLINE, PartitionMachine
+from impl.core.replica_machine import ReplicaMachine
+from impl.core.request_batch import RequestBatch, Round
+from impl.releases import Release
+from impl.sim.effects import EffectPort
+from impl.sim.pending import Done, as_far_as, carry_out
+from impl.world.journal import Journal
+from impl.world.network import PARTITION, OrderInFlight, orders_in
+from impl.znodes import (
+    LeaderIsrAndControllerEpoch,
+    decode_controller,
+    decode_controller_epoch,
+    paths,
+)
+from impl.znodes.access import ControllerMoved
+from impl.znodes.client import ZnodeClient
+from impl.znodes.office import Office
+from impl.znodes.states import NO_LEADER
+from impl.zookeeper import ConnectionLoss, Znode, ZooKeeperError
+from impl.zookeeper.port import wait
+from impl.zookeeper.session import EmbeddedSession
+
+
+class Reply(Enum):
+    """What is on its way to a broker that has registered as controller."""
+
+    ELECTED = "elected"
+    FAILED = "failed"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidacy:
+    """A registration that began at some time (ms) and has read the controller epoch.
+
+    ``answer`` is what ZooKeeper made of it, None before; ``reply`` is what comes of the answer.
+    """
+
+    now_ms: int
+    read: Znode
+    answer: Any = None
+    reply: Reply | None = None
+
+    @property
+    def epoch(self) -> int:
+        """The controller epoch that was read; the version is that of ``read``."""
+        return decode_controller_epoch(self.read.data)
+
+    @property
+    def won(self) -> bool:
+        """ZooKeeper did it; the broker may not hear of that."""
+        return isinstance(self.answer, tuple) and isinstance(self.answer[1], int)
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """What a controller read of the partition, and of who is registered (broker, broker epoch)."""
+
+    state: LeaderIsrAndControllerEpoch
+    live: tuple[tuple[int, int], ...]
+
+    @property
+    def live_ids(self) -> tuple[int, ...]:
+        """Who was registered."""
+        return tuple(broker for broker, _ in self.live)
+
+
+SavedController = tuple[Candidacy | None, Office | None, Cached | None]
+
+
+class PartitionController:
+    """One broker's controller; it is in office only as far as ``belief`` goes."""
+
+    def __init__(
+        self,
+        broker: int,
+        assignment: tuple[int, ...],
+        session: EmbeddedSession,
+        release: Release,
+        journal: Journal,
+    ) -> None:
+        self.broker = broker
+        self.assignment = assignment
+        self.release = release
+        self.journal = journal
+        self.port = EffectPort(session)
+        self.candidacy: Candidacy | None = None
+        self.belief: Office | None = None
+        self.cached: Cached | None = None
+
+    @property
+    def client(self) -> ZnodeClient:
+        """Of the session that the broker has now; it is answered at once."""
+        return ZnodeClient(self.port.embedded, self.release)
+
+    @property
+    def reply(self) -> Reply | None:
+        """What is on its way, None if nothing is."""
+        return None if self.candidacy is None else self.candidacy.reply
+
+    # Taking office (KAFKA-6082)
+
+    def read_epoch(self) -> None:
+        """Remember the controller epoch and its version, for a registration."""
+        stands = as_far_as(self._registers(self.journal.now_ms), ())
+        assert not isinstance(stands, Done), "the epoch is asked for first"
+        read = carry_out(self.port.embedded, stands.ask)
+        assert isinstance(read, Znode), "the epoch is there"
+        self.candidacy = Candidacy(self.journal.now_ms, read)
+
+    def _registers(self, now_ms: int) -> Any:
+        return ZnodeClient(self.port, self.release).register_controller(self.broker, now_ms)
+
+    def register(self) -> None:
+        """Have ZooKeeper execute the registration; its reply is on the way."""
+        one = self._candidacy()
+        stands = as_far_as(self._registers(one.now_ms), (one.read,))
+        assert not isinstance(stands, Done), "registered is who was answered"
+        one = replace(one, answer=carry_out(self.port.embedded, stands.ask))
+        self.candidacy = replace(one, reply=Reply.ELECTED if one.won else Reply.FAILED)
+
+    def learn_outcome(self) -> None:
+        """The reply is here: in office, or not."""
+        self._ends(self._candidacy().answer)
+
+    def lose_reply(self) -> None:
+        """The reply will never come."""
+        self.candidacy = replace(self._candidacy(), reply=Reply.LOST)
+
+    def check_outcome(self) -> None:
+        """It registers again, is refused, and looks whether the office is its own."""
+        self._ends(ConnectionLoss("the connection broke before the reply came"))
+
+    def _ends(self, answer: Any) -> None:
+        one = self._candidacy()
+        heard = [one.read, answer]
+        try:
+            while not isinstance(stands := as_far_as(self._registers(one.now_ms), heard), Done):
+                heard.append(carry_out(self.port.embedded, stands.ask))
+        except (ControllerMoved, ZooKeeperError):
+            self.candidacy = None
+            self.journal.controller_lost_the_race(self.broker, self._registered())
+            return
+        office: Office = stands.result
+        self.candidacy, self.belief = None, office
+        self.journal.controller_elected(self.broker, office.epoch, office.epoch_version)
+
+    def _registered(self) -> int:
+        node = self.port.embedded.zookeeper.nodes.get(paths.CONTROLLER)
+        return NO_LEADER if node is None else decode_controller(node.data)
+
+    # Leaving office
+
+    def is_registered(self) -> bool:
+        """/controller is the very session's that the broker has."""
+        node = self.port.embedded.zookeeper.nodes.get(paths.CONTROLLER)
+        return node is not None and node.owner == self.port.session
+
+    def resign(self, moved: bool = False) -> None:
+        """Stop believing and forget everything that was known in office."""
+        if self.belief is not None:
+            self.journal.controller_resigned(self.broker, moved)
+        self.forget()
+
+    def forget(self) -> None:
+        """No belief, no registration under way, nothing cached."""
+        self.candidacy = self.belief = self.cached = None
+
+    # In office
+
+    def read_partition(self) -> None:
+        """Cache the partition's state and version, and who is registered."""
+        state, live = self._registered_state(), self._live()
+        self.cached = Cached(state, live)
+        self.journal.controller_read_brokers(self.broker, dict(live))
+
+    def _registered_state(self) -> LeaderIsrAndControllerEpoch:
+        state = wait(self.client.state(PARTITION))
+        assert state is not None, "the partition has a state"
+        return state
+
+    def _live(self) -> tuple[tuple[int, int], ...]:
+        return tuple((one, epoch) for one, (_, epoch) in wait(self.client.brokers()).items())
+
+    def elect_leader(self, leader: int) -> list[OrderInFlight]:
+        """Elect one that may lead; what is to be sent, nothing if the write was refused.
+
+        The core elects the first that may lead: it is told of an assignment in which this one is.
+        """
+        cached = self._cached()
+        order = (leader, *(one for one in self.assignment if one != leader))
+        context, batch = self._context(cached, order)
+        machine = PartitionMachine(context, batch, self.client, self.release, lambda topic: False)
+        elected = machine.choose(PARTITION, cached.state, OFFLINE)
+        assert elected is not None, "who is elected may lead"
+        assert elected.leader == leader, "who is elected may lead"
+        state = replace(
+            cached.state,
+            leader=leader,
+            leader_epoch=cached.state.leader_epoch + 1,
+            isr=elected.isr,
+            controller_epoch=context.epoch,
+        )
+        return self._write(cached, state, elected.recipients, None)
+
+    def remove_replica(self, replica: int) -> list[OrderInFlight]:
+        """Take a dead replica off the ISR; what is to be sent to the other ones."""
+        cached = self._cached()
+        context, batch = self._context(cached, self.assignment)
+        machine = ReplicaMachine(context, batch, self.client, self.release)
+        state = machine.without(replica, cached.state)
+        others = [one for one in cached.live_ids if one != replica]
+        return self._write(cached, state, others, replica)
+
+    def _write(
+        self,
+        cached: Cached,
+        state: LeaderIsrAndControllerEpoch,
+        recipients: Collection[int],
+        removed: int | None,
+    ) -> list[OrderInFlight]:
+        office = self._belief()
+        try:
+            updated = wait(self.client.update_states({PARTITION: state}, office.epoch_version))
+        except ControllerMoved:
+            self.resign(moved=True)
+            return []
+        if PARTITION not in updated.done:
+            self.cached = None
+            return []
+        written = updated.done[PARTITION]
+        self.cached = replace(cached, state=written)
+        self.journal.controller_wrote_state(
+            self.broker, office.epoch, cached.state, written, removed
+        )
+        return self._batch(self.cached, recipients)
+
+    def inform(self, replica: int) -> list[OrderInFlight]:
+        """A request that tells a registered replica the state of this moment."""
+        return self._batch(Cached(self._registered_state(), self._live()), [replica])
+
+    def _context(
+        self, known: Cached, assignment: tuple[int, ...]
+    ) -> tuple[ClusterContext, RequestBatch]:
+        """What the controller knows, as the core has it."""
+        context, office = ClusterContext(), self._belief()
+        context.epoch, context.epoch_version = office.epoch, office.epoch_version
+        context.broker_epochs = dict(known.live)
+        context.assign(PARTITION, assignment)
+        context.leadership[PARTITION] = known.state
+        return context, RequestBatch(self.broker, context, self.release, unsent)
+
+    def _batch(self, known: Cached, recipients: Collection[int]) -> list[OrderInFlight]:
+        context, batch = self._context(known, self.assignment)
+        sent: list[OrderInFlight] = []
+
+        async def send(requests: Round) -> None:
+            sent.extend(orders_in(requests))
+
+        batch.send = send
+        batch.begin()
+        batch.add_leader_and_isr(recipients, PARTITION, known.state, self.assignment, is_new=False)
+        wait(batch.send_requests(context.epoch))
+        return sent
+
+    # What a step has made sure of
+
+    def _candidacy(self) -> Candidacy:
+        assert self.candidacy is not None, "the controller epoch has not been read"
+        return self.candidacy
+
+    def _belief(self) -> Office:
+        assert self.belief is not None, "not in office"
+        return self.belief
+
+    def _cached(self) -> Cached:
+        assert self.cached is not None, "the partition has not been read"
+        return self.cached
+
+    # Plain data
+
+    def save(self) -> SavedController:
+        """Everything, as an immutable value."""
+        return self.candidacy, self.belief, self.cached
+
+    def load(self, saved: SavedController) -> None:
+        """Become what was saved."""
+        self.candidacy, self.belief, self.cached = saved
+
+
+async def unsent(requests: Round) -> None:
+    """A round that only decides."""
+    raise AssertionError(f"nothing is sent, and {requests} is")
