@@ -162,7 +162,7 @@ def test_logs_that_were_checked_are_opened_at_the_line_that_broke_a_rule(
 
     beside = served[0]["comparison"]
     assert result.exit_code == 1
-    assert beside["rows"][beside["first"]][1][0].endswith("server.log:32)")
+    assert beside["rows"][beside["first"]][1][0].endswith("server.log:29)")
     assert "no_older_leader_epoch_is_applied" in beside["diagnosis"]
 
 

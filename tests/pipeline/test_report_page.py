@@ -25,10 +25,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_finding_is_told_with_the_lines_around_it(report: str):
-    finding = re.search(r"<small>(\S*planted/broker1/server\.log):32</small>", report)
+    finding = re.search(r"<small>(\S*planted/broker1/server\.log):29</small>", report)
 
     assert finding is not None
-    assert re.search(r"<b> *32  \[", report)
+    assert re.search(r"<b> *29  \[", report)
 
 
 def test_controllers_and_partitions_have_a_bar_for_each_state(report: str):

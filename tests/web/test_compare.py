@@ -185,7 +185,7 @@ def test_logs_are_laid_beside_what_is_allowed():
     told = json.loads(result.output)
     assert result.exit_code == 1
     assert told["rows"][told["first"]]["left"] == "allowed: a leader epoch above 13"
-    assert "broker1/server.log:32" in told["rows"][told["first"]]["right"]
+    assert "broker1/server.log:29" in told["rows"][told["first"]]["right"]
 
 
 def test_logs_with_nothing_wrong_are_alike():

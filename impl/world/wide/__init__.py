@@ -1,8 +1,8 @@
 """A whole cluster under one scheduler: topics, moves, deletions, logs on disks of memory.
 
-The world of one partition (``impl.world``) has finer steps and a model beside it. Here the controller, the
-replication rules and the logs that brokers run as processes are joined in one process, with every
-message, watch, answer and fault a step that the caller chooses.
+The world of one partition (``impl.world``) has finer steps and a model beside it. Here the
+controller, the replication rules and the logs that brokers run as processes are joined in one
+process, with every message, watch, answer and fault a step that the caller chooses.
 """
 
 from impl.world.wide import clients, isr_requests, lifecycle, messages
