@@ -34,8 +34,8 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
     ),
     Assumption(
         "known_ends_forgotten", "all: Partition.makeLeader forgets them only if another led before",
-        "a leader misses a leader in between, by whom a follower cuts its log, and is elected again "
-        "(clean elections, three replicas): it counts on the log end that it saw before, and "
+        "a leader misses a leader in between, by whom a follower cuts its log, and is elected "
+        "again (clean elections, three replicas): it counts on the log end that it saw before, and "
         "commits alone what the next leader lacks",
         "replication", "no_message_loss",
     ),

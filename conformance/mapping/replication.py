@@ -33,7 +33,7 @@ _LOCK = (
     "refused for its epoch does not; every broker knows all the others as alive, so that only a "
     "request without a leader finds none"
 )
-_REFUSED = (
+_AT_ONCE = (
     "a refusal arrives at once; where it says that the leader is in a newer epoch, the fetcher "
     "waits for a LeaderAndIsr"
 )
@@ -87,7 +87,7 @@ ROWS: dict[str, Row] = {
         row("follower_asks_epoch", "broker", "follower_asks_epoch", leader_of="broker"),
         row(
             "leader_answers_epoch", "leader follower",
-            "leader_answers_epoch", "leader_refuses_epoch", why=_REFUSED,
+            "leader_answers_epoch", "leader_refuses_epoch", why=_AT_ONCE,
         ),
         row(
             "follower_truncates", "follower leader",
@@ -96,7 +96,7 @@ ROWS: dict[str, Row] = {
         row("follower_asks_records", "broker", "follower_asks_records", leader_of="broker"),
         row(
             "leader_answers_fetch", "leader follower",
-            "leader_answers_fetch", "leader_refuses_fetch", why=_REFUSED,
+            "leader_answers_fetch", "leader_refuses_fetch", why=_AT_ONCE,
         ),
         row(
             "follower_appends", "follower leader",

@@ -9,7 +9,7 @@ answer to the full grid.
 from __future__ import annotations
 
 from impl.world.clients import WORTH_ASKING
-from impl.world.cluster import Cluster
+from impl.world.cluster import PartitionCluster
 from impl.world.replicas import Replicas
 
 Arguments = tuple[int, ...]
@@ -58,7 +58,7 @@ GROUP_OF: dict[str, str] = {
 NOBODY: list[Arguments] = []
 
 
-def census(world: Cluster) -> Census:
+def census(world: PartitionCluster) -> Census:
     """The groups; one that is missing is empty."""
     up: list[Arguments] = []
     down: list[Arguments] = []
@@ -112,7 +112,7 @@ def census(world: Cluster) -> Census:
     return found
 
 
-def _controller(world: Cluster, number: int, is_registered: bool, found: Census) -> None:
+def _controller(world: PartitionCluster, number: int, is_registered: bool, found: Census) -> None:
     found.setdefault("controllers", []).append((number,))
     if is_registered:
         found["registered controllers and each"] = [(number, one) for one in world.assignment]
@@ -132,7 +132,7 @@ def _leader(number: int, everybody: tuple[int, ...], replicas: Replicas, found: 
             found.setdefault(group, []).append((number, other))
 
 
-def _connections(world: Cluster, found: Census) -> None:
+def _connections(world: PartitionCluster, found: Census) -> None:
     for (follower, leader), slot in world.network.fetch.items():
         if slot is None:
             continue

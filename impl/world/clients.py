@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.core.answers import NONE
-from impl.world.cluster import Cluster
+from impl.world.cluster import PartitionCluster
 from impl.world.steps import ISR_IS_UNLOCKED, LEADS, StepKind, each_broker
 
 ACKS = {"one": 1, "all": -1}
@@ -15,7 +15,7 @@ WORTH_ASKING = 3
 """Acknowledgements and reads are tried at so many of a leader's last offsets."""
 
 
-def each_last_offset(world: Cluster) -> Iterable[tuple[int, int]]:
+def each_last_offset(world: PartitionCluster) -> Iterable[tuple[int, int]]:
     """(broker, offset) for the last offsets of every broker that believes it leads."""
     for broker, server in world.brokers.items():
         if server.replicas.partition.leads:
@@ -23,42 +23,42 @@ def each_last_offset(world: Cluster) -> Iterable[tuple[int, int]]:
                 yield broker, offset
 
 
-def _leads_refusal(world: Cluster, broker: int) -> str | None:
+def _leads_refusal(world: PartitionCluster, broker: int) -> str | None:
     replicas = world.brokers[broker].replicas
     if not replicas.partition.leads:
         return LEADS
     return ISR_IS_UNLOCKED if replicas.locked else None
 
 
-def _for_isr_refusal(world: Cluster, broker: int) -> str | None:
+def _for_isr_refusal(world: PartitionCluster, broker: int) -> str | None:
     refused = _leads_refusal(world, broker)
     return refused or _too_few(world, broker)
 
 
-def _too_few(world: Cluster, broker: int) -> str | None:
+def _too_few(world: PartitionCluster, broker: int) -> str | None:
     replicas = world.brokers[broker].replicas
     few = len(replicas.partition.isr) < replicas.min_isr
     return "the ISR has min.insync.replicas members" if few else None
 
 
-def _append(world: Cluster, broker: int, acks: str) -> None:
+def _append(world: PartitionCluster, broker: int, acks: str) -> None:
     error = world.brokers[broker].replicas.append(world.next_record, ACKS[acks])
     assert error == NONE, f"a leader takes a record, and says {error}"
     world.told.acks[world.next_record] = acks
     world.next_record += 1
 
 
-def leader_appends(world: Cluster, broker: int) -> None:
+def leader_appends(world: PartitionCluster, broker: int) -> None:
     """A producer's record with acks=0 or 1: the next id of the world, in the leader's epoch."""
     _append(world, broker, "one")
 
 
-def leader_appends_for_isr(world: Cluster, broker: int) -> None:
+def leader_appends_for_isr(world: PartitionCluster, broker: int) -> None:
     """Likewise with acks=all."""
     _append(world, broker, "all")
 
 
-def _acknowledges_refusal(world: Cluster, broker: int, offset: int) -> str | None:
+def _acknowledges_refusal(world: PartitionCluster, broker: int, offset: int) -> str | None:
     server = world.brokers[broker]
     partition = server.replicas.partition
     if not partition.leads:
@@ -70,33 +70,33 @@ def _acknowledges_refusal(world: Cluster, broker: int, offset: int) -> str | Non
     return None
 
 
-def leader_acknowledges(world: Cluster, broker: int, offset: int) -> None:
+def leader_acknowledges(world: PartitionCluster, broker: int, offset: int) -> None:
     """acks=1: the producer hears that the leader has its record."""
     world.told.hears(world.brokers[broker].log.records[offset][0], "one")
 
 
-def _replicated_refusal(world: Cluster, broker: int, offset: int) -> str | None:
+def _replicated_refusal(world: PartitionCluster, broker: int, offset: int) -> str | None:
     refused = _acknowledges_refusal(world, broker, offset)
     if refused is None and offset >= world.brokers[broker].replicas.partition.hw:
         return "the high watermark has passed the record"
     return refused or _too_few(world, broker)
 
 
-def leader_acknowledges_for_isr(world: Cluster, broker: int, offset: int) -> None:
+def leader_acknowledges_for_isr(world: PartitionCluster, broker: int, offset: int) -> None:
     """acks=all: the producer hears that every ISR member has its record."""
     server = world.brokers[broker]
     if server.replicas.acknowledges(offset):
         world.told.hears(server.log.records[offset][0], "all")
 
 
-def _reads_refusal(world: Cluster, broker: int, offset: int) -> str | None:
+def _reads_refusal(world: PartitionCluster, broker: int, offset: int) -> str | None:
     refused = _leads_refusal(world, broker)
     if refused is None and not 0 <= offset < world.brokers[broker].replicas.partition.hw:
         return "the offset is below the high watermark"
     return refused
 
 
-def consumer_reads(world: Cluster, broker: int, offset: int) -> None:
+def consumer_reads(world: PartitionCluster, broker: int, offset: int) -> None:
     """A consumer is given the record at an offset."""
     record = world.brokers[broker].replicas.read(offset)
     assert record is not None, "a consumer is given what is below the high watermark"

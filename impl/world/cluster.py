@@ -42,7 +42,7 @@ class Snapshot:
     told: SavedTold
 
 
-class Cluster:
+class PartitionCluster:
     """Brokers 1..N with one partition, assigned to all of them in that order.
 
     ``strategy`` says who may be elected: ``"any"`` (every safe candidate), ``"assignment order"``

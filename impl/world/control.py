@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from impl.world.cluster import Cluster
+from impl.world.cluster import PartitionCluster
 from impl.world.network import OrderInFlight
 from impl.world.office import Reply
 from impl.world.steps import (
@@ -21,7 +21,7 @@ BELIEVES = "the broker believes that it is the controller"
 HAS_READ_PARTITION = "the controller has read the partition"
 
 
-def _reads_epoch_refusal(world: Cluster, broker: int) -> str | None:
+def _reads_epoch_refusal(world: PartitionCluster, broker: int) -> str | None:
     server = world.brokers[broker]
     if not server.up:
         return PROCESS_IS_UP
@@ -36,12 +36,12 @@ def _reads_epoch_refusal(world: Cluster, broker: int) -> str | None:
     return None
 
 
-def controller_reads_epoch(world: Cluster, broker: int) -> None:
+def controller_reads_epoch(world: PartitionCluster, broker: int) -> None:
     """The first half of a registration: which epoch, at which version?"""
     world.brokers[broker].controller.read_epoch()
 
 
-def _registers_refusal(world: Cluster, broker: int) -> str | None:
+def _registers_refusal(world: PartitionCluster, broker: int) -> str | None:
     controller = world.brokers[broker].controller
     if controller.candidacy is None:
         return "the broker has read the controller epoch"
@@ -52,39 +52,39 @@ def _registers_refusal(world: Cluster, broker: int) -> str | None:
     return None
 
 
-def controller_registers(world: Cluster, broker: int) -> None:
+def controller_registers(world: PartitionCluster, broker: int) -> None:
     """ZooKeeper executes the multi; the broker does not know the outcome yet."""
     world.brokers[broker].controller.register()
 
 
-def _reply_refusal(world: Cluster, broker: int) -> str | None:
+def _reply_refusal(world: PartitionCluster, broker: int) -> str | None:
     if world.brokers[broker].controller.reply not in (Reply.ELECTED, Reply.FAILED):
         return "the reply to a registration is on its way to the broker"
     return None
 
 
-def controller_learns_outcome(world: Cluster, broker: int) -> None:
+def controller_learns_outcome(world: PartitionCluster, broker: int) -> None:
     """The reply arrives: elected, or not."""
     world.brokers[broker].controller.learn_outcome()
 
 
-def controller_reply_is_lost(world: Cluster, broker: int) -> None:
+def controller_reply_is_lost(world: PartitionCluster, broker: int) -> None:
     """The connection broke after ZooKeeper had executed the multi."""
     world.brokers[broker].controller.lose_reply()
 
 
-def _checks_outcome_refusal(world: Cluster, broker: int) -> str | None:
+def _checks_outcome_refusal(world: PartitionCluster, broker: int) -> str | None:
     if world.brokers[broker].controller.reply is not Reply.LOST:
         return "the reply to the broker's registration was lost"
     return None
 
 
-def controller_checks_outcome(world: Cluster, broker: int) -> None:
+def controller_checks_outcome(world: PartitionCluster, broker: int) -> None:
     """KAFKA-6082: after a lost reply, look who is registered, in which epoch."""
     world.brokers[broker].controller.check_outcome()
 
 
-def _resigns_refusal(world: Cluster, broker: int) -> str | None:
+def _resigns_refusal(world: PartitionCluster, broker: int) -> str | None:
     server = world.brokers[broker]
     if server.controller.belief is None:
         return BELIEVES
@@ -93,23 +93,23 @@ def _resigns_refusal(world: Cluster, broker: int) -> str | None:
     return None
 
 
-def controller_resigns(world: Cluster, broker: int) -> None:
+def controller_resigns(world: PartitionCluster, broker: int) -> None:
     """The broker notices that /controller is not its own any more."""
     world.brokers[broker].controller.resign()
 
 
-def _reads_partition_refusal(world: Cluster, broker: int) -> str | None:
+def _reads_partition_refusal(world: PartitionCluster, broker: int) -> str | None:
     if world.brokers[broker].controller.belief is None:
         return BELIEVES
     return None if world.brokers[broker].session_alive else SESSION_IS_ALIVE
 
 
-def controller_reads_partition(world: Cluster, broker: int) -> None:
+def controller_reads_partition(world: PartitionCluster, broker: int) -> None:
     """The read half of every read, decide, write."""
     world.brokers[broker].controller.read_partition()
 
 
-def _elects_refusal(world: Cluster, broker: int, leader: int) -> str | None:
+def _elects_refusal(world: PartitionCluster, broker: int, leader: int) -> str | None:
     controller = world.brokers[broker].controller
     if controller.belief is None:
         return BELIEVES
@@ -127,12 +127,12 @@ def _elects_refusal(world: Cluster, broker: int, leader: int) -> str | None:
     return None
 
 
-def controller_elects_leader(world: Cluster, broker: int, leader: int) -> None:
+def controller_elects_leader(world: PartitionCluster, broker: int, leader: int) -> None:
     """A fenced, conditional write of a new leader; it may be refused."""
     send_each(world, world.brokers[broker].controller.elect_leader(leader))
 
 
-def _removes_refusal(world: Cluster, broker: int, replica: int) -> str | None:
+def _removes_refusal(world: PartitionCluster, broker: int, replica: int) -> str | None:
     controller = world.brokers[broker].controller
     if controller.belief is None:
         return BELIEVES
@@ -150,12 +150,12 @@ def _removes_refusal(world: Cluster, broker: int, replica: int) -> str | None:
     return None
 
 
-def controller_removes_replica(world: Cluster, broker: int, replica: int) -> None:
+def controller_removes_replica(world: PartitionCluster, broker: int, replica: int) -> None:
     """A fenced, conditional write of an ISR without a dead replica."""
     send_each(world, world.brokers[broker].controller.remove_replica(replica))
 
 
-def _informs_refusal(world: Cluster, broker: int, replica: int) -> str | None:
+def _informs_refusal(world: PartitionCluster, broker: int, replica: int) -> str | None:
     server = world.brokers[broker]
     belief = server.controller.belief
     if belief is None:
@@ -172,12 +172,12 @@ def _informs_refusal(world: Cluster, broker: int, replica: int) -> str | None:
     return None
 
 
-def controller_informs(world: Cluster, broker: int, replica: int) -> None:
+def controller_informs(world: PartitionCluster, broker: int, replica: int) -> None:
     """Send a replica the registered state (failover, or the broker came back)."""
     send_each(world, world.brokers[broker].controller.inform(replica))
 
 
-def send_each(world: Cluster, requests: Iterable[OrderInFlight]) -> None:
+def send_each(world: PartitionCluster, requests: Iterable[OrderInFlight]) -> None:
     """Put requests in flight, but none for a registration that is over (it would be dead)."""
     for request in requests:
         if world.registered_brokers.get(request.target) == request.broker_epoch:
@@ -185,11 +185,11 @@ def send_each(world: Cluster, requests: Iterable[OrderInFlight]) -> None:
             world.network.send(request)
 
 
-def _deleted_refusal(world: Cluster) -> str | None:
+def _deleted_refusal(world: PartitionCluster) -> str | None:
     return "a controller is registered" if world.controller_session is None else None
 
 
-def controller_node_is_deleted(world: Cluster) -> None:
+def controller_node_is_deleted(world: PartitionCluster) -> None:
     """An operator deletes /controller to force an election; its owner has not noticed yet.
 
     So a controller with a live session comes to write after it was deposed (semantics b.6).
@@ -197,7 +197,7 @@ def controller_node_is_deleted(world: Cluster) -> None:
     world.zookeeper.delete(paths.CONTROLLER)
 
 
-def nothing(world: Cluster) -> Iterable[tuple[int, ...]]:
+def nothing(world: PartitionCluster) -> Iterable[tuple[int, ...]]:
     """The one choice of no arguments."""
     return [()]
 

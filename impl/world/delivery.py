@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from impl.world.cluster import Cluster
+from impl.world.cluster import PartitionCluster
 from impl.world.steps import ISR_IS_UNLOCKED, PROCESS_IS_UP, StepKind, each_leader_and_isr
 
 IN_FLIGHT = "such a LeaderAndIsr request is in flight"
 
 
 def _arrives_refusal(
-    world: Cluster, broker: int, leader_epoch: int, controller_epoch: int
+    world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> str | None:
     if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
         return IN_FLIGHT
@@ -22,7 +22,7 @@ def _arrives_refusal(
 
 
 def leader_and_isr_arrives(
-    world: Cluster, broker: int, leader_epoch: int, controller_epoch: int
+    world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> None:
     """The target applies the request or refuses it; it is gone either way.
 
@@ -35,7 +35,7 @@ def leader_and_isr_arrives(
 
 
 def _is_lost_refusal(
-    world: Cluster, broker: int, leader_epoch: int, controller_epoch: int
+    world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> str | None:
     if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
         return IN_FLIGHT
@@ -43,7 +43,7 @@ def _is_lost_refusal(
 
 
 def leader_and_isr_is_lost(
-    world: Cluster, broker: int, leader_epoch: int, controller_epoch: int
+    world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> None:
     """The request never arrives."""
     world.network.take((broker, leader_epoch, controller_epoch))

@@ -5,7 +5,7 @@ While a write waits for its answer the partition is locked, see `Partition.locke
 
 from __future__ import annotations
 
-from impl.world.cluster import Cluster
+from impl.world.cluster import PartitionCluster
 from impl.world.replicas import IsrWrite
 from impl.world.steps import (
     ISR_IS_UNLOCKED,
@@ -19,7 +19,7 @@ from impl.world.steps import (
 )
 
 
-def _writes_refusal(world: Cluster, leader: int) -> str | None:
+def _writes_refusal(world: PartitionCluster, leader: int) -> str | None:
     server = world.brokers[leader]
     if not server.replicas.partition.leads:
         return LEADS
@@ -28,7 +28,7 @@ def _writes_refusal(world: Cluster, leader: int) -> str | None:
     return ISR_IS_UNLOCKED if server.replicas.locked else None
 
 
-def _lagging_refusal(world: Cluster, leader: int, replica: int) -> str | None:
+def _lagging_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
     refused = _writes_refusal(world, leader)
     partition = world.brokers[leader].replicas.partition
     if refused is not None:
@@ -40,7 +40,7 @@ def _lagging_refusal(world: Cluster, leader: int, replica: int) -> str | None:
     return None
 
 
-def _joining_refusal(world: Cluster, leader: int, replica: int) -> str | None:
+def _joining_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
     refused = _writes_refusal(world, leader)
     partition = world.brokers[leader].replicas.partition
     if refused is not None:
@@ -52,37 +52,37 @@ def _joining_refusal(world: Cluster, leader: int, replica: int) -> str | None:
     return None
 
 
-def version_is_current(world: Cluster, leader: int) -> bool:
+def version_is_current(world: PartitionCluster, leader: int) -> bool:
     """The race that a conditional write is about: who wrote the state last?"""
     return world.registered_state.zk_version == world.brokers[leader].replicas.partition.zk_version
 
 
-def _shrinks_refusal(world: Cluster, leader: int, replica: int) -> str | None:
+def _shrinks_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
     refused = _lagging_refusal(world, leader, replica)
     return refused or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
 
 
-def _shrink_is_refused_refusal(world: Cluster, leader: int, replica: int) -> str | None:
+def _shrink_is_refused_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
     refused = _lagging_refusal(world, leader, replica)
     return refused or (VERSION_IS_OLD if version_is_current(world, leader) else None)
 
 
-def shrinks(world: Cluster, leader: int, replica: int) -> None:
+def shrinks(world: PartitionCluster, leader: int, replica: int) -> None:
     """Drop a lagging follower by a conditional write; a stale version is refused."""
     world.brokers[leader].replicas.begin_isr_write(replica, joins=False)
 
 
-def _expands_refusal(world: Cluster, leader: int, replica: int) -> str | None:
+def _expands_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
     refused = _joining_refusal(world, leader, replica)
     return refused or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
 
 
-def _expand_is_refused_refusal(world: Cluster, leader: int, replica: int) -> str | None:
+def _expand_is_refused_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
     refused = _joining_refusal(world, leader, replica)
     return refused or (VERSION_IS_OLD if version_is_current(world, leader) else None)
 
 
-def expands(world: Cluster, leader: int, replica: int) -> None:
+def expands(world: PartitionCluster, leader: int, replica: int) -> None:
     """Take in a follower that caught up, likewise."""
     world.brokers[leader].replicas.begin_isr_write(replica, joins=True)
 
@@ -90,51 +90,51 @@ def expands(world: Cluster, leader: int, replica: int) -> None:
 # The answer
 
 
-def _write(world: Cluster, leader: int) -> IsrWrite | None:
+def _write(world: PartitionCluster, leader: int) -> IsrWrite | None:
     return world.brokers[leader].replicas.isr_write
 
 
-def _applied_refusal(world: Cluster, leader: int) -> str | None:
+def _applied_refusal(world: PartitionCluster, leader: int) -> str | None:
     write = _write(world, leader)
     if write is None or write.version is None:
         return "an ISR write of the leader was applied, and it has not heard of it"
     return None
 
 
-def leader_learns_isr_is_written(world: Cluster, leader: int) -> None:
+def leader_learns_isr_is_written(world: PartitionCluster, leader: int) -> None:
     """The answer arrives: the leader adopts the ISR and the version."""
     world.brokers[leader].replicas.learn_isr_write()
 
 
-def isr_answer_is_lost(world: Cluster, leader: int) -> None:
+def isr_answer_is_lost(world: PartitionCluster, leader: int) -> None:
     """The connection broke: the client sends the write again, and that is refused."""
     world.brokers[leader].replicas.lose_isr_answer()
 
 
-def _in_doubt_refusal(world: Cluster, leader: int) -> str | None:
+def _in_doubt_refusal(world: PartitionCluster, leader: int) -> str | None:
     write = _write(world, leader)
     if write is None or write.version is not None:
         return "an ISR write of the leader was refused"
     return None
 
 
-def _reads_back_refusal(world: Cluster, leader: int) -> str | None:
+def _reads_back_refusal(world: PartitionCluster, leader: int) -> str | None:
     refused = _in_doubt_refusal(world, leader)
     return refused or (None if world.brokers[leader].session_alive else SESSION_IS_ALIVE)
 
 
-def leader_reads_isr_back(world: Cluster, leader: int) -> None:
+def leader_reads_isr_back(world: PartitionCluster, leader: int) -> None:
     """KAFKA-1382: was the refused write its own, done before?"""
     world.brokers[leader].replicas.end_isr_write()
 
 
-def _gives_up_refusal(world: Cluster, leader: int) -> str | None:
+def _gives_up_refusal(world: PartitionCluster, leader: int) -> str | None:
     refused = _in_doubt_refusal(world, leader)
     alive = world.brokers[leader].session_alive
     return refused or ("the broker's ZooKeeper session has expired" if alive else None)
 
 
-def leader_gives_up_isr_write(world: Cluster, leader: int) -> None:
+def leader_gives_up_isr_write(world: PartitionCluster, leader: int) -> None:
     """``ZooKeeperClientExpiredException``: the leader goes on with what it knew."""
     world.brokers[leader].replicas.end_isr_write()
 

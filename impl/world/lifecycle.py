@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from impl.world.cluster import Cluster
+from impl.world.cluster import PartitionCluster
 from impl.world.steps import PROCESS_IS_UP, SESSION_IS_ALIVE, StepKind, each_broker
 
 
-def _crash_refusal(world: Cluster, broker: int) -> str | None:
+def _crash_refusal(world: PartitionCluster, broker: int) -> str | None:
     return None if world.brokers[broker].up else PROCESS_IS_UP
 
 
-def broker_crashes(world: Cluster, broker: int) -> None:
+def broker_crashes(world: PartitionCluster, broker: int) -> None:
     """Memory is lost, connections break; the session stays until it expires."""
     world.brokers[broker].crash()
     world.network.discard_dead(broker)
     world.network.disconnect(broker)
 
 
-def _expire_refusal(world: Cluster, broker: int) -> str | None:
+def _expire_refusal(world: PartitionCluster, broker: int) -> str | None:
     return None if world.brokers[broker].session_alive else SESSION_IS_ALIVE
 
 
-def session_expires(world: Cluster, broker: int) -> None:
+def session_expires(world: PartitionCluster, broker: int) -> None:
     """The ephemeral znodes vanish; a live process does not notice."""
     world.zookeeper.expire(world.brokers[broker].session)
 
 
-def _start_refusal(world: Cluster, broker: int) -> str | None:
+def _start_refusal(world: PartitionCluster, broker: int) -> str | None:
     if world.brokers[broker].up:
         return "the broker's process is down"
     if world.brokers[broker].registered:
@@ -34,13 +34,13 @@ def _start_refusal(world: Cluster, broker: int) -> str | None:
     return None
 
 
-def broker_starts(world: Cluster, broker: int) -> None:
+def broker_starts(world: PartitionCluster, broker: int) -> None:
     """A new incarnation: the disk is read, a session opened, a registration made."""
     world.brokers[broker].start()
     world.network.discard_dead(broker)
 
 
-def _reconnect_refusal(world: Cluster, broker: int) -> str | None:
+def _reconnect_refusal(world: PartitionCluster, broker: int) -> str | None:
     if not world.brokers[broker].up:
         return PROCESS_IS_UP
     if world.brokers[broker].session_alive:
@@ -48,13 +48,13 @@ def _reconnect_refusal(world: Cluster, broker: int) -> str | None:
     return None
 
 
-def broker_reconnects(world: Cluster, broker: int) -> None:
+def broker_reconnects(world: PartitionCluster, broker: int) -> None:
     """A new session for a live process: it leaves office and registers anew."""
     world.brokers[broker].reconnect()
     world.network.discard_dead(broker)
 
 
-def _checkpoint_refusal(world: Cluster, broker: int) -> str | None:
+def _checkpoint_refusal(world: PartitionCluster, broker: int) -> str | None:
     if not world.brokers[broker].up:
         return PROCESS_IS_UP
     if world.brokers[broker].checkpoint.offset == world.brokers[broker].replicas.log.high_watermark:
@@ -62,7 +62,7 @@ def _checkpoint_refusal(world: Cluster, broker: int) -> str | None:
     return None
 
 
-def broker_checkpoints_hw(world: Cluster, broker: int) -> None:
+def broker_checkpoints_hw(world: PartitionCluster, broker: int) -> None:
     """``checkpointHighWatermarks``, every 5 s in Kafka."""
     server = world.brokers[broker]
     server.checkpoint.write(server.replicas.log.high_watermark)

@@ -31,7 +31,7 @@ from typing import Any
 from impl.core.fetcher_thread import EpochQuestion, EpochReply, FetchQuestion, FetchReply
 from impl.core.partition import UNKNOWN_END
 from impl.world.broker import PartitionBroker
-from impl.world.cluster import Cluster
+from impl.world.cluster import PartitionCluster
 from impl.world.network import Fetch, OrderInFlight
 from impl.world.office import Cached
 from impl.world.replicas import Replicas
@@ -45,7 +45,7 @@ Observation = dict[Any, Any]
 """Nested dictionaries, lists, ints, strings, booleans and None."""
 
 
-def observe(world: Cluster) -> Observation:
+def observe(world: PartitionCluster) -> Observation:
     """Every fact of the world; see the module for the shape."""
     return {
         "zookeeper": _zookeeper(world),
@@ -67,12 +67,12 @@ def observe(world: Cluster) -> Observation:
     }
 
 
-def _in_flight(world: Cluster) -> list[Observation]:
+def _in_flight(world: PartitionCluster) -> list[Observation]:
     requests = world.network.leader_and_isr
     return [_leader_and_isr(requests[key]) for key in sorted(requests)]
 
 
-def _zookeeper(world: Cluster) -> Observation:
+def _zookeeper(world: PartitionCluster) -> Observation:
     office, live, state = (
         world.registered_office, world.registered_brokers, world.registered_state,
     )  # fmt: skip
@@ -164,7 +164,7 @@ def _leader_and_isr(request: OrderInFlight) -> Observation:
 FENCED = "fenced"
 
 
-def _connection(world: Cluster, follower: int, leader: int) -> Fetch | str | None:
+def _connection(world: PartitionCluster, follower: int, leader: int) -> Fetch | str | None:
     """What is on a connection; FENCED where it is idle, since the fetcher failed."""
     slot = world.network.fetch[follower, leader]
     failed = slot is None and world.brokers[follower].replicas.has_failed(leader)
@@ -225,7 +225,7 @@ class Changes:
     either appends to a log or cuts it, so its length and last record tell whether it changed.
     """
 
-    def __init__(self, world: Cluster) -> None:
+    def __init__(self, world: PartitionCluster) -> None:
         self.world = world
         self.known = leaves(observe(world))
         self._zxid = world.zookeeper.zxid

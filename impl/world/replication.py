@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.core.fetcher_thread import Answer
-from impl.world.cluster import Cluster
+from impl.world.cluster import PartitionCluster
 from impl.world.steps import (
     ISR_IS_UNLOCKED,
     LEADS,
@@ -18,14 +18,14 @@ HAS_NOT_FAILED = "the fetcher was not fenced: then it waits for the next LeaderA
 IDLE = "the connection to the leader is idle"
 
 
-def _leads_refusal(world: Cluster, broker: int) -> str | None:
+def _leads_refusal(world: PartitionCluster, broker: int) -> str | None:
     replicas = world.brokers[broker].replicas
     if not replicas.partition.leads:
         return LEADS
     return ISR_IS_UNLOCKED if replicas.locked else None
 
 
-def _answers_refusal(world: Cluster, leader: int) -> str | None:
+def _answers_refusal(world: PartitionCluster, leader: int) -> str | None:
     """A process answers nothing while it is down, nor about a partition that is locked."""
     server = world.brokers[leader]
     if not server.up:
@@ -36,7 +36,9 @@ def _answers_refusal(world: Cluster, leader: int) -> str | None:
 # A follower asks
 
 
-def _asks_refusal(world: Cluster, broker: int, truncating: bool, otherwise: str) -> str | None:
+def _asks_refusal(
+    world: PartitionCluster, broker: int, truncating: bool, otherwise: str
+) -> str | None:
     replicas = world.brokers[broker].replicas
     if replicas.role != "follower":
         return FOLLOWS
@@ -49,19 +51,19 @@ def _asks_refusal(world: Cluster, broker: int, truncating: bool, otherwise: str)
     return None if world.network.fetch[broker, leader] is None else IDLE
 
 
-def _asks_epoch_refusal(world: Cluster, broker: int) -> str | None:
+def _asks_epoch_refusal(world: PartitionCluster, broker: int) -> str | None:
     return _asks_refusal(
         world, broker, True, "the follower has yet to compare its log with the leader's"
     )
 
 
-def _asks_records_refusal(world: Cluster, broker: int) -> str | None:
+def _asks_records_refusal(world: PartitionCluster, broker: int) -> str | None:
     return _asks_refusal(
         world, broker, False, "the follower has compared its log with the leader's"
     )
 
 
-def follower_asks(world: Cluster, broker: int) -> None:
+def follower_asks(world: PartitionCluster, broker: int) -> None:
     """A round of the fetcher begins: OffsetForLeaderEpoch goes out, or a fetch."""
     replicas = world.brokers[broker].replicas
     leader = replicas.partition.leader
@@ -72,21 +74,21 @@ def follower_asks(world: Cluster, broker: int) -> None:
 # A leader answers
 
 
-def _answers_epoch_refusal(world: Cluster, leader: int, follower: int) -> str | None:
+def _answers_epoch_refusal(world: PartitionCluster, leader: int, follower: int) -> str | None:
     slot = world.network.fetch[follower, leader]
     if slot is None or slot.reply is not None or not slot.asks_epoch:
         return "the follower has asked for the end of an epoch"
     return _answers_refusal(world, leader)
 
 
-def _answers_fetch_refusal(world: Cluster, leader: int, follower: int) -> str | None:
+def _answers_fetch_refusal(world: PartitionCluster, leader: int, follower: int) -> str | None:
     slot = world.network.fetch[follower, leader]
     if slot is None or slot.reply is not None or slot.asks_epoch:
         return "the follower has asked for records"
     return _answers_refusal(world, leader)
 
 
-def leader_answers(world: Cluster, leader: int, follower: int) -> None:
+def leader_answers(world: PartitionCluster, leader: int, follower: int) -> None:
     """The answer goes out, and the leader notes where the follower is; an error arrives at once."""
     question = world.network.fetch[follower, leader]
     assert question is not None, "something was asked"
@@ -102,21 +104,21 @@ def leader_answers(world: Cluster, leader: int, follower: int) -> None:
 # The follower applies the answer
 
 
-def _truncates_refusal(world: Cluster, follower: int, leader: int) -> str | None:
+def _truncates_refusal(world: PartitionCluster, follower: int, leader: int) -> str | None:
     slot = world.network.fetch[follower, leader]
     if slot is None or slot.reply is None or not slot.asks_epoch:
         return "the leader's answer about an epoch is on its way to the follower"
     return None if world.brokers[follower].up else PROCESS_IS_UP
 
 
-def _appends_refusal(world: Cluster, follower: int, leader: int) -> str | None:
+def _appends_refusal(world: PartitionCluster, follower: int, leader: int) -> str | None:
     slot = world.network.fetch[follower, leader]
     if slot is None or slot.reply is None or slot.asks_epoch:
         return "the leader's answer to a fetch is on its way to the follower"
     return None if world.brokers[follower].up else PROCESS_IS_UP
 
 
-def follower_applies(world: Cluster, follower: int, leader: int) -> None:
+def follower_applies(world: PartitionCluster, follower: int, leader: int) -> None:
     """Cut what the leader does not have (KIP-101, KIP-279), or append what was fetched; one that
     is not for the current epoch, or not for this very log end, is ignored.
     """
@@ -126,13 +128,13 @@ def follower_applies(world: Cluster, follower: int, leader: int) -> None:
     world.brokers[follower].replicas.apply(leader, answer)
 
 
-def _fetch_is_lost_refusal(world: Cluster, follower: int, leader: int) -> str | None:
+def _fetch_is_lost_refusal(world: PartitionCluster, follower: int, leader: int) -> str | None:
     if world.network.fetch[follower, leader] is None:
         return "something is on the connection from the follower to the leader"
     return None
 
 
-def fetch_is_lost(world: Cluster, follower: int, leader: int) -> None:
+def fetch_is_lost(world: PartitionCluster, follower: int, leader: int) -> None:
     """A question or an answer never arrives; the follower may ask again."""
     world.network.fetch[follower, leader] = None
 
@@ -140,14 +142,14 @@ def fetch_is_lost(world: Cluster, follower: int, leader: int) -> None:
 # The leader's timers
 
 
-def _advances_refusal(world: Cluster, broker: int) -> str | None:
+def _advances_refusal(world: PartitionCluster, broker: int) -> str | None:
     refused = _leads_refusal(world, broker)
     if refused is None and not world.brokers[broker].replicas.may_advance:
         return "every ISR member is known to reach beyond the high watermark"
     return refused
 
 
-def leader_advances_hw(world: Cluster, broker: int) -> None:
+def leader_advances_hw(world: PartitionCluster, broker: int) -> None:
     """Commit what every ISR member is known to have."""
     world.brokers[broker].replicas.partition.advance_now()
 

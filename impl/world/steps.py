@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from impl.world.cluster import Cluster
+from impl.world.cluster import PartitionCluster
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -34,7 +34,7 @@ Refusal = Callable[..., str | None]
 Act = Callable[..., None]
 """(world, *args) -> takes the step, whose conditions all hold."""
 
-Candidates = Callable[[Cluster], Iterable[tuple[int, ...]]]
+Candidates = Callable[[PartitionCluster], Iterable[tuple[int, ...]]]
 """The arguments worth asking about, sorted."""
 
 
@@ -53,22 +53,22 @@ class StepKind:
     fixed: bool = True
 
 
-def each_broker(world: Cluster) -> Iterable[tuple[int, ...]]:
+def each_broker(world: PartitionCluster) -> Iterable[tuple[int, ...]]:
     """(broker,) for every broker."""
     return [(broker,) for broker in world.brokers]
 
 
-def each_pair(world: Cluster) -> Iterable[tuple[int, ...]]:
+def each_pair(world: PartitionCluster) -> Iterable[tuple[int, ...]]:
     """(one, another) for every ordered pair of two brokers."""
     return [(one, two) for one in world.brokers for two in world.brokers if one != two]
 
 
-def each_two(world: Cluster) -> Iterable[tuple[int, ...]]:
+def each_two(world: PartitionCluster) -> Iterable[tuple[int, ...]]:
     """(one, another) for every ordered pair, a broker with itself included."""
     return [(one, two) for one in world.brokers for two in world.brokers]
 
 
-def each_leader_and_isr(world: Cluster) -> Iterable[tuple[int, ...]]:
+def each_leader_and_isr(world: PartitionCluster) -> Iterable[tuple[int, ...]]:
     """(target, leader epoch, controller epoch) of every LeaderAndIsr request in flight."""
     return sorted(world.network.leader_and_isr)
 

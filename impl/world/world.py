@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from impl.world import clients, control, delivery, isr, lifecycle, replication
 from impl.world.census import GROUP_OF, NOBODY, census
 from impl.world.choices import Strategy
-from impl.world.cluster import Cluster
+from impl.world.cluster import PartitionCluster
 from impl.world.journal import Journal
 from impl.world.observation import Observation, observe
 from impl.world.steps import Step, StepKind, StepNotPossible
@@ -34,8 +34,8 @@ KINDS: dict[str, StepKind] = {
 """Every step of the world by name, sorted."""
 
 
-class World(Cluster):
-    """A cluster and its steps; the arguments are those of `Cluster`."""
+class World(PartitionCluster):
+    """A cluster and its steps; the arguments are those of `PartitionCluster`."""
 
     def __init__(
         self,

@@ -1,6 +1,5 @@
-"""ZooKeeper as a port: an embedded one, a real one over kazoo, and what Kafka keeps in it."""
+"""ZooKeeper as a port: an embedded one, and a real one over kazoo."""
 
-from impl.zookeeper.client import ControllerMoved, ControllerNode, KafkaZkClient
 from impl.zookeeper.errors import (
     BadArguments,
     BadVersion,
@@ -14,7 +13,6 @@ from impl.zookeeper.errors import (
     SessionExpired,
     ZooKeeperError,
 )
-from impl.zookeeper.payloads import NO_LEADER, TOPIC_PARTITION, PartitionState
 from impl.zookeeper.port import OpOutcome, Port, wait
 from impl.zookeeper.session import EmbeddedSession, Loss
 from impl.zookeeper.store import ZooKeeper
@@ -35,22 +33,17 @@ from impl.zookeeper.znode import (
 
 __all__ = [
     "ANY_VERSION",
-    "NO_LEADER",
     "NO_SESSION",
-    "TOPIC_PARTITION",
     "BadArguments",
     "BadVersion",
     "Check",
     "ConnectionLoss",
-    "ControllerMoved",
-    "ControllerNode",
     "Create",
     "Created",
     "Delete",
     "EmbeddedSession",
     "Event",
     "EventType",
-    "KafkaZkClient",
     "Loss",
     "NoChildrenForEphemerals",
     "NoNode",
@@ -59,7 +52,6 @@ __all__ = [
     "Op",
     "OpOutcome",
     "OpResult",
-    "PartitionState",
     "Port",
     "RolledBack",
     "RuntimeInconsistency",

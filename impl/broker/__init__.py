@@ -1,1 +1,0 @@
-"""The small broker, which only the world of `election` still asks; `impl.core` serves clients."""
