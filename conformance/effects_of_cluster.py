@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from conformance.mapping import Facts, SystemMap
-from conformance.mapping.cluster_thread import STATE_NODE
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
+from impl.sim.places import STATE_NODE
 from impl.world.staged.server import Sent
 from impl.world.staged.world import StagedCluster, about
 from impl.znodes import paths

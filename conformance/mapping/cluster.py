@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from conformance.mapping.cluster_thread import (
     TRANSITIONS,
     Standing,
-    claimed,
     next_of,
     standing,
     suspends,
@@ -23,6 +22,7 @@ from impl.core.states import PartitionState
 from impl.releases import DEFAULT, Release
 from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
+from impl.sim.places import registered_epoch
 from impl.world.staged.leaders import has_all
 from impl.world.staged.server import FIRST_PORT, Sent, Server
 from impl.world.staged.steps import KINDS
@@ -211,7 +211,7 @@ def _claimed(thread: ControllerThread) -> int:
     """The controller epoch that a registration, of which the answer is on its way, has written."""
     assert thread.place is not None, "an event is suspended"
     assert isinstance(thread.place.effect, Ask), "it asks ZooKeeper"
-    epoch = claimed(thread.place.effect)
+    epoch = registered_epoch(thread.place.effect)
     assert epoch is not None, "it registers"
     return epoch
 

@@ -6,7 +6,6 @@ read from their frames: the loops that they are in, what they have read, and wha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import FrameType
@@ -15,11 +14,10 @@ from typing import Any
 from impl.core.states import PartitionState, ReplicaState
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, Place
+from impl.sim.places import Frames, frames_of, is_registered, state_read, states_written
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
-from impl.zookeeper import ConnectionLoss, ZooKeeperError
-from impl.zookeeper.znode import Create, Delete, SetData
+from impl.zookeeper.znode import Delete
 
-STATE_NODE = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 REGISTERED = "registered"
 """ZooKeeper has executed a registration as the controller, and the answer is on its way."""
 
@@ -30,14 +28,6 @@ REPORTS = {
     "shut_down": "answers",
 }
 """Reports at which an event is suspended -> what is next there."""
-
-Frames = dict[str, FrameType]
-"""By qualified name of a procedure, its innermost frame."""
-
-
-def frames(thread: ControllerThread) -> Frames:
-    """The frames of the suspended event."""
-    return {one.f_code.co_qualname: one for one in thread.stack()}
 
 
 def suspends(thread: ControllerThread, place: Place) -> bool:
@@ -59,41 +49,21 @@ def _label(thread: ControllerThread, place: Place) -> str:
     effect = place.effect
     if isinstance(effect, Ask):
         if place.is_done:
-            return REGISTERED if claimed(effect) is not None and _is_won(place) else ""
-        return _asks(effect, frames(thread))
+            return REGISTERED if is_registered(place) else ""
+        return _asks(effect, frames_of(thread))
     if isinstance(effect, Send):
-        return _sends(frames(thread))
+        return _sends(frames_of(thread))
     assert isinstance(effect, Report), "an effect is a question, a round of requests, or a report"
     if effect.event == "replicas_change":
-        return _tells_nothing(effect, frames(thread))
+        return _tells_nothing(effect, frames_of(thread))
     return REPORTS.get(effect.event) or _compares(thread)
-
-
-def claimed(effect: Ask) -> int | None:
-    """The controller epoch that a registration writes, None if it is none.
-
-    Up to 2.0 it is written after /controller was created, and the registration ends with it.
-    """
-    if effect.operation == "set_data" and effect.path == paths.CONTROLLER_EPOCH:
-        return int(effect.arguments[1])
-    if not any(isinstance(op, Create) and op.path == paths.CONTROLLER for op in effect.ops):
-        return None
-    return next(int(op.data) for op in effect.ops if isinstance(op, SetData))
-
-
-def _is_won(place: Place) -> bool:
-    """ZooKeeper registered it; that the answer is lost, shows later."""
-    if isinstance(place.answer, ZooKeeperError):
-        return isinstance(place.answer, ConnectionLoss)
-    answers = place.answer if isinstance(place.answer, list) else [place.answer]
-    return not any(isinstance(one, ZooKeeperError) for one in answers)
 
 
 def _asks(effect: Ask, at: Frames) -> str:
     if effect.operation == "multi":
+        if states_written(effect):
+            return "elects" if ELECTION in at else "removes"
         for op in effect.ops:
-            if isinstance(op, SetData) and STATE_NODE.fullmatch(op.path):
-                return "elects" if ELECTION in at else "removes"
             if isinstance(op, Delete) and op.path == paths.PREFERRED_ELECTION:
                 return "cleans"
         return ""
@@ -102,7 +72,7 @@ def _asks(effect: Ask, at: Frames) -> str:
     if FAILOVER in at and effect.operation == "exists" and PREFERRED in at:
         return "looks"
     in_machine = ELECTION in at or REPLICAS in at
-    return "reads_state" if in_machine and STATE_NODE.fullmatch(effect.path) else ""
+    return "reads_state" if in_machine and state_read(effect) else ""
 
 
 PREFERRED, REBALANCE = "EventController.preferred_election", "EventController.rebalance"
@@ -198,7 +168,7 @@ def standing(thread: ControllerThread) -> Standing:
     place = thread.place
     if place is None:
         return Standing()
-    at = frames(thread)
+    at = frames_of(thread)
     now = Standing(_label(thread, place))
     now.stage = _stage(now.label, at)
     if OFFLINE in at:

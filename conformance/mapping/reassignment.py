@@ -15,15 +15,15 @@ from impl import Step
 from impl.core.reassigner import Reassigner
 from impl.core.requests import LeaderAndIsr
 from impl.releases import DEFAULT
-from impl.sim.effects import Ask, Report, Send
+from impl.sim.effects import Report, Send
 from impl.sim.event_run import ControllerThread
+from impl.sim.places import registered_epoch
 from impl.world.moves.controllers import UNKNOWN
 from impl.world.moves.grain import MOVED, OTHER, electing, finishing, going_offline
 from impl.world.moves.hosts import Sent
 from impl.world.moves.world import MovesWorld
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller_epoch
-from impl.zookeeper import SetData
 from impl.zookeeper.port import wait
 from model.reassignment.state import OTHERS, ROLES, STOPS, TASKS
 
@@ -254,7 +254,8 @@ def _controller(table: FactTable, world: MovesWorld, broker: int) -> None:
     if task is None:
         return
     if task == "campaign":
-        table.put("campaign", at, _registered_epoch(thread))
+        assert thread.place is not None, "an event is suspended"
+        table.put("campaign", at, registered_epoch(thread.place.effect) or 0)
         return
     context, known = thread.controller.core.context, world.knows(broker)
     table.put("belief", at, context.epoch)
@@ -274,13 +275,6 @@ def _controller(table: FactTable, world: MovesWorld, broker: int) -> None:
         table.members("cache.old", at, _old(thread, task))
     if task in ("leading", "leaving", "replacing"):
         table.members("cache.leaving", at, _old(thread, task))
-
-
-def _registered_epoch(thread: ControllerThread) -> int:
-    """The epoch of a registration whose answer is on its way."""
-    assert thread.place is not None, "an event is suspended"
-    assert isinstance(thread.place.effect, Ask), "it was registered"
-    return next(int(op.data) for op in thread.place.effect.ops if isinstance(op, SetData))
 
 
 def _broker(table: FactTable, world: MovesWorld, broker: int) -> None:

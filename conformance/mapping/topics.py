@@ -14,7 +14,8 @@ from conformance.mapping.topics_tasks import CAMPAIGN, gone, returns, task_of
 from impl.core.cluster_context import Replica
 from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.releases import DEFAULT
-from impl.world.topics.grain import frames_of, is_lost, is_to_write, registered_epoch
+from impl.sim.places import frames_of, is_lost, registered_epoch
+from impl.world.topics.grain import is_to_write
 from impl.world.topics.hosted import HostedTopic
 from impl.world.topics.life import TOPIC, Sent, TopicLife
 from impl.znodes import TopicPartition, paths

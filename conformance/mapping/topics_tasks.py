@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from impl.core.states import PartitionState, ReplicaState
 from impl.sim.effects import Ask
+from impl.sim.places import Frames, frames_of, is_registered
 from impl.world.topics import grain
 from impl.world.topics.controller_run import ControllerRun
 from impl.znodes import paths
@@ -28,9 +29,9 @@ def task_of(run: ControllerRun) -> str | None:
     """The model's name of what the controller is about to do; None if it is not in office."""
     if run.place is None:
         return "waits" if run.controller.active else None
-    if grain.is_registration(run.place):
+    if run.place is not None and is_registered(run.place):
         return CAMPAIGN
-    frames = grain.frames_of(run)
+    frames = frames_of(run)
     if grain.RESUMES in frames:
         return _in_deletion(run, frames)
     if grain.CREATES in frames:
@@ -48,7 +49,7 @@ def task_of(run: ControllerRun) -> str | None:
     return "starts_partitions" if grain.PARTITIONS_START in frames else "reads_zookeeper"
 
 
-def _in_deletion(run: ControllerRun, frames: grain.Frames) -> str:
+def _in_deletion(run: ControllerRun, frames: Frames) -> str:
     assert run.place is not None
     if grain.REMOVES_NODES in frames:
         effect = run.place.effect
@@ -61,7 +62,7 @@ def _in_deletion(run: ControllerRun, frames: grain.Frames) -> str:
     return "stops" if target is ReplicaState.OFFLINE else "deletes"
 
 
-def _in_change(run: ControllerRun, frames: grain.Frames) -> str:
+def _in_change(run: ControllerRun, frames: Frames) -> str:
     if grain.is_return(run.place):
         return "starts_returned"
     if grain.TRIES_TO_ELECT not in frames:
@@ -69,7 +70,7 @@ def _in_change(run: ControllerRun, frames: grain.Frames) -> str:
     return "elects_for_failed" if grain.FAILED in frames else "elects_for_started"
 
 
-def gone(frames: grain.Frames) -> int:
+def gone(frames: Frames) -> int:
     """The broker that failed, or asks to go, in what the controller does at present; or 0."""
     if grain.SHUTS_DOWN in frames:
         return int(frames[grain.SHUTS_DOWN].f_locals["broker"])
@@ -78,7 +79,7 @@ def gone(frames: grain.Frames) -> int:
     return 0
 
 
-def returns(frames: grain.Frames) -> tuple[int, int]:
+def returns(frames: Frames) -> tuple[int, int]:
     """The broker that failed and had registered anew, and the epoch of that; or 0, 0."""
     if grain.CHANGED not in frames or grain.STARTED in frames:
         return 0, 0

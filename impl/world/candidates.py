@@ -23,15 +23,15 @@ from impl.releases import DEFAULT, Release
 from impl.sim.checkpoint import keep, put_back
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, Place
+from impl.sim.places import is_lost, is_registered, registered_epoch, states_written
 from impl.world.steps import Step, StepNotPossible
 from impl.world.topics.hosted import TopicDirectories
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.states import decode_state, encode_state
-from impl.zookeeper import ConnectionLoss, Op, ZooKeeper, ZooKeeperError
+from impl.zookeeper import Op, ZooKeeper
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
-from impl.zookeeper.znode import Create, SetData
 
 PARTITION = TopicPartition("t", 0)
 STATE = paths.state(*PARTITION)
@@ -45,22 +45,13 @@ Sent = tuple[int, int]
 """A controller, and the epoch under which it sent its requests."""
 
 
-def claims(ops: tuple[Op, ...]) -> bool:
-    """Operations that register a controller."""
-    return any(isinstance(op, Create) and op.path == paths.CONTROLLER for op in ops)
-
-
-def writes(ops: tuple[Op, ...]) -> bool:
-    """Operations that write the partition's state."""
-    return any(isinstance(op, SetData) and op.path == STATE for op in ops)
-
-
 def at_writes(thread: ControllerThread, place: Place) -> bool:
     """The grain: before a registration and after it, and before a write of the state."""
     if not isinstance(place.effect, Ask):
         return False
-    ops = place.effect.ops
-    return claims(ops) or (writes(ops) and not place.is_done)
+    if registered_epoch(place.effect) is not None:
+        return True
+    return bool(states_written(place.effect)) and not place.is_done
 
 
 async def _stands(controller: EventController) -> None:
@@ -135,14 +126,14 @@ class Electorate:
     def under_way(self, broker: int) -> tuple[Op, ...]:
         """The write of the partition's state that ZooKeeper has not executed yet; or none."""
         place = self.threads[broker].place
-        if place is not None and isinstance(place.effect, Ask) and writes(place.effect.ops):
+        if place is not None and isinstance(place.effect, Ask) and states_written(place.effect):
             return place.effect.ops
         return self.abandoned.get(broker, ())
 
     def election_of(self, broker: int) -> Place | None:
         """Where its registration as the controller stands: sent, or answered."""
         place = self.threads[broker].place
-        asks = place is not None and isinstance(place.effect, Ask) and claims(place.effect.ops)
+        asks = place is not None and registered_epoch(place.effect) is not None
         return place if asks else None
 
     # Steps
@@ -365,22 +356,16 @@ def _is_registered(world: Electorate, broker: int) -> str | None:
     return None if world.session_alive(broker) else _SESSION
 
 
-def _is_won(place: Place) -> bool:
-    if isinstance(place.answer, ZooKeeperError):
-        return False
-    return not any(isinstance(one, ZooKeeperError) for one in place.answer)
-
-
 def _loses(world: Electorate, broker: int) -> str | None:
     place = world.election_of(broker)
-    there = place is not None and place.is_done and not isinstance(place.answer, ConnectionLoss)
+    there = place is not None and place.is_done and not is_lost(place)
     return None if there else _EXECUTED
 
 
 def _is_late(world: Electorate, broker: int, place: Place) -> bool:
     node = world.zookeeper.nodes.get(paths.CONTROLLER)
     is_own = node is not None and node.owner == world.threads[broker].port.session
-    return place.is_done and _is_won(place) and not is_own
+    return is_registered(place) and not is_lost(place) and not is_own
 
 
 def _hears(world: Electorate, broker: int) -> str | None:

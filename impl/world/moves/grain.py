@@ -21,9 +21,10 @@ from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, Place
+from impl.sim.places import is_registered, state_read, states_written
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.states import decode_state
-from impl.zookeeper import Create, SetData
+from impl.zookeeper import SetData
 
 MOVED = TopicPartition("t", 0)
 """The partition that moves."""
@@ -59,16 +60,12 @@ def going_offline(thread: ControllerThread) -> FrameType | None:
 
 def writes_state(place: Place) -> bool:
     """The partition's state is written, or was."""
-    effect = place.effect
-    return isinstance(effect, Ask) and any(
-        isinstance(op, SetData) and op.path == STATE for op in effect.ops
-    )
+    return STATE in states_written(place.effect)
 
 
 def reads_state(place: Place) -> bool:
     """The partition's state is read, or was."""
-    effect = place.effect
-    return isinstance(effect, Ask) and effect.operation == "get" and effect.path == STATE
+    return state_read(place.effect) == STATE
 
 
 def told_of_state(place: Place) -> LeaderIsrAndControllerEpoch | None:
@@ -93,7 +90,7 @@ def suspends(thread: ControllerThread, place: Place) -> bool:
     if isinstance(effect, Send):
         return place.is_done and _ends_a_step(thread)
     assert isinstance(effect, Ask), "the core awaits effects alone"
-    return _registered(place) if place.is_done else _is_about_to_write(thread, effect)
+    return _registers(place) if place.is_done else _is_about_to_write(thread, effect)
 
 
 def _is_a_report(thread: ControllerThread, effect: Report) -> bool:
@@ -123,15 +120,10 @@ def _ends_a_step(thread: ControllerThread) -> bool:
     return complete is not None and not complete.f_locals["assignment"].removing
 
 
-def _registered(place: Place) -> bool:
+def _registers(place: Place) -> bool:
+    """In one with `/controller` (2.1); before, the epoch was counted by a write of its own."""
     effect = place.effect
-    assert isinstance(effect, Ask)
-    return (
-        effect.operation == "multi"
-        and any(isinstance(op, Create) and op.path == paths.CONTROLLER for op in effect.ops)
-        and isinstance(place.answer, list)
-        and not any(isinstance(outcome, Exception) for outcome in place.answer)
-    )
+    return isinstance(effect, Ask) and effect.operation == "multi" and is_registered(place)
 
 
 def _is_about_to_write(thread: ControllerThread, effect: Ask) -> bool:

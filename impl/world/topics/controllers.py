@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from impl.core.partition_machine import PREFERRED
 from impl.sim.event_run import Event
+from impl.sim.places import is_registered
 from impl.world.steps import Step
 from impl.world.topics.grain import (
-    is_registration,
     is_return,
     is_to_write,
     removes_partitions,
@@ -82,7 +82,7 @@ class Controllers(TopicWorld):
         place = self.place(broker)
         if place is None:
             return "it is in the middle of an event"
-        if not is_registration(place) and not self.has_session(broker):
+        if not is_registered(place) and not self.has_session(broker):
             return "it has a ZooKeeper session"
         if is_return(place):
             return "its brokers are as they were"
@@ -99,7 +99,7 @@ class Controllers(TopicWorld):
 
     def _controller_goes_on_without_session_refusal(self, broker: int) -> Refusal:
         place = self.place(broker)
-        if place is None or is_registration(place):
+        if place is None or is_registered(place):
             return "it is in the middle of an event"
         return "its session is over" if self.has_session(broker) else None
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from impl.sim.places import is_lost, is_registered
 from impl.world.steps import Step
-from impl.world.topics.grain import is_lost, is_registration
 from impl.world.topics.world import Refusal, Steps, TopicWorld
 
 
@@ -77,7 +77,7 @@ class Faults(TopicWorld):
 
     def _reply_is_lost_refusal(self, broker: int) -> Refusal:
         place = self.place(broker)
-        if place is None or not is_registration(place):
+        if place is None or not is_registered(place):
             return "it registered, and has not heard of it"
         return "the reply is on its way" if is_lost(place) else None
 

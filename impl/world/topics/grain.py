@@ -7,7 +7,6 @@ effect and by the procedures that the event is in; the core knows nothing of it.
 from __future__ import annotations
 
 import re
-from types import FrameType
 from typing import Any
 
 from impl.core.broker_events import BrokerEvents
@@ -18,12 +17,12 @@ from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.effects import Ask, Effect, Report, Send
 from impl.sim.event_run import ControllerThread, Place
+from impl.sim.places import STATE_NODE, frames_of, is_registered, states_written
 from impl.znodes import paths
 from impl.znodes.access import ZnodeAccess
 from impl.znodes.client import ZnodeClient
-from impl.zookeeper import BadVersion, ConnectionLoss, Create, Delete, SetData, ZooKeeperError
+from impl.zookeeper import BadVersion, Delete
 
-STATE = re.compile(re.escape(paths.TOPICS) + r"/[^/]+/partitions/\d+/state")
 PARTITIONS = re.compile(re.escape(paths.TOPICS) + r"/[^/]+/partitions")
 
 HANDLERS = Report("step", ("Registering handlers",))
@@ -54,29 +53,7 @@ REPLICAS_CHANGE = name_of(ReplicaMachine.handle)
 REMOVES_NODES = name_of(ZnodeClient.delete_topic)
 DELETES_BELOW = name_of(ZnodeAccess.fenced_delete_below)
 
-Frames = dict[str, FrameType]
-"""Procedure by name -> its frame, the innermost if it is in it more than once."""
-
-
-def frames_of(thread: ControllerThread) -> Frames:
-    """The procedures that a suspended event is in, outermost first."""
-    return {frame.f_code.co_qualname: frame for frame in thread.stack()}
-
-
 # What a place is
-
-
-def is_registration(place: Place | None) -> bool:
-    """ZooKeeper has executed the registration of a controller; its answer is on its way."""
-    return place is not None and place.is_done and registered_epoch(place.effect) is not None
-
-
-def registered_epoch(effect: Effect) -> int | None:
-    """The controller epoch that an operation registers, None if it is no registration."""
-    ops = effect.ops if isinstance(effect, Ask) else ()
-    if not any(isinstance(op, Create) and op.path == paths.CONTROLLER for op in ops):
-        return None
-    return next((int(op.data) for op in ops if isinstance(op, SetData)), None)
 
 
 def sets_watches(place: Place | None) -> bool:
@@ -84,15 +61,9 @@ def sets_watches(place: Place | None) -> bool:
     return place is not None and place.effect == HANDLERS
 
 
-def is_lost(place: Place) -> bool:
-    """The answer was lost on its way."""
-    return isinstance(place.answer, ConnectionLoss)
-
-
 def writes_state(place: Place | None) -> bool:
     """A write of a partition's state over the one that was read: about to be executed, or done."""
-    ops = place.effect.ops if place is not None and isinstance(place.effect, Ask) else ()
-    return any(isinstance(op, SetData) and STATE.fullmatch(op.path) for op in ops)
+    return place is not None and bool(states_written(place.effect))
 
 
 def is_to_write(place: Place | None) -> bool:
@@ -200,8 +171,8 @@ def _has_answered(thread: ControllerThread, effect: Ask, place: Place) -> bool:
     """ZooKeeper registered it, refused its write of a state, or removed a partition of some."""
     if not isinstance(place.answer, list):
         return False
-    if registered_epoch(effect) is not None:
-        return not isinstance(place.answer[0], ZooKeeperError)
+    if is_registered(place):
+        return True
     if writes_state(place):
         return isinstance(place.answer[-1], BadVersion)
     return any(
@@ -215,4 +186,6 @@ def _has_answered(thread: ControllerThread, effect: Ask, place: Place) -> bool:
 def _has_states(thread: ControllerThread, listing: str) -> bool:
     """A partition below the node still has its state."""
     below = f"{listing}/"
-    return any(path.startswith(below) and STATE.fullmatch(path) for path in thread.zookeeper.nodes)
+    return any(
+        path.startswith(below) and STATE_NODE.fullmatch(path) for path in thread.zookeeper.nodes
+    )

@@ -1,0 +1,67 @@
+"""What an event of a controller is suspended at, said by its effect: a registration, a read or a
+write of a partition's state. For the grain of every world, and for every mapping."""
+
+from __future__ import annotations
+
+import re
+from types import FrameType
+
+from impl.sim.effects import Ask, Effect
+from impl.sim.event_run import ControllerThread, Place
+from impl.znodes import paths
+from impl.zookeeper import ConnectionLoss, Create, SetData, ZooKeeperError
+
+STATE_NODE = re.compile(re.escape(paths.TOPICS) + r"/([^/]+)/partitions/(\d+)/state")
+"""A partition's state; its groups are the topic and the number."""
+
+Frames = dict[str, FrameType]
+"""Procedure by qualified name -> its frame, the innermost if it is in it more than once."""
+
+
+def frames_of(thread: ControllerThread) -> Frames:
+    """The procedures that a suspended event is in, outermost first."""
+    return {frame.f_code.co_qualname: frame for frame in thread.stack()}
+
+
+def registered_epoch(effect: Effect) -> int | None:
+    """The controller epoch that an operation registers, None if it is no registration.
+
+    Up to 2.0 it is written after `/controller` was created, and the registration ends with it.
+    """
+    if not isinstance(effect, Ask):
+        return None
+    if effect.operation == "set_data" and effect.path == paths.CONTROLLER_EPOCH:
+        return int(effect.arguments[1])
+    if not any(isinstance(op, Create) and op.path == paths.CONTROLLER for op in effect.ops):
+        return None
+    return next((int(op.data) for op in effect.ops if isinstance(op, SetData)), None)
+
+
+def states_written(effect: Effect) -> list[str]:
+    """The partitions' states that an operation writes over those that were read."""
+    ops = effect.ops if isinstance(effect, Ask) else ()
+    return [op.path for op in ops if isinstance(op, SetData) and STATE_NODE.fullmatch(op.path)]
+
+
+def state_read(effect: Effect) -> str | None:
+    """The partition's state that an operation reads, None if it reads none."""
+    reads = isinstance(effect, Ask) and effect.operation == "get"
+    return effect.path if reads and STATE_NODE.fullmatch(effect.path) else None
+
+
+def is_lost(place: Place) -> bool:
+    """The answer was lost on its way."""
+    return isinstance(place.answer, ConnectionLoss)
+
+
+def is_refused(place: Place) -> bool:
+    """ZooKeeper has carried out nothing of it, and the answer says why."""
+    if isinstance(place.answer, ZooKeeperError):
+        return not is_lost(place)
+    answers = place.answer if isinstance(place.answer, list) else [place.answer]
+    return any(isinstance(one, ZooKeeperError) for one in answers)
+
+
+def is_registered(place: Place) -> bool:
+    """ZooKeeper has registered the controller; the answer is on its way, or lost."""
+    return place.is_done and registered_epoch(place.effect) is not None and not is_refused(place)
