@@ -94,11 +94,11 @@ class _Replay(Driver):
         for line in self._mine():
             args = line.args
             match line.step:
-                case "fetch_answered":
+                case "fetch_served":
                     reply = args["reply"]
                     found |= {args["asked"]["offset"], reply["high_watermark"], reply["end"]}
                     found |= {*(reply["diverging"] or ())[1:]}
-                case "epoch_answered":
+                case "epoch_served":
                     found.add(args["reply"]["end"]["end"])
                 case "records_asked":
                     found.add(args["asked"]["offset"])
@@ -589,7 +589,7 @@ class _Replay(Driver):
         self.expect("the epoch asked for", line.args["asked"]["epoch"] + 1,
                     self.read("fetch.last_epoch", b, leader))  # fmt: skip
 
-    def _on_epoch_answered(self, line: Line, b: int) -> None:
+    def _on_epoch_served(self, line: Line, b: int) -> None:
         follower = follower_of(line)
         if follower is None:
             return
@@ -607,7 +607,7 @@ class _Replay(Driver):
             self.expect("the epoch", epoch + 1 if epoch >= 0 else -1, mine)
         self.expect_offset("its end", end, self.read("fetch.answer_end", f, b))
 
-    def _on_fetch_answered(self, line: Line, b: int) -> None:
+    def _on_fetch_served(self, line: Line, b: int) -> None:
         args, follower = line.args, line.args["reader"]
         reply, offset = args["reply"], args["asked"]["offset"]
         end = reply["end"]

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol
 from impl.core import answers
 from impl.core.answers import NONE
 from impl.core.events import (
-    EpochAnswered,
-    FetchAnswered,
+    EpochServed,
+    FetchServed,
     IsrUpdated,
     LeaderAndIsrIgnored,
     LeaderAndIsrReceived,
@@ -433,7 +433,7 @@ class ReplicaManager:
         ends = {one: hosted.log_end for one, hosted in self.partitions.items() if one in questions}
         replies = await self.read(follower, questions, max_bytes, held_back)
         for partition, reply in replies.items():
-            self.observer(FetchAnswered(partition, follower, questions[partition], reply))
+            self.observer(FetchServed(partition, follower, questions[partition], reply))
         if follower == CONSUMER:
             return replies
         for partition, reply in replies.items():
@@ -521,7 +521,7 @@ class ReplicaManager:
             epoch, end = (-1, -1) if replica is None else replica.log.end_offset_for(asked.epoch)
             known = epoch if self.release.since("2.0") else -1
             replies[partition] = EpochReply(Answer(error), EpochEnd(known, end))
-            self.observer(EpochAnswered(partition, asked, replies[partition]))
+            self.observer(EpochServed(partition, asked, replies[partition]))
         return replies
 
     async def list_offset(
