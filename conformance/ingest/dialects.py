@@ -17,6 +17,7 @@ from conformance.ingest import (
     templates_before_2,
     templates_broker,
     templates_controller,
+    templates_data_plane,
     templates_kraft,
     templates_losses,
     templates_requests,
@@ -86,6 +87,7 @@ KAFKA_2 = Dialect(
     templates_controller.TEMPLATES
     + templates_requests.TEMPLATES
     + templates_broker.TEMPLATES
+    + templates_data_plane.TEMPLATES
     + templates_kraft.TEMPLATES
     + templates_losses.TEMPLATES,
 )

@@ -148,6 +148,29 @@ WATERMARK_IN_LOG = Rule(
     "a high watermark up to the log end",
     "lines with a log end and a high watermark (2.4 and newer)",
 )
+FOLLOWS_AS_ANSWERED = Rule(
+    "a_follower_takes_what_its_leader_answers",
+    "a follower's high watermark is its leader's, up to its own log's end: `follower_appends`",
+    "ReplicaFetcherThread.processPartitionData",
+    "the lesser of the leader's high watermark and the log's end",
+    "what followers are answered (ReplicaFetcherThread at TRACE)",
+)
+FETCHES_FROM_ITS_END = Rule(
+    "a_follower_goes_on_where_its_log_ends",
+    "between two fetches a follower's log changes by what it appends or cuts",
+    "ReplicaFetcherThread.processPartitionData, AbstractFetcherThread.truncateToHighWatermark",
+    "a log that ends where the fetch before left it",
+    "what followers are answered (ReplicaFetcherThread at TRACE)",
+)
+WATERMARK_GROWS = Rule(
+    "a_leaders_high_watermark_never_falls",
+    "while a broker leads in an epoch its high watermark never falls: `hw_never_falls`",
+    "Partition.maybeIncrementLeaderHW",
+    "a high watermark no lower than the last",
+    "high watermarks of leaders (Partition at DEBUG)",
+)
+DATA_PLANE = (FOLLOWS_AS_ANSWERED, FETCHES_FROM_ITS_END, WATERMARK_GROWS)
+"""Rules that compare what brokers tell of their logs at DEBUG and TRACE alone."""
 ISR_OF_REPLICAS = Rule(
     "isr_members_are_replicas",
     "the ISR holds brokers that the partition is assigned to",
@@ -231,6 +254,7 @@ RULES: tuple[Rule, ...] = (
     COMMITTED_IS_KEPT,
     CUT_AS_TOLD,
     WATERMARK_IN_LOG,
+    *DATA_PLANE,
     ISR_OF_REPLICAS,
     VERSIONS_GROW,
     LEADER_WRITES_ISR,

@@ -9,6 +9,7 @@ from conformance.pipeline import (
     kraft,
     rules_brokers,
     rules_controllers,
+    rules_data_plane,
     rules_logs,
     rules_model,
     rules_office,
@@ -35,6 +36,7 @@ def judge(events: Iterable[Event], places: Mapping[str, Place], reduced: bool = 
     rules_partitions.check(bench)
     rules_brokers.check(bench)
     rules_logs.check(bench)
+    rules_data_plane.check(bench)
     release = oldest_release(bench)
     rules_model.check(bench, release)
     rules_states.check(bench)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.pipeline.findings import BREAKS, JUDGING, Finding, Kind
+from conformance.pipeline.findings import BREAKS, DATA_PLANE, JUDGING, Finding, Kind
 from specs.verdict import Verdict
 
 SCOPE = "control plane only"
@@ -67,7 +67,9 @@ def judgement(
     if not sum(checked.values()):
         return Judgement(verdict, "", _unread(summary))
     exceptions = (*_not_judged(findings), *_unread(summary), *_not_compared(checked))
-    return Judgement(verdict, SCOPE, exceptions)
+    seen = sum(checked.get(rule.name, 0) for rule in DATA_PLANE)
+    scope = f"control plane, and {seen:,} comparisons of the data plane" if seen else SCOPE
+    return Judgement(verdict, scope, exceptions)
 
 
 def rule_rows(checked: Mapping[str, int]) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from conformance.ingest.schema import Event
+from conformance.ingest.templates_data_plane import FOLLOWED, RAISED
 from conformance.pipeline.bench import Bench
 from conformance.pipeline.findings import (
     COMMITTED_IS_KEPT,
@@ -22,7 +23,9 @@ from conformance.pipeline.findings import (
     Kind,
 )
 
-_TELLS = frozenset(("leader_started", "follower_started", "high_watermark_loaded"))
+_TELLS = frozenset(
+    ("leader_started", "follower_started", "high_watermark_loaded", RAISED, FOLLOWED)
+)
 _CUTS = frozenset(("log_truncated", "truncation_chosen"))
 _OWN_WORDS = "truncation_below_high_watermark"
 _FOLLOWS = frozenset(("leader_and_isr_received", "follower_started"))

@@ -291,7 +291,7 @@ class _Ordering:
         if not hasattr(self, "_answers"):
             self._answers: dict[tuple[int, str, int], list[Line]] = defaultdict(list)
             for line in self.lines:
-                if line.step in ("fetch_answered", "epoch_answered"):
+                if line.step in ("fetch_served", "epoch_served"):
                     follower, partition = follower_of(line), line.partition
                     if follower is not None and partition is not None:
                         key = (follower, partition, line.args["correlation"])

@@ -37,6 +37,7 @@ ELECTED_BY = "a leader writes the controller epoch that elected it, not the newe
 KEEPS = "a leader that is elected again keeps what it knows of the others' ends"
 GONE = "a leader answers a question that its asker has given up, or did not outlive"
 CAUGHT_UP = "up to 2.0 a follower is dropped that has all there is, if it had so long ago only"
+TWICE = "a producer that sends again is answered by what is there"
 LATE = "a producer is answered in a later epoch of the same leader"
 WAITS = "a follower whose leader is not known to it goes on as it was"
 
@@ -94,11 +95,11 @@ class _Replay(Driver):
         for line in self._mine():
             args = line.args
             match line.step:
-                case "fetch_answered":
+                case "fetch_served":
                     reply = args["reply"]
                     found |= {args["asked"]["offset"], reply["high_watermark"], reply["end"]}
                     found |= {*(reply["diverging"] or ())[1:]}
-                case "epoch_answered":
+                case "epoch_served":
                     found.add(args["reply"]["end"]["end"])
                 case "records_asked":
                     found.add(args["asked"]["offset"])
@@ -525,14 +526,14 @@ class _Replay(Driver):
         if last < 0:
             return
         epoch = line.args["leader_epoch"] + 1
-        if self.read("log.end", b) > last:
-            self.expect("the leader epoch", epoch, self.read("log.at.epoch", b, last))
         leads = self.read("replica.role", b) == _LEADS
         committed = last < self.read("replica.hw", b)
-        newer = self.read("replica.epoch", b) > epoch == self.read("log.at.epoch", b, last)
-        if leads and committed and newer:
-            self.done.forced[LATE] += 1
+        written = self.read("log.at.epoch", b, last)
+        if leads and committed and self.read("replica.epoch", b) > written <= epoch:
+            self.done.forced[LATE if written == epoch else TWICE] += 1
             return
+        if self.read("log.end", b) > last:
+            self.expect("the leader epoch", epoch, written)
         self.step("leader_acknowledges_for_isr", b, last)
 
     def _on_high_watermark_raised(self, line: Line, b: int) -> None:
@@ -589,7 +590,7 @@ class _Replay(Driver):
         self.expect("the epoch asked for", line.args["asked"]["epoch"] + 1,
                     self.read("fetch.last_epoch", b, leader))  # fmt: skip
 
-    def _on_epoch_answered(self, line: Line, b: int) -> None:
+    def _on_epoch_served(self, line: Line, b: int) -> None:
         follower = follower_of(line)
         if follower is None:
             return
@@ -607,7 +608,7 @@ class _Replay(Driver):
             self.expect("the epoch", epoch + 1 if epoch >= 0 else -1, mine)
         self.expect_offset("its end", end, self.read("fetch.answer_end", f, b))
 
-    def _on_fetch_answered(self, line: Line, b: int) -> None:
+    def _on_fetch_served(self, line: Line, b: int) -> None:
         args, follower = line.args, line.args["reader"]
         reply, offset = args["reply"], args["asked"]["offset"]
         end = reply["end"]

@@ -302,7 +302,7 @@ class HighWatermarkRaised:
 
 
 @dataclass(frozen=True, slots=True)
-class FetchAnswered:
+class FetchServed:
     """What ``reader`` (-1: a consumer) is answered.
 
     ``waited``: nothing was there when it asked, so that it was looked again later.
@@ -316,7 +316,7 @@ class FetchAnswered:
 
 
 @dataclass(frozen=True, slots=True)
-class EpochAnswered:
+class EpochServed:
     """What a follower is answered that asked where an epoch ends."""
 
     partition: TopicPartition
@@ -371,8 +371,8 @@ ReplicaEvent = (
     | ProducerAnswered
     | RecordsReplicated
     | HighWatermarkRaised
-    | FetchAnswered
-    | EpochAnswered
+    | FetchServed
+    | EpochServed
     | RecordsAsked
     | EpochAsked
 )

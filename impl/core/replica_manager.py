@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol
 from impl.core import answers
 from impl.core.answers import NONE
 from impl.core.events import (
-    EpochAnswered,
-    FetchAnswered,
+    EpochServed,
+    FetchServed,
     IsrUpdated,
     LeaderAndIsrIgnored,
     LeaderAndIsrReceived,
@@ -405,6 +405,7 @@ class ReplicaManager:
         error = answers.produce_error_before(acks, len(replica.isr), min_isr)
         if error != NONE:
             return Produced(error)
+        before = replica.log_end
         try:
             appended = await replica.log.append_as_leader(records, replica.leader_epoch)
         except InvalidBatch as refused:
@@ -414,7 +415,8 @@ class ReplicaManager:
         except StorageError as failed:
             return Produced(STORAGE_ERROR, str(failed))
         first, end = appended.first_offset, appended.last_offset + 1
-        self.observer(RecordsAppended(partition, replica.leader_epoch, first, end))
+        if replica.log_end > before:  # else they were there: a producer sent them twice
+            self.observer(RecordsAppended(partition, replica.leader_epoch, first, end))
         replica.advance(now_ms)
         awaited = AcksAwaited(replica, appended.last_offset + 1, replica.generation, min_isr)
         return Produced(NONE, "", first, replica.leader_epoch, end, awaited if acks == -1 else None)
@@ -437,7 +439,7 @@ class ReplicaManager:
         ends = {one: hosted.log_end for one, hosted in self.partitions.items() if one in questions}
         replies = await self.read(follower, questions, max_bytes, held_back)
         for partition, reply in replies.items():
-            self.observer(FetchAnswered(partition, follower, questions[partition], reply))
+            self.observer(FetchServed(partition, follower, questions[partition], reply))
         if follower == CONSUMER:
             return replies
         for partition, reply in replies.items():
@@ -525,7 +527,7 @@ class ReplicaManager:
             epoch, end = (-1, -1) if replica is None else replica.log.end_offset_for(asked.epoch)
             known = epoch if self.release.since("2.0") else -1
             replies[partition] = EpochReply(Answer(error), EpochEnd(known, end))
-            self.observer(EpochAnswered(partition, asked, replies[partition]))
+            self.observer(EpochServed(partition, asked, replies[partition]))
         return replies
 
     async def list_offset(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from impl.core.answers import NONE
-from impl.core.events import FetchAnswered, ProducerAnswered
+from impl.core.events import FetchServed, ProducerAnswered
 from impl.core.fetcher_thread import Answer, EpochQuestion, FetchQuestion, FetchReply
 from impl.core.replica_manager import CONSUMER, AcksAwaited, Produced, Replica
 from impl.server.replicas import HostedReplicas, now_ms
@@ -96,7 +96,7 @@ class Serving:
                     break  # KIP-392: a follower hears of a high watermark at once
             if replies is not first:
                 for one, reply in replies.items():
-                    event = FetchAnswered(one, replica, asked[one], reply, waited=True)
+                    event = FetchServed(one, replica, asked[one], reply, waited=True)
                     self.replicas.traced(event)
             if follows:
                 throttled = [one for one in replies if quota.is_throttled(one)]

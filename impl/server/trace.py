@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from impl.core.events import (
-    FetchAnswered,
+    FetchServed,
     LeaderCached,
     LeaderForgotten,
     ReplicaEvent,
@@ -113,7 +113,7 @@ class BrokerTrace:
             return
         args = {one.name: _plain(getattr(event, one.name)) for one in fields(event)}
         args.pop("now_ms", None)
-        if isinstance(event, FetchAnswered):
+        if isinstance(event, FetchServed):
             args["reply"]["end"] = _end(event.reply, event.asked.offset)
         self.file.line(step_of(event), args | getattr(self._asker, "known", {}))
 
@@ -138,7 +138,7 @@ class BrokerTrace:
 
 
 def step_of(event: object) -> str:
-    """An event's name in a trace: ``FetchAnswered`` is ``fetch_answered``."""
+    """An event's name in a trace: ``FetchServed`` is ``fetch_served``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
 
 

@@ -254,7 +254,7 @@ SAID = {
     "watermark-does-not-wait": "high_watermark_raised",
     "log-is-cut-to-nothing": "log_truncating",
     "no-leader-epoch-is-sent": "records_asked",
-    "consumers-read-above-the-watermark": "fetch_answered",
+    "consumers-read-above-the-watermark": "fetch_served",
     "producers-are-answered-at-once": "producer_answered",
 }
 

@@ -1,0 +1,157 @@
+"""What a follower makes of what its leader answers, and a leader's high watermark: DEBUG and TRACE.
+
+A line that tells of a fetch has what the log was and what the leader answered; the lines after it,
+what the log and the high watermark became. Which step that is is asked of the model's
+`follower_appends`, on the offsets of the line alone: all that the step depends on stands in it.
+Offsets that the lines do not tell apart are one record there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache, lru_cache
+
+from conformance.ingest.schema import Event
+from conformance.ingest.templates_data_plane import FOLLOWED, KINDS, RAISED, RECEIVED, REPLICATED
+from conformance.pipeline.bench import Bench
+from conformance.pipeline.findings import (
+    FETCHES_FROM_ITS_END,
+    FOLLOWS_AS_ANSWERED,
+    WATERMARK_GROWS,
+    Kind,
+)
+from model.systems import system
+from specs.partial.moves import Moves
+
+_FOLLOWER, _LEADER = 1, 2
+_ENDS = frozenset(("log_truncated", "leader_started", "follower_started", "log_created",
+                   "log_removed", "truncation_chosen", "leader_and_isr_received"))  # fmt: skip
+"""Kinds after which a log may end elsewhere than it did."""
+
+
+def check(bench: Bench) -> None:
+    """Each replica by itself, in the order of its own log."""
+    replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
+    told = False
+    for event in bench.history.events:
+        if event.tp is not None and event.broker is not None and event.kind in _ENDS | {*KINDS}:
+            replicas[event.broker, *event.tp].append(event)
+            told = told or event.kind in KINDS
+    if not told:
+        return
+    for _, events in sorted(replicas.items()):
+        ordered = sorted(events, key=lambda each: (each.at, bench.history.key(each)))
+        _follows(bench, ordered)
+        _grows(bench, ordered)
+
+
+def _follows(bench: Bench, events: list[Event]) -> None:
+    known: int | None = None
+    for at, event in enumerate(events):
+        if event.kind in _ENDS or (at and not _goes_on(bench, events[at - 1], event)):
+            known = None
+        if event.kind != RECEIVED or event.offset is None or event.high_watermark is None:
+            continue
+        end = event.offset
+        if known is not None:
+            bench.looked(FETCHES_FROM_ITS_END)
+            if end != known:
+                bench.report(
+                    Kind.VIOLATION, FETCHES_FROM_ITS_END, event,
+                    f"{_name(event)} ends at {end}, and after the fetch before it ended at {known}",
+                    f"a log that ends at {known}",
+                )  # fmt: skip
+        after, mark = end, None
+        for later in _answer(bench, events, at):
+            if later.kind == REPLICATED and later.offset is not None:
+                after = later.offset
+            elif later.kind == FOLLOWED:
+                mark = later
+        known = after
+        if mark is not None and mark.high_watermark is not None:
+            _as_answered(bench, event, mark, after)
+
+
+def _answer(bench: Bench, events: list[Event], at: int) -> Iterator[Event]:
+    """The lines that tell what came of one answer."""
+    for number in range(at + 1, min(at + 3, len(events))):
+        later = events[number]
+        if later.kind not in (REPLICATED, FOLLOWED) or not _goes_on(bench, events[at], later):
+            return
+        yield later
+        if later.kind == FOLLOWED:
+            return
+
+
+def _goes_on(bench: Bench, one: Event, other: Event) -> bool:
+    """Nothing lies between two lines of a replica that is not there to be seen."""
+    return one.file == other.file and bench.history.same_process(one, other)
+
+
+def _as_answered(bench: Bench, asked: Event, mark: Event, after: int) -> None:
+    told, became = asked.high_watermark or 0, mark.high_watermark or 0
+    end = asked.offset or 0
+    bench.looked(FOLLOWS_AS_ANSWERED)
+    mine = appended(end, after, told)
+    bench.fired["follower_appends"] += 1
+    if mine != became:
+        bench.report(
+            Kind.VIOLATION, FOLLOWS_AS_ANSWERED, mark,
+            f"{_name(asked)} ends at {after}, its leader answered high watermark {told} "
+            f"({asked.where}), and its own becomes {became}; follower_appends makes it {mine}",
+            f"high watermark {mine}",
+        )  # fmt: skip
+
+
+def _grows(bench: Bench, events: list[Event]) -> None:
+    """A leader's high watermark, from one start to the next."""
+    known: Event | None = None
+    for event in events:
+        if event.kind != RAISED:
+            known = None if event.kind in _ENDS else known
+            continue
+        if known is not None and _goes_on(bench, known, event):
+            bench.looked(WATERMARK_GROWS)
+            was, now = known.high_watermark or 0, event.high_watermark or 0
+            if now < was:
+                bench.report(
+                    Kind.VIOLATION, WATERMARK_GROWS, event,
+                    f"{_name(event)}: the leader's high watermark falls from {was} "
+                    f"({known.where}) to {now}", f"{was} or more",
+                )  # fmt: skip
+        known = event
+
+
+def _name(event: Event) -> str:
+    return f"{event.topic}-{event.partition}: the log of broker {event.broker}"
+
+
+@lru_cache(maxsize=65536)
+def appended(end: int, after: int, told: int) -> int:
+    """A follower's high watermark, by the model, once its log that ended at ``end`` ends at
+    ``after`` and its leader answered ``told``.
+    """
+    places = sorted({0, end, after, told})
+    begins, ends, mark = (places.index(one) for one in (end, after, told))
+    moves = _moves()
+    numbers, ledger = moves.numbers, moves.ledger
+    ledger.load({})
+    step = moves.by_name["follower_appends"]
+    ledger.apply([
+        (numbers["replica.role"], (_FOLLOWER,), 2), (numbers["replica.leader"], (_FOLLOWER,), 2),
+        (numbers["replica.epoch"], (_FOLLOWER,), 1), (numbers["log.end"], (_FOLLOWER,), begins),
+    ])  # fmt: skip
+    for record in range(begins, max(ends, begins + 1)):
+        slot = {"state": 4, "epoch": 1, "offset": record, "hw": mark,
+                "has_record": int(ends > begins), "id": 0, "record_epoch": 1}  # fmt: skip
+        at = (_FOLLOWER, _LEADER)
+        ledger.apply([(numbers[f"fetch.{name}"], at, code) for name, code in slot.items()])
+        assert step.refusal(*at) < 0, "a follower that waits for an answer takes it"
+        moves.take(step, at)
+    return places[int(ledger.read(numbers["replica.hw"], (_FOLLOWER,)))]
+
+
+@cache
+def _moves() -> Moves:
+    return Moves(system("replication").recorded(), {"brokers": 2}, frozenset())
