@@ -23,6 +23,7 @@ from impl.log.cleaner import keys_in
 from impl.log.log_tasks import LogTaskIntervals, LogTasks
 from impl.server.control import Control
 from impl.server.dispatch import Dispatch
+from impl.server.dynamic_configs import DynamicConfigs
 from impl.server.fetching import FetcherManager
 from impl.server.isr_requests import IsrRequests
 from impl.server.log4j_files import Log4jFiles
@@ -78,6 +79,7 @@ class Broker:
             self.configs.read_all(client)
             self.quotas = Quotas(config, self._trouble)
             self.logs = self._log_manager()
+            self.dynamic = DynamicConfigs(config, self.logs.settings.config, self._trouble)
             configured = config.whole("broker.id")
             known = self.logs.start(
                 None if configured == GENERATED else configured,
@@ -87,7 +89,8 @@ class Broker:
             self.broker = known if known is not None else self._generated(client)
             self.files = Log4jFiles(log_folder, self.broker, self.release)
             self._begin_trace()
-            self.quotas.read_rates(client, self.broker)
+            self.dynamic.read(client, self.broker)
+            self._apply_dynamic()
             for topic, settings in self.configs.overrides.items():
                 self.quotas.mark(topic, settings, self.broker)
             self._join(port)
@@ -174,7 +177,7 @@ class Broker:
         self.replicas.core.fetchers = self.fetchers
         self.serving = Serving(self.replicas, self._min_isr)
         self.dispatch = Dispatch(
-            self.serving, self.log_dirs, lambda: self.control, self._stopped,
+            self.serving, self.log_dirs, self.dynamic, lambda: self.control, self._stopped,
             self.files.request if self.request_log else lambda head: None,
         )  # fmt: skip
         self.listener = Listener(self.config.address, self.dispatch.answer, self._handler_failed)
@@ -273,7 +276,7 @@ class Broker:
             self._trouble(f"{getattr(work, '__name__', 'a task')}: {error}")
 
     def _min_isr(self, topic: str) -> int:
-        return self.configs.min_isr(topic, self.config.whole("min.insync.replicas"))
+        return self.configs.min_isr(topic, self.dynamic.whole("min.insync.replicas"))
 
     # What goes wrong
 
@@ -303,18 +306,20 @@ class Broker:
     def _tell_of_failure(self) -> None:
         wait(self.control.client.propagate_log_dir_failure(self.broker))
 
-    def _config_changed(self, kind: str, topic: str) -> None:
+    def _config_changed(self, kind: str, name: str) -> None:
         if kind == "brokers":
-            self.quotas.read_rates(self.control.client, self.broker)
-        if kind != "topics":
-            return
-        with self.replicas.lock:
-            self.quotas.mark(topic, self.configs.overrides.get(topic, {}), self.broker)
-            for partition in self.replicas.partitions:
-                if partition.topic == topic:
-                    log = self.logs.log(partition)
-                    if log is not None:
-                        log.config = self.configs.log_config(topic, self.logs.settings.config)
+            self.dynamic.read(self.control.client, self.broker)
+            with self.replicas.lock:
+                self._apply_dynamic()
+        if kind == "topics":
+            with self.replicas.lock:
+                self.quotas.mark(name, self.configs.overrides.get(name, {}), self.broker)
+                self.logs.reconfigure(self.logs.settings.config, name)
+
+    def _apply_dynamic(self) -> None:
+        """What is set for the broker while it runs takes effect."""
+        self.quotas.set_rates(self.dynamic.overrides)
+        self.logs.reconfigure(self.dynamic.log)
 
     # The end
 
