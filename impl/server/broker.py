@@ -26,9 +26,15 @@ from impl.server.dispatch import Dispatch
 from impl.server.dynamic_configs import DynamicConfigs
 from impl.server.fetching import FetcherManager
 from impl.server.isr_requests import IsrRequests
+from impl.server.limits import Limits
 from impl.server.log4j_files import Log4jFiles
 from impl.server.log_dirs import LogDirs
-from impl.server.properties import GENERATED, BrokerProperties, WrongProperties
+from impl.server.properties import (
+    GENERATED,
+    BrokerProperties,
+    WrongProperties,
+    connections_by_address,
+)
 from impl.server.quotas import Quotas
 from impl.server.replicas import HostedReplicas, now_ms
 from impl.server.serving import Serving
@@ -180,7 +186,12 @@ class Broker:
             self.serving, self.log_dirs, self.dynamic, lambda: self.control, self._stopped,
             self.files.request if self.request_log else lambda head: None,
         )  # fmt: skip
-        self.listener = Listener(self.config.address, self.dispatch.answer, self._handler_failed)
+        self.listener = Listener(
+            self.config.address, self.dispatch.answer, self._handler_failed, self._limits(),
+            lambda text: self.files.line("server.log", "INFO", text, "kafka.network.Acceptor"),
+        )  # fmt: skip
+        self.replicas.lock.about_to_wait = self.listener.slots.let_go
+        self.dispatch.about_to_wait = self.listener.slots.let_go
         host, number = self.listener.address
         self.info = BrokerInfo(
             (f"PLAINTEXT://{host}:{number}",),
@@ -220,6 +231,20 @@ class Broker:
         self._scheduler = threading.Thread(target=self._schedule, name="scheduler", daemon=True)
         self._scheduler.start()
         threading.Thread(target=self._schedule_isr, name="isr-expiration", daemon=True).start()
+
+    def _limits(self) -> Limits:
+        """Of connections and requests, by the properties."""
+        largest = self.config.whole("socket.request.max.bytes")
+        memory = self.config.whole("queued.max.request.bytes")
+        return Limits(
+            lambda: self.dynamic.whole("max.connections"),
+            lambda: self.dynamic.whole("max.connections.per.ip"),
+            self.config.whole("connections.max.idle.ms") / 1000,
+            largest,
+            2 * largest if memory < 0 else memory,
+            self.config.whole("num.io.threads") + self.config.whole("queued.max.requests"),
+            connections_by_address(self.config.text("max.connections.per.ip.overrides")),
+        )
 
     def _take_producer_ids(self) -> None:
         try:

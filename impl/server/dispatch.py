@@ -62,6 +62,7 @@ class Dispatch:
         self.control = control
         self.stopping = stopping
         self.told = told
+        self.about_to_wait: Callable[[], None] = lambda: None
         self.producer_ids = ProducerIds(self.replicas.broker)
         self._giving_ids = threading.Lock()
 
@@ -110,10 +111,12 @@ class Dispatch:
             case "InitProducerId":
                 return self._init_producer_id()
             case "ElectLeaders":
+                self.about_to_wait()
                 told = self.control().requests.answer(head)
                 metadata, changed = self.replicas.metadata, self.replicas.changed
                 return wait_for_leaders(told, metadata, changed, int(head["timeout_ms"]))
             case _ if api in OF_CONTROLLERS:
+                self.about_to_wait()
                 return self.control().requests.answer(head)
             case _:
                 return Message({"error": "UNSUPPORTED_VERSION", "message": f"no request {api}"})
