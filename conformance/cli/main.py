@@ -83,6 +83,8 @@ COMMANDS: dict[str, Entry] = {
         elect="Give leadership to preferred replicas.",
         produce="Send lines as records.",
         consume="Print the records of a topic.",
+        offsets="Print offsets by time.",
+        configs="Describe and alter configurations.",
         **{"dump-log": "Print the files of a log."},
         simulate="Run and record the implementation.",
         convert="Write recorded runs as columns.",

@@ -306,7 +306,7 @@ def parse_configs(texts: Sequence[str], known: frozenset[str]) -> dict[str, str]
             )
         if name.strip() not in known:
             raise AdminOperation(f"Unknown topic config name: {name.strip()}")
-        _check_value(name.strip(), value.strip())
+        check_value(name.strip(), value.strip())
         found[name.strip()] = value.strip()
     return found
 
@@ -318,7 +318,7 @@ TYPES = {"retention.ms": "LONG", "retention.bytes": "LONG", "segment.ms": "LONG"
 """Kafka's type of a number, where it is not INT (``LogConfig``)."""
 
 
-def _check_value(name: str, value: str) -> None:
+def check_value(name: str, value: str) -> None:
     """InvalidConfig in the words of ``ConfigDef`` for a value that the property cannot have."""
     refused = f"Invalid value {value} for configuration {name}: "
     if name == "unclean.leader.election.enable":

@@ -262,6 +262,23 @@ class Log:
                     return found
         return None
 
+    def offsets_before(self, timestamp: int, most: int) -> list[int]:
+        """Where segments begin that were changed last at that time (ms) or before, and the log end
+        if that is now; the latest first. LATEST and EARLIEST as elsewhere.
+
+        What ListOffsets of version 0 knows of times. Source: Log.getOffsetsBefore,
+        KafkaApis.fetchOffsetsBefore.
+        """
+        known = [(max(one.base_offset, self.log_start), one.modified_ms) for one in self.segments]
+        if self.active.size:
+            known.append((self.log_end, self.now_ms()))
+        if timestamp == EARLIEST:
+            known = known[:1]
+        elif timestamp != LATEST:
+            while known and known[-1][1] > timestamp:
+                known.pop()
+        return sorted((offset for offset, _ in known[::-1][:most]), reverse=True)
+
     def epoch_at(self, offset: int) -> int:
         """The leader epoch that covers an offset, -1 if none is known."""
         covering = [epoch for epoch, start in self.epochs.entries if start <= offset]
@@ -418,6 +435,12 @@ class Log:
         self.producers.moved_to(directory)
         for segment in [*self.segments, *(segment for _, segment in self.marked)]:
             segment.moved_to(directory)
+
+    def reconfigure(self, config: LogConfig) -> None:
+        """Another configuration holds from now on, for the active segment too."""
+        self.config = config
+        for segment in self.segments:
+            segment.config = config
 
     def close(self) -> None:
         """Trim the indexes, durably, and let go of all files; ``flush`` comes before."""

@@ -215,6 +215,13 @@ class LogDirectory:
             return config
         return replace(config, message_format=1)  # the newest that a broker without epochs knows
 
+    def reconfigure(self, settings: LogSettings, topic: str | None = None) -> None:
+        """Other settings hold, for the logs of one topic or for all."""
+        self.settings = settings
+        for partition, log in [*self.logs.items(), *self.futures.items()]:
+            if topic in (None, partition[0]):
+                log.reconfigure(self._config(partition))
+
     def close(self) -> None:
         """A clean stop: everything durable, checkpointed, and marked as such."""
         for log in [*self.logs.values(), *self.futures.values()]:

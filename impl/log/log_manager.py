@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from uuid import uuid4
 
 from impl.disk import Disk
 from impl.log.checkpoint_file import TopicPartition
 from impl.log.cleaner import Cleanable, clean, cleanable
+from impl.log.config import LogConfig
 from impl.log.directory_names import delete_name, directory_name, future_name
 from impl.log.errors import StorageError
 from impl.log.log import Log
@@ -102,6 +104,12 @@ class LogManager:
         for directory in self._online():
             with self._directory_may_fail(directory):
                 directory.close()
+
+    def reconfigure(self, config: LogConfig, topic: str | None = None) -> None:
+        """What holds for logs whose topic sets nothing, or what a topic sets, has changed."""
+        self.settings = replace(self.settings, config=config)
+        for directory in self.directories:
+            directory.reconfigure(self.settings, topic)
 
     @contextmanager
     def _directory_may_fail(self, directory: LogDirectory) -> Iterator[None]:

@@ -108,10 +108,25 @@ class AdminClient(Client):
         rows = [[*one, path] for one, path in wanted.items()]
         return _errors(self._broker(broker, {"api": "AlterReplicaLogDirs", "partitions": rows}))
 
-    def alter_configs(self, settings: Settings) -> None:
-        """Set and unset properties of topics and brokers (2.3)."""
+    def describe_configs(
+        self, kind: str, name: str
+    ) -> dict[str, tuple[str, list[tuple[str, str]]]]:
+        """What is set for a topic or a broker: its value, and where it has which (0.11)."""
+        broker = int(name) if kind == "brokers" and name.isdecimal() else None
+        answer = self._broker(broker, {"api": "DescribeConfigs", "entities": [[kind, name]]})
+        [[_, _, error, text, settings]] = answer["entities"]
+        if error != "NONE":
+            raise RequestFailed(error, text or error)
+        return {
+            key: (value, [(source, known) for source, known in synonyms])
+            for key, (value, synonyms) in settings.items()
+        }
+
+    def alter_configs(self, settings: Settings, incremental: bool = True) -> None:
+        """Set and unset properties of topics and brokers (2.3); before, all of them are named."""
         rows = [[kind, name, dict(changes)] for (kind, name), changes in settings.items()]
-        answer = self._broker(None, {"api": "IncrementalAlterConfigs", "entities": rows})
+        api = "IncrementalAlterConfigs" if incremental else "AlterConfigs"
+        answer = self._broker(None, {"api": api, "entities": rows})
         for kind, name, error, text in answer["entities"]:
             if error != "NONE":
                 raise RequestFailed(error, f"{kind} {name}: {text or error}")

@@ -23,11 +23,18 @@ from impl.log.cleaner import keys_in
 from impl.log.log_tasks import LogTaskIntervals, LogTasks
 from impl.server.control import Control
 from impl.server.dispatch import Dispatch
+from impl.server.dynamic_configs import DynamicConfigs
 from impl.server.fetching import FetcherManager
 from impl.server.isr_requests import IsrRequests
+from impl.server.limits import Limits
 from impl.server.log4j_files import Log4jFiles
 from impl.server.log_dirs import LogDirs
-from impl.server.properties import GENERATED, BrokerProperties, WrongProperties
+from impl.server.properties import (
+    GENERATED,
+    BrokerProperties,
+    WrongProperties,
+    connections_by_address,
+)
 from impl.server.quotas import Quotas
 from impl.server.replicas import HostedReplicas, now_ms
 from impl.server.serving import Serving
@@ -78,6 +85,7 @@ class Broker:
             self.configs.read_all(client)
             self.quotas = Quotas(config, self._trouble)
             self.logs = self._log_manager()
+            self.dynamic = DynamicConfigs(config, self.logs.settings.config, self._trouble)
             configured = config.whole("broker.id")
             known = self.logs.start(
                 None if configured == GENERATED else configured,
@@ -87,7 +95,8 @@ class Broker:
             self.broker = known if known is not None else self._generated(client)
             self.files = Log4jFiles(log_folder, self.broker, self.release)
             self._begin_trace()
-            self.quotas.read_rates(client, self.broker)
+            self.dynamic.read(client, self.broker)
+            self._apply_dynamic()
             for topic, settings in self.configs.overrides.items():
                 self.quotas.mark(topic, settings, self.broker)
             self._join(port)
@@ -174,10 +183,15 @@ class Broker:
         self.replicas.core.fetchers = self.fetchers
         self.serving = Serving(self.replicas, self._min_isr)
         self.dispatch = Dispatch(
-            self.serving, self.log_dirs, lambda: self.control, self._stopped,
+            self.serving, self.log_dirs, self.dynamic, lambda: self.control, self._stopped,
             self.files.request if self.request_log else lambda head: None,
         )  # fmt: skip
-        self.listener = Listener(self.config.address, self.dispatch.answer, self._handler_failed)
+        self.listener = Listener(
+            self.config.address, self.dispatch.answer, self._handler_failed, self._limits(),
+            lambda text: self.files.line("server.log", "INFO", text, "kafka.network.Acceptor"),
+        )  # fmt: skip
+        self.replicas.lock.about_to_wait = self.listener.slots.let_go
+        self.dispatch.about_to_wait = self.listener.slots.let_go
         host, number = self.listener.address
         self.info = BrokerInfo(
             (f"PLAINTEXT://{host}:{number}",),
@@ -217,6 +231,20 @@ class Broker:
         self._scheduler = threading.Thread(target=self._schedule, name="scheduler", daemon=True)
         self._scheduler.start()
         threading.Thread(target=self._schedule_isr, name="isr-expiration", daemon=True).start()
+
+    def _limits(self) -> Limits:
+        """Of connections and requests, by the properties."""
+        largest = self.config.whole("socket.request.max.bytes")
+        memory = self.config.whole("queued.max.request.bytes")
+        return Limits(
+            lambda: self.dynamic.whole("max.connections"),
+            lambda: self.dynamic.whole("max.connections.per.ip"),
+            self.config.whole("connections.max.idle.ms") / 1000,
+            largest,
+            2 * largest if memory < 0 else memory,
+            self.config.whole("num.io.threads") + self.config.whole("queued.max.requests"),
+            connections_by_address(self.config.text("max.connections.per.ip.overrides")),
+        )
 
     def _take_producer_ids(self) -> None:
         try:
@@ -273,7 +301,7 @@ class Broker:
             self._trouble(f"{getattr(work, '__name__', 'a task')}: {error}")
 
     def _min_isr(self, topic: str) -> int:
-        return self.configs.min_isr(topic, self.config.whole("min.insync.replicas"))
+        return self.configs.min_isr(topic, self.dynamic.whole("min.insync.replicas"))
 
     # What goes wrong
 
@@ -303,18 +331,20 @@ class Broker:
     def _tell_of_failure(self) -> None:
         wait(self.control.client.propagate_log_dir_failure(self.broker))
 
-    def _config_changed(self, kind: str, topic: str) -> None:
+    def _config_changed(self, kind: str, name: str) -> None:
         if kind == "brokers":
-            self.quotas.read_rates(self.control.client, self.broker)
-        if kind != "topics":
-            return
-        with self.replicas.lock:
-            self.quotas.mark(topic, self.configs.overrides.get(topic, {}), self.broker)
-            for partition in self.replicas.partitions:
-                if partition.topic == topic:
-                    log = self.logs.log(partition)
-                    if log is not None:
-                        log.config = self.configs.log_config(topic, self.logs.settings.config)
+            self.dynamic.read(self.control.client, self.broker)
+            with self.replicas.lock:
+                self._apply_dynamic()
+        if kind == "topics":
+            with self.replicas.lock:
+                self.quotas.mark(name, self.configs.overrides.get(name, {}), self.broker)
+                self.logs.reconfigure(self.logs.settings.config, name)
+
+    def _apply_dynamic(self) -> None:
+        """What is set for the broker while it runs takes effect."""
+        self.quotas.set_rates(self.dynamic.overrides)
+        self.logs.reconfigure(self.dynamic.log)
 
     # The end
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -21,6 +21,7 @@ class BrokerLock:
         self._lock = threading.RLock()
         self._owner: int | None = None
         self._depth = 0
+        self.about_to_wait: Callable[[], None] = lambda: None  # its holder lets go of it
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Take it; False if the time is up."""
@@ -71,6 +72,7 @@ class BrokerLock:
         return self.is_mine
 
     def _release_save(self) -> int:
+        self.about_to_wait()
         depth = self._depth
         for _ in range(depth):
             self.release()

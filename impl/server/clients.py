@@ -303,14 +303,29 @@ class Consumer(Client):
     client_id = "console-consumer"
 
     def offset(self, topic: str, partition: int, timestamp: int) -> int:
-        """The first offset of a time: -2 the earliest, -1 the latest."""
+        """The first offset of a time: -2 the earliest, -1 the latest, else ms.
+
+        -1 if all records are older.
+        """
+        return int(self._list_offsets(topic, partition, timestamp)["offset"])
+
+    def offsets_before(self, topic: str, partition: int, timestamp: int, most: int) -> list[int]:
+        """As clients before 0.10.1 asked: beginnings of segments up to a time, latest first."""
+        asked = {"version": 0, "max_offsets": most}
+        return [
+            int(one) for one in self._list_offsets(topic, partition, timestamp, asked)["offsets"]
+        ]
+
+    def _list_offsets(
+        self, topic: str, partition: int, timestamp: int, asked: dict[str, int] | None = None
+    ) -> dict[str, Any]:
         head = {"api": "ListOffsets", "replica": -1, "topic": topic, "partition": partition,
-                "timestamp": timestamp}  # fmt: skip
+                "timestamp": timestamp, **(asked or {})}  # fmt: skip
         deadline = time.monotonic() + self.timeout_s
         answer, _ = self.ask_leader(topic, partition, head, b"", deadline)
         if answer["error"] != "NONE":
             raise ClientError(answer["error"], f"{topic}-{partition}: {answer['error']}")
-        return int(answer["offset"])
+        return answer
 
     def read(
         self, topic: str, partition: int, offset: int, wait_ms: int = 500

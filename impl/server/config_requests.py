@@ -1,7 +1,7 @@
-"""IncrementalAlterConfigs (KIP-339, 2.3): a broker writes what is set for topics and brokers.
+"""DescribeConfigs, AlterConfigs (0.11) and IncrementalAlterConfigs (KIP-339, 2.3).
 
-Here it is what throttles are set and taken away by; every broker hears of it through
-``/config/changes``. Source: AdminManager.incrementalAlterConfigs, AdminZkClient.
+What is set for topics and brokers is written to ZooKeeper; every broker hears of it through
+``/config/changes``. Source: AdminManager.describeConfigs, alterConfigs, incrementalAlterConfigs.
 """
 
 from __future__ import annotations
@@ -10,41 +10,105 @@ from collections.abc import Mapping
 from typing import Any
 
 from impl.admin.configs import edit_config
-from impl.admin.throttles import FOLLOWER_RATE, LEADER_RATE, MOVE_RATE
+from impl.admin.errors import InvalidConfig
+from impl.admin.topic_command import check_value
+from impl.releases import Release
+from impl.server.dynamic_configs import EVERY_BROKER, DynamicConfigs, settable, wrong_value
 from impl.server.properties import TOPIC_KEYS
 from impl.server.wire import Message
-from impl.znodes import MalformedZnode
+from impl.znodes import MalformedZnode, decode_config, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 
-KEYS = {"topics": TOPIC_KEYS, "brokers": frozenset((LEADER_RATE, FOLLOWER_RATE, MOVE_RATE))}
-"""By kind of entity, what can be set."""
+
+def keys_of(kind: str, release: Release) -> frozenset[str]:
+    """What can be set for entities of that kind."""
+    return TOPIC_KEYS if kind == "topics" else settable(release)
 
 
-def alter(client: ZnodeClient, head: Mapping[str, Any]) -> Message:
+def alter(client: ZnodeClient, head: Mapping[str, Any], replaces: bool = False) -> Message:
     """Set and (None) unset; an error and a message for each entity, none of which hinders another.
 
-    ``entities`` are rows of kind, name, and the settings that change.
+    ``entities`` are rows of kind, name, and the settings that change. ``replaces``: what is not
+    named is unset.
     """
     rows = []
     for kind, name, settings in head["entities"]:
-        error, text = _alter(client, kind, str(name), settings)
+        error, text = _alter(client, kind, str(name), settings, replaces)
         rows.append([kind, name, error, text])
     return Message({"error": "NONE", "entities": rows})
 
 
 def _alter(
-    client: ZnodeClient, kind: str, name: str, settings: Mapping[str, str | None]
+    client: ZnodeClient, kind: str, name: str, settings: Mapping[str, str | None], replaces: bool
 ) -> tuple[str, str]:
-    if kind not in KEYS:
+    if kind not in ("topics", "brokers"):
         return "INVALID_REQUEST", f"{kind} is no kind of resource; topics and brokers are"
-    unknown = sorted(set(settings) - KEYS[kind])
+    unknown = sorted(set(settings) - keys_of(kind, client.release))
     if unknown:
         return "INVALID_REQUEST", f"Unknown config name: {unknown[0]}"
+    if kind == "brokers" and name != EVERY_BROKER and not name.isdecimal():
+        return "INVALID_REQUEST", f"{name!r} is no broker; write its number, or {EVERY_BROKER}"
     if kind == "topics" and wait(client.topic(name)) is None:
         return "UNKNOWN_TOPIC_OR_PARTITION", f"The topic '{name}' does not exist."
+    if why := _wrong(kind, settings):
+        return "INVALID_CONFIG", why
     try:
-        edit_config(client, kind, name, settings)
+        known = _read(client, kind, name)
+        changes = {**dict.fromkeys(known), **settings} if replaces else settings
+        edit_config(client, kind, name, changes)
     except MalformedZnode as error:
         return "UNKNOWN_SERVER_ERROR", str(error)
     return "NONE", ""
+
+
+def _wrong(kind: str, settings: Mapping[str, str | None]) -> str:
+    """What is wrong with the first value that cannot be; empty if all can."""
+    for name, value in settings.items():
+        if value is None:
+            continue
+        if kind == "topics":
+            try:
+                check_value(name, value)
+            except InvalidConfig as error:
+                return str(error)
+        elif why := wrong_value(name, value):
+            return f"Invalid value {value} for configuration {name}: {why}"
+    return ""
+
+
+def _read(client: ZnodeClient, kind: str, name: str) -> dict[str, str]:
+    node = wait(client.read(paths.config(kind, name)))
+    return {} if node is None else decode_config(kind, name, node.data)
+
+
+def describe(client: ZnodeClient, dynamic: DynamicConfigs, head: Mapping[str, Any]) -> Message:
+    """What is set for some entities: rows of kind, name, error, message, and settings, each with
+    its value and where it has which (source and value).
+    """
+    rows = []
+    for kind, name in head["entities"]:
+        error, text, found = "NONE", "", {}
+        try:
+            if kind == "topics" and wait(client.topic(name)) is None:
+                error, text = "UNKNOWN_TOPIC_OR_PARTITION", f"The topic '{name}' does not exist."
+            else:
+                found = _read(client, kind, name)
+        except (MalformedZnode, ValueError) as wrong:
+            error, text = "UNKNOWN_SERVER_ERROR", str(wrong)
+        settings = {
+            key: [value, _synonyms(kind, name, key, value, dynamic)] for key, value in found.items()
+        }
+        rows.append([kind, name, error, text, settings])
+    return Message({"error": "NONE", "entities": rows})
+
+
+def _synonyms(
+    kind: str, name: str, key: str, value: str, dynamic: DynamicConfigs
+) -> list[tuple[str, str]]:
+    if kind == "topics":
+        return [("DYNAMIC_TOPIC_CONFIG", value)]
+    if name == EVERY_BROKER:
+        return [("DYNAMIC_DEFAULT_BROKER_CONFIG", value)]
+    rest = [one for one in dynamic.synonyms(key) if one[0] != "DYNAMIC_BROKER_CONFIG"]
+    return [("DYNAMIC_BROKER_CONFIG", value), *rest]

@@ -19,6 +19,7 @@ from impl.server.codec import decode_request
 from impl.server.control import Control
 from impl.server.controller_api import SINCE as OF_CONTROLLERS
 from impl.server.controller_api import wait_for_leaders
+from impl.server.dynamic_configs import DynamicConfigs
 from impl.server.log_dirs import LogDirs
 from impl.server.serving import Serving
 from impl.server.wire import Message
@@ -32,6 +33,8 @@ SINCE = {
     "DescribeLogDirs": "1.0",
     "AlterReplicaLogDirs": "1.1",
     "IncrementalAlterConfigs": "2.3",
+    "AlterConfigs": "0.11",
+    "DescribeConfigs": "0.11",
     "InitProducerId": "0.11",
 }
 """By request, the release that brought it, where not every one has it."""
@@ -47,6 +50,7 @@ class Dispatch:
         self,
         serving: Serving,
         log_dirs: LogDirs,
+        dynamic: DynamicConfigs,
         control: Callable[[], Control],
         stopping: threading.Event,
         told: Callable[[dict[str, Any]], None] = lambda head: None,
@@ -54,9 +58,11 @@ class Dispatch:
         self.serving = serving
         self.replicas = serving.replicas
         self.log_dirs = log_dirs
+        self.dynamic = dynamic
         self.control = control
         self.stopping = stopping
         self.told = told
+        self.about_to_wait: Callable[[], None] = lambda: None
         self.producer_ids = ProducerIds(self.replicas.broker)
         self._giving_ids = threading.Lock()
 
@@ -98,13 +104,19 @@ class Dispatch:
                 return Message({"error": "NONE", "brokers": rows})
             case "IncrementalAlterConfigs":
                 return config_requests.alter(self.control().client, head)
+            case "AlterConfigs":
+                return config_requests.alter(self.control().client, head, replaces=True)
+            case "DescribeConfigs":
+                return config_requests.describe(self.control().client, self.dynamic, head)
             case "InitProducerId":
                 return self._init_producer_id()
             case "ElectLeaders":
+                self.about_to_wait()
                 told = self.control().requests.answer(head)
                 metadata, changed = self.replicas.metadata, self.replicas.changed
                 return wait_for_leaders(told, metadata, changed, int(head["timeout_ms"]))
             case _ if api in OF_CONTROLLERS:
+                self.about_to_wait()
                 return self.control().requests.answer(head)
             case _:
                 return Message({"error": "UNSUPPORTED_VERSION", "message": f"no request {api}"})

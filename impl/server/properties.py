@@ -64,6 +64,23 @@ def _protocol(text: str) -> str:
     return text
 
 
+def connections_by_address(text: str) -> dict[str, int]:
+    """Read ``max.connections.per.ip.overrides``, HOST:COUNT,...; ValueError."""
+    found = {}
+    for part in text.split(","):
+        host, colon, count = part.strip().rpartition(":")
+        if part.strip():
+            if not colon or not host or not count.isdecimal():
+                raise ValueError("is written as HOST:COUNT,HOST:COUNT")
+            found[host] = int(count)
+    return found
+
+
+def _overrides(text: str) -> str:
+    connections_by_address(text)
+    return text
+
+
 KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
     "broker.id": (_whole(GENERATED), GENERATED),
     "broker.id.generation.enable": (_truth, True),
@@ -91,6 +108,14 @@ KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
     "replica.socket.timeout.ms": (_whole(1), 30000),
     "replica.high.watermark.checkpoint.interval.ms": (_whole(1), 5000),
     "log.flush.offset.checkpoint.interval.ms": (_whole(1), 60000),
+    "max.connections": (_whole(0, 2**31 - 1), 2**31 - 1),
+    "max.connections.per.ip": (_whole(0, 2**31 - 1), 2**31 - 1),
+    "max.connections.per.ip.overrides": (_overrides, ""),
+    "connections.max.idle.ms": (_whole(1), 600000),
+    "socket.request.max.bytes": (_whole(1, 2**31 - 1), 100 << 20),
+    "queued.max.requests": (_whole(1), 500),
+    "queued.max.request.bytes": (_whole(-1), -1),
+    "num.io.threads": (_whole(1), 8),
     "log.cleaner.enable": (_truth, True),
     "log.cleaner.backoff.ms": (_whole(1), 15000),
     "log.cleaner.dedupe.buffer.size": (_whole(1 << 20), 128 << 20),

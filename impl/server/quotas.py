@@ -13,11 +13,7 @@ from collections.abc import Callable, Mapping
 
 from impl.admin.throttles import FOLLOWER_RATE, FOLLOWERS, LEADER_RATE, LEADERS, MOVE_RATE
 from impl.server.properties import BrokerProperties
-from impl.znodes import MalformedZnode, TopicPartition, decode_config, paths
-from impl.znodes.client import ZnodeClient
-from impl.zookeeper.port import wait
-
-EVERY_BROKER = "<default>"
+from impl.znodes import TopicPartition
 
 
 class ReplicationQuota:
@@ -90,17 +86,8 @@ class Quotas:
         self.moves = ReplicationQuota(moves, moves_s)
         self.trouble = trouble
 
-    def read_rates(self, client: ZnodeClient, broker: int) -> None:
-        """What is set for the broker, else for every broker (1.1), else no limit."""
-        found: dict[str, str] = {}
-        names = (EVERY_BROKER, str(broker)) if client.release.since("1.1") else (str(broker),)
-        for name in names:
-            node = wait(client.read(paths.config("brokers", name)))
-            try:
-                found |= {} if node is None else decode_config("brokers", name, node.data)
-            except MalformedZnode as error:
-                self.trouble(f"{error}; the rates stay as they are")
-                return
+    def set_rates(self, found: Mapping[str, str]) -> None:
+        """What is set for the broker, or for every one; no limit without it."""
         self.leader.bound = self._rate(found, LEADER_RATE)
         self.follower.bound = self._rate(found, FOLLOWER_RATE)
         self.moves.bound = self._rate(found, MOVE_RATE)

@@ -14,7 +14,7 @@ from typing import Any
 from impl.core.answers import NONE
 from impl.core.events import FetchServed, ProducerAnswered
 from impl.core.fetcher_thread import Answer, EpochQuestion, FetchQuestion, FetchReply
-from impl.core.replica_manager import CONSUMER, AcksAwaited, Produced, Replica
+from impl.core.replica_manager import CONSUMER, EARLIEST, AcksAwaited, Produced, Replica
 from impl.server.replicas import HostedReplicas, now_ms
 from impl.server.wire import Message
 from impl.znodes import TopicPartition
@@ -126,14 +126,34 @@ class Serving:
         return Message({"error": NONE, "partitions": rows})
 
     def list_offsets(self, head: Mapping[str, Any], _body: bytes) -> Message:
-        """The earliest, the latest, or the first offset of a time (ms)."""
+        """The earliest, the latest, or the first offset of a time (ms).
+
+        Version 0 (before 0.10.1) answers with at most ``max_offsets`` beginnings of segments.
+        """
         partition = TopicPartition(head["topic"], head["partition"])
         consumer = int(head["replica"]) == CONSUMER
+        if int(head.get("version", 1)) == 0:
+            return self._offsets_before(head, partition, consumer)
         with self.replicas.lock:
             found = wait(self.core.list_offset(partition, int(head["timestamp"]), consumer))
         if found.error != NONE:
             return _error(found.error)
         return Message({"error": NONE, "offset": found.offset, "timestamp": found.timestamp})
+
+    def _offsets_before(
+        self, head: Mapping[str, Any], partition: TopicPartition, consumer: bool
+    ) -> Message:
+        with self.replicas.lock:
+            leads = wait(self.core.list_offset(partition, EARLIEST, consumer))
+            if leads.error != NONE:
+                return _error(leads.error)
+            replica, log = self.core.partitions[partition], self.replicas.logs.log(partition)
+            assert log is not None, "who leads has a log"
+            most = int(head["max_offsets"])
+            found = log.offsets_before(int(head["timestamp"]), most)
+            if consumer and any(one > replica.hw for one in found):
+                found = [replica.hw, *(one for one in found if one <= replica.hw)]
+        return Message({"error": NONE, "offsets": found})
 
     def metadata(self, head: Mapping[str, Any], _body: bytes) -> Message:
         """Brokers, controller, and the leaders of some topics (of all, if none is named)."""

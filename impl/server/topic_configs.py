@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 
 from impl.log import LogConfig
 from impl.log.config import FIELDS
@@ -35,6 +36,8 @@ class TopicConfigs:
     def __init__(self, trouble: Callable[[str], None]) -> None:
         self.trouble = trouble
         self.overrides: dict[str, dict[str, str]] = {}
+        self._asked = count()
+        self._answered: dict[str, int] = {}
 
     def read_all(self, client: ZnodeClient) -> None:
         """Every topic's, at the start of a session."""
@@ -42,14 +45,20 @@ class TopicConfigs:
             self.read(client, topic)
 
     def read(self, client: ZnodeClient, topic: str) -> None:
-        """One topic's; without a znode nothing is set."""
+        """One topic's; without a znode nothing is set.
+
+        Of reads by several threads the one counts that was begun last: an earlier one may be older.
+        """
+        turn = next(self._asked)
         node = wait(client.read(paths.config("topics", topic)))
         try:
             found = {} if node is None else decode_config("topics", topic, node.data)
         except MalformedZnode as error:
             self.trouble(f"{error}; the topic goes on with what was set before")
             found = self.overrides.get(topic, {})
-        self.overrides[topic] = found
+        if turn > self._answered.get(topic, -1):
+            self._answered[topic] = turn
+            self.overrides[topic] = found
 
     def heard(self, client: ZnodeClient, name: str) -> tuple[str, str] | None:
         """A notice below ``/config/changes``: of which kind and which entity the news are."""

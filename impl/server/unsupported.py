@@ -10,16 +10,14 @@ REASONS: dict[str, tuple[str, ...]] = {
         "auto.create.topics.enable", "num.partitions", "default.replication.factor",
     ),
     "a thread serves each connection, and one lock guards all replicas": (
-        "num.network.threads", "num.io.threads", "background.threads", "queued.max.requests",
-        "queued.max.request.bytes", "num.recovery.threads.per.data.dir",
+        "num.network.threads", "background.threads", "num.recovery.threads.per.data.dir",
         "num.replica.alter.log.dirs.threads",
     ),
     "the messages between processes are not Kafka's": (
         "advertised.listeners", "advertised.host.name", "advertised.port", "host.name", "port",
         "listener.security.protocol.map", "inter.broker.listener.name",
         "control.plane.listener.name", "security.inter.broker.protocol", "socket.send.buffer.bytes",
-        "socket.receive.buffer.bytes", "socket.request.max.bytes", "connections.max.idle.ms",
-        "max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides",
+        "socket.receive.buffer.bytes",
         "replica.socket.receive.buffer.bytes", "replica.fetch.response.max.bytes",
         "fetch.max.bytes", "request.timeout.ms", "zookeeper.connection.timeout.ms",
         "zookeeper.sync.time.ms", "zookeeper.max.in.flight.requests", "zookeeper.set.acl",

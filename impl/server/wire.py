@@ -9,6 +9,7 @@ says what to whom, and that a process can be killed or stopped at any moment.
 from __future__ import annotations
 
 import json
+import select
 import socket
 import socketserver
 import struct
@@ -17,9 +18,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from impl.log.region import Region
-
-LARGEST = 100 << 20
-"""``socket.request.max.bytes``: a frame beyond it ends the connection."""
+from impl.server.limits import (
+    REQUEST_BYTES,
+    STALL_S,
+    ConnectionQuotas,
+    Limits,
+    MemoryPool,
+    Slots,
+    TooManyConnections,
+    give_up_after,
+)
 
 _LENGTHS = struct.Struct(">II")
 Address = tuple[str, int]
@@ -54,16 +62,27 @@ def send(connection: socket.socket, message: Message) -> None:
             region.release()
 
 
-def receive(connection: socket.socket) -> Message | None:
+def receive(connection: socket.socket, largest: int = REQUEST_BYTES) -> Message | None:
     """The next frame; None where the other side ended between two. Disconnected for anything else
-    that is no frame.
+    that is no frame, and for one beyond ``largest`` bytes.
     """
+    lengths = receive_lengths(connection, largest)
+    return None if lengths is None else receive_rest(connection, *lengths)
+
+
+def receive_lengths(connection: socket.socket, largest: int) -> tuple[int, int] | None:
+    """How long header and body of the next frame are; None where the other side ended before."""
     lengths = _read(connection, _LENGTHS.size, may_end=True)
     if not lengths:
         return None
     head_size, body_size = _LENGTHS.unpack(lengths)
-    if head_size + body_size > LARGEST:
-        raise Disconnected(f"a frame of {head_size + body_size} bytes; {LARGEST} is the most")
+    if head_size + body_size > largest:
+        raise Disconnected(f"a frame of {head_size + body_size} bytes; {largest} is the most")
+    return head_size, body_size
+
+
+def receive_rest(connection: socket.socket, head_size: int, body_size: int) -> Message:
+    """What follows the lengths."""
     try:
         head = json.loads(_read(connection, head_size))
     except ValueError as error:
@@ -135,6 +154,8 @@ class Connection:
     def _connected(self, patience_s: float) -> socket.socket:
         if self._closed:
             raise Disconnected("the connection was closed on this side")
+        if self._socket is not None and _has_ended(self._socket):
+            self._drop()  # it was idle for too long: nothing was asked on it
         if self._socket is None:
             self._socket = socket.create_connection(self.address, timeout=min(patience_s, 5.0))
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -156,13 +177,21 @@ class Connection:
                 connection.close()
 
 
+def _has_ended(connection: socket.socket) -> bool:
+    """The other side has closed it; between two questions nothing else can have come."""
+    asked = select.poll()
+    asked.register(connection, select.POLLIN)
+    return bool(asked.poll(0))
+
+
 Answer = Callable[[dict[str, Any], bytes], Message]
 
 
 class Listener:
     """A server: every connection is answered in a thread of its own, in order.
 
-    OSError if the port is taken. ``trouble`` is told of what a handler could not deal with.
+    OSError if the port is taken. ``trouble`` is told of what a handler could not deal with,
+    ``rejected`` of connections that were one too many.
     """
 
     def __init__(
@@ -170,7 +199,13 @@ class Listener:
         address: Address,
         answer: Answer,
         trouble: Callable[[BaseException], None] = lambda error: None,
+        limits: Limits | None = None,
+        rejected: Callable[[str], None] = lambda text: None,
     ) -> None:
+        self.limits = limits or Limits()
+        self.slots = Slots(self.limits.handled)
+        self._quotas = ConnectionQuotas(self.limits)
+        self._memory = MemoryPool(self.limits.queued_bytes)
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._stopped = False
@@ -178,9 +213,21 @@ class Listener:
 
         class Handler(socketserver.BaseRequestHandler):
             def handle(self) -> None:
-                listener._serve(self.request, answer, trouble)
+                try:
+                    listener._serve(self.request, answer, trouble)
+                finally:
+                    listener._quotas.give_back(self.client_address[0])
 
-        self._server = _Server(address, Handler)
+        class Server(_Server):
+            def verify_request(self, request: object, client_address: Any) -> bool:
+                try:
+                    listener._quotas.take(client_address[0], lambda: listener._stopped)
+                except TooManyConnections as error:
+                    rejected(str(error))
+                    return False
+                return True
+
+        self._server = Server(address, Handler)
         self.address: Address = self._server.server_address[:2]  # type: ignore[assignment]
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.05,), name="acceptor", daemon=True
@@ -198,21 +245,33 @@ class Listener:
             self._open.add(connection)
         try:
             while not self._stopped:
-                request = receive(connection)
-                if request is None:
+                give_up_after(connection, self.limits.idle_s)
+                lengths = receive_lengths(connection, self.limits.request_bytes)
+                if lengths is None:
                     return
-                try:
-                    reply = answer(request.head, request.body)
-                except Exception as error:
-                    trouble(error)
-                    text = f"{type(error).__name__}: {error}"
-                    reply = Message({"error": "UNKNOWN_SERVER_ERROR", "message": text})
+                with self._memory.room(sum(lengths)):
+                    if self.limits.idle_s:
+                        give_up_after(connection, min(STALL_S, self.limits.idle_s))
+                    request = receive_rest(connection, *lengths)
+                    reply = self._answered(request, answer, trouble)
+                    del request
                 send(connection, reply)
         except OSError:
             return  # the client went away; it will connect again if it wants something
         finally:
             with self._lock:
                 self._open.discard(connection)
+
+    def _answered(
+        self, request: Message, answer: Answer, trouble: Callable[[BaseException], None]
+    ) -> Message:
+        with self.slots.taken():
+            try:
+                return answer(request.head, request.body)
+            except Exception as error:
+                trouble(error)
+                text = f"{type(error).__name__}: {error}"
+                return Message({"error": "UNKNOWN_SERVER_ERROR", "message": text})
 
     def close(self) -> None:
         """Let nobody in any more, and end what is open."""

@@ -6,6 +6,7 @@ from impl.core.metadata_cache import MetadataCache
 from impl.releases import Release
 from impl.server.broker_lock import BrokerLock
 from impl.server.clients import Producer
+from impl.server.cluster import Cluster
 from impl.server.isr_requests import IsrRequests
 from impl.server.wire import Listener, Message
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
@@ -41,10 +42,10 @@ def test_since_2_7_leaders_ask_the_controller_for_smaller_and_larger_isrs(start:
         grown = eventually(lambda: registered(client).isr == (leader, follower))
         late.close()
 
-    told = (cluster.folder / "logs" / f"broker{leader}" / "server.log").read_text()
+    line = f"ISR updated from AlterIsr to {leader},{follower} and version updated to"
     assert shrunk
     assert grown
-    assert f"ISR updated from AlterIsr to {leader},{follower} and version updated to" in told
+    assert eventually(lambda: tells(cluster, leader, line))
     assert wait(client.names(paths.ISR_CHANGES)) == []
     assert values(cluster, "t") == [b"both", b"one alone"]
     client.port.close()
@@ -64,11 +65,15 @@ def test_an_older_protocol_keeps_leaders_writing_to_zookeeper_in_2_7(start: Star
         shrunk = eventually(lambda: registered(client).isr == (1,))
         cluster.resume(2)
 
-    told = (cluster.folder / "logs" / "broker1" / "server.log").read_text()
     assert shrunk
-    assert "ISR updated to [1] and zkVersion updated to" in told
+    assert eventually(lambda: tells(cluster, 1, "ISR updated to [1] and zkVersion updated to"))
     assert cluster.release == Release.of("2.7")
     client.port.close()
+
+
+def tells(cluster: Cluster, broker: int, line: str) -> bool:
+    """A broker's log has a line; it comes after the write that it tells of."""
+    return line in (cluster.folder / "logs" / f"broker{broker}" / "server.log").read_text()
 
 
 class Office:

@@ -80,10 +80,10 @@ def test_what_has_no_default_must_be_said(text: str, name: str):
 
 
 def test_what_kafka_has_and_this_broker_has_not_is_named_with_the_reason():
-    told = read("num.partitions=3\nbroker.id=1\nnum.io.threads=8\n")
+    told = read("num.partitions=3\nbroker.id=1\nnum.network.threads=8\n")
 
     assert told.without_effect == {
-        "num.io.threads": "a thread serves each connection, and one lock guards all replicas",
+        "num.network.threads": "a thread serves each connection, and one lock guards all replicas",
         "num.partitions": "topics are made by administrators alone",
     }
 

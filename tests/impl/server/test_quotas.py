@@ -5,19 +5,27 @@ import pytest
 from impl.admin.configs import edit_config
 from impl.admin.throttles import FOLLOWER_RATE, FOLLOWERS, LEADER_RATE, LEADERS, MOVE_RATE
 from impl.releases import Release
+from impl.server.dynamic_configs import DynamicConfigs
 from impl.server.properties import parse_properties
 from impl.server.quotas import Quotas, ReplicationQuota
 from impl.znodes import TopicPartition, paths
+from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 from tests.impl.server.test_admin import client
 
+PROPERTIES = parse_properties("p", "zookeeper.connect=h:1\nlog.dirs=a\n", Release.of("2.3"))
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def quotas() -> tuple[Quotas, list[str]]:
     trouble: list[str] = []
-    text = "zookeeper.connect=h:1\nlog.dirs=a\n"
-    return Quotas(parse_properties("p", text, Release.of("2.3")), trouble.append), trouble
+    return Quotas(PROPERTIES, trouble.append), trouble
+
+
+def read_rates(quotas: Quotas, known: ZnodeClient, broker: int) -> None:
+    dynamic = DynamicConfigs(PROPERTIES, PROPERTIES.log, quotas.trouble)
+    dynamic.read(known, broker)
+    quotas.set_rates(dynamic.overrides)
 
 
 def test_a_rate_is_measured_over_the_seconds_that_are_kept():
@@ -55,12 +63,12 @@ def test_rates_are_read_for_the_broker_and_for_every_broker_and_go_when_they_are
     edit_config(known, "brokers", "<default>", {LEADER_RATE: "5", MOVE_RATE: "7"})
     edit_config(known, "brokers", "1", {LEADER_RATE: "100", FOLLOWER_RATE: "200"})
 
-    found.read_rates(known, 1)
+    read_rates(found, known, 1)
     mine = found.leader.bound, found.follower.bound, found.moves.bound
-    found.read_rates(known, 2)
+    read_rates(found, known, 2)
     others = found.leader.bound, found.follower.bound, found.moves.bound
     edit_config(known, "brokers", "<default>", {LEADER_RATE: None, MOVE_RATE: None})
-    found.read_rates(known, 2)
+    read_rates(found, known, 2)
 
     assert mine == (100, 200, 7)
     assert others == (5, None, 7)
@@ -97,9 +105,12 @@ def test_rates_that_cannot_be_read_are_named_and_the_others_hold():
     known, (found, trouble) = client({1: None}), quotas()
     edit_config(known, "brokers", "1", {LEADER_RATE: "much", FOLLOWER_RATE: "3"})
 
-    found.read_rates(known, 1)
+    dynamic = DynamicConfigs(PROPERTIES, PROPERTIES.log, trouble.append)
+    dynamic.read(known, 1)
+    found.set_rates(dynamic.overrides)
     wait(known.port.set_data(paths.config("brokers", "1"), "{"))
-    found.read_rates(known, 1)
+    dynamic.read(known, 1)
+    found.set_rates(dynamic.overrides)
 
     assert (found.leader.bound, found.follower.bound) == (None, 3)
     assert (

@@ -1,0 +1,105 @@
+"""Kafka's kafka-configs: what is set for topics and brokers, described and altered.
+
+Straight in ZooKeeper, or by requests to brokers (of brokers since 1.1, of topics since 2.5).
+Source: ConfigCommand, AdminZkClient.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from impl.admin.configs import edit_config
+from impl.admin.errors import AdminOperation, IllegalArgument, InvalidConfig
+from impl.admin.topic_command import check_value
+from impl.znodes import decode_config, paths
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
+
+KINDS = {"topics": "topic", "brokers": "broker"}
+Settings = Mapping[str, str]
+WrongValue = Callable[[str, str], str]
+"""Why a value is none for a property; empty if it is one."""
+
+
+def parse_added(text: str) -> dict[str, str]:
+    """Read ``k1=v1,k2=[v1,v2],k3=``; IllegalArgument in Kafka's words."""
+    found: dict[str, str] = {}
+    for part in re.split(r",(?=[^\]]*(?:\[|$))", text) if text else []:
+        name, equals, value = part.partition("=")
+        if not equals or not name.strip():
+            raise IllegalArgument(
+                "requirement failed: Invalid entity config: all configs to be added must be in "
+                'the format "key=val".'
+            )
+        found[name.strip()] = value.strip().removeprefix("[").removesuffix("]")
+    return found
+
+
+def described(kind: str, name: str, settings: Settings) -> str:
+    """The line about one entity."""
+    pairs = ",".join(f"{key}={value}" for key, value in settings.items())
+    return f"Configs for {KINDS[kind]} '{name}' are {pairs}"
+
+
+class ConfigCommand:
+    """Topics and brokers in ZooKeeper. ``keys``: by kind, what can be set; ``dynamic``: what of a
+    running broker is not to be set behind its back.
+    """
+
+    def __init__(
+        self, client: ZnodeClient, keys: Mapping[str, Collection[str]], dynamic: Collection[str],
+        wrong_value: WrongValue,
+    ) -> None:  # fmt: skip
+        self.client = client
+        self.keys = keys
+        self.dynamic = dynamic
+        self.wrong_value = wrong_value
+
+    def names(self, kind: str) -> list[str]:
+        """The entities of which something is set."""
+        return wait(self.client.names(f"{paths.CONFIG}/{kind}"))
+
+    def settings(self, kind: str, name: str) -> dict[str, str]:
+        """What is set. MalformedZnode."""
+        node = wait(self.client.read(paths.config(kind, name)))
+        return {} if node is None else decode_config(kind, name, node.data)
+
+    def describe(self, kind: str, name: str | None) -> list[str]:
+        """A line for each entity: the named one, or those of which something is set."""
+        if name is not None:
+            return [described(kind, name, self.settings(kind, name))]
+        found = {one: self.settings(kind, one) for one in self.names(kind)}
+        return [described(kind, one, settings) for one, settings in found.items() if settings]
+
+    def alter(self, kind: str, name: str, added: Settings, dropped: Sequence[str]) -> list[str]:
+        """Set and unset; InvalidConfig, AdminOperation if that cannot be."""
+        known = self.settings(kind, name)
+        missing = [one for one in dropped if one not in known]
+        if missing:
+            raise InvalidConfig(f"Invalid config(s): {','.join(missing)}")
+        self._check(kind, name, added, dropped)
+        edit_config(self.client, kind, name, {**dict.fromkeys(dropped), **added})
+        return [f"Completed Updating config for entity: {KINDS[kind]} '{name}'."]
+
+    def _check(self, kind: str, name: str, added: Settings, dropped: Sequence[str]) -> None:
+        if kind == "topics":
+            if wait(self.client.topic(name)) is None:
+                raise AdminOperation(f'Topic "{name}" does not exist.')
+            for key, value in added.items():
+                if key not in self.keys[kind]:
+                    raise InvalidConfig(f"Unknown topic config name: {key}")
+                check_value(key, value)
+            return
+        for key, value in added.items():
+            if key not in self.keys[kind]:
+                raise InvalidConfig(f"Unknown Dynamic Configuration: Set({key}).")
+            if why := self.wrong_value(key, value):
+                raise InvalidConfig(f"Invalid value {value} for configuration {key}: {why}")
+        living = {str(one) for one in wait(self.client.brokers())}
+        behind = sorted({*added, *dropped} & {*self.dynamic})
+        if behind and (name in living or (name == "<default>" and living)):
+            raise IllegalArgument(
+                "--bootstrap-server option must be specified to update broker configs "
+                f"{', '.join(behind)}: the broker is running"
+            )

@@ -1,0 +1,114 @@
+"""What is set for brokers while they run: for every one of them, and for one (KIP-226, 1.1).
+
+``/config/brokers/<default>`` and ``/config/brokers/ID``, read at the start and whenever
+``/config/changes`` tells of them. Before 1.1 there are the rates of throttles alone. Source:
+DynamicBrokerConfig, DynamicConfig.Broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from impl.admin.throttles import FOLLOWER_RATE, LEADER_RATE, MOVE_RATE
+from impl.log.config import FIELDS, LogConfig
+from impl.releases import Release
+from impl.server.properties import KNOWN, LOG_KEYS, BrokerProperties
+from impl.znodes import MalformedZnode, decode_config, paths
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
+
+EVERY_BROKER = "<default>"
+RATES = frozenset((LEADER_RATE, FOLLOWER_RATE, MOVE_RATE))
+LIMITS = {"max.connections.per.ip": "2.1", "max.connections": "2.4"}
+"""Limits of connections, by the release since which they can be set while a broker runs."""
+
+
+def settable(release: Release) -> frozenset[str]:
+    """What can be set for a running broker in that release."""
+    if not release.since("1.1"):
+        return RATES
+    limits = {name for name, since in LIMITS.items() if release.since(since)}
+    logs = LOG_KEYS - {"log.message.format.version"}
+    return RATES | logs | {"min.insync.replicas"} | limits
+
+
+def wrong_value(name: str, value: str) -> str:
+    """Why a value is none for a broker's property; empty if it is one."""
+    try:
+        if name in RATES:
+            if not value.isdecimal() or int(value) < 1:
+                return f"{name} is a number of bytes a second, 1 or more, not {value!r}"
+        elif name in KNOWN:
+            KNOWN[name][0](value)
+        else:
+            LogConfig().but({name: value})
+    except ValueError as error:
+        return f"{name} {error}, not {value!r}" if name in KNOWN else str(error)
+    return ""
+
+
+class DynamicConfigs:
+    """The properties of a running broker. ``trouble`` is told of what cannot be used."""
+
+    def __init__(
+        self, config: BrokerProperties, log: LogConfig, trouble: Callable[[str], None]
+    ) -> None:
+        self.config = config
+        self.static_log = log
+        self.trouble = trouble
+        self.of_all: dict[str, str] = {}
+        self.own: dict[str, str] = {}
+
+    def read(self, client: ZnodeClient, broker: int) -> None:
+        """Read anew; what cannot be read leaves all as it is."""
+        try:
+            found = []
+            for name in (EVERY_BROKER, str(broker)):
+                node = wait(client.read(paths.config("brokers", name)))
+                found.append({} if node is None else decode_config("brokers", name, node.data))
+        except MalformedZnode as error:
+            self.trouble(f"{error}; the broker goes on with what was set before")
+            return
+        self.of_all, self.own = found
+        if not client.release.since("1.1"):
+            self.of_all = {}
+
+    @property
+    def overrides(self) -> dict[str, str]:
+        """What is set, the broker's own before what is for all."""
+        return self.of_all | self.own
+
+    @property
+    def log(self) -> LogConfig:
+        """The configuration of logs whose topic sets nothing; what is wrong counts as unset."""
+        found = self.static_log
+        for name, value in self.overrides.items():
+            if name in FIELDS and name in settable(self.config.release):
+                try:
+                    found = found.but({name: value})
+                except ValueError as error:
+                    self.trouble(str(error))
+        return found
+
+    def whole(self, name: str) -> int:
+        """A number."""
+        text = self.overrides.get(name)
+        if text is not None and name in settable(self.config.release):
+            if not wrong_value(name, text):
+                return int(text)
+            self.trouble(wrong_value(name, text))
+        return self.config.whole(name)
+
+    def synonyms(self, name: str) -> list[tuple[str, str]]:
+        """Where a property has which value, the one that holds first (``ConfigSource``)."""
+        layers: list[tuple[str, Mapping[str, str]]] = [
+            ("DYNAMIC_BROKER_CONFIG", self.own),
+            ("DYNAMIC_DEFAULT_BROKER_CONFIG", self.of_all),
+            ("STATIC_BROKER_CONFIG", self.config.given),
+        ]
+        found = [(source, layer[name]) for source, layer in layers if name in layer]
+        if name in FIELDS:
+            found.append(("DEFAULT_CONFIG", str(getattr(LogConfig(), FIELDS[name]))))
+        elif name in KNOWN and not callable(KNOWN[name][1]):
+            found.append(("DEFAULT_CONFIG", str(KNOWN[name][1])))
+        return found

@@ -1,0 +1,140 @@
+"""How many connections a listener lets in, how long they may be idle, how much it reads at once.
+
+Source: SocketServer (ConnectionQuotas, KIP-402), RequestChannel, MemoryPool (KIP-72).
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+UNLIMITED = 2**31 - 1
+REQUEST_BYTES = 100 << 20
+SMALL = 64 << 10
+"""A request of up to so many bytes waits for no memory: heartbeats pass whatever else comes."""
+
+STALL_S = 10.0
+"""A request that has begun and of which nothing more comes for so long is given up.
+
+Kafka waits as long as for an idle connection, with all of the request's memory held.
+"""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is allowed. ``connections`` and ``per_ip`` may change while the broker runs.
+
+    ``idle_s``: connections.max.idle.ms, 0 for none. ``request_bytes``: socket.request.max.bytes.
+    ``queued_bytes``: queued.max.request.bytes, how much of requests is in memory at once.
+    ``handled``: num.io.threads and queued.max.requests together. ``overrides``: by address,
+    max.connections.per.ip.overrides.
+    """
+
+    connections: Callable[[], int] = lambda: UNLIMITED
+    per_ip: Callable[[], int] = lambda: UNLIMITED
+    idle_s: float = 0.0
+    request_bytes: int = REQUEST_BYTES
+    queued_bytes: int = 2 * REQUEST_BYTES
+    handled: int = 508
+    overrides: Mapping[str, int] = field(default_factory=dict)
+
+    def of(self, address: str) -> int:
+        """How many connections an address may have."""
+        return self.overrides.get(address, self.per_ip())
+
+
+class TooManyConnections(Exception):
+    """An address has as many connections as it may have."""
+
+
+class ConnectionQuotas:
+    """The connections that are open, by address."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._open: Counter[str] = Counter()
+        self._changed = threading.Condition()
+
+    def take(self, address: str, stopped: Callable[[], bool]) -> None:
+        """Let one more in, once there is room for it; TooManyConnections if not from there."""
+        with self._changed:
+            while self._open.total() >= self.limits.connections() and not stopped():
+                self._changed.wait(0.05)
+            most = self.limits.of(address)
+            if self._open[address] >= most:
+                raise TooManyConnections(
+                    f"Rejected connection from /{address}, address already has the configured "
+                    f"maximum of {most} connections."
+                )
+            self._open[address] += 1
+
+    def give_back(self, address: str) -> None:
+        """One has ended."""
+        with self._changed:
+            self._open[address] -= 1
+            self._changed.notify_all()
+
+
+class MemoryPool:
+    """Room for requests that are being read and handled.
+
+    As in Kafka one may go beyond the bound, so that any request that is allowed can be read.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.used = 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def room(self, size: int) -> Iterator[None]:
+        """Wait until there is room, and hold it."""
+        if size <= SMALL:
+            yield
+            return
+        with self._changed:
+            while self.used >= self.size:
+                self._changed.wait()
+            self.used += size
+        try:
+            yield
+        finally:
+            with self._changed:
+                self.used -= size
+                self._changed.notify_all()
+
+
+class Slots:
+    """How many requests are handled at once; who waits for the world is not counted."""
+
+    def __init__(self, count: int) -> None:
+        self._free = threading.Semaphore(count)
+        self._mine = threading.local()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Wait for a slot, and have it unless it is let go of before."""
+        self._free.acquire()
+        self._mine.held = True
+        try:
+            yield
+        finally:
+            self.let_go()
+
+    def let_go(self) -> None:
+        """This thread is about to wait: somebody else may go on."""
+        if getattr(self._mine, "held", False):
+            self._mine.held = False
+            self._free.release()
+
+
+def give_up_after(connection: socket.socket, seconds: float) -> None:
+    """Reads and writes that wait for longer are an OSError; 0 for never."""
+    packed = struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000))
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, packed)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, packed)

@@ -1,0 +1,261 @@
+"""Connections, memory and requests at once: what a listener allows, and what it ends."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from impl.releases import Release
+from impl.server.broker_lock import BrokerLock
+from impl.server.limits import ConnectionQuotas, Limits, MemoryPool, Slots, TooManyConnections
+from impl.server.properties import WrongProperties, connections_by_address, parse_properties
+from impl.server.wire import Connection, Disconnected, Listener, Message, send
+from tests.impl.server.test_cluster import eventually
+
+Listen = Callable[..., Listener]
+
+
+@pytest.fixture
+def listen() -> Iterator[Listen]:
+    begun: list[Listener] = []
+
+    def run(limits: Limits, answer: Callable[..., Message] | None = None) -> Listener:
+        told: list[str] = []
+        made = Listener(
+            ("127.0.0.1", 0), answer or (lambda head, body: Message({"size": len(body)})),
+            limits=limits, rejected=told.append,
+        )  # fmt: skip
+        made.told = told  # type: ignore[attr-defined]
+        begun.append(made)
+        made.start()
+        return made
+
+    yield run
+    for one in begun:
+        one.close()
+
+
+def connected(listener: Listener) -> socket.socket:
+    return socket.create_connection(listener.address, timeout=5)
+
+
+def ended(connection: socket.socket, seconds: float) -> bool:
+    connection.settimeout(seconds)
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+
+
+def test_an_address_has_no_more_connections_than_it_may(listen: Listen):
+    listener = listen(Limits(per_ip=lambda: 2))
+    first, second = Connection(listener.address, 5), Connection(listener.address, 5)
+    assert first.ask({}).head == second.ask({}).head == {"size": 0}
+
+    third = connected(listener)
+    refused = ended(third, 5)
+    first.close()
+    again = eventually(lambda: _asks(listener), 5)
+
+    assert refused
+    assert again
+    assert listener.told[0] == (  # type: ignore[attr-defined]
+        "Rejected connection from /127.0.0.1, address already has the configured maximum of 2 "
+        "connections."
+    )
+    third.close()
+    second.close()
+
+
+def _asks(listener: Listener) -> bool:
+    one = Connection(listener.address, 5)
+    try:
+        return one.ask({}).head == {"size": 0}
+    except Disconnected:
+        return False
+    finally:
+        one.close()
+
+
+def test_one_connection_too_many_waits_until_another_ends(listen: Listen):
+    listener = listen(Limits(connections=lambda: 1))
+    first = Connection(listener.address, 5)
+    first.ask({})
+    waiting = Connection(listener.address, 10)
+    answers: list[Message] = []
+    asking = threading.Thread(target=lambda: answers.append(waiting.ask({})), daemon=True)
+    asking.start()
+    time.sleep(0.3)
+    before = len(answers)
+    first.close()
+    asking.join(10)
+
+    assert before == 0
+    assert len(answers) == 1
+    waiting.close()
+
+
+def test_overrides_are_by_address():
+    quotas = ConnectionQuotas(Limits(per_ip=lambda: 1, overrides={"10.0.0.1": 2}))
+    for address in ("10.0.0.1", "10.0.0.1", "10.0.0.2"):
+        quotas.take(address, lambda: False)
+
+    for address in ("10.0.0.1", "10.0.0.2"):
+        with pytest.raises(TooManyConnections):
+            quotas.take(address, lambda: False)
+    quotas.give_back("10.0.0.2")
+    quotas.take("10.0.0.2", lambda: False)
+
+
+def test_an_idle_connection_is_closed_and_a_client_asks_on_another(listen: Listen):
+    listener = listen(Limits(idle_s=0.2))
+    idle, client = connected(listener), Connection(listener.address, 5)
+    client.ask({})
+
+    closed = ended(idle, 5)
+    time.sleep(0.5)
+    answer = client.ask({})
+
+    assert closed
+    assert answer.head == {"size": 0}
+    idle.close()
+    client.close()
+
+
+def test_a_request_that_is_too_large_ends_its_connection_before_it_is_read(listen: Listen):
+    listener = listen(Limits(request_bytes=1000))
+    with connected(listener) as connection:
+        connection.sendall(struct.pack(">II", 2, 5000))
+        assert ended(connection, 5)
+    fits = Connection(listener.address, 5)
+    assert fits.ask({}, b"x" * 900).head == {"size": 900}
+    fits.close()
+
+
+def test_half_sent_requests_hold_no_more_memory_than_they_may(listen: Listen):
+    size = 8 << 20
+    listener = listen(Limits(idle_s=60.0, queued_bytes=2 * size))
+    halves = []
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(8):
+        connection = connected(listener)
+        connection.setblocking(False)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
+        connection.send(struct.pack(">II", 2, size) + b"{}")
+        halves.append(connection)
+    part, sent = b"x" * (1 << 16), [0] * len(halves)
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline and sum(sent) < 2 * (size - len(part)):
+        for place, connection in enumerate(halves):
+            if sent[place] < size - len(part):
+                try:
+                    sent[place] += connection.send(part)
+                except BlockingIOError:
+                    continue
+    small = Connection(listener.address, 5)
+    passes = small.ask({}, b"y" * 1000).head
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+
+    read_from = sum(one > 4 << 20 for one in sent)  # the others stay in the sockets' buffers
+    assert read_from <= 3
+    assert passes == {"size": 1000}
+    assert grown < 64 << 10
+    for connection in halves:
+        connection.close()
+    small.close()
+
+
+def test_a_pool_lets_small_requests_pass_and_large_ones_wait():
+    pool = MemoryPool(100_000)
+    entered: list[int] = []
+
+    def large(number: int, until: threading.Event) -> None:
+        with pool.room(90_000):
+            entered.append(number)
+            until.wait(5)
+
+    gates = [threading.Event() for _ in range(3)]
+    threads = [threading.Thread(target=large, args=(at, gate)) for at, gate in enumerate(gates)]
+    for thread in threads[:2]:
+        thread.start()
+    assert eventually(lambda: len(entered) == 2, 5)
+    threads[2].start()
+    with pool.room(100):
+        time.sleep(0.1)
+    waiting = len(entered)
+    gates[0].set()
+    gates[1].set()
+    assert eventually(lambda: len(entered) == 3, 5)
+    gates[2].set()
+    for thread in threads:
+        thread.join(5)
+
+    assert waiting == 2
+    assert pool.used == 0
+
+
+def test_who_waits_for_the_world_lets_another_request_be_handled():
+    slots, lock = Slots(1), BrokerLock()
+    lock.about_to_wait = slots.let_go
+    changed = threading.Condition(lock)  # type: ignore[arg-type]
+    order: list[str] = []
+
+    def waits() -> None:
+        with slots.taken(), lock:
+            order.append("waits")
+            changed.wait(5)
+            order.append("goes on")
+
+    def comes_later() -> None:
+        with slots.taken(), lock:
+            order.append("is handled")
+            changed.notify_all()
+
+    first = threading.Thread(target=waits)
+    first.start()
+    assert eventually(lambda: order == ["waits"], 5)
+    second = threading.Thread(target=comes_later)
+    second.start()
+    first.join(5)
+    second.join(5)
+
+    assert order == ["waits", "is handled", "goes on"]
+    with slots.taken():  # it was given back once, by each
+        assert not slots._free.acquire(blocking=False)
+
+
+def test_a_stalled_request_is_given_up(listen: Listen, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("impl.server.wire.STALL_S", 0.2)
+    listener = listen(Limits(idle_s=60.0))
+    with connected(listener) as connection:
+        connection.sendall(struct.pack(">II", 2, 100) + b"{}abc")
+        assert ended(connection, 5)
+
+
+def test_limits_are_properties():
+    text = "zookeeper.connect=h:1\nlog.dirs=a\n"
+    more = "max.connections.per.ip.overrides=127.0.0.1:7,host:2\nconnections.max.idle.ms=5\n"
+    found = parse_properties("p", text + more, Release.of("2.4"))
+
+    assert connections_by_address(found.text("max.connections.per.ip.overrides")) == {
+        "127.0.0.1": 7, "host": 2
+    }  # fmt: skip
+    assert found.whole("connections.max.idle.ms") == 5
+    assert found.whole("socket.request.max.bytes") == 104857600
+    with pytest.raises(WrongProperties, match="HOST:COUNT"):
+        parse_properties("p", f"{text}max.connections.per.ip.overrides=a\n", Release.of("2.4"))
+
+
+def test_a_message_arrives_in_one_piece_after_a_pause(listen: Listen):
+    listener = listen(Limits(idle_s=30.0))
+    with connected(listener) as connection:
+        send(connection, Message({"n": 1}, b"x" * 300_000))
+        assert connection.recv(8)
