@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.common import WrongUse, emit_json, json_option, say
+from conformance.cli.common import Progress, WrongUse, emit_json, json_option, say
 
 _EXAMPLE = """
 \b
@@ -28,7 +28,8 @@ def docs(out: str, markdown: bool, json_target: str | None) -> None:
     """Build the documentation: texts, commands, transitions, lessons, pictures.
 
     Commands are described in their own words and transitions as the model has them, when this is
-    run. Nothing is fetched, and the site fetches nothing.
+    run. Lessons and stories play in the site without a server, from runs that are recorded now
+    (about a minute). Nothing is fetched, and the site fetches nothing: any static host will do.
     """
     try:
         from conformance.web.site import build, write
@@ -40,12 +41,13 @@ def docs(out: str, markdown: bool, json_target: str | None) -> None:
     _refuse_what_is_not_ours(to, out)
     logging.getLogger("mkdocs").setLevel(logging.WARNING)
     try:
-        if markdown:
-            written = write(to, _commands())
-        else:
-            with tempfile.TemporaryDirectory() as room:
-                written = write(Path(room), _commands())
-                build(Path(room), to)
+        with Progress() as progress:
+            if markdown:
+                written = write(to, _commands(), report=progress)
+            else:
+                with tempfile.TemporaryDirectory() as room:
+                    written = write(Path(room), _commands(), report=progress)
+                    build(Path(room), to)
     except (OSError, ValueError) as error:
         raise WrongUse(f"--out {out}: {error}") from error
     say(f"written to {out}: {len(written)} pages", json_target)

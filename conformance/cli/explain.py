@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,6 +19,7 @@ Example:
   insync explain specs/stories/m2_is_lost.story --out m2.svg
   insync explain run-17.ndjson --open
   insync explain specs/stories/m2_is_lost.story --cards --out cards.html
+  insync explain specs/stories/m2_is_lost.story --embed --out lost.html
 """
 
 FORMS = (".html", ".svg", ".md", ".mmd", ".py")
@@ -30,6 +32,7 @@ FORMS = (".html", ".svg", ".md", ".mmd", ".py")
 )
 @click.option("--claim", metavar="CLAIM", help="Which run, where the file holds several.")
 @click.option("--cards", "as_cards", is_flag=True, help="Cards to print and cut out, as .html.")
+@click.option("--embed", "to_embed", is_flag=True, help="A page for an iframe of yours, as .html.")
 @open_option
 @json_option
 def explain(
@@ -37,6 +40,7 @@ def explain(
     out: str | None,
     claim: str | None,
     as_cards: bool,
+    to_embed: bool,
     opens: bool,
     json_target: str | None,
 ) -> None:
@@ -45,11 +49,12 @@ def explain(
     Each step is told with what it changed and the claims that break by it. The page needs no
     network and can be read on paper; .mmd is a sequence diagram for Mermaid, .py a test for pytest
     that plays the run again. A trace that does not fit is told up to its last line that does, with
-    the diagnosis. --open shows the run in the explorer, and a trace beside the model.
+    the diagnosis. --embed writes one file that plays the run in a page of yours, and says what
+    to put there. --open shows the run in the explorer, and a trace beside the model.
     """
     from conformance.web.board import board
     from conformance.web.cards import cards
-    from conformance.web.explain import frames_of, markdown, page
+    from conformance.web.explain import embedded, frames_of, markdown, page
     from conformance.web.exported import mermaid, pytest_of
     from conformance.web.paper import svg
     from conformance.web.retold import NoRunError, retold
@@ -57,6 +62,8 @@ def explain(
 
     if as_cards and (out is None or Path(out).suffix != ".html"):
         raise WrongUse("--cards makes a page to print; write: --cards --out FILE.html")
+    if to_embed and (as_cards or out is None or Path(out).suffix != ".html"):
+        raise WrongUse("--embed makes a page; write: --embed --out FILE.html, without --cards")
     if out is not None and Path(out).suffix not in FORMS:
         raise WrongUse(f"--out {out}: write a file that ends in {', '.join(FORMS)}")
     try:
@@ -80,9 +87,13 @@ def explain(
         say(markdown(told, frames).rstrip("\n"), json_target)
         return
     forms = {".html": page, ".svg": svg, ".md": markdown, ".mmd": mermaid, ".py": pytest_of}
-    form = cards if as_cards else forms[Path(out).suffix]
+    form = cards if as_cards else embedded if to_embed else forms[Path(out).suffix]
     try:
         write_atomically(Path(out), form(told, frames))
     except OSError as error:
         raise WrongUse(f"--out {out}: {error.strerror}; name a file you may write") from error
     say(f"written to {out}: {len(frames) - 1} steps", json_target)
+    if to_embed:
+        name = html.escape(Path(out).name)
+        said = html.escape(told.title)
+        say(f'<iframe src="{name}" title="{said}" width="100%" height="560"></iframe>', json_target)

@@ -16,7 +16,7 @@ from conformance.cli.interrupts import interrupts
 _EXAMPLE = """
 \b
 Example:
-  insync play
+  insync play                     # the start page
   insync play classic --version kip_101
   insync play replication --without fetch_fencing --brokers 3
   insync play --run specs/stories/m2_is_lost.story
@@ -24,7 +24,7 @@ Example:
 
 
 @click.command(epilog=_EXAMPLE)
-@click.argument("system", default="replication")
+@click.argument("system", required=False)
 @click.option("--version", metavar="V", help="A version of the system; its default if left out.")
 @click.option("--without", multiple=True, metavar="SWITCH", help="Throw a switch back.")
 @click.option("--brokers", type=click.IntRange(1, 6), help="How many brokers.")
@@ -38,7 +38,7 @@ Example:
 @click.option("--open/--no-open", "opens", default=False, help="Open the page in the browser.")
 @json_option
 def play(
-    system: str,
+    system: str | None,
     version: str | None,
     without: tuple[str, ...],
     brokers: int | None,
@@ -50,16 +50,19 @@ def play(
     """Play a system in the browser: take its steps, ask why not, look for disasters.
 
     The page is served on 127.0.0.1 until Ctrl-C; nothing leaves this machine. Its address holds
-    the whole run, so that it can be kept and shared.
+    the whole run, so that it can be kept and shared. Without a SYSTEM it begins at the start page:
+    disasters to choose from, a tour, the lessons, and a place to drop a folder of logs.
     """
+    begins = system or version or without or brokers or run_file
     heading, lines = _story(run_file) if run_file else ("", [])
     if not heading:
-        words = ["system", system_named(system).name]
+        words = ["system", system_named(system or "replication").name]
         words += ["version", version] if version else []
         words += [word for name in without for word in ("without", name)]
         words += ["brokers", str(brokers)] if brokers else []
         heading = " ".join(words)
-    serve({"heading": _full(heading), "lines": lines}, port, opens, json_target)
+    serve({"heading": _full(heading), "lines": lines}, port, opens, json_target,
+          page="play" if begins else "")  # fmt: skip
 
 
 def serve(
@@ -68,10 +71,12 @@ def serve(
     opens: bool,
     json_target: str | None = None,
     comparison: dict[str, object] | None = None,
+    page: str = "play",
 ) -> None:
     """Serves the page until Ctrl-C, and says at once where it is.
 
-    With a `comparison` it begins at the page that shows it.
+    `page`: where it begins: "" is the start page, "play" the explorer. With a `comparison` it
+    begins at the page that shows it.
 
     Raises WrongUse where the server is not installed, or the port is taken.
     """
@@ -87,17 +92,18 @@ def serve(
         raise WrongUse(
             f"--port {port}: {error.strerror}; leave it out to take a free one"
         ) from error
+    page = "compare" if comparison is not None else page
     with place:
         number = place.getsockname()[1]
-        url = f"http://127.0.0.1:{number}/{'compare' if comparison is not None else ''}"
+        url = f"http://127.0.0.1:{number}/{page}"
         place.listen()  # from here on the page can be asked for, and waits for its server
         say(f"{url}   (Ctrl-C ends it)", json_target)
         emit_json(json_target, {"url": url, **opened})
         if opens:
             webbrowser.open(url)
         get_ready = threading.Thread(target=_warm, args=(opened,), daemon=True)
-        page = application(number, opened, comparison, get_ready.start)
-        settings = uvicorn.Config(page, log_level="warning", timeout_graceful_shutdown=1)
+        served = application(number, opened, comparison, get_ready.start)
+        settings = uvicorn.Config(served, log_level="warning", timeout_graceful_shutdown=1)
         interrupts.end_as_usual()
         try:
             uvicorn.Server(settings).run(sockets=[place])

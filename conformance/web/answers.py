@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conformance.web.address import address, opened
 from conformance.web.board import Board, Frame, board
@@ -25,6 +25,9 @@ from model.zoo.known import known_for
 from specs.story.play import play
 from specs.story.read import RULE, parse
 from specs.story.rerecord import rerecorded
+
+if TYPE_CHECKING:
+    from specs.exploration import Report
 
 MOST_STATES = 3_000_000
 """A goal is looked for in as many states; beyond, the answer is that it was not found."""
@@ -56,7 +59,7 @@ def systems(_asked: dict[str, Any]) -> list[dict[str, Any]]:
 def at(asked: dict[str, Any]) -> dict[str, Any]:
     """The state after some lines: its picture, claims, the steps that can happen and the others."""
     here, lines = _game(asked)
-    cards, refused = here.cards(here.at(lines))
+    cards, refused = here.choices(lines)
     return {"heading": here.heading_text, "frame": here.frame(lines), "possible": cards,
             "refused": refused, "address": address(here.heading_text, lines)}  # fmt: skip
 
@@ -110,9 +113,11 @@ def goals(asked: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def way(asked: dict[str, Any]) -> dict[str, Any]:
+def way(asked: dict[str, Any], report: Report = lambda line: None) -> dict[str, Any]:
     """The shortest way to a goal: `claim` to be broken or reached, `goal` in the notation, or a
-    `step` to become possible; `from` the beginning, or the state that is shown ("here")."""
+    `step` to become possible; `from` the beginning, or the state that is shown ("here").
+
+    `report` is called with how far the search is; what it raises ends the search."""
     here, lines = _game(asked)
     recorded = here.heading.recorded
     claim, goal = None, None
@@ -130,7 +135,7 @@ def way(asked: dict[str, Any]) -> dict[str, Any]:
     if known is not None:
         given = here.heading.given
         bounds |= {name: n for name, n in known.raised.items() if name not in given}
-    found, run = shortest(recorded, state, bounds, claim, goal, MOST_STATES)
+    found, run = shortest(recorded, state, bounds, claim, goal, MOST_STATES, report)
     within = found.grounded.bounds
     if run is None:
         why = "no run within the bounds does" if found.complete else "not found in so many states"

@@ -17,6 +17,7 @@ from conformance.web.in_flight import Message, in_flight
 from conformance.web.known import Known, Node
 from conformance.web.lamps import Lamp, Lamps, greatest_in
 from conformance.web.messages import Taken, aged, arrows
+from conformance.web.phrases import is_fault, phrase
 from conformance.web.picture import Picture
 from conformance.web.quick import QuickEvaluator
 from model.language import ImpossibleValue, ProtocolError, RecordedSystem
@@ -38,13 +39,21 @@ MOST_THINGS, MOST_NUMBERS = 9, 999
 
 @dataclass(frozen=True)
 class Card:
-    """A step that can happen now: its line, its actor's words, and what it would change."""
+    """A step that can happen now: its line, and what it would change.
+
+    `words` and `actor` say it plainly. `fresh`: it could not happen before the last step, so that
+    it is likely what comes next; `fault`: it goes wrong by itself, and can at nearly any time.
+    """
 
     step: str
     line: str
     label: str
     summary: str
     changes: tuple[str, ...]
+    words: str
+    actor: str
+    fresh: bool = False
+    fault: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,13 +69,18 @@ class Refusal:
     summary: str
     why: str
     others: int
+    words: str
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One state on a run: the step that led to it, what it changed, and the whole picture."""
+    """One state on a run: the step that led to it, what it changed, and the whole picture.
+
+    `words` say the step plainly.
+    """
 
     label: str
+    words: str
     changes: tuple[str, ...]
     picture: dict[str, Any]
     lamps: tuple[Lamp, ...]
@@ -145,9 +159,11 @@ class Board:
     def shown(self, told: str, before: Node | None, here: Node, line: str | None = None) -> Frame:
         """A state as it is shown, after what is `told` led to it from `before`, by a `line`."""
         if before is None:
-            return Frame(told, (), self._pictured(None, here, None), self._lamps.of(None, here))
+            return Frame(told, told, (), self._pictured(None, here, None),
+                         self._lamps.of(None, here))  # fmt: skip
         return Frame(
             told,
+            phrase(line).words if line is not None else told,
             tuple(self.leaves.changes(before.state, here.state)),
             self._pictured(before, here, line),
             self._lamps.of(before, here),
@@ -155,7 +171,9 @@ class Board:
 
     def _pictured(self, before: Node | None, here: Node, line: str | None) -> dict[str, Any]:
         """The lanes, and the arrows between them."""
-        picture = self.picture.of(here.state, before.state if before is not None else None)
+        picture = self.picture.of(
+            here.state, before.state if before is not None else None, here.cut
+        )
         taken = None
         if before is not None and line is not None:
             old, new = before.state, here.state
@@ -172,6 +190,8 @@ class Board:
         if here.flight is None:
             here.flight = in_flight(self.twin, here.state)
             here.ages = aged(before.ages if before is not None else None, here.flight)
+            if before is not None:
+                here.cut = self.picture.cut(before.state, here.state, before.cut or {})
         return here.flight
 
     @property
@@ -180,6 +200,19 @@ class Board:
         return f"{self.heading.recorded.system.name} {self.heading.recorded.version}"
 
     # -- what can happen --------------------------------------------------------------------------
+
+    def choices(self, lines: Sequence[str]) -> tuple[list[Card], list[Refusal]]:
+        """As `cards`, after these lines, the likeliest first: what the last step made possible."""
+        path = self._known.path(lines)
+        possible, refused = self.cards(path[-1].state)
+        path[-1].possible = frozenset(card.line for card in possible)
+        if len(path) > 1:
+            before = path[-2]
+            if before.possible is None:
+                before.possible = frozenset(one.line for one in self.cards(before.state)[0])
+            known = before.possible
+            possible = [replace(one, fresh=one.line not in known) for one in possible]
+        return sorted(possible, key=lambda one: (one.fault, not one.fresh)), refused
 
     def cards(self, state: SparseState) -> tuple[list[Card], list[Refusal]]:
         """Every step that can happen now, and of every other step the choice that comes nearest."""
@@ -208,15 +241,16 @@ class Board:
             if not allowed and nearest is not None:
                 _, failing, arguments = nearest
                 why = self.twin.explain(failing, state, arguments)
+                line = _line(step, arguments)
                 refused.append(
                     Refusal(
-                        step.transition.name, _line(step, arguments), label(step, arguments),
+                        step.transition.name, line, label(step, arguments),
                         step.transition.summary,
-                        why.removeprefix("not possible: "), len(choices) - 1,
+                        why.removeprefix("not possible: "), len(choices) - 1, phrase(line).words,
                     )
                 )  # fmt: skip
         # What goes wrong by itself comes last: it can happen at nearly any time.
-        return sorted(possible, key=lambda card: _is_fault(card.step)), refused
+        return sorted(possible, key=lambda card: card.fault), refused
 
     def _known_guards(self, step: Recorded, state: SparseState) -> dict[int, bool]:
         """By position: the guards that do not depend on the step's parameters, and if they hold."""
@@ -243,12 +277,17 @@ class Board:
             after = self.twin.after(step, state, arguments)
         except ProtocolError:
             return None  # beyond a bound that the heading names
+        line = _line(step, arguments)
+        said = phrase(line)
         return Card(
             step.transition.name,
-            _line(step, arguments),
+            line,
             label(step, arguments),
             step.transition.summary,
             tuple(self.leaves.changes(state, after)) or ("nothing changes",),
+            said.words,
+            said.actor,
+            fault=is_fault(step.transition.name),
         )
 
     def _choices(self, step: Recorded, greatest: int) -> Iterator[Arguments]:
@@ -330,10 +369,6 @@ def _refuse_crowds(heading: Heading) -> None:
 def board(heading: str) -> Board:
     """The board of a heading; recording a system takes a moment, so a few are kept."""
     return Board(heading)
-
-
-def _is_fault(step: str) -> bool:
-    return any(word in step for word in ("crash", "expire", "lost", "deleted", "fails"))
 
 
 def _reads_parameters(requirement: Requirement) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from conformance.web.board import Board, Frame
 from conformance.web.frozen import Packer, one_file
@@ -19,13 +20,22 @@ def frames_of(board: Board, lines: Sequence[str]) -> list[Frame]:
 
 def page(told: Retold, frames: Sequence[Frame]) -> str:
     """One HTML file with everything in it: no address is fetched when it is opened."""
+    return one_file("index.html", told.title, packed(told, frames))
+
+
+def embedded(told: Retold, frames: Sequence[Frame]) -> str:
+    """The same to stand in a page of somebody else: the board and the steps, from the beginning."""
+    return one_file("index.html", told.title, packed(told, frames) | {"embed": True})
+
+
+def packed(told: Retold, frames: Sequence[Frame]) -> dict[str, Any]:
+    """The run as the page's script plays it."""
     packer = Packer()
-    data = {
+    return {
         "title": told.title, "heading": told.heading, "diagnosis": told.diagnosis,
         "lines": told.lines[: len(frames) - 1], "frames": [packer.frame(one) for one in frames],
         "table": packer.table,
     }  # fmt: skip
-    return one_file("index.html", told.title, data)
 
 
 def markdown(told: Retold, frames: Sequence[Frame]) -> str:

@@ -45,14 +45,14 @@ class Packer:
 
     def frame(self, frame: Frame) -> list[Any]:
         """A state as numbers: label, changes, ZooKeeper, world, brokers, flight, logs, badges,
-        committed, lamps, lanes, controllers, clients, messages."""
+        committed, lamps, lanes, controllers, clients, messages, words."""
         picture = frame.picture
         lanes, office = (
             {broker: self.rows(rows) for broker, rows in picture[of].items()}
             for of in ("brokers", "controllers")
         )
         logs = {
-            broker: self.put([self.rows(log["records"]), log["hw"]])
+            broker: self.put([self.rows(log["records"]), log["hw"], log["new"], log["cut"]])
             for broker, log in picture["logs"].items()
         }
         badges = {broker: self.put(badge) for broker, badge in picture["badges"].items()}
@@ -66,30 +66,59 @@ class Packer:
             self.rows(picture["world"]), self.put(lanes), self.rows(picture["flight"]),
             self.put(logs), self.put(badges), picture["committed"], self.put(lamps),
             self.put(picture["lanes"]), self.put(office), self.rows(picture["clients"]),
-            self.rows(picture["messages"]),
+            self.rows(picture["messages"]), frame.words,
         ]  # fmt: skip
+
+
+def data_block(data: dict[str, Any]) -> str:
+    """Data for a page's script: an element that runs nothing, and holds no markup."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    deflated = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    return f'<script type="text/plain" id="runs">{deflated}</script>'
 
 
 def one_file(page: str, title: str, data: dict[str, Any]) -> str:
     """A page with its style, scripts and data in it: no address is fetched when it is opened."""
+    names = ("style.css", "words.js", "draw.js", SCRIPTS[page])
+    style, words, draw, script = ((STATIC / name).read_text(encoding="utf-8") for name in names)
+    return (
+        _without_server(page, title)
+        .replace('<link rel="stylesheet" href="/style.css">', f"<style>\n{style}</style>")
+        .replace('<script src="/words.js"></script>', f"<script>{_carried(data)}</script>")
+        .replace('<script src="/draw.js"></script>', f"<script>\n{words}\n{draw}</script>")
+        .replace(f'<script src="/{SCRIPTS[page]}"></script>', f"<script>\n{script}</script>")
+    )
+
+
+def beside_files(page: str, title: str, data: dict[str, Any], files: str) -> str:
+    """The same for a site: style and scripts stand beside it, at `files`."""
+    return (
+        _without_server(page, title)
+        .replace('href="/style.css"', f'href="{files}style.css"')
+        .replace('<script src="/words.js">', f'<script>{_carried(data)}</script>'
+                 f'<script src="{files}words.js">')
+        .replace('src="/draw.js"', f'src="{files}draw.js"')
+        .replace(f'src="/{SCRIPTS[page]}"', f'src="{files}{SCRIPTS[page]}"')
+    )  # fmt: skip
+
+
+def _carried(data: dict[str, Any]) -> str:
     frozen = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     if len(frozen) > MOST_PLAIN:
         deflated = base64.b64encode(zlib.compress(frozen.encode(), 9)).decode()
-        carried = f'window.DEFLATED="{deflated}"'
-    else:
-        # A closing tag inside the data would end the script.
-        carried = "window.FROZEN=" + frozen.replace("</", "<\\/")
-    names = ("style.css", "words.js", "draw.js", SCRIPTS[page])
-    style, words, draw, script = ((STATIC / name).read_text(encoding="utf-8") for name in names)
+        return f'window.DEFLATED="{deflated}"'
+    # A closing tag inside the data would end the script.
+    return "window.FROZEN=" + frozen.replace("</", "<\\/")
+
+
+def _without_server(page: str, title: str) -> str:
+    """The page's own text, without the links that a server would answer."""
     text = (STATIC / page).read_text(encoding="utf-8")
     head, _, _ = text.partition("<title>")
     _, _, rest = text.partition("</title>")
     return (
         f"{head}<title>{html.escape(title)}</title>{rest}"
-        .replace('<link rel="stylesheet" href="/style.css">', f"<style>\n{style}</style>")
         .replace('    <a href="/lessons" data-word="lessons"></a>\n', "")
-        .replace('    <a href="/" data-word="play"></a>\n', "")
-        .replace('<script src="/words.js"></script>', f"<script>{carried}</script>")
-        .replace('<script src="/draw.js"></script>', f"<script>\n{words}\n{draw}</script>")
-        .replace(f'<script src="/{SCRIPTS[page]}"></script>', f"<script>\n{script}</script>")
+        .replace('<h1><a href="/">insync</a></h1>', "<h1>insync</h1>")
+        .replace('    <a href="/play" data-word="play"></a>\n', "")
     )  # fmt: skip

@@ -37,7 +37,7 @@ from specs.story.commands import Arguments
 from specs.tla.rewriting import nodes, substitute
 
 if TYPE_CHECKING:
-    from specs.exploration import Exploration
+    from specs.exploration import Exploration, Report
     from specs.runs import Run
 
 GOAL = "the_goal"
@@ -274,6 +274,7 @@ def shortest(
     claim: str | None,
     goal: t.Term | None,
     most_states: int,
+    report: Report = lambda line: None,
 ) -> tuple[Exploration, Run | None]:
     """The shortest way to a claim's break (or to what it says is sometimes so), or to a goal.
 
@@ -298,7 +299,7 @@ def shortest(
             for leaf in (recorded.fields[field],)
             for index, value in sorted(cells.items())
         ]  # fmt: skip
-    return find(other, limits, name, max_states=most_states)
+    return find(other, limits, name, most_states, report)
 
 
 def prepare(recorded: RecordedSystem, bounds: Mapping[str, int], claim: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from conformance.web.in_flight import Message
 from conformance.web.messages import Aged
@@ -18,7 +19,8 @@ class Node:
     """A state, and what follows it by which line.
 
     Once known: `lit`, the claims that hold here; `flight`, what is on its way, and `ages`, since
-    how many steps; `witness`, by claim the places that settle it.
+    how many steps; `witness`, by claim the places that settle it; `cut`, what logs have lost on
+    the way; `possible`, the lines that can follow.
     """
 
     state: SparseState
@@ -27,6 +29,8 @@ class Node:
     flight: tuple[Message, ...] | None = None
     ages: Aged | None = None
     witness: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    cut: dict[str, dict[int, dict[str, Any]]] | None = None
+    possible: frozenset[str] | None = None
 
 
 class Known:

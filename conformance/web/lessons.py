@@ -3,9 +3,15 @@
     # 7. Truncating to the high watermark
     Text, and blocks of three kinds among it:
     ```predict        a question; then a line for each answer, the right one begins with +, and
-                      below each wrong one, indented, why it is wrong
+                      below each wrong one, indented, why it is wrong; a line `> STORY`, or
+                      `> STORY FROM-TO`, there says what is played when it is chosen: the end, or
+                      these states, of a story of specs/stories, or of the lesson's own (`this`),
+                      which is what is played where nothing is said
     ```story          a whole story, recorded: it must play, and tell just what it says
     ```sh             commands to try; `# exit 1` says how one ends, if not with 0
+
+A link `[words](at:5)` in the text shows beat 5 of the lesson's story, `[words](at:2.5)` of its
+second one.
 
 Raises LessonError, with file and line, for a lesson that is not whole.
 """
@@ -18,11 +24,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from conformance.web.address import address
-from conformance.web.retold import line_of
+from conformance.web.board import board
+from conformance.web.explain import frames_of
+from conformance.web.frozen import Packer, data_block
+from conformance.web.played import run_of, run_of_story
+from conformance.web.retold import NoRunError, retold
 from specs.story.errors import StoryError
-from specs.story.heading import heading_line
 from specs.story.play import play
 from specs.story.read import Story, parse
 from specs.story.rerecord import rerecorded
@@ -30,6 +39,11 @@ from specs.story.rerecord import rerecorded
 FOLDER = Path(__file__).resolve().parents[2] / "specs" / "lessons"
 _BLOCK = re.compile(r"^```(predict|story|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r"# (\d+)\. (\S.*)")
+_PLAY = re.compile(r"\w+( \d+-\d+)?")
+_LAST = 8
+"""So many states of a story are played where a lesson names it alone."""
+_STATE = re.compile(r'<a href="at:(?:(\d+)\.)?(\d+)">')
+STORIES = FOLDER.parent / "stories"
 
 
 class LessonError(Exception):
@@ -38,12 +52,16 @@ class LessonError(Exception):
 
 @dataclass(frozen=True)
 class Question:
-    """A prediction: what is asked, the answers, which is right, and why each other one is not."""
+    """A prediction: what is asked, the answers, which is right, and why each other one is not.
+
+    `plays`: for each answer what is played when it is chosen, `m2_is_lost 12-20`, or nothing.
+    """
 
     asked: str
     answers: tuple[str, ...]
     right: int
     why: tuple[str, ...]
+    plays: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -125,12 +143,16 @@ class Lesson:
         asked, lines = " ".join(lines[:first]), lines[first:]
         why: list[str] = []
         answers: list[str] = []
+        plays: list[str] = []
         for line in lines:
-            if line.startswith("  ") and answers:
+            if line.startswith("  > ") and answers:
+                plays[-1] = line.removeprefix("  > ").strip()
+            elif line.startswith("  ") and answers:
                 why[-1] = f"{why[-1]} {line.strip()}".strip()
             else:
                 answers.append(line)
                 why.append("")
+                plays.append("")
         lines = answers
         marks = [line[:2] for line in lines]
         if not asked or marks.count("+ ") != 1 or set(marks) - {"+ ", "- "} or len(lines) < 2:
@@ -144,7 +166,14 @@ class Lesson:
                     f"{self.path}:{block.line}: say why {line[2:]!r} is wrong, in a line below it "
                     "that is indented"
                 )
-        return Question(asked, tuple(line[2:] for line in lines), marks.index("+ "), tuple(why))
+        for shown in plays:
+            if shown and _PLAY.fullmatch(shown) is None:
+                raise LessonError(
+                    f"{self.path}:{block.line}: > {shown}: write a story and its states, such as "
+                    "> m2_is_lost 12-20, or > this 3-7"
+                )
+        return Question(asked, tuple(line[2:] for line in lines), marks.index("+ "), tuple(why),
+                        tuple(plays))  # fmt: skip
 
     def _story(self, block: Block) -> Story:
         try:
@@ -172,68 +201,188 @@ def lessons(folder: Path = FOLDER) -> list[Lesson]:
 # -- pages ----------------------------------------------------------------------------------------
 
 
-def index_page(folder: Path = FOLDER) -> str:
+@dataclass(frozen=True)
+class Place:
+    """Where a page stands: what its links begin with, and whether a server answers it.
+
+    `ending` is what an address of a lesson ends in.
+    """
+
+    files: str = "/"
+    lessons: str = "/lessons"
+    index: str = "/lessons"
+    ending: str = ""
+    explorer: str | None = "/play"
+
+    def lesson(self, name: str) -> str:
+        """The address of a lesson."""
+        return f"{self.lessons}/{name}{self.ending}"
+
+
+SERVED = Place()
+STATIC_SITE = Place("../board/", ".", "index.html", ".html", None)
+"""In `played/` of a site that any host serves, beside `board/` with the page's own files."""
+
+
+def index_page(folder: Path = FOLDER, place: Place = SERVED) -> str:
     """The page that lists the lessons."""
     items = "".join(
-        f'<li value="{one.number}"><a href="/lessons/{one.name}">{html.escape(one.title)}</a></li>'
+        f'<li value="{one.number}"><a href="{place.lesson(one.name)}">{html.escape(one.title)}</a>'
+        "</li>"
         for one in lessons(folder)
     )
-    return _page("Lessons", f'<h1>Lessons</h1><ol class="index">{items}</ol>')
+    return _page(
+        "Lessons", '<main class="text"><h1>Lessons</h1><p>Sixteen lessons, each beside a living '
+        "board: predict, step, break, repair, claim. Read down, or press → and ←.</p>"
+        f'<ol class="index">{items}</ol></main>', place,
+    )  # fmt: skip
 
 
-def lesson_page(lesson: Lesson) -> str:
-    """A lesson as a page: questions to answer, stories to play."""
+def lesson_page(lesson: Lesson, place: Place = SERVED) -> str:
+    """A lesson as a page: the text, and beside it the board that shows what is read."""
     from markdown_it import MarkdownIt
 
+    packer = Packer()
+    runs = [run_of_story(story, packer) for story in lesson.stories]
+    named: dict[str, int] = {}
     pieces: list[str] = []
-    end = 0
+    end = stories = 0
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     for found, block in zip(_BLOCK.finditer(lesson.text), lesson.blocks, strict=True):
-        pieces.append(markdown.render(lesson.text[end : found.start()]))
-        pieces.append(_shown(lesson, block))
+        pieces.append(_prose(markdown.render(lesson.text[end : found.start()]), lesson, runs))
+        if block.kind == "predict":
+            question = lesson._question(block)
+            for shown in question.plays:
+                _name(shown, named, runs, packer, f"{lesson.path}:{block.line}")
+            pieces.append(_asked(question, named, min(stories, len(lesson.stories) - 1), runs))
+        elif block.kind == "story":
+            pieces.append(_story_told(lesson._story(block), runs[stories], stories, place))
+            stories += 1
+        else:
+            pieces.append(f'<pre tabindex="0"><code>{html.escape(block.text)}</code></pre>')
         end = found.end()
-    pieces.append(markdown.render(lesson.text[end:]))
+    pieces.append(_prose(markdown.render(lesson.text[end:]), lesson, runs))
     others = {one.number: one for one in lessons(lesson.path.parent)}
     ways = [
-        f'<a href="/lessons/{others[n].name}">{word} {html.escape(others[n].title)}</a>'
+        f'<a href="{place.lesson(others[n].name)}">{word} {html.escape(others[n].title)}</a>'
         for n, word in ((lesson.number - 1, "←"), (lesson.number + 1, "→"))
         if n in others
     ]
-    nav = f'<nav class="ways"><a href="/lessons">All lessons</a> {" ".join(ways)}</nav>'
-    return _page(lesson.title, f'<article class="lesson">{"".join(pieces)}</article>{nav}')
+    nav = (
+        f'<nav class="ways" aria-label="Other lessons"><a href="{place.index}">All lessons</a> '
+        f"{' '.join(ways)}</nav>"
+    )
+    body = (
+        f'<main class="read"><article class="lesson">{"".join(pieces)}{_DRIVE}{nav}</article>'
+        f"{_LIVING}</main>{data_block({'runs': runs, 'table': packer.table})}"
+    )
+    return _page(lesson.title, body, place)
 
 
-def _shown(lesson: Lesson, block: Block) -> str:
-    if block.kind == "predict":
-        question = lesson._question(block)
-        answers = "".join(
-            f'<li><button type="button" data-right="{"yes" if n == question.right else "no"}" '
+_LIVING = (
+    '<aside class="living" aria-label="Board">'
+    '<div class="bar"><button id="back" type="button" data-word="back"></button>'
+    '<button id="forward" type="button" data-word="forward"></button><p id="now"></p></div>'
+    '<p id="said" role="status" aria-live="polite"></p><div id="veil" hidden></div>'
+    '<div id="board" tabindex="-1"></div><div id="turn"></div>'
+    '<details id="all"><summary data-word="fields"></summary><div id="state"></div></details>'
+    "</aside>"
+)
+_DRIVE = (
+    '<section class="drive"><h2>Your turn</h2><p>The board stands at the end of the story. Take '
+    "any step from here, and see which claims hold.</p>"
+    '<button id="drive" type="button" data-word="yours"></button></section>'
+)
+
+
+_LOOKS = {"step": "taken", "refused": "refused", "check": "check"}
+
+
+def _name(
+    shown: str, named: dict[str, int], runs: list[dict[str, Any]], packer: Packer, where: str
+) -> None:
+    """Sees to it that the run of a story that an answer names is among the page's runs."""
+    name = shown.partition(" ")[0]
+    if name in ("", "this") or name in named:
+        return
+    path = STORIES / f"{name}.story"
+    try:
+        told = retold(path)
+    except (NoRunError, OSError) as error:
+        raise LessonError(f"{where}: > {shown}: {error}") from error
+    named[name] = len(runs)
+    runs.append(run_of(told, frames_of(board(told.heading), told.lines), packer))
+
+
+def _prose(text: str, lesson: Lesson, runs: list[dict[str, Any]]) -> str:
+    def link(found: re.Match[str]) -> str:
+        run, beat = int(found[1] or 1) - 1, int(found[2])
+        if run >= len(lesson.stories) or beat >= len(runs[run]["beats"]):
+            raise LessonError(f"{lesson.path}: at:{found[2]} is no beat of a story of this lesson")
+        return f'<a class="state" href="#board" data-run="{run}" data-at="{beat}">'
+
+    return _STATE.sub(link, text)
+
+
+def _asked(question: Question, named: dict[str, int], this: int, runs: list[dict[str, Any]]) -> str:
+    answers = []
+    for n, answer in enumerate(question.answers):
+        right = n == question.right
+        plays = ""
+        if question.plays[n]:
+            name, _, states = question.plays[n].partition(" ")
+            run = named.get(name, this)
+            end = len(runs[run]["beats"]) - 1
+            first, last = states.split("-") if states else (str(max(0, end - _LAST)), str(end))
+            plays = f' data-plays="{run} {first} {last}"'
+        answers.append(
+            f'<li><button type="button" data-right="{"yes" if right else "no"}"{plays} '
             f'data-why="{html.escape(question.why[n])}">{html.escape(answer)}</button></li>'
-            for n, answer in enumerate(question.answers)
         )
-        return (
-            f'<section class="predict"><p><b>Predict.</b> {html.escape(question.asked)}</p>'
-            f'<ul>{answers}</ul><p role="status"></p></section>'
-        )
-    text = f"<pre><code>{html.escape(block.text)}</code></pre>"
-    if block.kind == "sh":
-        return text
-    return f'{text}<p><a class="play" href="{_address(lesson._story(block))}">Play this</a></p>'
+    return (
+        f'<section class="predict" data-run="{this}"><p><b>Predict.</b> '
+        f"{html.escape(question.asked)}</p>"
+        f'<ul>{"".join(answers)}</ul><p role="status"></p></section>'
+    )
 
 
-def _address(story: Story) -> str:
-    assert story.heading is not None
-    heading = heading_line(story.heading.recorded, story.heading.given)
-    lines = [line_of(one) for one in story.commands if one.is_step]
-    return f"/?at=0#{address(heading, lines)}"  # from its beginning, with the steps to come
+def _story_told(story: Story, run: dict[str, Any], number: int, place: Place) -> str:
+    """A story as its steps in words, each of which the board can show."""
+    items = "".join(
+        f'<li data-run="{number}" data-at="{n}" class="beat {_LOOKS[one["kind"]]}'
+        f'{" quiet" if one["quiet"] else ""}" title="{html.escape(one["label"])}">'
+        f'<button type="button" tabindex="-1">{html.escape(one["words"])}</button>'
+        + (f"<small>{html.escape(one['note'])}</small>" if one["note"] else "") + "</li>"
+        for n, one in enumerate(run["beats"])
+        if n
+    )  # fmt: skip
+    if place.explorer is not None:
+        # From its beginning, with the steps to come.
+        way = (f'<a class="play" href="{place.explorer}?at=0#{html.escape(run["address"])}">'
+               "Play this in the explorer</a>")  # fmt: skip
+    else:
+        way = f"<code>insync play --run '#{html.escape(run['address'])}'</code>"
+    return (
+        f'<section class="story" data-run="{number}"><h3>{html.escape(story.title)}</h3>'
+        f"<p><code>{html.escape(run['heading'])}</code></p>"
+        f'<ol class="script">{items}</ol><p>{way}</p></section>'
+    )
 
 
-def _page(title: str, body: str) -> str:
+def _page(title: str, body: str, place: Place) -> str:
+    scripts = "".join(
+        f'<script src="{place.files}{name}"></script>'
+        for name in ("words.js", "draw.js", "lesson.js")
+    )
+    start = '<a href="/">insync</a>' if place.explorer else '<a href="../index.html">insync</a>'
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(title)} — insync</title>"
-        '<link rel="stylesheet" href="/style.css"></head><body>'
-        f'<header><a href="/">insync</a></header><main class="text">{body}</main>'
-        '<script src="/lesson.js"></script></body></html>'
+        f'<link rel="stylesheet" href="{place.files}style.css"></head>'
+        f'<body class="lessons"{" data-served" if place.explorer else ""}>'
+        f'<header><h1 class="brand">{start}</h1><nav aria-label="Pages">'
+        f'<a href="{place.index}">Lessons</a>'
+        '<button id="projector" type="button" aria-pressed="false" data-word="projector"></button>'
+        f"</nav></header>{body}{scripts}</body></html>"
     )

@@ -22,6 +22,8 @@ Index = tuple[int, ...]
 _OF_CONTROLLERS = frozenset({"belief", "campaign", "reply_lost", "cache", "kept", "read"})
 _OF_CLIENTS = frozenset({"next_record", "acks", "acknowledged", "read", "read_differed"})
 Rows = dict[str, dict[str, Any]]
+Cut = dict[str, dict[int, dict[str, Any]]]
+"""What is no longer in a log: by broker and offset, the record that stood there."""
 
 
 class Picture:
@@ -42,8 +44,13 @@ class Picture:
         self.lanes = [ZOOKEEPER, CONTROLLERS, *map(str, self.brokers), CLIENTS]
         self._last: list[tuple[SparseState, dict[str, Rows]]] = []  # along a run, the two last
 
-    def of(self, state: SparseState, before: SparseState | None = None) -> dict[str, Any]:
-        """The lanes; `changed` marks what a step from `before` has changed."""
+    def of(
+        self, state: SparseState, before: SparseState | None = None, cut: Cut | None = None
+    ) -> dict[str, Any]:
+        """The lanes; `changed` marks what a step from `before` has changed.
+
+        `cut`: what logs have lost on the way here, which is drawn as a ghost where it stood.
+        """
         rows = self._rows(state)
         old = rows if before is None else self._rows(before)
         lanes: dict[str, Any] = {
@@ -57,11 +64,20 @@ class Picture:
                 changed = here is not was and (path not in was or was[path]["text"] != row["text"])
                 self._place(lanes, path, row, changed)
         lanes["flight"] = list(lanes["flight"].values())
-        lanes["logs"] = (
-            {str(broker): self._log(state, broker) for broker in self.brokers}
-            if "log.end" in self.fields or "log" in _logs(self.fields)
-            else {}
-        )
+        lanes["logs"] = self.logs(state)
+        older = self.logs(before) if before is not None else {}
+        for broker, log in lanes["logs"].items():
+            was = older.get(broker, log)["records"]
+            log["new"] = [
+                offset for offset, record in enumerate(log["records"])
+                if offset >= len(was) or was[offset] != record
+            ]  # fmt: skip
+            gone = (cut or {}).get(broker, {})
+            log["cut"] = [
+                {"offset": offset, "record": gone[offset],
+                 "now": offset < len(was) and was[offset] == gone[offset]}
+                for offset in sorted(gone)
+            ]  # fmt: skip
         lanes["badges"] = {str(broker): self._badge(state, broker) for broker in self.brokers}
         lanes["committed"] = self._read(state, "committed.end", ()) or 0
         return lanes
@@ -161,6 +177,29 @@ class Picture:
 
     # -- logs and badges --------------------------------------------------------------------------
 
+    def logs(self, state: SparseState) -> dict[str, dict[str, Any]]:
+        """By broker: its records in order of offset, and its high watermark; none without logs."""
+        if "log.end" not in self.fields or len(self.fields["log.end"].dims) != 1:
+            return {}
+        return {str(broker): self._log(state, broker) for broker in self.brokers}
+
+    def cut(self, before: SparseState, state: SparseState, known: Cut) -> Cut:
+        """What logs have lost so far, by broker and offset; a new record takes a lost one's place.
+
+        `known` is the same of the state before.
+        """
+        if "log.end" not in self.fields or all(
+            state.get(name) is before.get(name) for name in self.fields if name.startswith("log.")
+        ):
+            return known
+        was, now = self.logs(before), self.logs(state)
+        found = {}
+        for broker, log in now.items():
+            end, records = len(log["records"]), was[broker]["records"]
+            lost = {**known.get(broker, {}), **dict(enumerate(records))}
+            found[broker] = {offset: one for offset, one in lost.items() if offset >= end}
+        return found
+
     def _log(self, state: SparseState, broker: int) -> dict[str, Any]:
         end = self._read(state, "log.end", (broker,)) or 0
         parts = [leaf for leaf in self.fields.values() if leaf.log == "log"]
@@ -217,7 +256,3 @@ class Picture:
         if leaf is None or len(leaf.dims) != len(keys):
             return None
         return plain(leaf.sort, self.twin.read(state, name, keys))
-
-
-def _logs(fields: dict[str, Field]) -> set[str]:
-    return {leaf.log for leaf in fields.values() if leaf.log is not None}

@@ -58,7 +58,7 @@ class Moment:
         """Where the page shows it."""
         told = self.told()
         if self.under is None:
-            return f"/#{address(told.heading, told.lines)}"
+            return f"/play#{address(told.heading, told.lines)}"
         asked = {"left": [told.heading, *told.lines], "under": self.under}
         return f"/compare#{quote(json.dumps(asked, separators=(',', ':')))}"
 

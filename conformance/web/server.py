@@ -2,15 +2,20 @@
 
 Every answer is a function of what is asked (a heading and lines), so nothing is kept for a
 visitor. Requests from other hosts or pages of other origins are refused; nothing is read from
-disk but the page's own files.
+disk but the page's own files and stories, and nothing written but logs that are dropped into it, in
+a folder that goes with the server.
 """
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import json
+import re
 import socket
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +23,25 @@ from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from conformance.web.answers import ANSWERS
+from conformance.web.address import address
+from conformance.web.answers import ANSWERS, way
+from conformance.web.board import board
+from conformance.web.dropped import Dropped, RefusedError
+from conformance.web.explain import frames_of
+from conformance.web.frozen import Packer
 from conformance.web.lessons import index_page, lesson_page, lessons
+from conformance.web.played import run_of
+from conformance.web.retold import retold
 from model.language import ProtocolError
 
 STATIC = Path(__file__).parent / "static"
 FILES = {
-    "/": ("index.html", "text/html; charset=utf-8"),
+    "/": ("start.html", "text/html; charset=utf-8"),
+    "/play": ("index.html", "text/html; charset=utf-8"),
+    "/start.js": ("start.js", "text/javascript; charset=utf-8"),
     "/compare": ("compare.html", "text/html; charset=utf-8"),
     "/compare.js": ("compare.js", "text/javascript; charset=utf-8"),
     "/draw.js": ("draw.js", "text/javascript; charset=utf-8"),
@@ -42,7 +56,20 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+REPORT_HEADERS = HEADERS | {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; "
+    "script-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox allow-scripts",
+}
+"""A report holds lines of somebody's logs: it runs in a box of its own, and fetches nothing."""
+
+STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
+_NAME = re.compile(r"\w{1,100}", re.ASCII)
+MOVING, MOVING_BEGINS = "m2_is_lost", 12
+"""The run that moves on the start page, and where it begins."""
+
 MOST_BYTES = 1_000_000
+SECONDS_OF_SILENCE = 0.5
+"""A search says how far it is as often."""
 
 
 def application(
@@ -85,6 +112,61 @@ def application(
         text = await run_in_threadpool(lesson_page, known[wanted])
         return Response(text, 200, HEADERS, "text/html")
 
+    async def story(request: Request) -> Response:
+        no = refused(request)
+        if no is not None:
+            return no
+        path = STORIES / f"{request.path_params['name']}.story"
+        if _NAME.fullmatch(request.path_params["name"]) is None or not path.is_file():
+            return _plain(404, "no such story; they are files of specs/stories")
+        told = await run_in_threadpool(retold, path)
+        where = f"/play?at=0#{address(told.heading, told.lines)}"
+        return Response(None, 302, HEADERS | {"Location": where})
+
+    async def moving(request: Request) -> Response:
+        no = refused(request)
+        if no is not None:
+            return no
+        found = await run_in_threadpool(_moving)
+        later = BackgroundTask(waiting.pop()) if waiting else None
+        return JSONResponse(found, headers=HEADERS, background=later)
+
+    dropped = Dropped()
+
+    async def logs(request: Request) -> Response:
+        no = refused(request)
+        if no is not None:
+            return no
+        name = request.path_params.get("name")
+        try:
+            if name is None:
+                return JSONResponse({"set": dropped.begin()}, headers=HEADERS)
+            path = request.query_params.get("name", "")
+            size = await dropped.add(name, path, request.stream())
+            return JSONResponse({"bytes": size}, headers=HEADERS)
+        except RefusedError as error:
+            return JSONResponse({"error": str(error)}, 422, HEADERS)
+
+    async def logs_checked(request: Request) -> Response:
+        no = refused(request)
+        if no is not None:
+            return no
+        try:
+            found = await run_in_threadpool(dropped.check, request.path_params["name"])
+        except RefusedError as error:
+            return JSONResponse({"error": str(error)}, 422, HEADERS)
+        return JSONResponse(found, headers=HEADERS)
+
+    async def report(request: Request) -> Response:
+        no = refused(request)
+        if no is not None:
+            return no
+        try:
+            text = dropped.report(request.path_params["name"]).read_bytes()
+        except (RefusedError, OSError):
+            return _plain(404, "no such report")
+        return Response(text, 200, REPORT_HEADERS, "text/html; charset=utf-8")
+
     async def opening(request: Request) -> Response:
         return refused(request) or JSONResponse(opened, headers=HEADERS)
 
@@ -94,6 +176,8 @@ def application(
         return refused(request) or JSONResponse(comparison, headers=HEADERS)
 
     def answering(answer: Callable[[dict[str, Any]], Any]) -> Callable[..., Awaitable[Response]]:
+        searches = answer is ANSWERS["way"]
+
         async def respond(request: Request) -> Response:
             no = refused(request)
             if no is not None:
@@ -101,6 +185,8 @@ def application(
             asked = await _asked(request)
             if asked is None:
                 return _plain(400, "send a JSON object of less than a megabyte")
+            if searches and asked.get("progress"):
+                return StreamingResponse(_searching(asked), 200, HEADERS, "application/x-ndjson")
             try:
                 found = await run_in_threadpool(answer, asked)
             except ProtocolError as error:
@@ -117,12 +203,61 @@ def application(
     routes = [Route(path, file) for path in FILES]
     routes.append(Route("/favicon.ico", icon))
     routes += [Route("/lessons", lesson), Route("/lessons/{name}", lesson)]
+    routes += [
+        Route("/stories/{name}", story),
+        Route("/api/moving", moving),
+        Route("/api/logs", logs, methods=["POST"]),
+        Route("/api/logs/{name}", logs, methods=["POST"]),
+        Route("/api/logs/{name}/check", logs_checked, methods=["POST"]),
+        Route("/logs/{name}/report", report),
+    ]
     routes += [Route("/api/opening", opening), Route("/api/comparison", compared)]
     routes += [
         Route(f"/api/{name}", answering(answer), methods=["POST"])
         for name, answer in ANSWERS.items()
     ]
     return Starlette(routes=routes)
+
+
+@cache
+def _moving() -> dict[str, Any]:
+    """The run of the start page, packed."""
+    told = retold(STORIES / f"{MOVING}.story")
+    packer = Packer()
+    run = run_of(told, frames_of(board(told.heading), told.lines), packer)
+    return {"run": {**run, "begins": MOVING_BEGINS}, "table": packer.table}
+
+
+async def _searching(asked: dict[str, Any]) -> AsyncGenerator[str]:
+    """A search as lines of JSON: how far it is, then what it found. It ends with who listens."""
+    told: list[str] = []
+    gone = threading.Event()
+
+    def report(line: str) -> None:
+        if gone.is_set():
+            raise _NobodyListensError
+        told.append(line)
+
+    def run() -> dict[str, Any]:
+        try:
+            return way(asked, report)
+        except ProtocolError as error:
+            return {"error": str(error)}
+
+    search = asyncio.ensure_future(run_in_threadpool(run))
+    try:
+        while not search.done():
+            await asyncio.wait([search], timeout=SECONDS_OF_SILENCE)
+            if not search.done():
+                yield json.dumps({"progress": told[-1] if told else "preparing"}) + "\n"
+        yield json.dumps(_data(search.result())) + "\n"
+    finally:
+        gone.set()
+        search.add_done_callback(lambda one: one.cancelled() or one.exception())
+
+
+class _NobodyListensError(Exception):
+    """Ends a search that nobody waits for any more."""
 
 
 async def _asked(request: Request) -> dict[str, Any] | None:

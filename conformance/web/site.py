@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
 import click
 
-from conformance.web.lessons import lessons
+from conformance.web.board import board
+from conformance.web.explain import frames_of, packed
+from conformance.web.frozen import STATIC, beside_files
+from conformance.web.lessons import STATIC_SITE, index_page, lesson_page, lessons
 from conformance.web.pictures import MOMENTS
+from conformance.web.retold import retold
 from model.systems import SYSTEMS
 from specs.reference import markdown, pages
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+ALL_STORIES = tuple(sorted((ROOT / "specs" / "stories").glob("*.story")))
 _BUILT_IN = ("start.md",)
 
 NAV = (
@@ -31,6 +36,7 @@ NAV = (
     ("Commands", "commands.md"),
     ("Transitions", "reference/index.md"),
     ("Lessons", "lessons/index.md"),
+    ("Stories", "stories/index.md"),
     ("For teachers", "for-teachers.md"),
     ("What is proved, what is checked", "claims.md"),
     ("Why nothing is lost", "why-nothing-is-lost.md"),
@@ -63,15 +69,47 @@ def sources(commands: Mapping[str, click.Command]) -> dict[str, str]:
     found["pictures.md"] = _pictures()
     found |= dict(_transitions())
     found |= dict(_lessons())
+    found["stories/index.md"] = _stories()
     return found
 
 
-def write(folder: Path, commands: Mapping[str, click.Command]) -> list[Path]:
-    """Writes the pages and pictures into a folder, and what mkdocs needs beside them."""
+BOARD = "style.css", "words.js", "draw.js", "lesson.js", "app.js"
+
+
+def recorded_pages(stories: Sequence[Path] | None = None) -> Iterator[tuple[str, str]]:
+    """What plays without a server: by path, each lesson beside its board, and each story.
+
+    The runs stand in the pages as data, and one copy of the board's files serves them all.
+    """
+    for name in BOARD:
+        yield f"board/{name}", (STATIC / name).read_text(encoding="utf-8")
+    yield "played/index.html", index_page(place=STATIC_SITE)
+    for lesson in lessons():
+        yield f"played/{lesson.name}.html", lesson_page(lesson, STATIC_SITE)
+    for path in ALL_STORIES if stories is None else stories:
+        told = retold(path)
+        data = packed(told, frames_of(board(told.heading), told.lines))
+        yield f"stories/{path.stem}.html", beside_files("index.html", told.title, data, "../board/")
+
+
+def write(
+    folder: Path, commands: Mapping[str, click.Command], stories: Sequence[Path] | None = None,
+    report: Callable[[str], None] = lambda line: None,
+) -> list[Path]:  # fmt: skip
+    """Writes the pages and pictures into a folder, and what mkdocs needs beside them.
+
+    `stories`: those that get a page; all if None. `report` is told how far it is.
+    """
     pages_of = folder / "docs"
     written = []
     texts = sources(commands)
     for name, text in texts.items():
+        path = pages_of / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+    for count, (name, text) in enumerate(recorded_pages(stories), 1):
+        report(f"page {count}: {name}")
         path = pages_of / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -179,12 +217,23 @@ def _transitions() -> Iterator[tuple[str, str]]:
 
 
 def _lessons() -> Iterator[tuple[str, str]]:
-    rows = ["# Lessons", "", "Predict, step, break, repair, claim. `insync play` serves them at "
-            "`/lessons`, with answers to choose and runs to play.", ""]  # fmt: skip
+    rows = ["# Lessons", "", "Predict, step, break, repair, claim. [Read them beside the "
+            "board](../played/index.html), which shows what is read and plays your answers out; "
+            "`insync play` serves them at `/lessons`, where you can go on from any state. Below is "
+            "the text alone.", ""]  # fmt: skip
     for lesson in lessons():
         rows.append(f"{lesson.number}. [{lesson.title}]({lesson.name}.md)")
         yield f"lessons/{lesson.name}.md", _asked(lesson.text)
     yield "lessons/index.md", "\n".join(rows) + "\n"
+
+
+def _stories() -> str:
+    rows = ["# Stories", "", "Each is a run that the tests play, and plays here step by step, with "
+            "the board, the claims, and every field.", ""]  # fmt: skip
+    for path in ALL_STORIES:
+        first = path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ").rstrip(".")
+        rows.append(f"- [{first}]({path.stem}.html) (`{path.stem}`)")
+    return "\n".join(rows) + "\n"
 
 
 def _asked(text: str) -> str:
@@ -196,6 +245,7 @@ def _asked(text: str) -> str:
         answers = [f"- ☐ {line[2:]}" for line in lines if line[:2] in ("+ ", "- ")]
         return "\n".join([f"**Predict.** {asked}", "", *answers])
 
+    text = re.sub(r"\[([^\]]+)\]\(at:[\d.]+\)", r"\1", text)  # the board is elsewhere
     return re.sub(r"^```predict\n(.*?)^```$", question, text, flags=re.MULTILINE | re.DOTALL)
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from conformance.web.board import Board, board
-from conformance.web.retold import line_of_step
+from conformance.web.frozen import STATIC
+from conformance.web.phrases import Phrase, phrase
+from conformance.web.retold import line_of_step, retold
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from specs.explorer import explore, find
 
+STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
 REPLICATION = "system replication version 2.3 brokers 2"
 ELECTED = (
     "broker_becomes_controller broker=1",
@@ -102,8 +108,89 @@ def test_the_high_watermark_and_the_log_are_in_the_picture():
         "leader_writes leader=1",
     ]).picture  # fmt: skip
 
-    assert picture["logs"]["1"] == {"records": [{"id": 0, "epoch": 0}], "hw": 0}
+    assert picture["logs"]["1"] == {
+        "records": [{"id": 0, "epoch": 0}], "hw": 0, "new": [0], "cut": [],
+    }  # fmt: skip
     assert picture["badges"]["1"]["role"] == "leader"
+
+
+def test_a_record_that_was_truncated_is_kept_as_a_ghost_of_where_it_stood():
+    run = retold(STORIES / "m2_is_lost.story")
+    logs = [board(run.heading).frame(run.lines[:end]).picture["logs"]["2"]
+            for end in range(len(run.lines) + 1)]  # fmt: skip
+
+    by_the_step = [n for n, log in enumerate(logs) if any(one["now"] for one in log["cut"])]
+    ghosts = [[one["offset"] for one in log["cut"]] for log in logs]
+
+    assert len(by_the_step) == 1
+    assert ghosts[: by_the_step[0]] == [[]] * by_the_step[0]
+    assert ghosts[by_the_step[0] :] == [[1]] * (len(logs) - by_the_step[0])
+
+
+def test_a_record_that_takes_the_place_of_a_truncated_one_ends_its_ghost():
+    for path in sorted(STORIES.glob("*.story")):
+        if "system replication " not in path.read_text():
+            continue
+        run = retold(path)
+        for end in range(len(run.lines) + 1):
+            for log in board(run.heading).frame(run.lines[:end]).picture["logs"].values():
+                assert all(one["offset"] >= len(log["records"]) for one in log["cut"])
+
+
+def test_what_the_last_step_made_possible_comes_first_and_faults_last():
+    here = board(REPLICATION)
+
+    possible, _ = here.choices(ELECTED)
+
+    order = [(one.fault, not one.fresh) for one in possible]
+    assert order == sorted(order)
+    assert possible[0].words in (
+        "broker 2 becomes leader (epoch 1, controller 1)",
+        "broker 1 becomes follower (epoch 1, controller 1)",
+    )
+    assert possible[-1].actor == "What can fail"
+
+
+@pytest.mark.parametrize(
+    "line, words, actor",
+    [
+        ("broker_crashes broker=2", "broker 2 crashes", "What can fail"),
+        ("session_expires broker=2", "the session of broker 2 expires", "What can fail"),
+        ("leader_shrinks_isr leader=1 replica=2", "leader 1 shrinks ISR (replica 2)", "Broker 1"),
+        ("controller_elects_leader broker=3 leader=1", "controller 3 elects leader 1",
+         "Controller"),
+        ("controller_write_is_fenced broker=1", "controller 1: write is fenced", "Controller"),
+        ("fenced_becomes_follower follower=3 leader=1 epoch=0",
+         "broker 3 becomes follower (leader 1, epoch 0)", "Broker 3"),
+        ("admin_deletes_topic", "admin deletes topic", "Clients and administrators"),
+    ],
+)  # fmt: skip
+def test_a_step_is_told_in_words_under_who_takes_it(line: str, words: str, actor: str):
+    assert phrase(line) == Phrase(words, actor)
+
+
+@pytest.mark.parametrize("name", sorted(SYSTEMS))
+def test_every_step_of_every_system_names_its_parameters_in_words(name: str):
+    for version in SYSTEMS[name].versions:
+        for step in board(f"system {name} version {version}").heading.recorded.steps:
+            line = " ".join([step.transition.name, *(f"{one}=7" for one in step.parameters)])
+            assert phrase(line).words.count("7") == len(step.parameters)
+            assert "_" not in phrase(line).words
+
+
+def test_every_field_that_the_page_shows_has_its_name_in_kafka():
+    words = (STATIC / "words.js").read_text()
+    known = set(re.findall(r'^  "([\w.]+)": \["', words, re.MULTILINE))
+
+    for name in SYSTEMS:
+        if name == "replication_history":  # the form that is proved; nobody plays it
+            continue
+        here = board(f"system {name}")
+        rows = here.picture._rows(here.start)
+        for field in rows:
+            parts = field.split(".")
+            found = {".".join(parts[:end]) for end in range(1, len(parts) + 1)} & known
+            assert found or here.heading.recorded.fields[field].ghost, f"{name}: {field}"
 
 
 def test_a_broker_that_believes_what_zookeeper_denies_is_seen_to():

@@ -56,7 +56,7 @@ def tab_to(shown: Any, wanted: str) -> None:
     raise AssertionError(f"the keyboard does not come to {wanted}")
 
 
-def at(port: int, told: Retold | None = None, path: str = "/") -> str:
+def at(port: int, told: Retold | None = None, path: str = "/play") -> str:
     tail = f"#{address(told.heading, told.lines)}" if told is not None else ""
     return f"http://127.0.0.1:{port}{path}{tail}"
 
@@ -130,7 +130,7 @@ def test_a_refused_step_says_what_it_waits_for(seen: Any, port: int):
     seen.locator(".card").first.wait_for()
 
     seen.click("#cannot summary")
-    seen.locator("#refused li", has_text="leader_writes").locator("button").click()
+    seen.locator("#refused li", has_text="leader 1 writes").locator("button").click()
 
     assert "becomes_leader" in seen.locator(".waits li").last.inner_text()
 
@@ -160,7 +160,7 @@ def test_nothing_is_told_by_colour_alone(seen: Any, port: int):
             "all => all.map(one => one.className + one.querySelector('.bulb').textContent)"
         )
     )
-    records = seen.locator(".log li:not(.empty) small").all_inner_texts()
+    records = seen.locator(".record:not(.gone) small").all_inner_texts()
     changed = seen.locator(".lane li.changed .unseen", has_text="changed").count()
 
     assert {one.split()[1][:-1] for one in bulbs} == {"holds", "broken", "reached", "dark"}

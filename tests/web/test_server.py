@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
+import re
 import shutil
 import subprocess
+import threading
 import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 pytest.importorskip("uvicorn", reason="the page's server is not installed")
 
-from conformance.web.server import FILES
+from conformance.web.dropped import Dropped, RefusedError
+from conformance.web.lessons import lessons
+from conformance.web.server import FILES, STATIC, _searching
 from model.systems import SYSTEMS
 
+ROOT = Path(__file__).resolve().parents[2]
 OPENED = {"heading": "system replication version 2.3 brokers 3", "lines": []}
 
 
@@ -113,7 +122,7 @@ def test_the_page_is_served_to_this_machine_by_its_names(port: int, host: str):
         {"Origin": "http://localhost"},
     ],
 )
-@pytest.mark.parametrize("path", ["/", "/app.js", "/lessons", "/api/opening", "/api/comparison"])
+@pytest.mark.parametrize("path", ["/", "/play", "/lessons", "/api/opening", "/api/comparison"])
 def test_nothing_at_all_is_served_to_others(port: int, path: str, headers: dict[str, str]):
     assert ask(port, path, None, headers)[0] == 403
 
@@ -170,7 +179,7 @@ def test_the_page_draws_itself_in_a_browser(port: int):
 
     drawn = subprocess.run(
         [browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000",
-         "--dump-dom", f"http://127.0.0.1:{port}/"],
+         "--dump-dom", f"http://127.0.0.1:{port}/play"],
         capture_output=True, text=True, timeout=120, check=True,
     ).stdout  # fmt: skip
 
@@ -186,3 +195,193 @@ def test_a_form_that_there_is_not_is_refused_with_those_that_there_are(port: int
 
     assert status == 422
     assert "'exe' is no form; there are story, json, svg" in answer["error"]
+
+
+# -- the start page, its moving picture, stories by name, logs that are dropped -------------------
+
+
+def test_the_start_page_and_all_that_it_loads_are_small_and_link_nowhere_else():
+    names = ("start.html", "style.css", "words.js", "draw.js", "start.js")
+    texts = [(STATIC / name).read_text() for name in names]
+
+    assert sum(map(len, texts)) < 200_000
+    for text in texts:
+        assert not re.search(r"https?://", text)
+
+
+def test_the_explorer_and_a_lesson_are_small_too(port: int):
+    shared = sum((STATIC / one).stat().st_size for one in ("style.css", "words.js", "draw.js"))
+    explorer = shared + sum((STATIC / one).stat().st_size for one in ("index.html", "app.js"))
+
+    assert explorer < 200_000
+    for lesson in lessons():
+        assert shared + len(ask(port, f"/lessons/{lesson.name}")[1]) < 200_000
+
+
+def test_a_run_moves_on_the_start_page(port: int):
+    status, found = ask(port, "/api/moving")
+
+    assert status == 200
+    assert len(found["run"]["frames"]) == len(found["run"]["lines"]) + 1 > found["run"]["begins"]
+
+
+def test_a_disaster_of_the_start_page_opens_with_its_steps_to_come(port: int):
+    for name in re.findall(r'href="/stories/(\w+)"', (STATIC / "start.html").read_text()):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request("GET", f"/stories/{name}")
+        answer = connection.getresponse()
+        where = answer.getheader("Location") or ""
+        connection.close()
+
+        assert answer.status == 302
+        assert where.startswith("/play?at=0#system+")
+        _, found = ask(port, "/api/opened", {"address": where.partition("#")[2]})
+        assert found["said"] is None
+        assert found["lines"]
+
+
+@pytest.mark.parametrize("name", ["nowhere", "..%2f..%2fREADME", "a.story", "%00", "regressions"])
+def test_no_other_file_is_opened_as_a_story(port: int, name: str):
+    assert ask(port, f"/stories/{name}")[0] == 404
+
+
+def test_a_search_says_how_far_it_is_and_then_what_it_found(port: int):
+    game = {"heading": "system classic version hw_truncation brokers 3", "claim": "strong_isr",
+            "progress": True}  # fmt: skip
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+
+    connection.request("POST", "/api/way", json.dumps(game))
+    lines = [json.loads(line) for line in connection.getresponse().read().splitlines()]
+    connection.close()
+
+    assert all(set(line) == {"progress"} for line in lines[:-1])
+    assert lines[-1]["lines"]
+
+
+def test_a_search_that_makes_no_sense_says_so_in_its_last_line(port: int):
+    game = {"heading": "system classic", "claim": "nope", "progress": True}
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+
+    connection.request("POST", "/api/way", json.dumps(game))
+    lines = [json.loads(line) for line in connection.getresponse().read().splitlines()]
+    connection.close()
+
+    assert "nope" in lines[-1]["error"]
+
+
+def test_a_search_ends_when_nobody_listens(monkeypatch: pytest.MonkeyPatch):
+    ended = threading.Event()
+
+    def endless(_asked: object, report: Callable[[str], None]) -> dict[str, object]:
+        try:
+            while True:
+                report("still searching")
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr("conformance.web.server.way", endless)
+
+    async def listen_once() -> None:
+        told = _searching({})
+        assert json.loads(await anext(told)) == {"progress": "still searching"}
+        await told.aclose()
+
+    asyncio.run(asyncio.wait_for(listen_once(), 20))
+
+    assert ended.wait(10)
+
+
+def dropped(port: int, name: str, body: bytes, of: str | None = None) -> tuple[int, Any]:
+    found = of or ask(port, "/api/logs", {})[1]["set"]
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("POST", f"/api/logs/{found}?name={quote(name)}", body)
+    answer = connection.getresponse()
+    text = json.loads(answer.read())
+    connection.close()
+    return answer.status, {**text, "set": found}
+
+
+def test_a_folder_of_logs_that_is_dropped_is_checked_and_its_report_shown(port: int):
+    folder = ROOT / "tests" / "data" / "logs" / "planted"
+    name = ask(port, "/api/logs", {})[1]["set"]
+    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+        status, _ = dropped(
+            port, path.relative_to(folder.parent).as_posix(), path.read_bytes(), name
+        )
+        assert status == 200
+
+    status, found = ask(port, f"/api/logs/{name}/check", {})
+    shown, report = ask(port, found["report"])
+
+    assert (status, found["verdict"]) == (200, "broken")
+    assert "planted/broker1/server.log:32" in found["told"]
+    assert "/tmp" not in found["told"]
+    assert shown == 200
+    assert "insync check: broken" in report
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../x.log", "/etc/passwd", "a/../../x", "", "a//b", ".ssh/x", "a/.b", "x\x00y", "a\\b",
+     "a/b/c/d/e/f/g/h/i", "x" * 300, "a\nb"],
+)  # fmt: skip
+def test_a_dropped_file_stays_in_its_set(port: int, name: str):
+    status, answer = dropped(port, name, b"x")
+
+    assert status == 422
+    assert "is no name for a log file" in answer["error"]
+
+
+def test_logs_of_no_set_are_refused(port: int):
+    assert ask(port, "/api/logs/0123/check", {})[0] == 422
+    assert ask(port, "/logs/0123/report")[0] == 404
+    assert dropped(port, "server.log", b"x", "0123")[0] == 422
+    assert ask(port, "/api/logs/../../etc?name=x", {})[0] in (404, 405)
+    assert ask(port, "/api/logs")[0] == 405
+
+
+def test_a_set_that_grows_too_large_is_refused_and_the_file_not_kept(
+    monkeypatch: pytest.MonkeyPatch
+):  # fmt: skip
+    monkeypatch.setattr("conformance.web.dropped.MOST_BYTES", 10)
+    kept = Dropped()
+    name = kept.begin()
+
+    async def parts() -> AsyncIterator[bytes]:
+        for _ in range(4):
+            yield b"12345"
+
+    with pytest.raises(RefusedError, match="more than a gigabyte"):
+        asyncio.run(kept.add(name, "a/server.log", parts()))
+
+    assert not list(kept.report(name).parent.rglob("*.log"))
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/logs", "/api/logs/x", "/api/logs/x/check", "/logs/x/report", "/api/moving",
+             "/stories/m2_is_lost", "/play", "/start.js"],
+)  # fmt: skip
+def test_nothing_new_is_served_to_others_either(port: int, path: str):
+    asked: dict[str, str] | None = {} if path.startswith("/api/logs") else None
+
+    assert ask(port, path, asked, {"Host": "insync.example"})[0] == 403
+    assert ask(port, path, asked, {"Origin": "https://insync.example"})[0] == 403
+
+
+def test_markup_in_a_dropped_log_is_shown_as_text_in_a_box_that_fetches_nothing(port: int):
+    line = (
+        "[2020-01-01 00:00:00,000] INFO <script>alert(1)</script> <img src=x onerror=y> (kafka.x)"
+    )
+    _, found = dropped(port, "server.log", (line + "\n").encode() * 3)
+    _, checked = ask(port, f"/api/logs/{found['set']}/check", {})
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", checked["report"])
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+
+    assert "<script>alert" not in text
+    assert "<img src=x" not in text
+    assert "sandbox" in (answer.getheader("Content-Security-Policy") or "")
+    assert "default-src 'none'" in (answer.getheader("Content-Security-Policy") or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from os.path import normpath
 from pathlib import Path
 
 import click
@@ -18,7 +19,18 @@ from conformance.web.site import NAV, command_reference, menu, sources
 from model.systems import SYSTEMS
 
 ROOT = Path(__file__).resolve().parents[2]
+STORIES = ROOT / "specs" / "stories"
 DOCS = ROOT / "docs"
+
+
+FEW = ("m2_is_lost", "two_fast_elections_diverge")
+
+
+@pytest.fixture(autouse=True)
+def few_stories(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page for each story takes a minute; two say as much of how the site is made."""
+    few = tuple(STORIES / f"{name}.story" for name in FEW)
+    monkeypatch.setattr("conformance.web.site.ALL_STORIES", few)
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +71,10 @@ def test_every_link_of_the_site_leads_to_a_page_or_a_picture(pages: dict[str, st
         for link in re.findall(r"\]\(([^)#\s]+)\)", text):
             if link.startswith("http"):
                 continue
-            at = (Path(name).parent / link).as_posix()
-            assert at in pages or (DOCS / at).is_file(), f"{name}: {link}"
+            at = normpath((Path(name).parent / link).as_posix())
+            story = STORIES / f"{Path(link).stem}.story"
+            played = at == "played/index.html" or (name.startswith("stories/") and story.is_file())
+            assert at in pages or (DOCS / at).is_file() or played, f"{name}: {link}"
 
 
 def test_the_menu_has_every_page_that_no_other_lists(pages: dict[str, str]):
@@ -132,6 +146,12 @@ def test_the_site_is_built_without_network_and_fetches_nothing(tmp_path: Path):
     result = insync("docs", "--out", str(tmp_path / "site"))
 
     assert result.exit_code == 0, result.output
+    site = tmp_path / "site"
+    assert {path.stem for path in (site / "stories").glob("*.html")} == {"index", *FEW}
+    assert len(list((site / "played").glob("*.html"))) == len(lessons()) + 1
+    for path in (*(site / "played").glob("*.html"), *(site / "stories").glob("*.html")):
+        for link in re.findall(r"""(?:src|href)="([^"#:]+)["#]""", path.read_text()):
+            assert (path.parent / link).exists(), f"{path.name}: {link}"
     for path in (tmp_path / "site").rglob("*.html"):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"""<(?:script|img|iframe)[^>]*src=["'](?:https?:)?//""", text)

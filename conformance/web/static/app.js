@@ -80,42 +80,75 @@ function grown() {
   return below[0].sort((a, b) => a[1] - b[1]).map(branch);
 }
 
+// The likeliest steps first, then all by who takes them: thirty cards say nothing to a newcomer.
+const LIKELY = 5;
+let cards = [];                                  // in the order of their keys
+
+function card(one, key) {
+  return make("li", {}, make("button", { type: "button", class: "card", onclick: () => take(one.line), title: `${one.label}: ${one.summary}` },
+    key ? make("kbd", { "aria-hidden": "true" }, String(key)) : null, make("b", {}, one.words),
+    make("span", { class: "changes" }, ...one.changes.slice(0, FEW).map(change => make("code", {}, change)),
+      one.changes.length > FEW ? make("small", {}, `+ ${one.changes.length - FEW} ${WORDS.changes}`) : null)));
+}
+
 function drawCards(possible, refused) {
-  $("cards").replaceChildren(...possible.map((card, n) => make("li", {},
-    make("button", { type: "button", class: "card", onclick: () => take(card.line), title: card.summary },
-      n < 9 ? make("kbd", {}, String(n + 1)) : null,
-      make("b", {}, card.label), make("span", { class: "summary" }, card.summary),
-      ...card.changes.slice(0, FEW).map(change => make("code", {}, change)),
-      card.changes.length > FEW ? make("small", {}, `+ ${card.changes.length - FEW} ${WORDS.changes}`) : null))));
-  if (!possible.length) $("cards").replaceChildren(make("li", {}, WORDS.nothing));
+  const likely = possible.filter(one => !one.fault).slice(0, LIKELY);
+  const rest = possible.filter(one => !likely.includes(one));
+  const groups = new Map();
+  for (const one of rest) groups.set(one.actor, [...(groups.get(one.actor) || []), one]);
+  cards = [...likely, ...[...groups.values()].flat()];
+  const opened = new Set([...document.querySelectorAll("#cards details[open]")].map(one => one.dataset.actor));
+  $("cards").replaceChildren(
+    make("ol", { class: "likely", "aria-label": WORDS.likely }, ...likely.map((one, n) => card(one, n + 1))),
+    ...[...groups].map(([actor, list]) => make("details", { "data-actor": actor, open: opened.has(actor) || !likely.length },
+      make("summary", {}, actor, make("small", {}, ` ${list.length}`)),
+      make("ol", {}, ...list.map(one => card(one, cards.indexOf(one) < 9 ? cards.indexOf(one) + 1 : 0))))));
+  if (!possible.length) $("cards").replaceChildren(make("p", {}, WORDS.nothing));
   $("refusals").textContent = String(refused.length);
   $("refused").replaceChildren(...refused.map(one => make("li", {},
-    make("b", {}, one.label), make("span", {}, one.why),
+    make("b", { title: one.label }, one.words), make("span", {}, one.why),
     make("span", {}, make("button", { type: "button", onclick: () => waits(one) }, WORDS.whatFor),
       one.others ? make("small", {}, ` + ${one.others} ${WORDS.other(one.others)}`) : null))));
 }
 
 function tell(frame) {
   const what = frame.label + (frame.changes.length ? ": " + frame.changes.join("; ") : "");
+  $("now").textContent = `${shown}. ${shown ? frame.words : WORDS.beginning}`;
   say(`${WORDS.played} ${shown}: ${what}`);
 }
+
+function draw(frame) {
+  const open = document.querySelector("#state .glossary[open]") !== null;
+  $("board").replaceChildren(...alarm(frame.lamps), ...drawing(frame.picture, frame.lamps));
+  $("state").replaceChildren(...fields(frame.picture, innerWidth < 900), glossary(frame.picture));
+  $("state").querySelector(".glossary").open = open;
+  drawLamps(frame.lamps);
+}
+
+let asked = 0;                                   // an answer that a later question overtook is old
 
 async function go(count) {
   shown = Math.max(0, Math.min(count, game.lines.length));
   if (FROZEN) {
     const frame = unpacked(FROZEN.frames[shown], FROZEN.table);
-    $("board").replaceChildren(...alarm(frame.lamps), ...drawing(frame.picture, frame.lamps)); drawLamps(frame.lamps); drawSteps(); tell(frame);
+    draw(frame); drawSteps(); tell(frame);
     return;
   }
+  const turn = ++asked, focused = document.activeElement && $("cards").contains(document.activeElement);
+  let found;
   try {
-    here = await ask("at", { heading: game.heading, lines: game.lines.slice(0, shown) });
+    found = await ask("at", { heading: game.heading, lines: game.lines.slice(0, shown) });
   } catch (error) {
+    if (turn !== asked) return;
     say(error.message);
     if (shown > 0) { game.lines = game.lines.slice(0, shown - 1); return go(shown - 1); }
     return;
   }
-  $("board").replaceChildren(...alarm(here.frame.lamps), ...drawing(here.frame.picture, here.frame.lamps)); drawLamps(here.frame.lamps); drawCards(here.possible, here.refused);
+  if (turn !== asked) return;
+  here = found;
+  draw(here.frame); drawCards(here.possible, here.refused);
   drawSteps(); tell(here.frame); $("extra").replaceChildren();
+  if (focused) ($("cards").querySelector(".card") || $("board")).focus({ preventScroll: true });
   offerGoals().catch(error => say(error.message));
   history.replaceState(null, "", location.pathname + "#" + here.address);
 }
@@ -126,51 +159,101 @@ function leave() {
   }
 }
 
-function take(line) {
+async function take(line) {
   if (game.lines[shown] !== line) { leave(); game.lines = [...game.lines.slice(0, shown), line]; }
-  return go(shown + 1);
+  await go(shown + 1);
+  if (innerWidth < 900) $("stage").scrollIntoView({ block: "start" });   // what it did is to be seen
 }
 
-// The shortest way to what is asked: { claim }, { goal } or { step }.
-let searches = 0;                                // an answer counts for the page that asked, only
+// The shortest run to what is asked: { claim }, { goal } or { step }. The server says how far it is,
+// a line of JSON each time, and stops where nobody listens any more.
+let searches = 0, listening = null;              // an answer counts for the page that asked, only
+
+async function search(body, tell) {
+  if (listening) listening.abort();
+  const mine = listening = new AbortController(), began = performance.now();
+  $("extra").replaceChildren(make("p", { class: "progress" }, make("span", {}, WORDS.looking), " ",
+    make("button", { type: "button", id: "cancel", onclick: () => mine.abort() }, WORDS.cancel)));
+  try {
+    const answer = await fetch("/api/way", { method: "POST", headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ ...body, progress: true }), signal: mine.signal });
+    if (!answer.ok) throw new Error((await answer.json()).error);
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "", found = null;
+    for (;;) {
+      const { value, done } = await reader.read();
+      text += value || "";
+      const lines = text.split("\n");
+      text = lines.pop();
+      for (const line of lines.filter(one => one)) {
+        const told = JSON.parse(line);
+        if (told.error) throw new Error(told.error);
+        if (told.progress) tell(`${told.progress} (${Math.round((performance.now() - began) / 1000)} ${WORDS.seconds})`);
+        else found = told;
+      }
+      if (done) return found;
+    }
+  } finally { if (listening === mine) listening = null; }
+}
+
+function progress(text) {
+  const place = document.querySelector(".progress span");
+  if (place) place.textContent = text;
+}
 
 async function way(asked, name) {
   say(WORDS.looking);
-  const search = ++searches, heading = game.heading, at = shown, run = game.lines;
-  const outdated = () => search !== searches || heading !== game.heading || at !== shown || run !== game.lines;
+  const turn = ++searches, heading = game.heading, at = shown, run = game.lines;
+  const outdated = () => turn !== searches || heading !== game.heading || at !== shown || run !== game.lines;
   try {
     const from = $("from").value;
-    const found = await ask("way", { heading: game.heading, lines: game.lines.slice(0, shown), from, ...asked });
+    const found = await search({ heading, lines: game.lines.slice(0, shown), from, ...asked }, progress);
     if (outdated()) return;
+    $("extra").replaceChildren();
     const within = Object.entries(found.bounds).map(([bound, number]) => `${bound} ${number}`).join(", ");
     if (!found.lines) {
       const none = found.ruled_out.length ? `; ${WORDS.ruledOut} ${found.ruled_out.join(", ")}` : "";
-      say(`${name}: ${found.why} (${found.distinct} ${WORDS.states}; ${within}${none})`);
-      $("extra").replaceChildren(...found.ruled_out.map(bound =>
+      const told = `${name}: ${found.why} (${found.distinct} ${WORDS.states}; ${within}${none})`;
+      say(told);
+      $("extra").replaceChildren(make("p", {}, told), ...found.ruled_out.map(bound =>
         make("button", { type: "button", class: "allow", onclick: () => {
           game = { heading: `${game.heading.replace(new RegExp(` ${bound} 0(?= |$)`), "")} ${bound} 1`, lines: game.lines };
+          show(game.heading);
           way(asked, name);
         } }, `${WORDS.allow} ${bound}`)));
+      $("extra").querySelector("button")?.focus();
       return;
     }
     leave(); game.lines = found.lines; await go(found.lines.length);
+    $("extra").replaceChildren(make("p", {}, `${name}: ${found.more} ${WORDS.steps}`));
     say(`${name}: ${found.more} ${WORDS.steps}; ${$("said").textContent}`);
-    $("about").scrollIntoView();                 // what was found stands at the top
-  } catch (error) { if (!outdated()) say(error.message); }
+    $("stage").scrollIntoView({ block: "start" });        // what was found stands at the top
+  } catch (error) {
+    if (outdated()) return;
+    const text = error.name === "AbortError" ? WORDS.cancelled : error.message;
+    say(text); $("extra").replaceChildren(make("p", {}, text));
+  }
 }
 
 // What a refused step waits for: the shortest way from here to where it is possible, told, not taken.
 async function waits(one) {
   say(WORDS.looking);
+  const turn = ++searches, at = here;
   try {
-    const found = await ask("way", { heading: game.heading, lines: game.lines.slice(0, shown), from: "here", step: one.line });
+    const found = await search({ heading: game.heading, lines: game.lines.slice(0, shown), from: "here", step: one.line }, progress);
+    if (turn !== searches || at !== here) return;
     say(found.lines ? `${one.label}: ${found.more} ${WORDS.steps} ${WORDS.away}` : `${one.label}: ${found.why}`);
     $("extra").replaceChildren(found.lines
-      ? make("div", {}, make("p", {}, `${one.label} ${WORDS.waits}`),
+      ? make("div", {}, make("p", {}, `${one.words} ${WORDS.waits}`),
         make("ol", { class: "waits" }, ...found.lines.slice(shown).map(line => make("li", {}, line))),
-        make("button", { type: "button", onclick: () => { leave(); game.lines = found.lines; go(found.lines.length); } }, WORDS.takeThese))
-      : make("p", {}, `${one.label}: ${found.why}`));
-  } catch (error) { say(error.message); }
+        make("button", { type: "button", onclick: () => { leave(); game.lines = found.lines; go(found.lines.length); $("board").focus(); } }, WORDS.takeThese))
+      : make("p", {}, `${one.words}: ${found.why}`));
+    $("extra").querySelector("button")?.focus();
+  } catch (error) {
+    if (turn !== searches || at !== here) return;
+    const text = error.name === "AbortError" ? WORDS.cancelled : error.message;
+    say(text); $("extra").replaceChildren(make("p", {}, text));
+  }
 }
 
 let offered = "";                                // the heading whose goals are offered
@@ -209,9 +292,9 @@ function compareWith(other) {
 
 function chosen() {
   const words = ["system", $("system").value, "version", $("version").value];
-  const thrown = $("thrown").value;
-  if (thrown) words.push("with", thrown);
+  if ($("without").value) words.push(...$("without").value.split(" "));
   if ($("brokers").value) words.push("brokers", $("brokers").value);
+  for (const field of $("bounds").querySelectorAll("input")) if (field.value) words.push(field.name, field.value);
   return words.join(" ");
 }
 
@@ -222,10 +305,12 @@ function offer(name) {
   const options = [make("option", { value: "" }, WORDS.none)];
   for (const one of system.switches) {
     for (const value of one.values) {
-      options.push(make("option", { value: `${one.name}=${value}`, title: `${one.about} (${one.source})` }, `${one.name}=${value}`));
+      options.push(make("option", { value: `with ${one.name}=${value}`, title: `${one.about} (${one.source})` }, `${one.name}=${value}`));
     }
   }
-  $("thrown").replaceChildren(...options);
+  $("without").replaceChildren(...options);
+  $("bounds").replaceChildren(...system.bounds.filter(one => one.name !== "brokers").map(one =>
+    make("label", { title: one.what }, `${one.name} `, make("input", { type: "number", name: one.name, min: one.least, placeholder: one.default ?? "" }))));
   const bound = system.bounds.find(one => one.name === "brokers");
   $("brokers").value = bound ? bound.default : "";
   $("about").textContent = system.about;
@@ -246,8 +331,20 @@ function show(heading) {
   if (catalog.some(one => one.name === name)) { $("system").value = name; offer(name); }
   const version = words.indexOf("version");
   if (version > 0) $("version").value = words[version + 1];
-  const changed = words.indexOf("with");
-  $("thrown").value = changed > 0 && [...$("thrown").options].some(one => one.value === words[changed + 1]) ? words[changed + 1] : "";
+  const fixes = [], given = {};                    // every switch and bound that the heading names
+  for (let n = 2; n + 1 < words.length; n += 2) {
+    if (["with", "without"].includes(words[n])) fixes.push(words[n], words[n + 1].toLowerCase());
+    else given[words[n]] = words[n + 1];
+  }
+  // `without X` is the same as `with X` at its first value: offered is the latter.
+  const one = fixes.length === 2 && fixes[0] === "without"
+    ? [...$("without").options].find(option => option.value.startsWith(`with ${fixes[1]}=`))?.value : fixes.join(" ");
+  if (one && ![...$("without").options].some(option => option.value === one)) {
+    $("without").append(make("option", { value: one }, one.replace(/with /g, "")));
+  }
+  $("without").value = one || "";
+  for (const field of $("bounds").querySelectorAll("input")) field.value = given[field.name] ?? "";
+  $("limits").open = [...$("bounds").querySelectorAll("input")].some(field => field.value);
   const brokers = words.indexOf("brokers");
   if (brokers > 0) $("brokers").value = words[brokers + 1];
 }
@@ -258,24 +355,30 @@ async function begin() {
   projects();
   $("back").addEventListener("click", () => go(shown - 1));
   $("forward").addEventListener("click", () => go(shown + 1));
-  $("anew").addEventListener("click", () => go(0));
+  $("restart").addEventListener("click", () => go(0));
+  if (innerWidth < 900) $("setup").open = false;
   document.addEventListener("keydown", event => {
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "ArrowLeft") go(shown - 1);
     else if (event.key === "ArrowRight") go(shown + 1);
-    else if (/^[1-9]$/.test(event.key) && here && here.possible[event.key - 1]) take(here.possible[event.key - 1].line);
+    else if (/^[1-9]$/.test(event.key) && cards[event.key - 1]) take(cards[event.key - 1].line);
     else return;
     event.preventDefault();
   });
   if (FROZEN) {
     document.body.classList.add("frozen");
+    $("setup").remove();
+    if (FROZEN.embed) document.body.classList.add("embed");
     game = { heading: FROZEN.heading, lines: FROZEN.lines };
     $("about").textContent = FROZEN.title;
     if (FROZEN.diagnosis) $("extra").replaceChildren(make("p", { class: "diagnosis" }, FROZEN.diagnosis));
-    return go(FROZEN.lines.length);
+    return go(FROZEN.embed ? 0 : FROZEN.lines.length);
   }
   $("save").addEventListener("click", saves);
   $("keep").addEventListener("click", keep);
+  $("share").addEventListener("click", async () => {
+    try { await navigator.clipboard.writeText(location.href); say(WORDS.shared); } catch { say(location.href); }
+  });
   $("look").addEventListener("submit", event => {
     event.preventDefault();
     const written = $("goal").value.trim();
@@ -318,4 +421,23 @@ async function begin() {
   await go(Math.min(Math.max(0, at || 0), game.lines.length));
 }
 
-begin().catch(error => say(error.message)).finally(ready);
+// ---- a tour in three steps ---------------------------------------------------------------------
+
+function tour(n = 0) {
+  for (const one of document.querySelectorAll(".pointed")) one.classList.remove("pointed");
+  document.getElementById("tour")?.remove();
+  const stop = WORDS.tour[n];
+  if (!stop) return;
+  const [place, text] = stop;
+  document.querySelector(place).classList.add("pointed");
+  if (place === "#cannot") $("cannot").open = true;
+  document.querySelector(place).scrollIntoView({ block: "nearest" });
+  document.body.append(make("aside", { id: "tour", role: "dialog", "aria-label": WORDS.tourName },
+    make("b", {}, `${n + 1} ${WORDS.of} ${WORDS.tour.length}`), make("p", {}, text),
+    make("button", { type: "button", id: "next", onclick: () => tour(n + 1) }, n + 1 < WORDS.tour.length ? WORDS.next : WORDS.done), " ",
+    n + 1 < WORDS.tour.length ? make("button", { type: "button", onclick: () => tour(WORDS.tour.length) }, WORDS.stop) : null));
+  $("next").focus({ preventScroll: true });
+}
+
+const TOUR = new URLSearchParams(location.search).has("tour");   // before the address is made anew
+begin().then(() => { if (TOUR) tour(); }).catch(error => say(error.message)).finally(ready);

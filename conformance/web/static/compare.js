@@ -16,7 +16,7 @@ function drawSide(id, title, side) {
   step.classList.toggle("refused", Boolean(refused));
   if (!frame) { board.replaceChildren(); return; }      // lines of a log
   const { picture, lamps } = unpacked(frame, told.table);
-  board.replaceChildren(...alarm(lamps), ...drawing(picture, lamps));
+  board.replaceChildren(...alarm(lamps), ...drawing(picture, lamps), ...fields(picture, true));
 }
 
 function mark(row, number) {
