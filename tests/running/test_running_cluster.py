@@ -57,10 +57,11 @@ def spoil(path: Path, change: Callable[[dict[str, Any]], bool]) -> int:
     raise AssertionError(f"{path} has such a line")
 
 
-def head(path: Path, **changed: object) -> None:
+def head(path: Path, **changed: object) -> int:
     first, newline, rest = path.read_text(encoding="utf-8").partition("\n")
     fields = json.loads(first) | changed
-    path.write_text(json.dumps(fields, separators=(",", ":")) + newline + rest, encoding="utf-8")
+    text = json.dumps(fields, separators=(",", ":")) + newline + rest
+    return path.write_text(text, encoding="utf-8")
 
 
 def test_every_line_of_processes_that_were_killed_paused_and_stopped_is_explained(run: Path):
@@ -95,7 +96,7 @@ def test_a_last_line_that_is_cut_is_a_process_that_was_killed(copied: Path):
     assert judged(copied).verdict is Verdict.HOLDS
 
 
-Spoilt = tuple[Callable[[Path], None], str]
+Spoilt = tuple[Callable[[Path], object], str]
 
 
 def _cut_out(folder: Path) -> None:
@@ -133,17 +134,17 @@ WRONG: dict[str, Spoilt] = {
         r"broker2-1\.ndjson:1: it is of release 1\.1, the others of 2\.3",
     ),
     "every file says another release than it is of": (
-        lambda folder: [head(one, version="2.0") for one in folder.glob("broker*")] and None,
+        lambda folder: [head(one, version="2.0") for one in folder.glob("broker*")],
         r"the file's release is another than its header says: leader epochs are sent",
     ),
     "a file is empty": (
-        lambda folder: (folder / "broker2-1.ndjson").write_text("") and None,
+        lambda folder: (folder / "broker2-1.ndjson").write_text(""),
         r"broker2-1\.ndjson:1: no header of a process's trace",
     ),
     "a line is no JSON": (
         lambda folder: (folder / "broker1-2.ndjson").write_text(
             (folder / "broker1-2.ndjson").read_text().replace('"seq":9,', '"seq":9 ', 1)
-        ) and None,
+        ),
         r"broker1-2\.ndjson:10: not JSON",
     ),
 }  # fmt: skip
