@@ -15,7 +15,7 @@ FORBIDDEN = {
 }  # fmt: skip
 """Threads, clocks, files, sockets and chance: all of it comes through a port, or with a call."""
 
-TWICE = {"Event", "FetchAnswered", "Node", "Sent"}
+TWICE = {"Event", "Node", "Sent"}
 """Class names that still stand more than once in `impl`: of neighbours. Only shorter."""
 
 
