@@ -16,10 +16,10 @@ from conformance.mapping.cluster_thread import (
     standing,
     suspends,
 )
-from conformance.mapping.rows import Facts, FactTable, Row, Run, SystemMap, row
+from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.core.states import PartitionState
-from impl.releases import DEFAULT, Release
+from impl.releases import DEFAULT
 from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
 from impl.sim.places import registered_epoch
@@ -335,26 +335,6 @@ def _world(bounds: Mapping[str, int], version: str | None) -> StagedCluster:
     return StagedCluster(*shape, version or DEFAULT, grain=suspends)
 
 
-def _not_alike(version: str, run: Run) -> str | None:
-    """Up to 2.1 a request that comes later elects who leads already, too."""
-    if Release.of(version).since("2.2"):
-        return None
-    failing_over = set[int]()
-    for transition, given in run:
-        if transition == "controller_reads_context":
-            failing_over.add(given["broker"])
-        elif transition == "controller_finds_no_request":
-            failing_over.discard(given["broker"])
-        elif (
-            transition == "controller_begins_preferred_election" and given["broker"] in failing_over
-        ):
-            return (
-                "a request that a failover finds elects who leads already in the model of "
-                f"{version}; Kafka leaves these out (fetchPendingPreferredReplicaElections)"
-            )
-    return None
-
-
 BOUNDS = {
     "brokers": 3, "partitions": 1, "replicas": 3, "versions": 16, "epoch": 10, "controllers": 6,
     "queue": 10, "events": 5, "endpoints": 2,
@@ -369,7 +349,6 @@ MAP = SystemMap(
     unobserved=UNOBSERVED,
     switches=AS_RELEASED,
     left_out=LEFT_OUT,
-    not_alike=_not_alike,
     small={
         "brokers": 2, "partitions": 1, "replicas": 2, "versions": 2, "epoch": 2, "controllers": 1,
         "queue": 3, "events": 3, "endpoints": 0, "crashes": 0, "expiries": 1, "losses": 0,

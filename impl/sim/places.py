@@ -45,8 +45,9 @@ def states_written(effect: Effect) -> list[str]:
 
 def state_read(effect: Effect) -> str | None:
     """The partition's state that an operation reads, None if it reads none."""
-    reads = isinstance(effect, Ask) and effect.operation == "get"
-    return effect.path if reads and STATE_NODE.fullmatch(effect.path) else None
+    if not isinstance(effect, Ask) or effect.operation != "get":
+        return None
+    return effect.path if STATE_NODE.fullmatch(effect.path) else None
 
 
 def is_lost(place: Place) -> bool:

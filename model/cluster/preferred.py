@@ -83,16 +83,20 @@ def leads_as_preferred(now, broker, partition):
 
 @transition(broker=BROKERS)
 def controller_begins_preferred_election(now, new, broker):
-    """It reads the request. Who leads already as preferred is left alone (2.2)."""
+    """It reads the request. Who leads already as preferred is left alone: since 2.2, and at a
+    failover in every release.
+
+    Kafka: KafkaController.fetchPendingPreferredReplicaElections
+    """
     require_office(now, broker)
     require_look(now, broker)
     require(is_wanted(now),                         "a request is there")
 
     def is_due(partition):
-        wanted = now.partition[partition].wanted
-        if version.preferred_leaders_stay:
-            wanted = all_of(wanted, not_(leads_as_preferred(now, broker, partition)))
-        return wanted
+        stays = leads_as_preferred(now, broker, partition)
+        if not version.preferred_leaders_stay:
+            stays = all_of(stays, now.cache[broker].stage == "looking")
+        return all_of(now.partition[partition].wanted, not_(stays))
 
     new.cache[broker] = looked(now.cache[broker]).but(stage="preferring")
     keep(now, new, broker, lambda partition: own(now, broker, partition).but(

@@ -248,7 +248,7 @@ ROWS = (
         deep=True,
     ),
     Row(
-        1_186,
+        1_154,
         {"requests": 1},
         ("controller_elects_preferred",),
         without=("preferred_leaders_stay",),
