@@ -27,6 +27,8 @@ from model.systems import system
 from specs.partial.moves import Moves
 
 _FOLLOWER, _LEADER = 1, 2
+_CLOSE = 2_000  # milliseconds: two lines of one fetcher, or of one leader
+_APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _ENDS = frozenset(("log_truncated", "leader_started", "follower_started", "log_created",
                    "log_removed", "truncation_chosen", "leader_and_isr_received"))  # fmt: skip
 """Kinds after which a log may end elsewhere than it did."""
@@ -105,13 +107,20 @@ def _cuts(bench: Bench, served: list[Event], replicas: Replicas) -> None:
                 most, where = max(answers, key=lambda one: one[0])
                 bench.looked(CUT_AS_ANSWERED)
                 if event.offset > most:
-                    sure = bench.history.complete(where) and bench.history.same_process(told, event)
+                    sure = _all_answers(bench, where, told)
+                    sure = sure and bench.history.same_process(told, event)
                     bench.report(
                         Kind.VIOLATION if sure else Kind.INCOMPLETE, CUT_AS_ANSWERED, event,
                         f"{_name(event)} is cut to {event.offset} in leader epoch "
                         f"{told.leader_epoch}, and its leader answered that the epoch ends at "
                         f"{most} ({where.where})", f"{most} or less",
                     )  # fmt: skip
+
+
+def _all_answers(bench: Bench, answer: Event, told: Event) -> bool:
+    """The request log is whole, from well before the follower was told to follow."""
+    since = bench.history.places[answer.file].since
+    return bench.history.complete(answer) and since is not None and since < told.at - _APART
 
 
 def _follows(bench: Bench, events: list[Event]) -> None:
@@ -126,7 +135,7 @@ def _follows(bench: Bench, events: list[Event]) -> None:
             bench.looked(FETCHES_FROM_ITS_END)
             if end != known:
                 bench.report(
-                    Kind.VIOLATION, FETCHES_FROM_ITS_END, event,
+                    _sure(events[at - 1], event), FETCHES_FROM_ITS_END, event,
                     f"{_name(event)} ends at {end}, and after the fetch before it ended at {known}",
                     f"a log that ends at {known}",
                 )  # fmt: skip
@@ -154,7 +163,17 @@ def _answer(bench: Bench, events: list[Event], at: int) -> Iterator[Event]:
 
 def _goes_on(bench: Bench, one: Event, other: Event) -> bool:
     """Nothing lies between two lines of a replica that is not there to be seen."""
-    return one.file == other.file and bench.history.same_process(one, other)
+    history = bench.history
+    return (
+        one.file == other.file
+        and history.contiguous(one, other)
+        and history.same_process(one, other)
+    )
+
+
+def _sure(one: Event, other: Event) -> Kind:
+    """Levels of loggers may be changed while a broker runs: what is far apart is not certain."""
+    return Kind.VIOLATION if 0 <= other.at - one.at < _CLOSE else Kind.INCOMPLETE
 
 
 def _as_answered(bench: Bench, asked: Event, mark: Event, after: int) -> None:
@@ -166,7 +185,8 @@ def _as_answered(bench: Bench, asked: Event, mark: Event, after: int) -> None:
     if mine != became:
         # Since 2.5 a high watermark is never below the log's start, which no such line tells.
         bench.report(
-            Kind.INCOMPLETE if mine < became <= after else Kind.VIOLATION, FOLLOWS_AS_ANSWERED, mark,
+            Kind.INCOMPLETE if mine < became <= after else Kind.VIOLATION,
+            FOLLOWS_AS_ANSWERED, mark,
             f"{_name(asked)} ends at {after}, its leader answered high watermark {told} "
             f"({asked.where}), and its own becomes {became}; follower_appends makes it {mine}",
             f"high watermark {mine}",
@@ -185,7 +205,7 @@ def _grows(bench: Bench, events: list[Event]) -> None:
             was, now = known.high_watermark or 0, event.high_watermark or 0
             if now < was:
                 bench.report(
-                    Kind.VIOLATION, WATERMARK_GROWS, event,
+                    _sure(known, event), WATERMARK_GROWS, event,
                     f"{_name(event)}: the leader's high watermark falls from {was} "
                     f"({known.where}) to {now}", f"{was} or more",
                 )  # fmt: skip

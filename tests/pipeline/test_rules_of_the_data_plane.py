@@ -138,22 +138,28 @@ def test_the_request_log_tells_what_followers_are_answered(as_json: bool, tmp_pa
 
 
 def test_a_cut_beyond_what_the_leader_answered_is_a_violation(tmp_path: Path):
+    assert _cut_kinds(tmp_path / "whole", early=True) == ["violation"]
+    assert _cut_kinds(tmp_path / "late", early=False) == ["incomplete"]
+
+
+def _cut_kinds(folder: Path, early: bool) -> list[str]:
+    """What a cut is called, where the request log begins long before it, or just then."""
+    folder.mkdir()
     became = "[Broker id=5] Follower orders-0 starts at leader epoch 3 from offset 9 with high "
     cut = "[Log partition=orders-0, dir=/data] Truncating to offset "
     follower = [
-        line(1, became + "watermark 3. Previous leader epoch was 2."),
-        line(2, f"{cut}6", "kafka.log.Log"),
+        line(2001, became + "watermark 3. Previous leader epoch was 2."),
+        line(2002, f"{cut}6", "kafka.log.Log"),
     ]
     asked, answered = {"currentLeaderEpoch": 3, "leaderEpoch": 2}, {"leaderEpoch": 2}
-    leader = [
-        completed(
-            2, "OFFSET_FOR_LEADER_EPOCH", 9, asked, answered | {"errorCode": 0, "endOffset": 5}
-        )
-    ]
-
-    rows = [row for row in found(judged(tmp_path, follower, leader)) if "answers" in row[1]]
-
-    assert rows == [("violation", "a_follower_cuts_as_its_leader_answers", "server.log", 4)]
+    answered |= {"errorCode": 0, "endOffset": 5}
+    leader = [completed(2002, "OFFSET_FOR_LEADER_EPOCH", 9, asked, answered)]
+    if early:
+        fetched_then = {"currentLeaderEpoch": 2, "fetchOffset": 4}
+        told = {"errorCode": 0, "highWatermark": 3}
+        leader.insert(0, completed(1, "FETCH", 1, fetched_then, told))
+    rows = found(judged(folder, follower, leader))
+    return [row[0] for row in rows if row[1] == "a_follower_cuts_as_its_leader_answers"]
 
 
 def test_a_request_line_of_another_form_is_no_finding(tmp_path: Path):
