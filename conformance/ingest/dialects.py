@@ -13,6 +13,7 @@ from typing import Any
 
 from conformance.ingest import (
     heads,
+    request_log,
     templates_3,
     templates_before_2,
     templates_broker,
@@ -88,6 +89,7 @@ KAFKA_2 = Dialect(
     + templates_requests.TEMPLATES
     + templates_broker.TEMPLATES
     + templates_data_plane.TEMPLATES
+    + request_log.TEMPLATES
     + templates_kraft.TEMPLATES
     + templates_losses.TEMPLATES,
 )

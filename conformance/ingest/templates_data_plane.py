@@ -53,7 +53,7 @@ TEMPLATES = (
                 RECEIVED,
                 FETCHER,
                 subject + "has replica log end offset {offset} for partition {tp}. Received "
-                "{...=\\d+} messages and leader hw {high_watermark}",
+                "{...=\\d+ (?:bytes of )?messages} and leader hw {high_watermark}",
                 (head if since else head + "Follower ") + "has replica log end offset 14 for "
                 "partition orders-0. Received 140 messages and leader hw 14",
             ),

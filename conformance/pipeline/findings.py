@@ -169,7 +169,14 @@ WATERMARK_GROWS = Rule(
     "a high watermark no lower than the last",
     "high watermarks of leaders (Partition at DEBUG)",
 )
-DATA_PLANE = (FOLLOWS_AS_ANSWERED, FETCHES_FROM_ITS_END, WATERMARK_GROWS)
+CUT_AS_ANSWERED = Rule(
+    "a_follower_cuts_as_its_leader_answers",
+    "a follower cuts at most where its leader said that an epoch ends: `follower_truncates`",
+    "ReplicaFetcherThread.truncate, KIP-101, KIP-279; answers of OffsetForLeaderEpoch",
+    "an offset up to the end that was answered in that leader epoch",
+    "truncations, and answers about epochs (kafka.request.logger at DEBUG or TRACE)",
+)
+DATA_PLANE = (FOLLOWS_AS_ANSWERED, FETCHES_FROM_ITS_END, WATERMARK_GROWS, CUT_AS_ANSWERED)
 """Rules that compare what brokers tell of their logs at DEBUG and TRACE alone."""
 ISR_OF_REPLICAS = Rule(
     "isr_members_are_replicas",

@@ -9,13 +9,15 @@ Offsets that the lines do not tell apart are one record there.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 
+from conformance.ingest.request_log import EPOCHS, FETCHES, rows_of
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_data_plane import FOLLOWED, KINDS, RAISED, RECEIVED, REPLICATED
 from conformance.pipeline.bench import Bench
 from conformance.pipeline.findings import (
+    CUT_AS_ANSWERED,
     FETCHES_FROM_ITS_END,
     FOLLOWS_AS_ANSWERED,
     WATERMARK_GROWS,
@@ -25,9 +27,14 @@ from model.systems import system
 from specs.partial.moves import Moves
 
 _FOLLOWER, _LEADER = 1, 2
+_CLOSE = 2_000  # milliseconds: two lines of one fetcher, or of one leader
+_APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _ENDS = frozenset(("log_truncated", "leader_started", "follower_started", "log_created",
                    "log_removed", "truncation_chosen", "leader_and_isr_received"))  # fmt: skip
 """Kinds after which a log may end elsewhere than it did."""
+
+
+Replicas = Mapping[tuple[int, str, int], list[Event]]
 
 
 def check(bench: Bench) -> None:
@@ -38,12 +45,82 @@ def check(bench: Bench) -> None:
         if event.tp is not None and event.broker is not None and event.kind in _ENDS | {*KINDS}:
             replicas[event.broker, *event.tp].append(event)
             told = told or event.kind in KINDS
-    if not told:
+    if not told and not any(one.kind in (FETCHES, EPOCHS) for one in bench.history.events):
         return
+    served = [one for one in bench.history.events if one.kind in (FETCHES, EPOCHS) and one.detail]
+    if served:
+        _answered_watermarks(bench, served, replicas)
+        _cuts(bench, served, replicas)
     for _, events in sorted(replicas.items()):
         ordered = sorted(events, key=lambda each: (each.at, bench.history.key(each)))
         _follows(bench, ordered)
         _grows(bench, ordered)
+
+
+def _answered_watermarks(bench: Bench, served: list[Event], replicas: Replicas) -> None:
+    """What a leader answers to one follower after the other, in one leader epoch."""
+    last: dict[tuple[int, str, int, int], tuple[Event, int, int]] = {}
+    for event in sorted(served, key=lambda each: (each.at, bench.history.key(each))):
+        if event.kind != FETCHES or event.broker is None or event.replica is None:
+            continue
+        for row in rows_of(event.detail or "[]"):
+            answered, asked = row.get("answered", {}), row.get("asked", {})
+            epoch = asked.get("currentleaderepoch", -1)
+            if answered.get("errorcode") != 0 or "highwatermark" not in answered or epoch < 0:
+                continue
+            key = (event.broker, row["topic"], row["partition"], event.replica)
+            now, before = answered["highwatermark"], last.get(key)
+            last[key] = event, epoch, now
+            if before is None or before[1] != epoch or not _goes_on(bench, before[0], event):
+                continue
+            if (before[0].correlation or 0) >= (event.correlation or 0):
+                continue  # the follower has started anew
+            bench.looked(WATERMARK_GROWS)
+            if now < before[2]:
+                bench.report(
+                    Kind.VIOLATION, WATERMARK_GROWS, event,
+                    f"{row['topic']}-{row['partition']}: broker {event.broker}, leader in epoch "
+                    f"{epoch}, answers high watermark {now} to broker {event.replica}, and "
+                    f"{before[2]} before ({before[0].where})", f"{before[2]} or more",
+                )  # fmt: skip
+
+
+def _cuts(bench: Bench, served: list[Event], replicas: Replicas) -> None:
+    """Where a follower cut its log in a leader epoch, and what it was answered in that epoch."""
+    ends: dict[tuple[int, str, int, int], list[tuple[int, Event]]] = defaultdict(list)
+    for event in served:
+        for row in rows_of(event.detail or "[]") if event.kind == EPOCHS else ():
+            answered, asked = row.get("answered", {}), row.get("asked", {})
+            end, epoch = answered.get("endoffset", -1), asked.get("currentleaderepoch", -1)
+            if answered.get("errorcode") == 0 and event.replica is not None and epoch >= 0:
+                key = (event.replica, row["topic"], row["partition"], epoch)
+                ends[key].append((end, event))
+    for (broker, topic, partition), events in sorted(replicas.items()):
+        told: Event | None = None
+        for event in sorted(events, key=lambda each: (each.at, bench.history.key(each))):
+            if event.kind in ("leader_and_isr_received", "follower_started"):
+                told = event
+            elif event.kind == "log_truncated" and told is not None and event.offset is not None:
+                answers = ends.get((broker, topic, partition, told.leader_epoch or 0), [])
+                if not answers or any(end < 0 for end, _ in answers):
+                    continue  # nothing was answered, or that the epoch is not known
+                most, where = max(answers, key=lambda one: one[0])
+                bench.looked(CUT_AS_ANSWERED)
+                if event.offset > most:
+                    sure = _all_answers(bench, where, told)
+                    sure = sure and bench.history.same_process(told, event)
+                    bench.report(
+                        Kind.VIOLATION if sure else Kind.INCOMPLETE, CUT_AS_ANSWERED, event,
+                        f"{_name(event)} is cut to {event.offset} in leader epoch "
+                        f"{told.leader_epoch}, and its leader answered that the epoch ends at "
+                        f"{most} ({where.where})", f"{most} or less",
+                    )  # fmt: skip
+
+
+def _all_answers(bench: Bench, answer: Event, told: Event) -> bool:
+    """The request log is whole, from well before the follower was told to follow."""
+    since = bench.history.places[answer.file].since
+    return bench.history.complete(answer) and since is not None and since < told.at - _APART
 
 
 def _follows(bench: Bench, events: list[Event]) -> None:
@@ -58,7 +135,7 @@ def _follows(bench: Bench, events: list[Event]) -> None:
             bench.looked(FETCHES_FROM_ITS_END)
             if end != known:
                 bench.report(
-                    Kind.VIOLATION, FETCHES_FROM_ITS_END, event,
+                    _sure(events[at - 1], event), FETCHES_FROM_ITS_END, event,
                     f"{_name(event)} ends at {end}, and after the fetch before it ended at {known}",
                     f"a log that ends at {known}",
                 )  # fmt: skip
@@ -86,7 +163,17 @@ def _answer(bench: Bench, events: list[Event], at: int) -> Iterator[Event]:
 
 def _goes_on(bench: Bench, one: Event, other: Event) -> bool:
     """Nothing lies between two lines of a replica that is not there to be seen."""
-    return one.file == other.file and bench.history.same_process(one, other)
+    history = bench.history
+    return (
+        one.file == other.file
+        and history.contiguous(one, other)
+        and history.same_process(one, other)
+    )
+
+
+def _sure(one: Event, other: Event) -> Kind:
+    """Levels of loggers may be changed while a broker runs: what is far apart is not certain."""
+    return Kind.VIOLATION if 0 <= other.at - one.at < _CLOSE else Kind.INCOMPLETE
 
 
 def _as_answered(bench: Bench, asked: Event, mark: Event, after: int) -> None:
@@ -96,8 +183,10 @@ def _as_answered(bench: Bench, asked: Event, mark: Event, after: int) -> None:
     mine = appended(end, after, told)
     bench.fired["follower_appends"] += 1
     if mine != became:
+        # Since 2.5 a high watermark is never below the log's start, which no such line tells.
         bench.report(
-            Kind.VIOLATION, FOLLOWS_AS_ANSWERED, mark,
+            Kind.INCOMPLETE if mine < became <= after else Kind.VIOLATION,
+            FOLLOWS_AS_ANSWERED, mark,
             f"{_name(asked)} ends at {after}, its leader answered high watermark {told} "
             f"({asked.where}), and its own becomes {became}; follower_appends makes it {mine}",
             f"high watermark {mine}",
@@ -116,7 +205,7 @@ def _grows(bench: Bench, events: list[Event]) -> None:
             was, now = known.high_watermark or 0, event.high_watermark or 0
             if now < was:
                 bench.report(
-                    Kind.VIOLATION, WATERMARK_GROWS, event,
+                    _sure(known, event), WATERMARK_GROWS, event,
                     f"{_name(event)}: the leader's high watermark falls from {was} "
                     f"({known.where}) to {now}", f"{was} or more",
                 )  # fmt: skip

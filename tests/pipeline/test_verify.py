@@ -98,7 +98,7 @@ def test_the_whole_table_is_as_expected(tmp_path: Path) -> None:
     expected = sum(len(one.claims) for one in EXPLORATIONS) + len(FINDINGS)
     assert (told.returncode, said["verdict"]) == (0, "holds"), told.stderr
     # Beside them: the proofs, lock-step, replay, two log folders.
-    assert len(said["rows"]) == expected + len(PROOFS) + 4
+    assert len(said["rows"]) == expected + len(PROOFS) + 8
     assert all(r["as_expected"] and r["seconds"] >= 0 and r["words"] for r in said["rows"])
     assert [d for (c, s, d, _), r in rows.items() if s == "classic" and r["verdict"] == "holds"
             and c == "strong_isr"] == ["kip_320"]  # fmt: skip

@@ -1,0 +1,160 @@
+"""kafka-request.log: what followers fetch and ask for, and what they are answered.
+
+Since 2.8 a request and its answer stand in a line as JSON (KIP-673); from 0.11 to 2.7 as the text
+of Kafka's structs, `{replica_id=2,topics=[{topic=t,partitions=[...]}]}`, the answer at TRACE. Of
+other requests nothing is read. A line becomes one event: its `detail` has a row a partition, so
+that lines read stay events, continuation lines and rejected ones.
+
+Source: RequestChannel.updateRequestMetrics, RequestConvertToJson, Struct.toString.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.ingest.notation import Template
+
+REQUESTS = "kafka.request.logger"
+FETCHES, EPOCHS = "fetch_served", "epochs_served"
+FETCH, EPOCH = 1, 23
+_KINDS = {"FETCH": FETCHES, "OFFSET_FOR_LEADER_EPOCH": EPOCHS, "1": FETCHES, "23": EPOCHS}
+_HEADER = re.compile(
+    r"RequestHeader\(apiKey=(?P<api>\w+), apiVersion=\d+, clientId=(?P<client>[^,]*), "
+    r"correlationId=(?P<correlation>-?\d+)\) -- (?P<rest>.*)",
+    re.DOTALL,
+)
+_FETCHER = re.compile(r"broker-(\d+)-fetcher-\d+")
+_ATOM = re.compile(r"[^,{}\[\]]*")
+NONE = 0
+
+
+@dataclass(frozen=True)
+class RequestTemplate(Template):
+    """A line of the request log; `kind` says of which requests."""
+
+    def read(self, text: str) -> dict[str, Any] | None:
+        """Who asked, and a row a partition in `detail`; None for another request or form."""
+        if not text.startswith(self.prefix):
+            return None
+        try:
+            found = _served(text[len(self.prefix) :])
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+            return None
+        if found is None or found[0] != self.kind:
+            return None
+        _, client, correlation, replica, rows = found
+        fetcher = _FETCHER.fullmatch(client)
+        follower = int(fetcher[1]) if fetcher else replica
+        detail = json.dumps(rows, separators=(",", ":"))
+        return {"replica": follower, "correlation": correlation, "detail": detail}
+
+
+_JSON = (
+    'Completed request:{"isForwarded":false,"requestHeader":{"requestApiKey":%d,'
+    '"requestApiVersion":%d,"correlationId":7,"clientId":"broker-5-fetcher-0",'
+    '"requestApiKeyName":"%s"},"request":{"replicaId":5,"topics":[{"topic":"orders","partitions":['
+    '{"partition":0,"currentLeaderEpoch":3,%s}]}]},"response":{%s}}'
+)
+TEMPLATES = (
+    RequestTemplate(
+        "fetch_completed", FETCHES, REQUESTS, "Completed request:",
+        _JSON % (FETCH, 12, "FETCH", '"fetchOffset":14', '"responses":[{"topic":"orders",'
+                 '"partitionResponses":[{"partition":0,"errorCode":0,"highWatermark":14}]}]'),
+    ),
+    RequestTemplate(
+        "epochs_completed", EPOCHS, REQUESTS, "Completed request:",
+        _JSON % (EPOCH, 3, "OFFSET_FOR_LEADER_EPOCH", '"leaderEpoch":2', '"topics":[{"topic":'
+                 '"orders","partitions":[{"errorCode":0,"partition":0,"leaderEpoch":2,'
+                 '"endOffset":14}]}]'),
+    ),
+)  # fmt: skip
+
+
+def rows_of(detail: str) -> list[dict[str, Any]]:
+    """The rows of an event: `topic`, `partition`, and what was asked and answered of it."""
+    found: list[dict[str, Any]] = json.loads(detail)
+    return found
+
+
+def _served(text: str) -> tuple[str, str, int, int, list[dict[str, Any]]] | None:
+    """Kind, client, correlation id, replica id, rows."""
+    if text.startswith("{"):
+        whole = json.loads(text)
+        head = whole["requestHeader"]
+        api = str(head.get("requestApiKeyName") or head["requestApiKey"])
+        client, correlation = str(head.get("clientId")), int(head["correlationId"])
+        asked, answered = whole["request"], whole.get("response") or {}
+    else:
+        found = _HEADER.match(text)
+        if found is None:
+            return None
+        api, client, correlation = found["api"], found["client"], int(found["correlation"])
+        if api not in _KINDS:
+            return None
+        asked, end = _struct(found["rest"], 0)
+        answer = found["rest"].find("response:{", end)
+        answered = {} if answer < 0 else _struct(found["rest"], answer + len("response:"))[0]
+    kind = _KINDS.get(api)
+    if kind is None:
+        return None
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    for part, wanted in (("asked", asked), ("answered", answered)):
+        for topic, one in _partitions(wanted):
+            number = int(one["partition"] if "partition" in one else one["partitionindex"])
+            row = rows.setdefault((topic, number), {"topic": topic, "partition": number})
+            row[part] = {name: int(one[name]) for name in _WANTED if name in one}
+    replica = int(_plain(asked).get("replicaid", -1))
+    return kind, client, correlation, replica, list(rows.values())
+
+
+_WANTED = ("currentleaderepoch", "fetchoffset", "lastfetchedepoch", "leaderepoch", "endoffset",
+           "errorcode", "highwatermark")  # fmt: skip
+
+
+def _plain(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields under one spelling, whichever release names them; a header's are taken out."""
+    found = {name.replace("_", "").lower(): value for name, value in fields.items()}
+    header = found.pop("partitionheader", None)
+    return found | _plain(header) if isinstance(header, dict) else found
+
+
+def _partitions(fields: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    plain = _plain(fields)
+    for topic in plain.get("topics") or plain.get("responses") or ():
+        inside = _plain(topic)
+        name = inside.get("topic") or inside.get("name")
+        if not isinstance(name, str):
+            continue  # since 3.1 a topic may be named by its id alone
+        for one in inside.get("partitions") or inside.get("partitionresponses") or ():
+            yield name, _plain(one)
+
+
+def _struct(text: str, at: int) -> tuple[Any, int]:
+    """A value of `Struct.toString` that begins at a place, and where it ends."""
+    if text[at] == "{":
+        fields: dict[str, Any] = {}
+        at += 1
+        while text[at] != "}":
+            equals = text.index("=", at)
+            name = text[at:equals].lstrip(", ")
+            fields[name], at = _struct(text, equals + 1)
+        return fields, at + 1
+    if text[at] == "[":
+        items: list[Any] = []
+        at += 1
+        while text[at] != "]":
+            if text[at] in ", ":
+                at += 1
+                continue
+            item, at = _struct(text, at)
+            items.append(item)
+        return items, at + 1
+    if text.startswith("FileRecords(", at) or text.startswith("MemoryRecords(", at):
+        return None, text.index(")", at) + 1
+    atom = _ATOM.match(text, at)
+    assert atom is not None, "anything matches"
+    return atom[0], atom.end()

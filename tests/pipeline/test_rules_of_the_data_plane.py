@@ -1,0 +1,193 @@
+"""What brokers say of fetches and logs at DEBUG and TRACE, and in the request log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.pipeline.rules_data_plane import appended
+from tests.pipeline.written import PARTITION, checked, line, starting, write
+
+FETCHER = "kafka.server.ReplicaFetcherThread"
+HEAD = "[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0] Follower "
+OLD = "[ReplicaFetcherThread-0-4], Follower 5 "
+
+
+def fetched(
+    second: int, end: int, after: int, told: int, became: int, head: str = HEAD
+) -> list[str]:
+    """One answer to a follower, from its fetch to its high watermark."""
+    texts = [f"has replica log end offset {end} for partition orders-0. Received 70 messages and "
+             f"leader hw {told}"]  # fmt: skip
+    if after != end:
+        texts.append(f"has replica log end offset {after} after appending 70 bytes of messages for "
+                     "partition orders-0")  # fmt: skip
+    texts.append(f"set replica high watermark for partition orders-0 to {became}")
+    return [line(second, head + text, FETCHER, "TRACE") for text in texts]
+
+
+def raised(second: int, mark: int) -> str:
+    text = f"[Partition orders-0 broker=4] High watermark updated to (offset={mark} segment=[0:9])"
+    return line(second, text, PARTITION, "DEBUG")
+
+
+def completed(
+    second: int, api: str, correlation: int, asked: dict[str, int], answered: dict[str, int],
+    as_json: bool = True,
+) -> str:  # fmt: skip
+    """A request of broker 5 to broker 4, as 2.8 writes it, or 2.3."""
+    client = "broker-5-fetcher-0"
+    inside = "responses" if api == "FETCH" else "topics"
+    if as_json:
+        head = {"requestApiKeyName": api, "correlationId": correlation, "clientId": client}
+        request = {"topics": [{"topic": "orders", "partitions": [{"partition": 0} | asked]}]}
+        answer = {inside: [{"topic": "orders", "partitions": [{"partition": 0} | answered]}]}
+        whole = {"requestHeader": head, "request": request, "response": answer}
+        text = json.dumps(whole, separators=(",", ":"))
+    else:
+        told, said = _struct(asked), _struct(answered)
+        text = (
+            f"RequestHeader(apiKey={api}, apiVersion=11, clientId={client}, correlationId="
+            f"{correlation}) -- {{replica_id=5,topics=[{{topic=orders,partitions=[{{partition=0,"
+            f"{told}}}]}}],rack_id=}},response:{{throttle_time_ms=0,responses=[{{topic=orders,"
+            f"partition_responses=[{{partition_header={{partition=0,{said}}},record_set="
+            "FileRecords(size=0, file=/data/orders-0/0.log, start=0, end=0)}]}]} from connection "
+            "127.0.0.1:9092-127.0.0.1:5001-0;totalTime:3"
+        )
+    return line(second, f"Completed request:{text}", "kafka.request.logger", "DEBUG")
+
+
+def _struct(fields: dict[str, int]) -> str:
+    names = {"currentLeaderEpoch": "current_leader_epoch", "fetchOffset": "fetch_offset",
+             "errorCode": "error_code", "highWatermark": "high_watermark"}  # fmt: skip
+    return ",".join(f"{names[name]}={value}" for name, value in fields.items())
+
+
+def judged(tmp_path: Path, follower: list[str], leader: list[str]) -> dict[str, Any]:
+    files = {"b5/server.log": [*starting(0, 5), *follower], "b4/server.log": starting(0, 4)}
+    if leader:
+        files["b4/kafka-request.log"] = leader
+    return checked(write(tmp_path, files))
+
+
+def found(result: dict[str, Any]) -> list[tuple[str, str, str, int]]:
+    return [
+        (row["kind"], row["rule"], Path(row["file"]).name, row["line"])
+        for row in result["findings"]
+    ]
+
+
+@pytest.mark.parametrize("head", [HEAD, OLD])
+def test_a_follower_that_takes_what_it_is_answered_is_right(head: str, tmp_path: Path):
+    lines = fetched(1, 5, 7, 5, 5, head) + fetched(2, 7, 7, 9, 7, head)
+
+    result = judged(tmp_path, lines, [])
+
+    assert not found(result)
+    assert result["coverage"]["rules"]["a_follower_takes_what_its_leader_answers"] == 2
+    assert result["coverage"]["rules"]["a_follower_goes_on_where_its_log_ends"] == 1
+    assert "3 comparisons of the data plane" in result["headline"]
+
+
+def test_a_high_watermark_above_the_followers_log_is_a_violation(tmp_path: Path):
+    result = judged(tmp_path, fetched(1, 5, 7, 9, 9), [])
+
+    rule = "a_follower_takes_what_its_leader_answers"
+    assert found(result) == [("violation", rule, "server.log", 5)]
+
+
+def test_a_high_watermark_above_its_leaders_may_be_where_the_log_begins(tmp_path: Path):
+    kinds = {row[0] for row in found(judged(tmp_path, fetched(1, 5, 7, 3, 6), []))}
+
+    assert kinds == {"incomplete"}
+
+
+def test_a_log_that_ends_elsewhere_than_the_fetch_before_left_it_is_a_violation(tmp_path: Path):
+    result = judged(tmp_path, fetched(1, 5, 7, 5, 5) + fetched(2, 6, 6, 5, 5), [])
+
+    rule = "a_follower_goes_on_where_its_log_ends"
+    assert found(result) == [("violation", rule, "server.log", 6)]
+
+
+def test_a_leaders_high_watermark_that_falls_is_a_violation(tmp_path: Path):
+    files = {"b4/server.log": [*starting(0, 4), raised(1, 9), raised(2, 7)]}
+
+    (row,) = checked(write(tmp_path, files))["findings"]
+
+    assert (row["kind"], row["rule"], row["line"]) == (
+        "violation", "a_leaders_high_watermark_never_falls", 4
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_the_request_log_tells_what_followers_are_answered(as_json: bool, tmp_path: Path):
+    asked = {"currentLeaderEpoch": 3, "fetchOffset": 14}
+    leader = [
+        completed(number, "FETCH", number, asked, {"errorCode": 0, "highWatermark": mark}, as_json)
+        for number, mark in enumerate((12, 14, 13), 1)
+    ]
+
+    result = judged(tmp_path, [], leader)
+
+    rule = "a_leaders_high_watermark_never_falls"
+    assert found(result) == [("violation", rule, "kafka-request.log", 3)]
+    assert result["coverage"]["rules"][rule] == 2
+
+
+def test_a_cut_beyond_what_the_leader_answered_is_a_violation(tmp_path: Path):
+    assert _cut_kinds(tmp_path / "whole", early=True) == ["violation"]
+    assert _cut_kinds(tmp_path / "late", early=False) == ["incomplete"]
+
+
+def _cut_kinds(folder: Path, early: bool) -> list[str]:
+    """What a cut is called, where the request log begins long before it, or just then."""
+    folder.mkdir()
+    became = "[Broker id=5] Follower orders-0 starts at leader epoch 3 from offset 9 with high "
+    cut = "[Log partition=orders-0, dir=/data] Truncating to offset "
+    follower = [
+        line(2001, became + "watermark 3. Previous leader epoch was 2."),
+        line(2002, f"{cut}6", "kafka.log.Log"),
+    ]
+    asked, answered = {"currentLeaderEpoch": 3, "leaderEpoch": 2}, {"leaderEpoch": 2}
+    answered |= {"errorCode": 0, "endOffset": 5}
+    leader = [completed(2002, "OFFSET_FOR_LEADER_EPOCH", 9, asked, answered)]
+    if early:
+        fetched_then = {"currentLeaderEpoch": 2, "fetchOffset": 4}
+        told = {"errorCode": 0, "highWatermark": 3}
+        leader.insert(0, completed(1, "FETCH", 1, fetched_then, told))
+    rows = found(judged(folder, follower, leader))
+    return [row[0] for row in rows if row[1] == "a_follower_cuts_as_its_leader_answers"]
+
+
+def test_a_request_line_of_another_form_is_no_finding(tmp_path: Path):
+    strange = [
+        line(1, f"Completed request:{text}", "kafka.request.logger", "DEBUG")
+        for text in ("{", "{}", '{"requestHeader":{}}', "RequestHeader(apiKey=FETCH", "[1,2]",
+                     '{"requestHeader":{"requestApiKeyName":"FETCH","correlationId":1},'
+                     '"request":{"topics":[{"topic":"t","partitions":[{}]}]}}')
+    ]  # fmt: skip
+
+    result = judged(tmp_path, fetched(1, 5, 7, 5, 5), strange)
+
+    assert not found(result)
+    assert result["lines"]["rejected"] == 0
+
+
+@pytest.mark.parametrize(
+    ("end", "after", "told", "mark"),
+    [
+        (5, 7, 5, 5),
+        (5, 7, 6, 6),
+        (5, 7, 9, 7),
+        (0, 0, 0, 0),
+        (7, 7, 9, 7),
+        (10**9, 10**9 + 4, 1, 1),
+    ],
+)
+def test_the_model_says_what_a_followers_high_watermark_becomes(
+    end: int, after: int, told: int, mark: int
+):
+    assert appended(end, after, told) == mark
