@@ -69,17 +69,46 @@ class Dialect:
 
     def read(self, logger: str, message: str) -> tuple[str, str, dict[str, Any]] | None:
         """Kind, template and columns of a message; None when a protocol line is not known."""
+        known = self.match(logger, message)
+        if known is None:
+            return None
+        template, said, values = known
+        return template.kind, template.name, said | template.columns(values)
+
+    def match(
+        self, logger: str, message: str
+    ) -> tuple[Template, dict[str, Any], tuple[str, ...]] | None:
+        """A message's template, what its head says, and what stands in the template's holes.
+
+        What the holes say comes before what the head says. What a head says is one object for all
+        lines with that head, and is not to be changed. None when a protocol line is not known.
+        """
         said, text = heads.split(message)
         for template in self._candidates(logger, text[:_START]):
-            columns = template.read(text)
-            if columns is not None:
-                return template.kind, template.name, said | columns if said else columns
+            values = template.match(text)
+            if values is not None:
+                return template, said, values
         kraft = templates_kraft.kind_of(logger)
         if kraft is not None:
-            return kraft, kraft, {}
+            return _without_holes(kraft, kraft), {}, ()
         if is_protocol(logger) and not is_note(logger, text):
             return None
-        return NOTE, NOTE, {"broker": said["broker"]} if "broker" in said else {}
+        broker = said.get("broker")
+        return _without_holes(NOTE, NOTE), {} if broker is None else _writer(broker), ()
+
+    def without_columns(self, template: Template) -> Template:
+        """A template of the same name and kind that fills no column."""
+        return _without_holes(template.kind, template.name)
+
+
+@lru_cache(maxsize=1024)
+def _without_holes(kind: str, name: str) -> Template:
+    return Template(name, kind, "", "")
+
+
+@lru_cache(maxsize=65536)
+def _writer(broker: int) -> dict[str, Any]:
+    return {"broker": broker}
 
 
 KAFKA_2 = Dialect(

@@ -49,6 +49,7 @@ _BEFORE_1_0: dict[str, re.Pattern[str]] = {
     ),
 }
 _OLD_NAME = re.compile(r"(?<=artition )\[([\w.-]+),(\d+)\]")
+_TOO_LARGE = 1 << 31  # for a column of numbers
 _TEXT_COLUMNS = frozenset(("topic",))
 
 
@@ -68,7 +69,7 @@ def _split_before_1_0(message: str) -> tuple[dict[str, Any], str]:
     if found is None:
         return {}, _renamed(message)
     rest = message[found.end() :]
-    return _columns(found), _renamed(rest[:1].upper() + rest[1:])
+    return _said_before_1_0(found[0]), _renamed(rest[:1].upper() + rest[1:])
 
 
 def _renamed(text: str) -> str:
@@ -85,11 +86,19 @@ def _said(head: str) -> dict[str, Any]:
     return {}
 
 
+@lru_cache(maxsize=65536)
+def _said_before_1_0(head: str) -> dict[str, Any]:
+    found = _BEFORE_1_0[head[0]].match(f"{head}x")
+    return _columns(found) if found is not None else {}
+
+
 def _columns(found: re.Match[str]) -> dict[str, Any]:
     said = {
         name: value if name in _TEXT_COLUMNS else int(value)
         for name, value in found.groupdict().items()
     }
+    if any(isinstance(value, int) and value >= _TOO_LARGE for value in said.values()):
+        return {}
     if "controller_epoch" in said:
         said["controller"] = said["broker"]
     return said

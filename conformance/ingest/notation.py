@@ -9,14 +9,15 @@ partition, `{...}` skips, `{name=a|b}` takes one of the words. Everything else i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 _HOLE = re.compile(r"\{(\.\.\.|[a-z_]+)(?:=([^}]*))?\}")
-_INT = r"-?\d{1,10}"
-_LONG = r"-?\d{1,19}"
+_INT = r"-?(?:[01]?\d{1,9}|2(?:0\d|1[0-3])\d{7})"  # what 32 bits hold, about
+_LONG = r"-?\d{1,18}"
+_MOST = 2**31 - 1
 _TOPIC = r"[A-Za-z0-9._-]{1,249}"
 
 _SHAPES: dict[str, str] = {
@@ -24,7 +25,7 @@ _SHAPES: dict[str, str] = {
     "controller": _INT,
     "controller_epoch": _INT,
     "topic": _TOPIC,
-    "partition": r"\d{1,10}",
+    "partition": r"\d{1,9}",
     "leader": _INT,
     "leader_epoch": _INT,
     "state_epoch": _INT,
@@ -45,10 +46,11 @@ _SHAPES: dict[str, str] = {
 _SKIPPED = {"...": r".*?", "count": r"\d+", "collection": r"\w+"}
 
 
+@lru_cache(maxsize=65536)
 def _numbers(text: str) -> list[int]:
     # Since 3.4 a member of an ISR may stand with its broker epoch behind it.
     members = r"brokerId=(\d+)" if "brokerId=" in text else r"\d+"
-    return [int(number) for number in re.findall(members, text)]
+    return [min(int(number), _MOST) for number in re.findall(members, text)]
 
 
 def _truth(text: str) -> bool:
@@ -102,20 +104,38 @@ class Template:
 
     def read(self, text: str) -> dict[str, Any] | None:
         """The columns that `text` fills, or None when this is another kind of line."""
+        values = self.match(text)
+        return None if values is None else self.columns(values)
+
+    def match(self, text: str) -> tuple[str, ...] | None:
+        """What stands in the holes, or None when this is another kind of line."""
         if not text.startswith(self.prefix):
             return None
         found = self.pattern.fullmatch(text)
-        if found is None:
-            return None
+        return None if found is None else found.groups()
+
+    def columns(self, values: Sequence[str]) -> dict[str, Any]:
+        """The columns that these values of the holes fill."""
         return {
             column: convert(value)
-            for (column, convert), value in zip(self.readers, found.groups(), strict=True)
+            for (column, convert), value in zip(self.readers, values, strict=bool(values))
         }
+
+    @cached_property
+    def column_names(self) -> frozenset[str]:
+        """The columns that it fills."""
+        return frozenset(name for name, _ in self.readers)
+
+    @cached_property
+    def broker_place(self) -> int | None:
+        """Which of the holes says who wrote the line."""
+        names = [name for name, _ in self.readers]
+        return names.index("broker") if "broker" in names else None
 
 
 def _hole(name: str, words: str | None, template: str) -> str:
     if name == "tp":
-        return rf"(?P<topic>{_TOPIC})-(?P<partition>\d{{1,10}})"
+        return rf"(?P<topic>{_TOPIC})-(?P<partition>\d{{1,9}})"
     if name in _SKIPPED:
         return f"(?:{words or _SKIPPED[name]})"
     if name not in _SHAPES:

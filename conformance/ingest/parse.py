@@ -7,8 +7,9 @@ rejected with a reason. So for every file, lines read = events + continuation + 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -18,6 +19,7 @@ import pyarrow as pa
 from conformance.ingest.dialects import Dialect, dialect_for, skeleton
 from conformance.ingest.layouts import plain
 from conformance.ingest.log4j import NO_STAMP, Record, records
+from conformance.ingest.notation import Template
 from conformance.ingest.reader import (
     EMPTY,
     DamagedError,
@@ -28,6 +30,14 @@ from conformance.ingest.reader import (
 from conformance.ingest.schema import EVENT, FILE, LINES, REJECTED
 from conformance.ingest.statements import is_protocol
 
+Parsed = tuple[
+    str, str, int, int | None, int, str, str, str, Template, dict[str, Any], tuple[str, ...]
+]
+"""Cluster, file, line, time, lines, level, logger, text, template, what the head says, and what
+the template's holes hold, as text."""
+Said = Parsed | dict[str, Any]
+"""An event, or a row of the schema `LINES` for what is none."""
+
 BATCH = 20_000
 UNKNOWN_TEMPLATE = "unknown template"
 NOT_KAFKA = "is not a log of a Kafka broker; its lines end in (kafka....) or (state.change.logger)"
@@ -36,6 +46,7 @@ NO_RECORD = "has no line in Kafka's layout, `[2024-03-01 10:00:00,000] INFO mess
 _BROKER_ID = re.compile(r"^\s*broker\.id = (\d+)\s*$", re.MULTILINE)
 _KAFKA = re.compile(r"(?:kafka\.|state\.change\.logger|org\.apache\.kafka\.)")
 _HARMLESS = (EMPTY, NOT_KAFKA)
+_OF_FILES = frozenset(("configuration", "release"))  # kinds that tell of the whole file
 _SHOWN = 500
 _JUMP = 60_000  # milliseconds; stamps that go back further show files that were put together
 
@@ -86,7 +97,14 @@ def jumps_back(before: int | None, at: int | None) -> bool:
 def rows_of_file(
     cluster: str, file: str, path: str, release: str | None = None, layout: str | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Rows of the schema `LINES`: events and rejected lines as they come, the file's own last.
+    """Rows of the schema `LINES`, one by one, from what `parsed_file` gives."""
+    return map(as_row, parsed_file(cluster, file, path, release, layout))
+
+
+def parsed_file(
+    cluster: str, file: str, path: str, release: str | None = None, layout: str | None = None
+) -> Iterator[Said]:
+    """Events and rejected lines as they come, the file's own row last; for `batches`.
 
     `file` is the name to show, `path` where it lies, `layout` the log4j pattern of its lines, where
     that is not recognised. Never raises on account of the file: what is wrong with it is the
@@ -97,7 +115,7 @@ def rows_of_file(
     reason: str | None = None
     try:
         lines = plain(counted, layout)
-        yield from rows_of_lines(cluster, file, lines, dialect_for(release), tally)
+        yield from parsed_lines(cluster, file, lines, dialect_for(release), tally)
     except UnreadableError as error:
         reason = str(error)
     except DamagedError as error:
@@ -129,56 +147,120 @@ def rows_of_file(
 def rows_of_lines(
     cluster: str, file: str, lines: Iterable[str], dialect: Dialect, tally: Tally
 ) -> Iterator[dict[str, Any]]:
-    """Rows for the events and the rejected lines among `lines`; `tally` is filled on the way."""
+    """Rows of the schema `LINES`, one by one, from what `parsed_lines` gives."""
+    return map(as_row, parsed_lines(cluster, file, lines, dialect, tally))
+
+
+def parsed_lines(
+    cluster: str, file: str, lines: Iterable[str], dialect: Dialect, tally: Tally
+) -> Iterator[Said]:
+    """The events and the rejected lines among `lines`; `tally` is filled on the way."""
     for record in records(_mended(lines, tally)):
         tally.continuation += record.continuation
-        row = {"cluster": cluster, "file": file, "line": record.line, "at": record.at}
         if record.problem is not None:
             tally.rejected += 1
             if record.problem != NO_STAMP:
                 tally.hole(record.line)
-            yield row | _rejected(record, record.problem, record.problem)
+            yield _rejected(cluster, file, record, record.problem, record.problem)
             continue
         tally.stamped += 1
         tally.stamp(record)
-        tally.kafka += _KAFKA.match(record.logger) is not None
-        tally.protocol += is_protocol(record.logger)
-        known = dialect.read(record.logger, record.message)
+        kafka, protocol = _facts(record.logger)
+        tally.kafka += kafka
+        tally.protocol += protocol
+        known = dialect.match(record.logger, record.message)
         if known is None:
             tally.rejected += 1
             shape = skeleton(record.logger, record.message)
-            yield row | _rejected(record, UNKNOWN_TEMPLATE, shape)
+            yield _rejected(cluster, file, record, UNKNOWN_TEMPLATE, shape)
             continue
         tally.events += 1
-        kind, template, columns = known
-        if kind == "configuration":
-            columns = _configured(record, columns, tally)
-        elif kind == "release":
-            tally.release = columns["detail"]
-        broker = columns.get("broker")
+        template, said, values = known
+        if template.kind in _OF_FILES:
+            said, values = said | template.columns(values), ()
+            if template.kind == "configuration":
+                said = _configured(record, said, tally)
+            else:
+                tally.release = said["detail"]
+            template = dialect.without_columns(template)
+        place = template.broker_place
+        broker = said.get("broker") if place is None else int(values[place])
         if broker is not None:
             tally.brokers.add(broker)
-        row["what"] = EVENT
-        row["lines"] = 1 + record.continuation
-        row["level"] = record.level
-        row["logger"] = record.logger
-        row["kind"] = kind
-        row["template"] = template
-        row["digest"] = digest(record.text)
-        row.update(columns)
-        yield row
+        yield (
+            cluster, file, record.line, record.at, 1 + record.continuation, record.level,
+            record.logger, record.text, template, said, values,
+        )  # fmt: skip
 
 
-def batches(rows: Iterable[dict[str, Any]], size: int = BATCH) -> Iterator[pa.RecordBatch]:
-    """Rows as Arrow batches of the schema `LINES`."""
-    waiting = _Columns()
-    for row in rows:
-        waiting.add(row)
-        if waiting.size >= size:
-            yield waiting.batch()
-            waiting = _Columns()
-    if waiting.size:
-        yield waiting.batch()
+def as_row(parsed: Said) -> dict[str, Any]:
+    """What `parsed_lines` gives as a row of the schema `LINES`, without what is null."""
+    if isinstance(parsed, dict):
+        return parsed
+    cluster, file, line, at, lines, level, logger, text, template, said, values = parsed
+    return {
+        "what": EVENT, "cluster": cluster, "file": file, "line": line, "at": at, "lines": lines,
+        "level": level, "logger": logger, "kind": template.kind, "template": template.name,
+        "digest": digest(text),
+    } | said | template.columns(values)  # fmt: skip
+
+
+def batches(parsed: Iterable[Said], size: int = BATCH) -> Iterator[pa.RecordBatch]:
+    """What `parsed_lines` or `parsed_file` gives as Arrow batches of the schema `LINES`.
+
+    Events come in batches of their own, in order, and so do the other rows.
+    """
+    events: list[Parsed] = []
+    rest = _Columns()
+    for each in parsed:
+        if isinstance(each, tuple):
+            events.append(each)
+            if len(events) >= size:
+                yield _events(events)
+                events = []
+        else:
+            rest.add(each)
+            if rest.size >= size:
+                yield rest.batch()
+                rest = _Columns()
+    if events:
+        yield _events(events)
+    if rest.size:
+        yield rest.batch()
+
+
+def _events(parsed: list[Parsed]) -> pa.RecordBatch:
+    """Events, column by column: what a template's holes hold is converted all at once."""
+    columns = _Columns(len(parsed))
+    cluster, file, line, at, lines, level, logger, texts, templates, heads, values = zip(
+        *parsed, strict=True
+    )
+    columns.whole("what", [EVENT] * len(parsed))
+    for name, each in (
+        ("cluster", cluster), ("file", file), ("line", line), ("at", at), ("lines", lines),
+        ("level", level), ("logger", logger),
+    ):  # fmt: skip
+        columns.whole(name, each)
+    columns.whole("kind", [template.kind for template in templates])
+    columns.whole("template", [template.name for template in templates])
+    columns.whole("digest", list(map(digest, texts)))
+    alike: dict[int, list[int]] = {}
+    headed: dict[tuple[int, int], list[int]] = {}
+    for number, (template, head) in enumerate(zip(templates, heads, strict=True)):
+        alike.setdefault(id(template), []).append(number)
+        if head:
+            headed.setdefault((id(head), id(template)), []).append(number)
+    for rows in alike.values():
+        template = templates[rows[0]]
+        held = zip(*(values[number] for number in rows), strict=True)
+        for (name, convert), each in zip(template.readers, held, strict=True):
+            columns.some(name, rows, list(map(convert, each)))
+    for rows in headed.values():
+        told = templates[rows[0]].column_names
+        for name, value in heads[rows[0]].items():
+            if name not in told:
+                columns.some(name, rows, [value] * len(rows))
+    return columns.batch()
 
 
 def digest(text: str) -> int:
@@ -210,9 +292,19 @@ class _Counted:
             yield line
 
 
-def _rejected(record: Record, reason: str, shape: str) -> dict[str, Any]:
+@lru_cache(maxsize=65536)
+def _facts(logger: str) -> tuple[bool, bool]:
+    """Whether a logger is one of Kafka's, and whether each of its lines has to be understood."""
+    return _KAFKA.match(logger) is not None, is_protocol(logger)
+
+
+def _rejected(cluster: str, file: str, record: Record, reason: str, shape: str) -> dict[str, Any]:
     return {
         "what": REJECTED,
+        "cluster": cluster,
+        "file": file,
+        "line": record.line,
+        "at": record.at,
         "logger": record.logger or None,
         "reason": reason,
         "template": shape,
@@ -244,34 +336,42 @@ def what_is_wrong(tally: Tally) -> str | None:
 class _Columns:
     """Rows by column. Most columns are empty in most rows, so each knows which rows it fills."""
 
-    def __init__(self) -> None:
-        self.size = 0
+    def __init__(self, size: int = 0) -> None:
+        self.size = size
         self._filled: dict[str, tuple[list[int], list[Any]]] = {}
+        self._whole: dict[str, Sequence[Any]] = {}
 
     def add(self, row: dict[str, Any]) -> None:
         """Put a row after the others."""
         number = self.size
         self.size = number + 1
-        filled = self._filled
         for name, value in row.items():
-            try:
-                rows, values = filled[name]
-            except KeyError:
-                rows, values = filled[name] = [], []
-            rows.append(number)
-            values.append(value)
+            self.some(name, (number,), (value,))
+
+    def whole(self, name: str, values: Sequence[Any]) -> None:
+        """A column of all rows."""
+        self._whole[name] = values
+
+    def some(self, name: str, rows: Sequence[int], values: Sequence[Any]) -> None:
+        """What some rows hold in a column."""
+        try:
+            numbers, held = self._filled[name]
+        except KeyError:
+            numbers, held = self._filled[name] = [], []
+        numbers.extend(rows)
+        held.extend(values)
 
     def batch(self) -> pa.RecordBatch:
         """All rows as one batch of the schema `LINES`."""
         return pa.RecordBatch.from_arrays([self._array(each) for each in LINES], schema=LINES)
 
     def _array(self, column: pa.Field) -> pa.Array:
+        if column.name in self._whole:
+            return pa.array(self._whole[column.name], type=column.type)
         rows, values = self._filled.get(column.name, ((), ()))
         if not rows:
             return pa.nulls(self.size, column.type)
         found = pa.array(values, type=column.type)
-        if len(rows) == self.size:
-            return found
         index = np.zeros(self.size, np.int32)
         empty = np.ones(self.size, np.bool_)
         index[rows] = np.arange(len(rows), dtype=np.int32)

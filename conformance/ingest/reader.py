@@ -227,8 +227,10 @@ def split(pieces: Iterator[str]) -> Iterator[str]:
         if whole:
             if not skipping:
                 yield _cut(rest + whole[0])
-            for line in whole[1:]:
-                yield _cut(line)
+            if "\r" in piece or len(piece) > LONGEST:
+                yield from map(_cut, whole[1:])
+            else:
+                yield from whole[1:]
             rest, skipping = last, False
         elif not skipping:
             rest += last

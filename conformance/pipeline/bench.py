@@ -55,7 +55,8 @@ class Bench:
 
     def innocent(self, events: Iterable[Event]) -> list[Event]:
         """The events that no rule has blamed so far."""
-        return [event for event in events if id(event) not in self.blamed]
+        blamed = self.blamed
+        return [event for event in events if id(event) not in blamed] if blamed else list(events)
 
     def never_falls(
         self,

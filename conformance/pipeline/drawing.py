@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import math
+import zlib
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,9 @@ from conformance.pipeline.timeline import State, Timeline
 
 MOST_ROWS = 40
 _LEFT, _WIDTH, _LEADER, _LANE, _GAP, _TOP = 190, 990, 13, 3, 4, 26
-_NARROW = 1.5  # pixels; what is narrower is drawn together
+_NARROW = 1.5  # pixels; nothing is drawn narrower
+_CLOSEST = 64  # times as wide the picture can be made
+_MOST_BARS = 2000  # that are drawn each by itself; of more, narrow ones are drawn together
 _ALIKE = 10_000  # milliseconds within which partitions change together
 _TINTS = ("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#9c755f", "#e15759", "#76b7b2", "#edc948")
 _NOBODY, _SEVERAL = "#ffffff", "#b9bec6"
@@ -81,32 +84,43 @@ def drawing(line: Timeline, most: int = MOST_ROWS) -> str:
     row = _LEADER + _LANE * lanes + _GAP
     height = _TOP + _LEADER + _GAP + row * len(chosen) + 30
     width = _LEFT + _WIDTH + 10
+    bars = len(line.terms) + sum(len(line.partitions[names[0]]) for names in chosen)
+    least = _NARROW / (_CLOSEST if bars <= _MOST_BARS else 1)
+    clip = f"time-{zlib.crc32(line.cluster.encode())}"
     parts = [
-        f"<svg width='{width}' height='{height}' viewBox='0 0 {width} {height}' role='img' "
-        f"aria-label='controllers, leaders and ISRs of {html.escape(line.cluster)} over time'>"
+        f"<svg width='{width}' height='{height}' viewBox='0 0 {width} {height}' class='time' "
+        f"tabindex='0' data-left='{_LEFT}' data-width='{_WIDTH}' data-closest='{_CLOSEST}' "
+        f"role='img' aria-label='controllers, leaders and ISRs of {html.escape(line.cluster)} over "
+        "time; plus and minus zoom, the arrow keys move, 0 shows all'>"
+        f"<clipPath id='{clip}'><rect x='{_LEFT}' y='0' width='{_WIDTH + 10}' height='{height}'/>"
+        "</clipPath>"
     ]
+    moving: list[str] = []
     for n, (broker, colour) in enumerate(tint.items()):
         x = _LEFT + n * 86
         parts.append(f"<rect x='{x}' y='4' width='12' height='12' fill='{colour}'/>")
         parts.append(f"<text x='{x + 16}' y='14'>broker {broker}</text>")
     y = _TOP
     parts.append(f"<text x='4' y='{y + 11}'>controller, epoch</text>")
-    for bar in _together(_terms(line, axis, tint)):
-        parts += _leader(bar, y)
+    for bar in _together(_terms(line, axis, tint), least):
+        moving += _leader(bar, y)
     y += _LEADER + _GAP
     for names in chosen:
         more = f" +{len(names) - 1} alike" if len(names) > 1 else ""
         every = html.escape(", ".join(names))
         label = html.escape(_short(names[0], 27 - len(more)) + more)
         parts.append(f"<text x='4' y='{y + 11}'>{label}<title>{every}</title></text>")
-        for bar in _together(_states(line.partitions[names[0]], axis, tint, line.until)):
-            parts += _leader(bar, y)
-            parts += _members(bar, y + _LEADER, brokers, tint)
+        for bar in _together(_states(line.partitions[names[0]], axis, tint, line.until), least):
+            moving += _leader(bar, y)
+            moving += _members(bar, y + _LEADER, brokers, tint)
         y += row
     for place, moment in axis.ticks():
-        parts.append(f"<line x1='{place:.1f}' x2='{place:.1f}' y1='{_TOP}' y2='{y}' class='tick'/>")
-        parts.append(f"<text x='{place:.1f}' y='{y + 14}'>{when(moment)}</text>")
-    return "".join([*parts, "</svg>"]) + _left_out(line, groups, chosen)
+        moving.append(
+            f"<line x1='{place:.1f}' x2='{place:.1f}' y1='{_TOP}' y2='{y}' class='tick'/>"
+        )
+        moving.append(f"<text x='{place:.1f}' y='{y + 14}'>{when(moment)}</text>")
+    picture = "".join([*parts, f"<g clip-path='url(#{clip})'>", *moving, "</g></svg>"])
+    return picture + _left_out(line, groups, chosen)
 
 
 def when(moment: int) -> str:
@@ -124,7 +138,8 @@ def _left_out(
     since, until = when(line.since), when(line.until)
     return (
         f"<p><small>{said}. From {since} to {until}; quiet times are drawn shorter than they were. "
-        "Point at a bar for its state and the line that tells of it.</small></p>"
+        "Point at a bar for its state and the line that tells of it. Drag or use the arrow keys to "
+        "move, Ctrl and the wheel or + and - to zoom, 0 to see all.</small></p>"
     )
 
 
@@ -176,13 +191,13 @@ def _states(
         yield _Bar(axis.at(state.at), end, colour, title, str(state.epoch), state.isr)
 
 
-def _together(bars: Iterable[_Bar]) -> Iterator[_Bar]:
-    """Bars too narrow to be seen as one, with their number."""
+def _together(bars: Iterable[_Bar], least: float) -> Iterator[_Bar]:
+    """Bars too narrow to be seen, by so many pixels, as one, with their number."""
     narrow: list[_Bar] = []
     for bar in bars:
-        if bar.end - bar.start < _NARROW:
+        if bar.end - bar.start < least:
             narrow.append(bar)
-            if bar.end - narrow[0].start < _NARROW:
+            if bar.end - narrow[0].start < least:
                 continue
             yield _merged(narrow)
             narrow = []
@@ -202,16 +217,22 @@ def _merged(bars: Sequence[_Bar]) -> _Bar:
     return _Bar(bars[0].start, bars[-1].end, _SEVERAL, title, "", bars[-1].members)
 
 
+def _true(bar: _Bar) -> str:
+    """How wide a bar would be that is drawn wider, so that it can be seen."""
+    width = bar.end - bar.start
+    return f"data-w='{max(width, 0):.3f}' " if width < _NARROW else ""
+
+
 def _leader(bar: _Bar, y: int) -> list[str]:
     width = max(bar.end - bar.start, _NARROW)
     stroke = " stroke='#a3191f'" if bar.colour == _NOBODY else ""
-    text = ""
-    if bar.label and width > 7 * len(bar.label) + 4:
-        text = f"<text x='{bar.start + 3:.1f}' y='{y + 11}'>{html.escape(bar.label)}</text>"
+    label = html.escape(bar.label)
+    hidden = " visibility='hidden'" if width <= 7 * len(bar.label) + 4 else ""
+    text = f"<text x='{bar.start + 3:.2f}' y='{y + 11}'{hidden}>{label}</text>" if label else ""
     return [
-        f"<g><title>{html.escape(bar.title)}</title><rect x='{bar.start:.1f}' y='{y}' "
-        f"width='{width:.1f}' height='{_LEADER}' fill='{bar.colour}' fill-opacity='.6'{stroke}/>"
-        f"{text}</g>"
+        f"<g><title>{html.escape(bar.title)}</title><rect x='{bar.start:.2f}' y='{y}' "
+        f"width='{width:.2f}' height='{_LEADER}' {_true(bar)}fill='{bar.colour}' "
+        f"fill-opacity='.6'{stroke}/>{text}</g>"
     ]
 
 
@@ -220,6 +241,76 @@ def _members(bar: _Bar, y: int, brokers: Sequence[int], tint: Mapping[int, str])
     for lane, broker in enumerate(brokers):
         if broker in bar.members:
             yield (
-                f"<rect x='{bar.start:.1f}' y='{y + lane * _LANE}' width='{width:.1f}' "
-                f"height='{_LANE - 1}' fill='{tint[broker]}'/>"
+                f"<rect x='{bar.start:.2f}' y='{y + lane * _LANE}' width='{width:.2f}' "
+                f"{_true(bar)}height='{_LANE - 1}' fill='{tint[broker]}'/>"
             )
+
+
+ZOOM = """
+document.querySelectorAll('svg.time').forEach(svg => {
+  const left = +svg.dataset.left, width = +svg.dataset.width, closest = +svg.dataset.closest;
+  const bars = [...svg.querySelectorAll('g rect')].map(rect => ({
+    rect, x: +rect.getAttribute('x') - left, least: +rect.getAttribute('width'),
+    w: +(rect.dataset.w ?? rect.getAttribute('width')),
+    text: rect.parentNode.querySelector(':scope > title') && rect.nextElementSibling,
+  }));
+  const ticks = [...svg.querySelectorAll('line.tick')].map(line => ({
+    line, text: line.nextElementSibling, x: +line.getAttribute('x1') - left,
+  }));
+  let scale = 1, from = 0;
+  const draw = () => {
+    scale = Math.min(Math.max(scale, 1), closest);
+    from = Math.min(Math.max(from, 0), width - width / scale);
+    const at = x => left + (x - from) * scale;
+    for (const {rect, x, w, least, text} of bars) {
+      const wide = Math.max(w * scale, Math.min(least, 1.5));
+      rect.setAttribute('x', at(x));
+      rect.setAttribute('width', wide);
+      if (text) {
+        const begins = Math.max(at(x), left) + 3;
+        const room = at(x) + wide - begins > 7 * text.textContent.length + 1;
+        text.setAttribute('x', begins);
+        text.setAttribute('visibility', room ? 'visible' : 'hidden');
+      }
+    }
+    for (const {line, text, x} of ticks) {
+      line.setAttribute('x1', at(x));
+      line.setAttribute('x2', at(x));
+      text.setAttribute('x', at(x));
+    }
+  };
+  const zoom = (by, x) => {
+    const under = from + (x - left) / scale;
+    scale = Math.min(Math.max(scale * by, 1), closest);
+    from = under - (x - left) / scale;
+    draw();
+  };
+  const move = pixels => { from += pixels / scale; draw(); };
+  const middle = left + width / 2;
+  svg.addEventListener('keydown', event => {
+    const keys = {
+      '+': () => zoom(1.5, middle), '=': () => zoom(1.5, middle), '-': () => zoom(1 / 1.5, middle),
+      ArrowLeft: () => move(-width / 8), ArrowRight: () => move(width / 8),
+      Home: () => { from = 0; draw(); }, End: () => { from = width; draw(); },
+      0: () => { scale = 1; draw(); },
+    };
+    if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+    keys[event.key]();
+    event.preventDefault();
+  });
+  svg.addEventListener('wheel', event => {
+    if (!event.ctrlKey) return;
+    zoom(event.deltaY < 0 ? 1.25 : 0.8, event.clientX - svg.getBoundingClientRect().left);
+    event.preventDefault();
+  }, {passive: false});
+  let held = null;
+  svg.addEventListener('pointerdown', event => { held = event.clientX; });
+  window.addEventListener('pointerup', () => { held = null; });
+  window.addEventListener('pointermove', event => {
+    if (held === null || scale === 1) return;
+    move(held - event.clientX);
+    held = event.clientX;
+  });
+});
+"""
+"""Makes every picture of a page zoom and move, by the mouse and by the keyboard."""

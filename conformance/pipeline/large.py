@@ -41,7 +41,7 @@ Step = Callable[["DataFrame"], "DataFrame"]
 PART = 50_000  # events that one task judges together
 WHOLE = 300_000  # events of a cluster that one task judges as a whole
 _CUTS = 200  # parts of one partition at most
-_HANDED, _CHECKED, _FIRED, _SEQUENCES = "handed on", "checked", "fired", "sequences"
+HANDED, _CHECKED, _FIRED, _SEQUENCES = "handed on", "checked", "fired", "sequences"
 _CLOCK = "clock"
 
 SCREENED = pa.schema(
@@ -87,15 +87,7 @@ def screened(places: Mapping[str, Place], releases: Mapping[str, Sequence[str]])
     """Parts to what they hand on, and to counts. `releases` are those that a cluster tells of."""
 
     def judged(table: pa.Table) -> pa.Table:
-        cut = "/" in table["part"][0].as_py()
-        cluster = table["cluster"][0].as_py()
-        partitions: dict[tuple[str, int] | None, list[Event]] = defaultdict(list)
-        for event in events_of(table):
-            partitions[event.tp].append(event)
-        found = Screened()
-        for _, inside in sorted(partitions.items(), key=lambda item: str(item[0])):
-            found.add(screen(inside, places, releases.get(cluster) or (None,), ends=cut))
-        return _table(cluster, found)
+        return screen_part(table, places, releases, cut="/" in table["part"][0].as_py())
 
     def step(parts: DataFrame) -> DataFrame:
         return parts.groupBy("cluster", "part").applyInArrow(judged, schema=_spark(SCREENED))
@@ -103,9 +95,29 @@ def screened(places: Mapping[str, Place], releases: Mapping[str, Sequence[str]])
     return step
 
 
+def screen_part(
+    table: pa.Table,
+    places: Mapping[str, Place],
+    releases: Mapping[str, Sequence[str]],
+    cut: bool,
+) -> pa.Table:
+    """What a part hands on, and counts, as a table of `SCREENED`.
+
+    `cut`: it is a stretch of time of one partition.
+    """
+    cluster = table["cluster"][0].as_py()
+    partitions: dict[tuple[str, int] | None, list[Event]] = defaultdict(list)
+    for event in events_of(table):
+        partitions[event.tp].append(event)
+    found = Screened()
+    for _, inside in sorted(partitions.items(), key=lambda item: str(item[0])):
+        found.add(screen(inside, places, releases.get(cluster) or (None,), ends=cut))
+    return _table(cluster, found)
+
+
 def handed_on(screened: DataFrame) -> DataFrame:
     """The lines among what `screened` has given."""
-    return screened.where(screened.what == _HANDED).select(*MERGED.names)
+    return screened.where(screened.what == HANDED).select(*MERGED.names)
 
 
 def counts(screened: DataFrame) -> DataFrame:
@@ -113,7 +125,7 @@ def counts(screened: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     return (
-        screened.where(screened.what != _HANDED)
+        screened.where(screened.what != HANDED)
         .groupBy("what", "cluster", "rule")
         .agg(f.sum("count").alias("count"))
     )
@@ -181,7 +193,11 @@ def clocks_of(events: DataFrame) -> DataFrame:
 
 
 def _clock_rows(events: pa.Table) -> pa.Table:
-    cluster = events["cluster"][0].as_py()
+    return clock_rows(events, events["cluster"][0].as_py())
+
+
+def clock_rows(events: pa.Table, cluster: str) -> pa.Table:
+    """How far clocks of one cluster are apart, as a table of `FINDINGS`."""
     rows = [
         {"what": _CLOCK, "cluster": cluster, "count": clock.pairs} | asdict(clock)
         for clock in clocks(events_of(for_clocks(events)))
@@ -201,7 +217,7 @@ def only_of_clusters(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any
 
 def _table(cluster: str, found: Screened) -> pa.Table:
     rows: list[dict[str, Any]] = [
-        {"what": _HANDED} | {name: getattr(event, name, 1) for name in MERGED.names}
+        {"what": HANDED} | {name: getattr(event, name, 1) for name in MERGED.names}
         for event in found.evidence
     ]
     for what, counted in ((_CHECKED, found.checked), (_FIRED, found.fired)):

@@ -1,89 +1,174 @@
-"""The engine without Spark: the same plain functions, one file and one cluster after another."""
+"""The engine without Spark: the same plain functions, in this process.
+
+Few logs are one table in memory. Of many, a part at a time is: what was read lies on disk, so that
+memory does not grow with the number of lines.
+"""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conformance.ingest.dialects import NOTE
-from conformance.ingest.files import Found, LogFile
-from conformance.ingest.parse import batches, rows_of_file
-from conformance.ingest.schema import EVENT, EVENTS, FILE, FILES, LINES, REJECTED, REJECTS
-from conformance.pipeline import store
+from conformance.ingest.files import Found
+from conformance.ingest.parse import batches, parsed_file
+from conformance.ingest.schema import (
+    EVENT,
+    EVENTS,
+    FILE,
+    FILES,
+    MERGED,
+    REJECTED,
+    REJECTS,
+)
+from conformance.pipeline import large, store
 from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
+from conformance.pipeline.cycles import few_cycles
 from conformance.pipeline.kernels import judge_cluster, judged_of
+from conformance.pipeline.large_local import judge_large
 from conformance.pipeline.places import owners_of, places_of
 from conformance.pipeline.repeats import merge_repeats
+from conformance.pipeline.spill import Spill, Stored
+
+PART = 32 << 20  # bytes of text whose lines are merged together
+
+Progress = Callable[[str, float], None]
+"""Is told what is being done, and how much of it is done, from 0 to 1."""
 
 
 class LocalEngine:
-    """One process, Arrow tables in memory."""
+    """One process, Arrow tables. Clusters of more than `whole` events are judged in parts.
 
+    Logs of more than `part` bytes of text, unpacked, are held on disk.
+    """
+
+    def __init__(
+        self, progress: Progress | None = None, whole: int = large.WHOLE, part: int = PART
+    ) -> None:
+        self._progress = progress or (lambda what, share: None)
+        self.whole, self.part = whole, part
+
+    @few_cycles
     def ingest(self, found: Found, release: str | None, layout: str | None = None) -> Corpus:
         """Read and merge the lines of the logs that were found."""
         rows = [asdict(log) for log in found.logs]
-        lines = pa.Table.from_batches(_read(found.logs, release, layout), schema=LINES)
-        files = _only(lines, FILE, FILES.names).to_pylist()
-        folders = {row["name"]: row["folder"] for row in rows}
-        parsed = _only(lines, EVENT, EVENTS.names)
-        rejected = _only(lines, REJECTED, REJECTS.names)
-        del lines
-        kinds = Counter(
-            {each["values"]: each["counts"] for each in pc.value_counts(parsed["kind"]).to_pylist()}
+        sizes = {log.name: store.text_of(log.path) for log in found.logs}
+        buckets = sum(sizes.values()) // self.part + 1
+        parsed = Spill(EVENTS, buckets, on_disk=buckets > 1)
+        rejected = Spill(REJECTS, on_disk=buckets > 1)
+        files: list[dict[str, Any]] = []
+        kinds: Counter[str] = Counter()
+        read, total = 0, sum(sizes.values()) or 1
+        for batch in self._read(found, release, layout):
+            lines = pa.Table.from_batches([batch])
+            events = _only(lines, EVENT, EVENTS.names)
+            parsed.add(events, events["digest"].to_numpy() % buckets)
+            for each in pc.value_counts(events["kind"]).to_pylist():
+                kinds[each["values"]] += each["counts"]
+            rejected.add(_only(lines, REJECTED, REJECTS.names))
+            for row in _only(lines, FILE, FILES.names).to_pylist():
+                files.append(row)
+                read += sizes.get(row["file"], 0)
+            self._progress("read", read / total)
+        owners, folders = owners_of(rows, files), {row["name"]: row["folder"] for row in rows}
+        figures = Figures(kinds, 0, _unknown(rejected))
+        events = self._merged(parsed, owners, folders)
+        figures.distinct = events.num_rows
+        kept = rejected if rejected.on_disk else rejected.part(0)
+        return Corpus(rows, files, events, kept, figures, found.skipped, found.closed)
+
+    def _read(
+        self, found: Found, release: str | None, layout: str | None
+    ) -> Iterator[pa.RecordBatch]:
+        """Lines of all files in batches; small files share one, for each costs what many do."""
+        return batches(
+            row
+            for log in found.logs
+            for row in parsed_file(log.cluster, log.name, log.path, release, layout)
         )
-        events = merge_repeats(parsed, owners_of(rows, files), folders)
-        figures = Figures(kinds, events.num_rows, _unknown(rejected))
-        return Corpus(rows, files, events, rejected, figures, found.skipped, found.closed)
+
+    def _merged(
+        self, parsed: Spill, owners: Mapping[str, int | None], folders: Mapping[str, str]
+    ) -> pa.Table | Spill:
+        if not parsed.on_disk:
+            return merge_repeats(parsed.part(0), owners, folders)
+        events = Spill(MERGED, parsed.parts, on_disk=True)
+        for part in range(parsed.parts):
+            self._progress("merge", part / parsed.parts)
+            table = merge_repeats(parsed.part(part), owners, folders)
+            events.put(part, table)
+            parsed.drop(part)
+        return events
 
     def save(self, corpus: Corpus, folder: str) -> None:
         """Write the tables `events` and `rejected` as Parquet into an empty folder."""
-        for name, table in (("events", corpus.events), ("rejected", corpus.rejected)):
+        for name, table, schema in (
+            ("events", corpus.events, MERGED),
+            ("rejected", corpus.rejected, REJECTS),
+        ):
             os.makedirs(os.path.join(folder, name))
-            pq.write_table(table, os.path.join(folder, name, "part-0.parquet"))
+            with pq.ParquetWriter(os.path.join(folder, name, "part-0.parquet"), schema) as file:
+                for each in _tables(table):
+                    file.write_table(each.select(schema.names).cast(schema))
 
     def load(self, folder: str) -> Corpus:
         """Read what `save` (of any engine) and `store.keep` have written."""
         corpus = store.kept(folder)
-        corpus.events = pq.read_table(os.path.join(folder, "events"))
-        corpus.rejected = pq.read_table(os.path.join(folder, "rejected"))
+        corpus.rejected = Stored(os.path.join(folder, "rejected"))
+        events = Stored(os.path.join(folder, "events"))
+        corpus.events = events if events.num_rows > self.whole else events.whole()
         return corpus
 
+    @few_cycles
     def judge(self, corpus: Corpus) -> Judged:
         """Apply every rule to every cluster."""
         places = places_of(corpus.logs, corpus.files)
-        events = corpus.events.filter(pc.not_equal(corpus.events["kind"], NOTE))
+        events = corpus.events
+        if not isinstance(events, pa.Table):
+            looked, total = 0, events.num_rows or 1
+
+            def count(lines: int) -> None:
+                nonlocal looked
+                looked += lines
+                self._progress("check", looked / total)
+
+            return judged_of(judge_large(events.tables, places, self.whole, count))
+        events = events.filter(pc.not_equal(events["kind"], NOTE))
         clusters = sorted(set(events["cluster"].to_pylist()))
-        tables = [
-            judge_cluster(events.filter(pc.equal(events["cluster"], cluster)), places)
-            for cluster in clusters
-        ]
-        return judged_of(row for table in tables for row in table.to_pylist())
+        found = []
+        for number, cluster in enumerate(clusters):
+            self._progress("check", number / len(clusters))
+            inside = events.filter(pc.equal(events["cluster"], cluster))
+            found += judge_cluster(inside, places).to_pylist()
+        return judged_of(found)
 
 
-def _read(
-    logs: Sequence[LogFile], release: str | None, layout: str | None = None
-) -> Iterator[pa.RecordBatch]:
-    """Lines of all files in batches; small files share one, for each costs what many rows do."""
-    return batches(
-        row
-        for log in logs
-        for row in rows_of_file(log.cluster, log.name, log.path, release, layout)
-    )
+def _tables(events: pa.Table | Spill | Stored) -> Iterator[pa.Table]:
+    if isinstance(events, pa.Table):
+        yield events
+    else:
+        yield from events.tables()
 
 
 def _only(lines: pa.Table, what: str, columns: Sequence[str]) -> pa.Table:
     return lines.select(columns).filter(pc.equal(lines["what"], what))
 
 
-def _unknown(rejected: pa.Table) -> list[Unknown]:
-    found: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
-    for row in rejected.select(["cluster", "reason", "template", "file", "line"]).to_pylist():
-        key = row["cluster"], row["reason"], row["template"]
-        found.setdefault(key, []).append((row["file"], row["line"]))
-    return [Unknown(*key, len(places), *min(places)) for key, places in sorted(found.items())]
+def _unknown(rejected: Spill) -> list[Unknown]:
+    found: dict[tuple[str, str, str], list[Any]] = {}
+    names = ("cluster", "reason", "template", "file", "line")
+    for table in rejected.blocks():
+        for cluster, reason, template, file, line in zip(
+            *(table[name].to_pylist() for name in names), strict=True
+        ):
+            known = found.setdefault((cluster, reason, template), [0, (file, line)])
+            known[0] += 1
+            known[1] = min(known[1], (file, line))
+    return [Unknown(*key, count, *first) for key, (count, first) in sorted(found.items())]

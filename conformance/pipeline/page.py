@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.ingest.reader import lines_of
 from conformance.pipeline.causes import Cause, causes, that_matter
-from conformance.pipeline.drawing import drawing
+from conformance.pipeline.drawing import ZOOM, drawing
 from conformance.pipeline.findings import BREAKS, Kind
 from conformance.pipeline.timeline import Timeline
 
@@ -24,7 +24,7 @@ _ROWS = 25  # of a table are open at first
 _MOST_ROWS = 500
 _AROUND = 3
 _LONGEST = 400
-_ANCHORS = ("first", "findings", "timeline", "clocks", "model", "rules", "rejected")
+_ANCHORS = ("first", "not-seen", "findings", "timeline", "clocks", "model", "rules", "rejected")
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -47,7 +47,9 @@ pre { background: #eef1f4; padding: .4rem; overflow: auto; font-size: .8rem; }
 pre b { background: #fff2b8; } .scroll { overflow-x: auto; } small { color: #5a6470; }
 summary { cursor: pointer; }
 svg text { font: 11px system-ui, sans-serif; fill: #1c2430; }
-svg { display: block; } svg .tick { stroke: #1c2430; stroke-opacity: .12; }
+svg { display: block; } svg.time { cursor: grab; touch-action: pan-y; }
+svg.time:focus-visible { outline: 2px solid #23527c; }
+svg .tick { stroke: #1c2430; stroke-opacity: .12; }
 @media (max-width: 600px) { body { font-size: 14px; padding: 0 .6rem; } td, th { padding: .1rem
   .3rem; } }
 """
@@ -61,8 +63,10 @@ def page(result: Mapping[str, Any], lines: Sequence[Timeline], paths: Mapping[st
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         f"<title>insync check: {verdict}</title><style>{_STYLE}</style></head><body>",
         f"<h1>insync check <span class='verdict {verdict}'>{verdict}</span></h1>",
+        f"<p><b>{html.escape(_sentence(result))}</b></p>",
         f"<p>{html.escape(str(result['headline']))}</p>",
         _matter(result["findings"], paths),
+        _not_seen(result),
         _read(result),
         "<nav>" + "".join(f"<a href='#{name}'>{name}</a>" for name in _ANCHORS) + "</nav>",
         _clusters(result),
@@ -74,6 +78,7 @@ def page(result: Mapping[str, Any], lines: Sequence[Timeline], paths: Mapping[st
         "<h3>Kinds of events</h3>",
         table(("kind", "lines"), result["coverage"]["kinds"].items()),
         _rejected(result),
+        f"<script>{ZOOM}</script>" if lines else "",
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
@@ -97,6 +102,53 @@ def _matter(findings: Sequence[Mapping[str, Any]], paths: Mapping[str, str]) -> 
             f"<i>allowed:</i> {html.escape(one['allowed'])}{lines}</div></div>"
         )
     return "\n".join(parts)
+
+
+def _sentence(result: Mapping[str, Any]) -> str:
+    """The verdict, so that somebody who opens only this knows what was found."""
+    every = causes(result["findings"])
+    breaking = [cause for cause in every if cause.breaks]
+    doubtful = [cause for cause in every if cause.finding["kind"] == Kind.INCOMPLETE.value]
+    verdict = str(result["verdict"])
+    if breaking:
+        first = that_matter(breaking)[0].finding
+        things = "one cause" if len(breaking) == 1 else f"{len(breaking)} causes"
+        return (
+            f"These logs break the protocol, for {things}; first to look at: "
+            f"{first['file']}:{first['line']} ({first['rule']})."
+        )
+    if verdict == "holds":
+        compared = sum(result["coverage"]["rules"].values())
+        return f"Nothing in these logs breaks the protocol, in {compared:,} comparisons."
+    if doubtful:
+        things = "one cause" if len(doubtful) == 1 else f"{len(doubtful)} causes"
+        return (
+            f"Nothing surely breaks the protocol; {things} cannot be decided, since lines that "
+            "could tell may be missing."
+        )
+    if verdict == "not checked":
+        return "Nothing was compared: these logs say nothing that the rules are about."
+    return "Nothing surely breaks the protocol; not everything could be read."
+
+
+def _not_seen(result: Mapping[str, Any]) -> str:
+    """What the verdict does not speak of: rules, files, lines."""
+    said = [str(each) for each in result["except"]]
+    looked = result["coverage"]["compared"]
+    idle = sorted(row["rule"] for row in looked if not row["compared"])
+    if idle:
+        said.append(f"no line to compare for: {', '.join(idle)}")
+    for name, what in (("unreadable", "could not be read"), ("silent", "says nothing"),
+                       ("skipped", "was left alone")):  # fmt: skip
+        rows = result[name]
+        said += [
+            f"{row.get('file', row.get('name'))} {what}: {row['reason']}" for row in rows[:_ROWS]
+        ]
+        if len(rows) > _ROWS:
+            said.append(f"and {len(rows) - _ROWS:,} more that {what}")
+    items = "".join(f"<li>{html.escape(each)}</li>" for each in dict.fromkeys(said))
+    listed = f"<ul>{items}</ul>" if items else "<p>All that was given was read and compared.</p>"
+    return f"<h2 id='not-seen'>What was not seen</h2>{listed}"
 
 
 def _is_urgent(cause: Cause) -> bool:
@@ -137,33 +189,53 @@ def _clusters(result: Mapping[str, Any]) -> str:
 
 
 def _findings(findings: Sequence[Mapping[str, Any]], paths: Mapping[str, str]) -> str:
-    parts = [f"<h2 id='findings'>Findings ({len(findings):,})</h2>"]
+    """Each cause once, with how often and where it was found."""
+    every = causes(findings)
+    said = f"{len(findings):,} of {len(every):,} causes" if findings else "0"
+    parts = [f"<h2 id='findings'>Findings ({said})</h2>"]
     if not findings:
         return parts[0] + "<p>None.</p>"
-    by_kind = {kind: [one for one in findings if one["kind"] == kind.value] for kind in Kind}
-    shown = [one for some in by_kind.values() for one in some[:MOST_FINDINGS]]
+    by_kind = {
+        kind: [cause for cause in every if cause.finding["kind"] == kind.value] for kind in Kind
+    }
+    shown = [cause.finding for some in by_kind.values() for cause in some[:MOST_FINDINGS]]
     around = _lines_around(shown, paths)
     for kind, some in by_kind.items():
         if not some:
             continue
         opened = " open" if kind in BREAKS or len(some) <= 3 else ""
-        parts.append(f"<details{opened}><summary>{len(some):,} {kind.value}</summary>")
-        parts += [_finding(one, around.get(_place(one))) for one in some[:MOST_FINDINGS]]
+        total = sum(cause.count for cause in some)
+        parts.append(f"<details{opened}><summary>{total:,} {kind.value}</summary>")
+        parts += [_finding(each, around.get(_place(each.finding))) for each in some[:MOST_FINDINGS]]
         if len(some) > MOST_FINDINGS:
             left = len(some) - MOST_FINDINGS
-            parts.append(f"<p>{left:,} more of this kind; --report FILE.json has them all.</p>")
+            parts.append(f"<p>{left:,} more causes of this kind; --report FILE.json has all.</p>")
         parts.append("</details>")
     return "\n".join(parts)
 
 
-def _finding(one: Mapping[str, Any], around: str | None) -> str:
+def _finding(cause: Cause, around: str | None) -> str:
+    one = cause.finding
     kind, place = one["kind"], f"{one['file']}:{one['line']}"
     lines = around or "<p>The file is not here any more.</p>"
     return (
         f"<div class='finding {kind}'><b>{kind}</b>: {html.escape(one['rule'])}<div>"
         f"<small>{html.escape(place)}</small><br>{html.escape(one['why'])}<br>"
-        f"<i>allowed:</i> {html.escape(one['allowed'])}"
+        f"<i>allowed:</i> {html.escape(one['allowed'])}{_others(cause)}"
         f"<details><summary>the lines around it</summary>{lines}</details></div></div>"
+    )
+
+
+def _others(cause: Cause) -> str:
+    """The other places of one cause, folded."""
+    if cause.count == 1:
+        return ""
+    others = cause.places[1:]
+    listed = "<br>".join(map(html.escape, others[:_MOST_ROWS]))
+    left = f"<br>and {len(others) - _MOST_ROWS:,} more" if len(others) > _MOST_ROWS else ""
+    return (
+        f"<details><summary>{html.escape(cause.more)}</summary><small>{listed}{left}</small>"
+        "</details>"
     )
 
 

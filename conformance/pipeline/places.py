@@ -42,6 +42,8 @@ class Place:
     """Lines that could not be read, each with the stamp before it: others may have stood there."""
 
 
+_HOUR = 3_600_000
+_DATED = re.compile(r"\.\d{4}-\d\d-\d\d(?P<hour>-\d\d)?(?:\.|$)")
 _COPYING = 10_000  # milliseconds: files of one folder are copied one after another
 _OVERLAP = 1000  # milliseconds by which threads that write one log may be out of order
 
@@ -92,6 +94,7 @@ def places_of(
     nothing: Mapping[str, Any] = {"reason": "was not read", "since": None, "until": None}
     places = {}
     orders = orders_of(logs, files)
+    undated = _after_a_pause(logs, read, orders)
     last_of: dict[str, int] = defaultdict(int)
     for log in logs:
         last_of[log["folder"]] = max(
@@ -109,9 +112,12 @@ def places_of(
             folder=log["folder"],
             roll=roll,
             # Names that count the other way have their gaps behind them.
-            gap_before=any(each["gap_before"] for each in logs if each["stream"] == log["stream"])
-            if order.turned
-            else log["gap_before"],
+            gap_before=log["name"] in undated
+            or (
+                any(each["gap_before"] for each in logs if each["stream"] == log["stream"])
+                if order.turned
+                else log["gap_before"]
+            ),
             damaged=row["reason"] not in (None, NOT_KAFKA),  # that was read whole
             sole=len(writers[log["stream"]]) <= 1,
             since=row["since"],
@@ -128,6 +134,35 @@ def places_of(
             quiet_until=max(row["until"] or 0, last_of[log["folder"]] - _COPYING),
         )
     return places
+
+
+def _after_a_pause(
+    logs: Sequence[Mapping[str, Any]],
+    read: Mapping[str, Mapping[str, Any]],
+    orders: Mapping[str, Order],
+) -> set[str]:
+    """Files of logs rolled by the hour, or by the day, before which whole hours or days are not.
+
+    The log was quiet then, or the file of that time is missing: the names cannot tell.
+    """
+    streams: dict[str, list[str]] = defaultdict(list)
+    for log in logs:
+        streams[log["stream"]].append(log["name"])
+    found = set()
+    for stream, names in streams.items():
+        dated = [each for each in map(_DATED.search, map(os.path.basename, names)) if each]
+        if not dated:
+            continue
+        period = _HOUR if any(each["hour"] for each in dated) else 24 * _HOUR
+        names.sort(key=orders[stream].rolls.__getitem__)
+        until: int | None = None
+        for name in names:
+            row = read.get(name, {})
+            since = row.get("since")
+            if until is not None and since is not None and since // period > until // period + 1:
+                found.add(name)
+            until = row.get("until") or until
+    return found
 
 
 def orders_of(

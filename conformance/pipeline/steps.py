@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from conformance.ingest.dialects import NOTE
-from conformance.ingest.parse import batches, rows_of_file
+from conformance.ingest.parse import batches, parsed_file
 from conformance.ingest.schema import (
     EVENT,
     EVENTS,
@@ -45,7 +45,7 @@ def read_lines(release: str | None, layout: str | None = None) -> Step:
             row
             for batch in files
             for log in batch.to_pylist()
-            for row in rows_of_file(log["cluster"], log["name"], log["path"], release, layout)
+            for row in parsed_file(log["cluster"], log["name"], log["path"], release, layout)
         )
 
     return lambda logs: logs.mapInArrow(parse, schema=_spark(LINES))

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.ingest.schema import Event, events_of
+from conformance.pipeline.spill import Spill, Stored
 
 OFFICE = ("controller_elected", "controller_ready", "controller_resigned", "controller_moved")
 STATES = (
@@ -58,6 +59,8 @@ def drawn(events: Any) -> pa.Table:
     """The events that a report draws, out of an engine's own table."""
     if isinstance(events, pa.Table):
         return events.filter(pc.is_in(events["kind"], pa.array(DRAWN)))
+    if isinstance(events, Spill | Stored):
+        return pa.concat_tables(map(drawn, events.tables()))
     return events.where(events["kind"].isin(list(DRAWN))).toArrow()
 
 

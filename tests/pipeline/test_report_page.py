@@ -10,7 +10,7 @@ import pytest
 from conformance.ingest.files import discover
 from conformance.pipeline.drawing import MOST_ROWS, Axis, drawing
 from conformance.pipeline.local import LocalEngine
-from conformance.pipeline.page import table
+from conformance.pipeline.page import _findings, table
 from conformance.pipeline.timeline import State, Term, Timeline, timelines
 from tests.pipeline.written import obeys, run_check, write
 
@@ -156,3 +156,45 @@ def test_a_page_escapes_what_lines_say():
     assert "<script>" not in table(("name",), [("<script>",)])
     twin = Timeline("<b>", 0, 9, [], {"<i>-0": [State(5, 1, 3, (1,), "<u>:1")]})
     assert not re.search("<[bu]>|<i>", drawing(twin))
+
+
+def test_the_first_sentence_says_what_was_found_and_where(report: str):
+    assert re.search(
+        r"<b>These logs break the protocol, for \w+ causes?; first to look at: \S+:\d+ ", report
+    )
+
+
+def test_what_was_not_seen_is_said(report: str):
+    seen = report.split("id='not-seen'")[1].split("<h2")[0]
+
+    assert "<li>no line to compare for: " in seen
+
+
+def test_findings_of_one_cause_are_one_with_a_count():
+    one = {
+        "kind": "incomplete", "rule": "r", "cluster": "c", "file": "f", "allowed": "a",
+        "why": "orders-1 goes back from 7 to 3",
+    }  # fmt: skip
+    every = [one | {"line": n, "why": f"orders-{n} goes back from 7 to 3"} for n in range(1, 60)]
+
+    text = _findings(every, {})
+
+    assert "59 of 1 causes" in text
+    assert text.count("class='finding") == 1
+    assert "and 58 more of the same cause, up to f:59" in text
+
+
+def test_the_picture_zooms_and_moves_by_keys_and_needs_nothing_from_outside(report: str):
+    assert re.search(r"<svg [^>]*class='time' tabindex='0'", report)
+    for key in ("'+'", "'-'", "ArrowLeft", "ArrowRight", "Home", "End"):
+        assert key in report.split("<script>")[1]
+    assert not re.search(r"<script[^>]+src|import\(|fetch\(", report)
+
+
+def test_bars_too_narrow_to_be_seen_say_how_wide_they_are():
+    states = [State(1000 + n, 1, n, (1, 2), f"f:{n}") for n in range(30)]
+
+    picture = drawing(Timeline("one", 0, 10_000_000, [], {"orders-0": states}))
+
+    assert picture.count("<g><title>") > 10
+    assert "data-w='" in picture

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from conformance.ingest.dialects import NOTE, dialect_for
 from conformance.ingest.files import discover
-from conformance.ingest.parse import Tally, batches, rows_of_file, rows_of_lines
+from conformance.ingest.parse import Tally, batches, parsed_file, parsed_lines
 from conformance.ingest.reader import lines_of
 from conformance.ingest.schema import EVENT, EVENTS, FILE, FILES, LINES, events_of
 from conformance.pipeline.history import History
@@ -41,13 +41,13 @@ def figures(folder: Path, rounds: int) -> dict[str, float]:
 
     def parse() -> None:
         for log, text in texts:
-            parsed = rows_of_lines(log.cluster, log.name, text, dialect_for(None), Tally())
+            parsed = parsed_lines(log.cluster, log.name, text, dialect_for(None), Tally())
             for _ in batches(parsed):
                 pass
 
     parse()  # patterns are compiled once a process; that is no part of the rate
     found = [
-        batch for log in logs for batch in batches(rows_of_file(log.cluster, log.name, log.path))
+        batch for log in logs for batch in batches(parsed_file(log.cluster, log.name, log.path))
     ]
     table = pa.Table.from_batches(found, schema=LINES)
     files = table.filter(pc.equal(table["what"], FILE)).select(FILES.names).to_pylist()

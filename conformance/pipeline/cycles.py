@@ -1,0 +1,30 @@
+"""Work that makes millions of rows, and no cycles of objects among them."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def few_cycles(work: Callable[P, T]) -> Callable[P, T]:
+    """Run a function without Python's search for cycles, which looks at every row again and again.
+
+    It took a third of the time of a check, and finds nothing: rows hold only texts and numbers.
+    """
+
+    @wraps(work)
+    def run(*arguments: P.args, **named: P.kwargs) -> T:
+        was = gc.isenabled()
+        gc.disable()
+        try:
+            return work(*arguments, **named)
+        finally:
+            if was:
+                gc.enable()
+
+    return run
