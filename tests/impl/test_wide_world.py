@@ -49,6 +49,16 @@ def test_every_release_keeps_its_records(release: str) -> None:
     assert run.acknowledged > 20
 
 
+@pytest.mark.parametrize(("release", "seed"), [("2.4", 2), ("2.7", 0), ("2.7", 2)])
+def test_a_move_of_a_topic_that_was_created_again_is_asked_for_in_vain(
+    release: str, seed: int
+) -> None:
+    """Its entry stays until the next controller, as another target than its own was reached."""
+    run = run_wide(seed, 900, "operators", release=release)
+
+    assert (run.broken, run.at_rest) == ("", True)
+
+
 def test_a_bounce_is_overlooked_up_to_2_1_and_not_since() -> None:
     """KIP-380: a broker that goes and comes before the controller looks is told nothing."""
     old, new = (
