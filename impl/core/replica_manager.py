@@ -401,6 +401,7 @@ class ReplicaManager:
         error = answers.produce_error_before(acks, len(replica.isr), min_isr)
         if error != NONE:
             return Produced(error)
+        before = replica.log_end
         try:
             appended = await replica.log.append_as_leader(records, replica.leader_epoch)
         except InvalidBatch as refused:
@@ -410,7 +411,8 @@ class ReplicaManager:
         except StorageError as failed:
             return Produced(STORAGE_ERROR, str(failed))
         first, end = appended.first_offset, appended.last_offset + 1
-        self.observer(RecordsAppended(partition, replica.leader_epoch, first, end))
+        if first >= before:  # else an idempotent producer sent again what is there already
+            self.observer(RecordsAppended(partition, replica.leader_epoch, first, end))
         replica.advance(now_ms)
         awaited = AcksAwaited(replica, appended.last_offset + 1, replica.generation, min_isr)
         return Produced(NONE, "", first, replica.leader_epoch, end, awaited if acks == -1 else None)
