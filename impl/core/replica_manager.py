@@ -415,7 +415,7 @@ class ReplicaManager:
         except StorageError as failed:
             return Produced(STORAGE_ERROR, str(failed))
         first, end = appended.first_offset, appended.last_offset + 1
-        if replica.log_end > before:  # else they were there: a producer sent them twice
+        if first >= before:  # else an idempotent producer sent again what is there already
             self.observer(RecordsAppended(partition, replica.leader_epoch, first, end))
         replica.advance(now_ms)
         awaited = AcksAwaited(replica, appended.last_offset + 1, replica.generation, min_isr)

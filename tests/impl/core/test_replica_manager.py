@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.core.events import LogFailed, ReplicaEvent
+from impl.core.events import LogFailed, RecordsAppended, ReplicaEvent
 from impl.core.fetcher_thread import Answer, FetchQuestion
 from impl.core.replica_manager import ReplicaManager
 from impl.core.requests import (
@@ -21,7 +21,7 @@ from impl.core.requests import (
     UpdateMetadata,
 )
 from impl.disk import MemoryDisk
-from impl.log import LogManager, LogSettings
+from impl.log import LogManager, LogSettings, StoredRecord, encode_batch
 from impl.log.stored_log import StoredLogs
 from impl.releases import Release
 from impl.server.broker_lock import BrokerLock, PatientPort
@@ -237,3 +237,21 @@ def test_a_patient_port_answers_as_the_port_does() -> None:
     assert wait(port.exists("/a")) is None
     port.close()
     assert not port.alive
+
+
+def test_a_batch_that_is_sent_again_is_answered_as_before_and_appended_once() -> None:
+    hosted = Hosted()
+    wait(hosted.manager.handle(leads(T0, (1,)), 7, 0))
+    sent = encode_batch([StoredRecord(0, 1_000, None, b"v")], producer=(5, 0, 0))
+
+    first, again = (wait(hosted.manager.append(T0, sent, -1, 1, 0)) for _ in range(2))
+    gap = encode_batch([StoredRecord(0, 1_000, None, b"v")], producer=(5, 0, 7))
+    refused = wait(hosted.manager.append(T0, gap, -1, 1, 0))
+
+    assert (again.error, again.first_offset) == (first.error, first.first_offset) == ("NONE", 0)
+    assert again.awaited is not None
+    assert again.awaited.outcome(hosted.manager, expired=False) == "NONE"
+    assert refused.error == "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    assert [one for one in hosted.events if isinstance(one, RecordsAppended)] == [
+        RecordsAppended(T0, 0, 0, 1)
+    ]
