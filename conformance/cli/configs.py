@@ -14,6 +14,7 @@ from conformance.cli.kafka_tool import (
     zookeeper,
 )
 from impl.admin.config_command import KINDS, ConfigCommand, parse_added
+from impl.admin.endings import CONFIGS
 from impl.admin.port import RequestFailed
 from impl.releases import Release
 from impl.server.admin_client import AdminClient
@@ -80,7 +81,7 @@ def configs(
         )
     gone = [part.strip() for part in (dropped or "").split(",") if part.strip()]
     if where is not None:
-        with zookeeper(where, version) as client, refusals(""):
+        with zookeeper(where, version) as client, refusals(CONFIGS):
             known = settable(client.release)
             keys = {"topics": TOPIC_KEYS, "brokers": known}
             command = ConfigCommand(client, keys, known - RATES, wrong_value)
@@ -97,7 +98,7 @@ def configs(
         raise Refused(f"{release} has no --bootstrap-server for {kind}; use --zookeeper")
     if entity is None:
         raise WrongUse("--bootstrap-server: name the entity, with --entity-name")
-    with refusals(""), admin_at(brokers, "") as admin:
+    with refusals(CONFIGS), admin_at(brokers) as admin:
         if alter:
             lines = _altered(admin, release, kind, entity, parse_added(added or ""), gone)
         else:

@@ -8,18 +8,21 @@ import click
 
 from conformance.cli.common import WrongUse, json_option
 from conformance.cli.kafka_tool import (
+    Failed,
     Refused,
     admin_at,
+    cannot_be_used,
     print_lines,
     refusals,
     release_at,
     zookeeper,
 )
-from impl.admin.elect_command import Elections, elect_by_brokers, elect_preferred, parse_partitions
+from impl.admin.elect_command import elect_by_brokers, elect_preferred, parse_partitions
+from impl.admin.endings import of_elections, unrecognized
+from impl.admin.errors import AdminCommandFailed
 from impl.releases import Release
 from impl.znodes import TopicPartition
 
-_FAILED = "Failed to start preferred replica election: "
 _SELECTORS = "topic, all-topic-partitions, path-to-json-file"
 
 
@@ -55,59 +58,80 @@ def elect(
       insync elect --bootstrap-server DIR --election-type unclean --topic orders --partition 0
       insync elect --bootstrap-server DIR --election-type preferred --all-topic-partitions
     """
-    if where is not None or brokers is None:
-        if kind is not None:
-            raise Refused('Option "[election-type]" can\'t be used with option "[zookeeper]"')
-        _check_old(file, topic, partition)
-        with zookeeper(where, version) as client, refusals(_FAILED):
-            wanted = _wanted(file, topic, partition)
-            told = Elections(elect_preferred(client, wanted))
+    release = release_at(where or brokers, version)
+    given = {
+        "zookeeper": where is not None, "bootstrap-server": brokers is not None,
+        "election-type": kind is not None, "all-topic-partitions": everything,
+    }  # fmt: skip
+    if _is_newer_tool(release, given):
+        _check_new(kind, file, topic, partition, everything)
     else:
-        release = release_at(brokers, version)
-        _check_new(release, kind, file, topic, partition, everything)
-        with admin_at(brokers, "") as admin, refusals(""):
-            wanted = None if everything else _wanted(file, topic, partition)
+        _check_old(release, given, file, topic, partition)
+    ending = of_elections(release)
+    if where is not None:
+        with zookeeper(where, version) as client, refusals(ending):
+            told = elect_preferred(client, _wanted(file, topic, partition, any_leader=False))
+    else:
+        with refusals(ending), admin_at(brokers) as admin:
+            newer = release.since("2.4")
+            wanted = None if everything else _wanted(file, topic, partition, any_leader=newer)
             told = elect_by_brokers(admin, (kind or "preferred").upper(), wanted, release)
     print_lines(told.lines, json_target)
+    for line in told.logged:
+        click.echo(line, err=True)
     if told.failure:
-        raise Refused(told.failure)
+        raise Failed(ending.lines(AdminCommandFailed(told.failure)), ending.code, err=True)
 
 
-def _check_old(file: str | None, topic: str | None, partition: int | None) -> None:
+def _is_newer_tool(release: Release, given: dict[str, bool]) -> bool:
+    """kafka-leader-election (2.4), which knows brokers alone."""
+    return release.since("2.4") and not given["zookeeper"]
+
+
+def _check_old(
+    release: Release, given: dict[str, bool], file: str | None, topic: str | None,
+    partition: int | None,
+) -> None:  # fmt: skip
+    """kafka-preferred-replica-election. That one partition may be named is an option of ours."""
+    for option in ("election-type", *(() if release.since("2.2") else ("bootstrap-server",))):
+        if given[option]:
+            raise Refused(unrecognized(option))
+    if not release.since("2.2"):
+        if not given["zookeeper"]:
+            raise Refused('Missing required argument "[zookeeper]"')
+    elif given["zookeeper"] == given["bootstrap-server"]:
+        raise Refused("Exactly one of '[bootstrap-server]' or '[zookeeper]' must be provided")
     if (topic is None) != (partition is None):
         missing = "topic" if topic is None else "partition"
         raise Refused(f'Missing required argument "[{missing}]"')
     if file is not None and topic is not None:
-        raise Refused('Option "[path-to-json-file]" can\'t be used with option "[topic]"')
+        raise Refused(cannot_be_used("path-to-json-file", "topic", release))
 
 
 def _check_new(
-    release: Release, kind: str | None, file: str | None, topic: str | None,
-    partition: int | None, everything: bool,
-) -> None:  # fmt: skip
-    if not release.since("2.2"):
-        raise Refused(f"--bootstrap-server: elections are asked for by --zookeeper in {release}")
-    if not release.since("2.4"):
-        if kind == "unclean":
-            raise Refused(f"--election-type unclean came with 2.4; the cluster is {release}")
-        _check_old(file, topic, partition)
-        return
+    kind: str | None, file: str | None, topic: str | None, partition: int | None, everything: bool
+) -> None:
     if kind is None:
-        raise Refused("Missing required option(s): election-type")
+        raise _uncaught("Missing required option(s): election-type")
     if [topic is not None, everything, file is not None].count(True) != 1:
-        raise Refused(f"One and only one of the following options is required: {_SELECTORS}")
+        raise _uncaught(f"One and only one of the following options is required: {_SELECTORS}")
     if topic is not None and partition is None:
-        raise Refused("Missing required option(s): partition")
+        raise _uncaught("Missing required option(s): partition")
     if topic is None and partition is not None:
-        raise Refused("Option partition is only allowed if topic is used")
+        raise _uncaught("Option partition is only allowed if topic is used")
+
+
+def _uncaught(text: str) -> Refused:
+    name = "kafka.common.AdminCommandFailedException"
+    return Refused(f'Exception in thread "main" {name}: {text}')
 
 
 def _wanted(
-    file: str | None, topic: str | None, partition: int | None
+    file: str | None, topic: str | None, partition: int | None, any_leader: bool
 ) -> list[TopicPartition] | None:
     if file is not None:
         try:
-            return parse_partitions(Path(file).read_text(encoding="utf-8"))
+            return parse_partitions(Path(file).read_text(encoding="utf-8"), any_leader)
         except (OSError, UnicodeDecodeError) as error:
             raise WrongUse(f"--path-to-json-file {file}: {error}; name a JSON file") from error
     if topic is not None and partition is not None:

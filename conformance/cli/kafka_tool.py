@@ -9,8 +9,9 @@ from typing import IO, Any
 
 import click
 
-from conformance.cli.common import WRONG_USE, WrongUse, emit_json, say
-from impl.admin.errors import AdminError
+from conformance.cli.common import STDOUT, WrongUse, emit_json, say
+from impl.admin.endings import USAGE, Ending
+from impl.admin.errors import AdminError, BrokerRefused, ZooKeeperRefused
 from impl.admin.port import RequestFailed
 from impl.releases import DEFAULT, PRESETS, Release
 from impl.server.admin_client import AdminClient
@@ -23,28 +24,53 @@ from impl.zookeeper.errors import ConnectionLoss, ZooKeeperError
 
 
 class Refused(click.ClickException):
-    """A request that Kafka's tool refuses: its message as it is, and exit code 64."""
+    """Arguments that Kafka's tool refuses: its line on standard error, and its exit code 1."""
 
-    exit_code = WRONG_USE
+    exit_code = USAGE
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print Kafka's line, on standard error unless told otherwise."""
         click.echo(self.message, file=file, err=file is None)
 
 
+class Failed(click.ClickException):
+    """What fails at work: Kafka's lines, on the stream and with the exit code of its tool."""
+
+    exit_code: int
+
+    def __init__(self, lines: Sequence[str], code: int, err: bool) -> None:
+        super().__init__("\n".join(lines))
+        self.exit_code = code
+        self.err = err
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print Kafka's lines; on standard error where the other stream belongs to the JSON."""
+        click.echo(self.message, file=file, err=self.err and file is None)
+
+
 @contextlib.contextmanager
-def refusals(before: str) -> Iterator[None]:
-    """Admin errors become one line that begins as the tool begins it."""
+def refusals(ending: Ending) -> Iterator[None]:
+    """Admin errors, and what brokers and ZooKeeper refuse, end the tool as Kafka's ends."""
     try:
         yield
     except AdminError as error:
-        context = click.get_current_context(silent=True)
-        json_target = None if context is None else context.params.get("json_target")
-        for line in error.said:
-            say(line, json_target)
-        raise Refused(f"{before}{error}") from error
+        raise _failed(ending, error) from error
+    except RequestFailed as error:
+        raise _failed(ending, BrokerRefused(error.code, str(error))) from error
     except (MalformedZnode, ZooKeeperError) as error:
-        raise Refused(f"{before}{type(error).__name__}: {error}") from error
+        raise _failed(ending, ZooKeeperRefused(f"{type(error).__name__}: {error}")) from error
+
+
+def _failed(ending: Ending, error: AdminError) -> Failed:
+    """What was said before it came to that, as JSON too, and what the tool ends with."""
+    context = click.get_current_context(silent=True)
+    json_target = None if context is None else context.params.get("json_target")
+    for line in error.said:
+        say(line, json_target)
+    lines = ending.lines(error)
+    emit_json(json_target, {"lines": list(error.said), "error": lines, "exit_code": ending.code})
+    on_stderr = ending.on_stderr or not ending.is_caught or json_target == STDOUT
+    return Failed(lines, ending.code, on_stderr)
 
 
 def release_of(text: str | None) -> Release:
@@ -99,19 +125,20 @@ def zookeeper(where: str | None, version: str | None) -> Iterator[ZnodeClient]:
         port.close()
 
 
-@contextlib.contextmanager
-def admin_at(where: str | None, before: str) -> Iterator[AdminClient]:
-    """A client of the brokers that ``--bootstrap-server`` names; refusals begin with ``before``."""
-    with AdminClient(brokers_at(where, "bootstrap-server"), timeout_s=10.0) as admin:
-        try:
-            yield admin
-        except RequestFailed as error:
-            raise Refused(f"{before}{error}") from error
+def admin_at(where: str | None) -> AdminClient:
+    """A client of the brokers that ``--bootstrap-server`` names."""
+    return AdminClient(brokers_at(where, "bootstrap-server"), timeout_s=10.0)
 
 
-def release_at(where: str, version: str | None) -> Release:
+def cannot_be_used(used: str, other: str, release: Release) -> str:
+    """``CommandLineUtils.checkInvalidArgs``, which lacked a blank up to 2.1."""
+    blank = " " if release.since("2.2") else ""
+    return f'Option "[{used}]" can\'t be used with option{blank}"[{other}]"'
+
+
+def release_at(where: str | None, version: str | None) -> Release:
     """The release of the cluster in a directory, unless --version says otherwise."""
-    if version is None and Path(where).is_dir():
+    if version is None and where is not None and Path(where).is_dir():
         return cluster_in(where).release
     return release_of(version)
 

@@ -12,23 +12,32 @@ from typing import Any
 
 import click
 
-from conformance.cli.common import WrongUse, json_option
+from conformance.cli.common import WrongUse, json_option, say
 from conformance.cli.kafka_tool import (
     Refused,
     admin_at,
+    cannot_be_used,
     print_lines,
     refusals,
     release_at,
     zookeeper,
 )
+from impl.admin.endings import of_reassignments, unrecognized
 from impl.admin.errors import AdminError
 from impl.admin.port import Admin
 from impl.admin.reassign_by_brokers import ReassignByBrokers
 from impl.admin.reassign_command import ReassignCommand
+from impl.releases import Release
 from impl.znodes.client import ZnodeClient
 
-_FAILED = "Partitions reassignment failed due to "
 ACTIONS = ("generate", "execute", "verify", "cancel", "list")
+_DEPRECATED = (
+    "Warning: --zookeeper is deprecated, and will be removed in a future version of Kafka."
+)
+_IGNORED = (
+    "Warning: ignoring deprecated --zookeeper option because --bootstrap-server was specified.  "
+    "The --zookeeper option will be removed in a future version of Kafka."
+)
 
 
 @dataclass(frozen=True)
@@ -97,62 +106,111 @@ def reassign(
       insync reassign --cancel --bootstrap-server DIR --reassignment-json-file plan.json
       insync reassign --list --bootstrap-server DIR
     """
-    chosen = [
-        name
-        for name, given in zip(ACTIONS, (generate, execute, verify, cancel, list_), strict=True)
-        if given
-    ]
-    _check(chosen, movable, broker_list, plan)
-    action = chosen[0]
+    options = {
+        **dict(zip(ACTIONS, (generate, execute, verify, cancel, list_), strict=True)),
+        _PLAN: plan is not None, _TOPICS: movable is not None, _BROKERS: broker_list is not None,
+        _RATE: throttle is not None, _MOVE_RATE: move_throttle is not None,
+        "additional": additional, "preserve-throttles": preserve_throttles,
+        _RACKS: disable_rack_aware,
+    }  # fmt: skip
+    release = release_at(where or brokers, version)
+    action = _check(release, options, where is not None, brokers is not None)
     text = ""
     if action != "list":
         file = movable if action == "generate" else plan
-        option = "topics-to-move-json-file" if action == "generate" else "reassignment-json-file"
-        text = _read(option, file)
+        text = _read(_TOPICS if action == "generate" else _PLAN, file)
     given = _Given(
         action, text, broker_list or "", throttle, move_throttle, additional, preserve_throttles,
         not disable_rack_aware, seed,
     )  # fmt: skip
-    if where is None and brokers is not None:
-        lines = _by_brokers(brokers, version, given)
-    elif action in ("cancel", "list"):
-        raise Refused('Missing required argument "[bootstrap-server]"')
+    newer = release.since("2.6")
+    if newer and brokers is not None:
+        if where is not None:
+            say(_IGNORED, json_target)
+        with refusals(of_reassignments(release)):
+            lines = _by_brokers(brokers, given)
     else:
+        assert where is not None, "required above"
+        if newer:
+            say(_DEPRECATED, json_target)
         lines = _by_zookeeper(where, brokers, version, given)
     print_lines(lines, json_target)
 
 
-def _check(
-    chosen: Sequence[str], movable: str | None, broker_list: str | None, plan: str | None
-) -> None:
+def _check(release: Release, given: dict[str, bool], zookeeper: bool, brokers: bool) -> str:
+    """The action, if the other options go with it; Refused in Kafka's words, of the release."""
+    actions = ACTIONS if release.since("2.6") else ACTIONS[:3]
+    for name in ACTIONS[len(actions) :]:
+        if given[name]:
+            raise Refused(unrecognized(name))
+    chosen = [name for name in actions if given[name]]
     if len(chosen) != 1:
-        listed = ", ".join(f"--{name}" for name in ACTIONS[:-1])
-        raise Refused(f"Command must include exactly one action: {listed} or --{ACTIONS[-1]}")
+        listed = [f"--{name}" for name in actions]
+        text = f"{', '.join(listed[:-1])} or {listed[-1]}"
+        if release.since("2.6"):
+            text = ", ".join(listed)
+        raise Refused(f"Command must include exactly one action: {text}")
     (action,) = chosen
-    if action == "generate" and (movable is None or broker_list is None):
+    if not release.since("2.6"):
+        if not zookeeper:
+            raise Refused('Missing required argument "[zookeeper]"')
+        _check_older(action, given, release)
+        return action
+    if not (zookeeper or brokers):
+        raise Refused("Please specify --bootstrap-server")
+    for name in _REQUIRED[action]:
+        if not given[name]:
+            raise Refused(f'Missing required argument "[{name}]"')
+    for name, used in given.items():
+        if used and name not in (*ACTIONS, *_REQUIRED[action], *_PERMITTED[action]):
+            raise Refused(f'Option "[{name}]" can\'t be used with action "[{action}]"')
+    for name in ("additional", "cancel", "replica-alter-log-dirs-throttle", "list"):
+        if given[name] and not brokers:
+            said = f'You must specify --bootstrap-server when using "[{name}]"'
+            raise Refused(f'Exception in thread "main" java.lang.RuntimeException: {said}')
+    return action
+
+
+_PLAN, _TOPICS, _BROKERS = "reassignment-json-file", "topics-to-move-json-file", "broker-list"
+_RATE, _MOVE_RATE, _RACKS = "throttle", "replica-alter-log-dirs-throttle", "disable-rack-aware"
+_REQUIRED = {"verify": (_PLAN,), "generate": (_TOPICS, _BROKERS), "execute": (_PLAN,),
+             "cancel": (_PLAN,), "list": ()}  # fmt: skip
+_PERMITTED: dict[str, tuple[str, ...]] = {
+    "verify": ("preserve-throttles",), "generate": (_RACKS,),
+    "execute": ("additional", _RATE, _MOVE_RATE), "cancel": ("preserve-throttles",), "list": (),
+}  # fmt: skip
+"""By action, the options that go with it since 2.6."""
+_UNFIT = {
+    "verify": (_RATE, _MOVE_RATE, _TOPICS, _RACKS, _BROKERS),
+    "generate": (_RATE, _MOVE_RATE, _PLAN),
+    "execute": (_TOPICS, _RACKS, _BROKERS),
+}  # fmt: skip
+"""By action, the options that do not go with it up to 2.5."""
+
+
+def _check_older(action: str, given: dict[str, bool], release: Release) -> None:
+    for name in ("additional", "preserve-throttles"):
+        if given[name]:
+            raise Refused(unrecognized(name))
+    if action == "generate" and not (given[_TOPICS] and given[_BROKERS]):
         raise Refused(
             "If --generate option is used, command must include both --topics-to-move-json-file "
             "and --broker-list options"
         )
-    if action == "execute" and plan is None:
+    if action != "generate" and not given[_PLAN]:
+        before = {"verify": "used during the --execute option",
+                  "execute": "output during the --generate option"}  # fmt: skip
         raise Refused(
-            "If --execute option is used, command must include --reassignment-json-file that was "
-            "output during the --generate option"
+            f"If --{action} option is used, command must include --reassignment-json-file that was "
+            f"{before[action]}"
         )
-    if action == "verify" and plan is None:
-        raise Refused(
-            "If --verify option is used, command must include --reassignment-json-file that was "
-            "used during the --execute option"
-        )
-    if action == "cancel" and plan is None:
-        raise Refused('Missing required argument "[reassignment-json-file]"')
+    for name in _UNFIT[action]:
+        if given[name]:
+            raise Refused(cannot_be_used(action, name, release))
 
 
-def _by_brokers(brokers: str, version: str | None, given: _Given) -> Sequence[str]:
-    release = release_at(brokers, version)
-    if not release.since("2.4"):
-        raise Refused(f"--bootstrap-server: moves are asked for by --zookeeper in {release}")
-    with admin_at(brokers, "Error: ") as admin, refusals("Error: "):
+def _by_brokers(brokers: str, given: _Given) -> Sequence[str]:
+    with admin_at(brokers) as admin:
         command = ReassignByBrokers(admin, random.Random(given.seed))
         match given.action:
             case "generate":
@@ -171,14 +229,12 @@ def _by_brokers(brokers: str, version: str | None, given: _Given) -> Sequence[st
 
 
 def _by_zookeeper(
-    where: str | None, brokers: str | None, version: str | None, given: _Given
+    where: str, brokers: str | None, version: str | None, given: _Given
 ) -> Sequence[str]:
-    with zookeeper(where, version) as client:
-        before = "Error: " if client.release.since("2.6") else _FAILED
-        with contextlib.ExitStack() as held:
-            admin = held.enter_context(admin_at(brokers, before)) if brokers else None
-            held.enter_context(refusals(before))
-            return _told(client, admin, given)
+    with zookeeper(where, version) as client, contextlib.ExitStack() as held:
+        held.enter_context(refusals(of_reassignments(client.release)))
+        admin = held.enter_context(admin_at(brokers)) if brokers else None
+        return _told(client, admin, given)
 
 
 def _told(client: ZnodeClient, admin: Admin | None, given: _Given) -> Sequence[str]:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Sequence
 
 import click
 
 from conformance.cli.common import json_option
-from conformance.cli.kafka_tool import Refused, print_lines, refusals, zookeeper
+from conformance.cli.kafka_tool import (
+    Refused,
+    admin_at,
+    cannot_be_used,
+    print_lines,
+    refusals,
+    release_at,
+    zookeeper,
+)
+from impl.admin.endings import of_topics, unrecognized
 from impl.admin.topic_command import Filters, TopicCommand, parse_configs
+from impl.admin.topics_by_brokers import TopicsByBrokers
+from impl.releases import Release
 from impl.server.properties import TOPIC_KEYS
 
 ACTIONS = ("list", "describe", "create", "alter", "delete")
-_FAILED = "Error while executing topic command : "
 
 
 @click.command()
@@ -22,6 +33,8 @@ _FAILED = "Error while executing topic command : "
 @click.option("--alter", is_flag=True, help="Alter the number of partitions, or configuration.")
 @click.option("--delete", is_flag=True, help="Delete a topic.")
 @click.option("--zookeeper", "where", metavar="HOST:PORT|DIR", help="An address, or a cluster.")
+@click.option("--bootstrap-server", "brokers", metavar="HOST:PORT|DIR",
+              help="Ask the brokers (2.2 and later).")  # fmt: skip
 @click.option("--topic", metavar="NAME", help="The topic; but for --create a pattern of names.")
 @click.option("--partitions", type=int, metavar="N", help="How many partitions.")
 @click.option("--replication-factor", "factor", type=int, metavar="N", help="Replicas of each.")
@@ -45,6 +58,7 @@ def topics(
     alter: bool,
     delete: bool,
     where: str | None,
+    brokers: str | None,
     topic: str | None,
     partitions: int | None,
     factor: int | None,
@@ -69,64 +83,101 @@ def topics(
       insync topics --create --zookeeper DIR --topic orders --partitions 3 --replication-factor 3
       insync topics --describe --zookeeper DIR --topic orders
       insync topics --delete --zookeeper 127.0.0.1:2181 --topic orders
+      insync topics --describe --bootstrap-server DIR --under-replicated-partitions
     """
-    given = dict(zip(ACTIONS, (list_, describe, create, alter, delete), strict=True))
-    action = _action(given)
-    _required(action, topic, partitions, factor, by_hand)
-    _together(
-        action,
-        {
-            "config": bool(configs), "delete-config": bool(drop), "partitions": bool(partitions),
-            "replication-factor": factor is not None, "replica-assignment": by_hand is not None,
-            "under-replicated-partitions": under, "unavailable-partitions": unavailable,
-            "topics-with-overrides": overrides, "if-exists": if_exists,
-            "if-not-exists": if_not_exists,
-        },
-    )  # fmt: skip
-    with zookeeper(where, version) as client, refusals(_FAILED):
+    release = release_at(where or brokers, version)
+    options = {
+        **dict(zip(ACTIONS, (list_, describe, create, alter, delete), strict=True)),
+        "zookeeper": where is not None, "bootstrap-server": brokers is not None,
+        "topic": topic is not None, "config": bool(configs), "delete-config": bool(drop),
+        "partitions": partitions is not None, "replication-factor": factor is not None,
+        "replica-assignment": by_hand is not None, "under-replicated-partitions": under,
+        "unavailable-partitions": unavailable, "topics-with-overrides": overrides,
+        "if-exists": if_exists, "if-not-exists": if_not_exists,
+        "exclude-internal": exclude_internal,
+    }  # fmt: skip
+    action = _check(release, options)
+    name, only = topic or "", Filters(under, unavailable, overrides)
+    lines: Sequence[str]
+    if brokers is not None:
+        with refusals(of_topics(release)), admin_at(brokers) as admin:
+            asking = TopicsByBrokers(admin, release)
+            wanted = parse_configs(configs, TOPIC_KEYS)
+            match action:
+                case "create":
+                    lines = asking.create(name, partitions, factor, by_hand, wanted, if_not_exists)
+                case "list":
+                    lines = asking.names(topic, exclude_internal)
+                case "describe":
+                    lines = asking.describe(topic, only, exclude_internal, if_exists)
+                case "alter":
+                    lines = asking.alter(name, partitions or 0, by_hand, if_exists)
+                case _:
+                    lines = asking.delete(name, if_exists)
+        print_lines(lines, json_target)
+        return
+    with zookeeper(where, version) as client, refusals(of_topics(release)):
         command = TopicCommand(client, where or "", random.Random(seed))
         wanted = parse_configs(configs, TOPIC_KEYS)
-        if action == "create":
-            assert topic is not None, "required above"
-            lines = command.create(
-                topic, partitions or 0, factor or 0, by_hand, wanted, if_not_exists,
-                not disable_rack_aware,
-            )  # fmt: skip
-        elif action == "list":
-            lines = [*command.list(topic, exclude_internal)]
-        elif action == "describe":
-            only = Filters(under, unavailable, overrides)
-            lines = [*command.describe(topic, only, exclude_internal)]
-        elif action == "alter":
-            assert topic is not None, "required above"
-            lines = [*command.alter(topic, partitions, by_hand, wanted, drop, if_exists)]
-        else:
-            assert topic is not None, "required above"
-            lines = [*command.delete(topic, if_exists)]
+        match action:
+            case "create":
+                lines = command.create(
+                    name, partitions or 0, factor or 0, by_hand, wanted, if_not_exists,
+                    not disable_rack_aware,
+                )  # fmt: skip
+            case "list":
+                lines = command.list(topic, exclude_internal)
+            case "describe":
+                lines = command.describe(topic, only, exclude_internal, if_exists)
+            case "alter":
+                lines = command.alter(name, partitions, by_hand, wanted, drop, if_exists)
+            case _:
+                lines = command.delete(name, if_exists)
     print_lines(lines, json_target)
 
 
-def _action(given: dict[str, bool]) -> str:
-    chosen = [name for name, wanted in given.items() if wanted]
+def _check(release: Release, given: dict[str, bool]) -> str:
+    """The action, if the other options go with it (``TopicCommandOptions.checkArgs``)."""
+    for option, since in _SINCE.items():
+        if given[option] and not release.since(since):
+            raise Refused(unrecognized(option))
+    chosen = [name for name in ACTIONS if given[name]]
     if len(chosen) != 1:
         raise Refused(
             "Command must include exactly one action: --list, --describe, --create, --alter or "
             "--delete"
         )
-    return chosen[0]
+    (action,) = chosen
+    if release.since("2.2") and given["zookeeper"] == given["bootstrap-server"]:
+        said = "Only one of --bootstrap-server or --zookeeper must be specified"
+        raise Refused(f'Exception in thread "main" java.lang.IllegalArgumentException: {said}')
+    for option in _required(release, action, given):
+        if not given[option]:
+            raise Refused(f'Missing required argument "[{option}]"')
+    if action == "alter" and given["bootstrap-server"] and given["config"]:
+        raise Refused(
+            'Option combination "[bootstrap-server],[config]" can\'t be used with option "[alter]"'
+        )
+    _together(release, action, given)
+    return action
 
 
-def _required(
-    action: str, topic: str | None, partitions: int | None, factor: int | None, by_hand: str | None
-) -> None:
-    missing = None
-    if action not in ("list", "describe") and topic is None:
-        missing = "topic"
-    elif action == "create" and by_hand is None:
-        missing = "partitions" if partitions is None else None
-        missing = missing or ("replication-factor" if factor is None else None)
-    if missing is not None:
-        raise Refused(f'Missing required argument "[{missing}]"')
+_SINCE = {"bootstrap-server": "2.2", "exclude-internal": "2.1"}
+"""By option, the release that brought it, where not every one has it."""
+
+
+def _required(release: Release, action: str, given: dict[str, bool]) -> Iterator[str]:
+    by_brokers = given["bootstrap-server"]
+    if not by_brokers:
+        yield "zookeeper"
+    described_if = release.since("2.2") and action == "describe" and given["if-exists"]
+    if action not in ("list", "describe") or described_if:
+        yield "topic"
+    may_leave_out = by_brokers and release.since("2.4")
+    if action == "create" and not given["replica-assignment"] and not may_leave_out:
+        yield from ("partitions", "replication-factor")
+    if action == "alter" and by_brokers:
+        yield "partitions"
 
 
 _FITS = {
@@ -140,16 +191,27 @@ _FITS = {
     "topics-with-overrides": ("describe",),
     "if-exists": ("alter", "delete", "describe"),
     "if-not-exists": ("create",),
+    "exclude-internal": ("list", "describe"),
 }
+"""By option, in the order in which they are looked at, the actions that it goes with."""
+_REPORTS = ("under-replicated-partitions", "unavailable-partitions", "topics-with-overrides")
 
 
-def _together(action: str, options: dict[str, bool]) -> None:
-    for option, used in options.items():
-        if used and action not in _FITS[option]:
-            raise Refused(f'Option "[{action}]" can\'t be used with option "[{option}]"')
-    if action == "create" and options["replica-assignment"]:
-        for option in ("partitions", "replication-factor"):
-            if options[option]:
-                raise Refused(
-                    f'Option "[replica-assignment]" can\'t be used with option "[{option}]"'
-                )
+def _together(release: Release, action: str, given: dict[str, bool]) -> None:
+    for option, fits in _FITS.items():
+        if not given[option]:
+            continue
+        if option == "if-exists" and not release.since("2.2"):
+            fits = ("alter", "delete")
+        unfit = [name for name in ACTIONS if name not in fits]
+        if option == "delete-config":
+            unfit.append("bootstrap-server")
+        if option in ("if-exists", "if-not-exists") and not release.since("2.6"):
+            unfit.append("bootstrap-server")
+        if option == "replica-assignment" and action == "create":
+            unfit += ["partitions", "replication-factor"]
+        if option in _REPORTS:
+            unfit += [one for one in _REPORTS if one != option]
+        for other in unfit:
+            if given[other]:
+                raise Refused(cannot_be_used(option, other, release))

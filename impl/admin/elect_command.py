@@ -7,78 +7,114 @@ Source: PreferredReplicaLeaderElectionCommand, LeaderElectionCommand.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from impl.admin.errors import TEXTS, AdminError, AdminOperation
+from impl.admin.errors import TEXTS, AdminCommandFailed, AdminOperation, after
 from impl.admin.port import Admin
 from impl.releases import Release
-from impl.znodes import TopicPartition, encode_partition_set
+from impl.znodes import TopicPartition
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import NodeExists
 from impl.zookeeper.port import wait
 
 
-class ElectionFailed(AdminError):
-    """``AdminCommandFailedException`` of this tool."""
+def parse_partitions(text: str, any_leader: bool = False) -> list[TopicPartition]:
+    """Read ``--path-to-json-file``; AdminOperation says what is wrong with it.
 
-    kafka = "AdminCommandFailedException"
-
-
-def parse_partitions(text: str) -> list[TopicPartition]:
-    """Read ``--path-to-json-file``; AdminOperation says what is wrong with it."""
+    ``any_leader``: in the words of kafka-leader-election (2.4).
+    """
+    what = "Replica election data" if any_leader else "Preferred replica election data"
     try:
-        entries = json.loads(text)["partitions"]
+        fields = json.loads(text)
+    except ValueError as error:
+        raise AdminOperation(f"{what} is empty") from error
+    entries = fields.get("partitions") if isinstance(fields, dict) else None
+    if entries is None:
+        missing = 'is missing "partitions" field' if any_leader else "is empty"
+        raise AdminOperation(f"{what} {missing}")
+    try:
         found = [TopicPartition(str(one["topic"]), int(one["partition"])) for one in entries]
     except (ValueError, KeyError, TypeError) as error:
-        raise AdminOperation("Preferred replica election data is empty") from error
-    if not found:
-        raise AdminOperation("Preferred replica election data is empty")
+        raise AdminOperation(
+            f'{what} has an entry that is not such as {{"topic":"orders","partition":0}}'
+        ) from error
     twice = sorted({one for one in found if found.count(one) > 1})
     if twice:
-        listed = ",".join(map(str, twice))
-        raise AdminOperation(
-            f"Preferred replica election data contains duplicate partitions: {listed}"
-        )
+        raise AdminOperation(f"{what} contains duplicate partitions: {','.join(map(str, twice))}")
     return found
+
+
+class Elections(NamedTuple):
+    """What is printed, what is logged as an error, and, if not everything went well, what the tool
+    ends with."""
+
+    lines: list[str]
+    failure: str = ""
+    logged: Sequence[str] = ()
 
 
 def elect_preferred(
     client: ZnodeClient, wanted: Iterable[TopicPartition] | None = None
-) -> list[str]:
-    """Ask the controller for preferred leaders, of all partitions if none is named."""
+) -> Elections:
+    """Ask the controller for preferred leaders, of all partitions if none is named.
+
+    Partitions that do not exist are left out, and named. AdminCommandFailed, caused by an
+    AdminOperation, where another election is asked for already.
+    """
+    release = client.release
     every = [
         TopicPartition(topic, number)
         for topic in sorted(wait(client.topics()))
         for number in sorted(_partitions(client, topic))
     ]
-    chosen = every if wanted is None else list(wanted)
-    unknown = [one for one in chosen if one not in every]
-    if unknown:
-        listed = ", ".join(map(str, unknown))
-        raise ElectionFailed(f"Partitions {listed} do not exist")
-    if not chosen:
-        raise AdminOperation("Preferred replica election data is empty")
-    text = encode_partition_set(chosen)
-    try:
-        wait(client.request_preferred_election(chosen))
-    except NodeExists:
-        raise AdminOperation(
-            "Preferred replica leader election currently in progress for "
-            f"{', '.join(map(str, wait(client.preferred_election()) or ()))}. Aborting operation"
-        ) from None
-    listed = ", ".join(map(str, chosen))
-    return [
-        f"Created preferred leader election path with {text}",
-        f"Successfully started preferred replica election for partitions Set({listed})",
+    asked = every if wanted is None else list(wanted)
+    chosen = [one for one in asked if one in every]
+    unknown = [one for one in asked if one not in every]
+    lines = [*_DEPRECATED] if release.since("2.2") else []
+    if release.since("2.4"):
+        lines.insert(0, _REPLACED)
+    with after(lines):
+        _request(client, chosen)
+    if release.since("1.1"):
+        lines.append(f"Created preferred replica election path with {','.join(map(str, chosen))}")
+        lines.append(f"{_STARTED} Set({_listed(chosen)})")
+        lines += [f"{_SKIPPING} {one} since it doesn't exist." for one in unknown]
+        return Elections(lines)
+    named = [str(one) if release.since("0.11") else f"[{one.topic},{one.partition}]"
+             for one in asked]  # fmt: skip
+    skipped = [
+        f"{_SKIPPING} [{one.topic},{one.partition}] since topic {one.topic} doesn't exist"
+        if one.topic not in {each.topic for each in every}
+        else f"{_SKIPPING} [{one.topic},{one.partition}] since it doesn't exist"
+        for one in unknown
     ]
+    return Elections([*lines, f"{_STARTED} Set({', '.join(named)})"], logged=skipped)
 
 
-class Elections(NamedTuple):
-    """What is printed, and then, if not everything went well, what the tool ends with."""
+_SKIPPING = "Skipping preferred replica leader election for partition"
+_STARTED = "Successfully started preferred replica election for partitions"
+_REPLACED = (
+    "This tool is deprecated. Please use kafka-leader-election tool. Tracking issue: KAFKA-8405"
+)
+_DEPRECATED = (
+    "Warning: --zookeeper is deprecated and will be removed in a future version of Kafka.",
+    "Use --bootstrap-server instead to specify a broker to connect to.",
+)
 
-    lines: list[str]
-    failure: str = ""
+
+def _request(client: ZnodeClient, chosen: Collection[TopicPartition]) -> None:
+    try:
+        wait(client.request_preferred_election(list(chosen)))
+    except NodeExists:
+        running = wait(client.preferred_election()) or ()
+        listed = ",".join(map(str, running))
+        if not client.release.since("1.1"):
+            listed = f"Set({', '.join(map(str, running))})"
+        raise AdminCommandFailed("Admin command failed") from AdminOperation(
+            "Preferred replica leader election currently in progress for "
+            f"{listed}. Aborting operation"
+        )
 
 
 def elect_by_brokers(

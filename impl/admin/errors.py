@@ -13,7 +13,14 @@ class AdminError(Exception):
     """
 
     kafka = "AdminOperationException"
+    package = "org.apache.kafka.common.errors"
     said: Sequence[str] = ()
+
+    @property
+    def java(self) -> str:
+        """The full name of Kafka's exception."""
+        name = self.kafka if self.kafka.endswith("Exception") else f"{self.kafka}Exception"
+        return f"{self.package}.{name}"
 
 
 @contextlib.contextmanager
@@ -29,11 +36,21 @@ def after(lines: Sequence[str]) -> Iterator[None]:
 class AdminOperation(AdminError):
     """``AdminOperationException``: the tools' own exception."""
 
+    package = "kafka.admin"
+
 
 class AdminCommandFailed(AdminError):
     """``AdminCommandFailedException``: a command's arguments make no sense."""
 
     kafka = "AdminCommandFailedException"
+    package = "kafka.common"
+
+
+class TerseReassignmentFailure(AdminCommandFailed):
+    """``TerseReassignmentFailureException`` (2.6): the message says all."""
+
+    kafka = "ReassignPartitionsCommand$TerseReassignmentFailureException"
+    package = "kafka.admin"
 
 
 class InvalidPartitions(AdminError):
@@ -70,6 +87,7 @@ class TopicAlreadyMarkedForDeletion(AdminError):
     """``TopicAlreadyMarkedForDeletionException``."""
 
     kafka = "TopicAlreadyMarkedForDeletionException"
+    package = "kafka.common"
 
 
 class UnknownTopicOrPartition(AdminError):
@@ -82,12 +100,48 @@ class IllegalArgument(AdminError):
     """``IllegalArgumentException``."""
 
     kafka = "IllegalArgumentException"
+    package = "java.lang"
 
 
 class InvalidConfig(AdminError):
     """``ConfigException``: a value that its configuration cannot have."""
 
     kafka = "ConfigException"
+    package = "org.apache.kafka.common.config"
+
+
+EXCEPTIONS = {
+    "INVALID_PARTITIONS": "InvalidPartitionsException",
+    "INVALID_REPLICATION_FACTOR": "InvalidReplicationFactorException",
+    "INVALID_REPLICA_ASSIGNMENT": "InvalidReplicaAssignmentException",
+    "INVALID_TOPIC_EXCEPTION": "InvalidTopicException",
+    "TOPIC_ALREADY_EXISTS": "TopicExistsException",
+    "UNKNOWN_TOPIC_OR_PARTITION": "UnknownTopicOrPartitionException",
+    "INVALID_CONFIG": "InvalidConfigurationException",
+    "INVALID_REQUEST": "InvalidRequestException",
+    "TOPIC_DELETION_DISABLED": "TopicDeletionDisabledException",
+    "NOT_CONTROLLER": "NotControllerException",
+    "UNSUPPORTED_VERSION": "UnsupportedVersionException",
+    "BROKER_NOT_AVAILABLE": "BrokerNotAvailableException",
+    "NETWORK_EXCEPTION": "NetworkException",
+    "REQUEST_TIMED_OUT": "TimeoutException",
+}
+"""By error code, the name of Kafka's exception, where tools tell it."""
+
+
+class BrokerRefused(AdminError):
+    """An error that a broker answered, under the name of its exception."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.kafka = EXCEPTIONS.get(code, "UnknownServerException")
+
+
+class ZooKeeperRefused(AdminError):
+    """What a tool meets in ZooKeeper: a znode that is not as it should be, a lost connection."""
+
+    kafka = "KeeperException"
+    package = "org.apache.zookeeper"
 
 
 TEXTS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from impl.znodes import ReplicaAssignment, TopicPartition
 
@@ -31,6 +31,35 @@ class LogDir:
     error: str
     current: frozenset[TopicPartition] = field(default_factory=frozenset)
     future: frozenset[TopicPartition] = field(default_factory=frozenset)
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedPartition:
+    """One partition as Metadata has it; ``leader`` is None where nobody leads."""
+
+    number: int
+    leader: int | None
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+
+class TopicAdmin(Protocol):
+    """What ``kafka-topics --bootstrap-server`` asks (2.2). Every call may raise RequestFailed."""
+
+    def brokers(self) -> dict[int, str | None]:
+        """The brokers that live, with their racks."""
+
+    def describe_topics(self) -> dict[str, list[DescribedPartition]]:
+        """All topics that brokers know, by name, with their partitions in order."""
+
+    def topic_configs(self, topics: Collection[str]) -> dict[str, dict[str, str]]:
+        """What is set for topics of their own."""
+
+    def change_topics(self, api: str, topics: Sequence[Any]) -> None:
+        """CreateTopics, CreatePartitions or DeleteTopics; the first refusal is raised."""
+
+    def list_reassignments(self) -> dict[TopicPartition, ReplicaAssignment]:
+        """What moves (2.4)."""
 
 
 class Admin(Protocol):

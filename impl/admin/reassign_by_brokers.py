@@ -11,10 +11,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from impl.admin import log_dir_moves, reassign_json
-from impl.admin.errors import TEXTS, AdminCommandFailed
+from impl.admin.errors import TEXTS, TerseReassignmentFailure
 from impl.admin.port import Admin, Errors
 from impl.admin.reassign_json import Plan
-from impl.admin.reassign_lines import directory_lines, find_states, list_lines, verify_lines
+from impl.admin.reassign_lines import (
+    RUNNING,
+    directory_lines,
+    find_states,
+    list_lines,
+    verify_lines,
+)
 from impl.admin.throttles import (
     FOLLOWER_RATE,
     FOLLOWERS,
@@ -27,12 +33,6 @@ from impl.releases import Release
 from impl.znodes import ReplicaAssignment, TopicPartition
 
 WORDS = Release.of("2.7")
-RUNNING = (
-    "Cannot execute because there is an existing partition assignment.  Use --additional to "
-    "override this and create a new partition assignment in addition to the existing one. The "
-    "--additional flag can also be used to change the throttle by resubmitting the current "
-    "reassignment."
-)
 VERIFY_PERIODICALLY = (
     "Warning: You must run --verify periodically, until the reassignment completes, to ensure the "
     "throttle is removed."
@@ -70,7 +70,7 @@ class ReassignByBrokers:
         plan, directories = proposal.replicas, proposal.directories
         moving = self.admin.list_reassignments()
         if moving and not additional:
-            raise AdminCommandFailed(RUNNING)
+            raise TerseReassignmentFailure(RUNNING)
         current = self.admin.assignments(sorted({one.topic for one in plan}))
         reassign_json.check_execute(plan, current, self.admin.brokers(), new=True)
         old = {one: current[one] for one in sorted(plan)}
@@ -95,7 +95,7 @@ class ReassignByBrokers:
     def _move_directories(self, directories: log_dir_moves.Directories) -> list[str]:
         started, late = log_dir_moves.ask_until_started(self.admin, directories, self.patience_s)
         if late:
-            raise AdminCommandFailed(
+            raise TerseReassignmentFailure(
                 f"Timed out before log directory move{'s' * (len(late) > 1)} could be started for: "
                 f"{_replicas(sorted(late))}"
             )
@@ -201,12 +201,12 @@ def _moves(
 
 
 def _refuse(head: str, errors: Errors) -> None:
-    """AdminCommandFailed that names each partition that was refused."""
+    """TerseReassignmentFailure that names each partition that was refused."""
     bad = [
         f"{one}: {TEXTS.get(code, code)}" for one, code in sorted(errors.items()) if code != "NONE"
     ]
     if bad:
-        raise AdminCommandFailed("\n".join((head, *bad)))
+        raise TerseReassignmentFailure("\n".join((head, *bad)))
 
 
 def _replicas(replicas: Sequence[tuple[TopicPartition, int]]) -> str:

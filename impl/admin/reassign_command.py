@@ -12,10 +12,11 @@ from typing import Any
 
 from impl.admin import log_dir_moves, reassign_json
 from impl.admin.configs import edit_config
-from impl.admin.errors import AdminCommandFailed
+from impl.admin.errors import AdminCommandFailed, TerseReassignmentFailure
 from impl.admin.port import Admin
 from impl.admin.reassign_json import Plan, Proposal
 from impl.admin.reassign_lines import (
+    RUNNING,
     MoveState,
     directory_lines,
     find_states,
@@ -84,6 +85,8 @@ class ReassignCommand:
         live, new = set(wait(self.client.brokers())), self.release.since("2.6")
         reassign_json.check_execute(plan, current, live, new)
         if wait(self.client.reassignments()):
+            if new:
+                raise TerseReassignmentFailure(RUNNING)
             lines = ["There is an existing assignment running."]
             return lines + self._limit(current, proposal, throttle, move_throttle)
         admin = self._admin_for(proposal)

@@ -8,6 +8,13 @@ from dataclasses import dataclass
 from impl.releases import Release
 from impl.znodes import ReplicaAssignment, TopicPartition
 
+RUNNING = (
+    "Cannot execute because there is an existing partition assignment.  Use --additional to "
+    "override this and create a new partition assignment in addition to the existing one. The "
+    "--additional flag can also be used to change the throttle by resubmitting the current "
+    "reassignment."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class MoveState:

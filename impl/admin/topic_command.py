@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from impl.admin import placement, topic_lines
@@ -147,15 +147,7 @@ class TopicCommand:
 
         InvalidTopic for what is no pattern.
         """
-        found = sorted(wait(self.client.topics()))
-        if pattern is not None:
-            text = pattern.strip().replace(",", "|").replace(" ", "").strip("\"'")
-            try:
-                fits = re.compile(text)
-            except re.error as error:
-                raise InvalidTopic(f"{pattern} is an invalid regex.") from error
-            found = [topic for topic in found if fits.fullmatch(topic)]
-        return [one for one in found if not (exclude_internal and is_internal(one))]
+        return chosen_of(wait(self.client.topics()), pattern, exclude_internal)
 
     def list(self, pattern: str | None = None, exclude_internal: bool = False) -> Sequence[str]:
         """The names, and which of them are to go."""
@@ -165,12 +157,12 @@ class TopicCommand:
 
     def describe(
         self, pattern: str | None = None, filters: Filters | None = None,
-        exclude_internal: bool = False,
+        exclude_internal: bool = False, if_exists: bool = False,
     ) -> Sequence[str]:  # fmt: skip
         """A line for each topic and one for each partition."""
         only = filters or Filters()
         topics = self.chosen(pattern, exclude_internal)
-        if pattern is not None and not topics and self.release.since("2.2"):
+        if pattern is not None and not topics and not if_exists and self.release.since("2.2"):
             raise topic_lines.missing(pattern, self.where, self.release)
         live = set(wait(self.client.brokers()))
         marked = set(wait(self.client.deletions()))
@@ -242,7 +234,7 @@ class TopicCommand:
                 if partitions is not None:
                     topic_lines.check_alter(topic, self.release)
                     lines.append(KEYS_WARNING)
-                    self._grow(topic, partitions, by_hand)
+                    self.add_partitions(topic, partitions, by_hand)
                     lines.append("Adding partitions succeeded!")
         return lines
 
@@ -261,7 +253,8 @@ class TopicCommand:
         wait(self.client.again(lambda: self.client.port.set_data(path, text)))
         wait(self.client.notify_config_change("topics", topic))
 
-    def _grow(self, topic: str, partitions: int, by_hand: str | None) -> None:
+    def add_partitions(self, topic: str, partitions: int, by_hand: str | None) -> None:
+        """Write the topic's znode with so many partitions; the new ones by hand, or placed."""
         registered = wait(self.client.topic(topic))
         if registered is None:
             raise topic_lines.missing(topic, self.where, self.release)
@@ -292,6 +285,21 @@ class TopicCommand:
                     told = topic_lines.delete(topic, marked=True, release=self.release)
                 lines += told
         return lines
+
+
+def chosen_of(
+    topics: Iterable[str], pattern: str | None, exclude_internal: bool = False
+) -> list[str]:
+    """Those of some topics whose names a pattern fits, in order; InvalidTopic for what is none."""
+    found = sorted(topics)
+    if pattern is not None:
+        text = pattern.strip().replace(",", "|").replace(" ", "").strip("\"'")
+        try:
+            fits = re.compile(text)
+        except re.error as error:
+            raise InvalidTopic(f"{pattern} is an invalid regex.") from error
+        found = [topic for topic in found if fits.fullmatch(topic)]
+    return [one for one in found if not (exclude_internal and is_internal(one))]
 
 
 def parse_configs(texts: Sequence[str], known: frozenset[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from impl.admin.port import Errors, LogDir, RequestFailed, Settings
+from impl.admin.port import DescribedPartition, Errors, LogDir, RequestFailed, Settings
 from impl.server.clients import PAUSE_S, Client, ClientError
 from impl.server.wire import Disconnected
 from impl.znodes import ReplicaAssignment, TopicPartition
@@ -65,6 +65,35 @@ class AdminClient(Client):
             for topic, partitions in answer["topics"].items()
             for number, _, _, replicas, _ in partitions
         }
+
+    def describe_topics(self) -> dict[str, list[DescribedPartition]]:
+        """All topics that brokers know, by name, with their partitions in order."""
+        answer = self._broker(None, {"api": "Metadata"})
+        return {
+            topic: [
+                DescribedPartition(
+                    number, None if leader < 0 else leader, tuple(replicas), tuple(isr)
+                )
+                for number, leader, _, replicas, isr in sorted(partitions)
+            ]
+            for topic, partitions in sorted(answer["topics"].items())
+        }
+
+    def topic_configs(self, topics: Collection[str]) -> dict[str, dict[str, str]]:
+        """What is set for topics of their own."""
+        return {
+            topic: {
+                key: value for key, (value, _) in self.describe_configs("topics", topic).items()
+            }
+            for topic in sorted(topics)
+        }
+
+    def change_topics(self, api: str, topics: Sequence[Any]) -> None:
+        """CreateTopics, CreatePartitions or DeleteTopics; the first refusal is raised."""
+        answer = self._controller({"api": api, "topics": list(topics)})
+        for _, error, text in answer["topics"]:
+            if error != "NONE":
+                raise RequestFailed(str(error), str(text))
 
     def alter_reassignments(self, targets: Mapping[TopicPartition, Sequence[int] | None]) -> Errors:
         """Begin, turn or (None) cancel moves (2.4)."""

@@ -22,6 +22,8 @@ from impl.server.controller_api import wait_for_leaders
 from impl.server.dynamic_configs import DynamicConfigs
 from impl.server.log_dirs import LogDirs
 from impl.server.serving import Serving
+from impl.server.topic_requests import SINCE as OF_TOPICS
+from impl.server.topic_requests import TopicRequests
 from impl.server.wire import Message
 from impl.znodes import MalformedZnode, TopicPartition
 from impl.znodes.producer_ids import ProducerIds, ProducerIdsExhausted
@@ -65,6 +67,7 @@ class Dispatch:
         self.about_to_wait: Callable[[], None] = lambda: None
         self.producer_ids = ProducerIds(self.replicas.broker)
         self._giving_ids = threading.Lock()
+        self.topics = TopicRequests(control)
 
     def answer(self, head: dict[str, Any], body: bytes) -> Message:
         """One request of whoever it is."""
@@ -77,8 +80,9 @@ class Dispatch:
 
     def _answer(self, head: dict[str, Any], body: bytes) -> Message:
         api, release = str(head.get("api")), self.replicas.release
-        if api in SINCE and not release.since(SINCE[api]):
-            text = f"{api} came with {SINCE[api]}; this is {release}"
+        since = SINCE.get(api) or OF_TOPICS.get(api)
+        if since is not None and not release.since(since):
+            text = f"{api} came with {since}; this is {release}"
             return Message({"error": "UNSUPPORTED_VERSION", "message": text})
         match api:
             case "Produce":
@@ -115,6 +119,8 @@ class Dispatch:
                 told = self.control().requests.answer(head)
                 metadata, changed = self.replicas.metadata, self.replicas.changed
                 return wait_for_leaders(told, metadata, changed, int(head["timeout_ms"]))
+            case _ if api in OF_TOPICS:
+                return self.topics.answer(head)
             case _ if api in OF_CONTROLLERS:
                 self.about_to_wait()
                 return self.control().requests.answer(head)

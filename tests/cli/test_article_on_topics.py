@@ -41,17 +41,17 @@ topic_a
 topic_b
 $ topics --create --topic topic_b --zookeeper HERE --partitions 1 --replication-factor 1
 {WARNING}
-! Error while executing topic command : Topic 'topic_b' already exists.
+Error while executing topic command : Topic 'topic_b' already exists.
 $ topics --create --topic c --zookeeper HERE --replica-assignment 1:1
-! Error while executing topic command : Partition replica lists may not contain duplicate entries: 1
+Error while executing topic command : Partition replica lists may not contain duplicate entries: 1
 $ topics --create --topic c --zookeeper HERE --replica-assignment 1:2,0
-! Error while executing topic command : Partition 1 has different replication factor: 0
+Error while executing topic command : Partition 1 has different replication factor: 0
 $ topics --create --topic c --zookeeper HERE --partitions 0 --replication-factor 1
-! Error while executing topic command : number of partitions must be larger than 0
+Error while executing topic command : number of partitions must be larger than 0
 $ topics --create --topic c --zookeeper HERE --partitions 1 --replication-factor 0
-! Error while executing topic command : replication factor must be larger than 0
+Error while executing topic command : replication factor must be larger than 0
 $ topics --create --topic c --zookeeper HERE --partitions 1 --replication-factor 4
-! Error while executing topic command : replication factor: 4 larger than available brokers: 3
+Error while executing topic command : replication factor: 4 larger than available brokers: 3
 $ topics --alter --topic topic_a --zookeeper HERE --partitions 4
 {KEYS}
 Adding partitions succeeded!
@@ -63,9 +63,9 @@ Topic:topic_a\tPartitionCount:4\tReplicationFactor:3\tConfigs:
 \tTopic: topic_a\tPartition: 3\tLeader: 1\tReplicas: 1,2,0\tIsr: 1,2,0
 $ topics --alter --topic topic_a --zookeeper HERE --partitions 1
 {KEYS}
-! Error while executing topic command : The number of partitions for a topic can only be increased
+Error while executing topic command : The number of partitions for a topic can only be increased
 $ topics --delete --topic topic_c --zookeeper HERE
-! Error while executing topic command : Topic topic_c does not exist on ZK path HERE
+Error while executing topic command : Topic topic_c does not exist on ZK path HERE
 $ topics --delete --topic topic_a --zookeeper HERE
 Topic topic_a is marked for deletion.
 Note: This will have no impact if delete.topic.enable is not set to true.

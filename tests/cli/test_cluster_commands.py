@@ -93,14 +93,14 @@ def test_the_words_of_0_11_are_those_of_its_script(here: Path):
     assert created.startswith("WARNING: Due to limitations in metric names, topics with a period")
     assert described[0] == "Topic:topic_a\tPartitionCount:2\tReplicationFactor:3\tConfigs:"
     assert described[1].startswith("\tTopic: topic_a\tPartition: 0\tLeader: 1\tReplicas: 1,2,3")
-    assert shrunk.stderr == (
+    assert shrunk.stdout.endswith(
         "Error while executing topic command : The number of partitions for a topic can only be "
         "increased\n"
     )
     assert grown.endswith("Adding partitions succeeded!\n")
     assert deleted.startswith("Topic topic_a is marked for deletion.\n")
     assert internal.exit_code == 0
-    assert kept.stderr.endswith(
+    assert kept.stdout.endswith(
         "Topic __consumer_offsets is a kafka internal topic and is not allowed to be marked for "
         "deletion.\n"
     )
@@ -177,14 +177,13 @@ def test_a_partition_moves_and_its_leadership_is_given_back(here: Path, tmp_path
          '"[replication-factor]"'),
         ("topics --create --list", "Command must include exactly one action: --list, --describe, "
          "--create, --alter or --delete"),
-        ("topics --list --partitions 2", 'Option "[list]" can\'t be used with option '
-         '"[partitions]"'),
+        ("produce --broker-list {here}", 'Missing required argument "[topic]"'),
+        ("consume --bootstrap-server {here} --topic t --offset 3", "The partition is required "
+         "when offset is specified."),
+        ("topics --list --partitions 2", 'Option "[partitions]" can\'t be used with option '
+         '"[list]"'),
         ("reassign --execute", "If --execute option is used, command must include "
          "--reassignment-json-file that was output during the --generate option"),
-        ("reassign --execute --reassignment-json-file {plan}", "Partitions reassignment failed due "
-         "to The proposed assignment contains non-existent partitions: nowhere-0"),
-        ("elect --topic nowhere --partition 0", "Failed to start preferred replica election: "
-         "Partitions nowhere-0 do not exist"),
     ],
 )  # fmt: skip
 def test_what_kafka_refuses_is_refused_in_its_words(
@@ -195,10 +194,13 @@ def test_what_kafka_refuses_is_refused_in_its_words(
     plan.write_text(json.dumps({"version": 1, "partitions": [nowhere]}))
     names = {"here": here, "plan": plan}
 
-    result = typed(f"{line.format(**names)} --zookeeper {here}")
+    where = "" if line.startswith(("produce", "consume")) else f" --zookeeper {here}"
+    result = typed(line.format(**names) + where)
 
-    assert result.exit_code == 64
-    assert result.stderr.splitlines()[-1] == message.format(**names)
+    at_work = message.startswith("Error while executing topic command : ")
+    stream = result.stdout if at_work else result.stderr
+    assert result.exit_code == 1
+    assert stream.splitlines()[-1] == message.format(**names)
     assert "x" not in done(f"topics --list --zookeeper {here}").split()
 
 
@@ -248,10 +250,7 @@ def test_a_cluster_of_ids_from_0_grows_by_a_broker_and_its_zookeeper_starts_alon
         ("cluster status {full}", "is no cluster; write: insync cluster start"),
         ("topics --list --zookeeper nowhere", "write HOST:PORT, or a cluster's directory"),
         ("topics --list --zookeeper 127.0.0.1:1", "no ZooKeeper answers at 127.0.0.1:1"),
-        ("produce --broker-list {here}", 'Missing required argument "[topic]"'),
         ("produce --broker-list {here} --topic t --request-required-acks 2", "write 0, 1 or all"),
-        ("consume --bootstrap-server {here} --topic t --offset 3", "The partition is required "
-         "when offset is specified."),
     ],
 )  # fmt: skip
 def test_wrong_use_says_what_to_write_and_leaves_nothing(

@@ -92,7 +92,7 @@ def test_a_running_broker_takes_what_is_set_for_it(here: Path):
     assert refused.exit_code == 1
     assert "NOT_ENOUGH_REPLICAS" in refused.stderr
     assert taken.exit_code == 0
-    assert wrong.exit_code == 64
+    assert wrong.exit_code == 1
     assert "log.retention.ms is a number, not 'soon'" in wrong.stderr
 
 
@@ -119,7 +119,8 @@ def test_a_running_broker_takes_what_is_set_for_it(here: Path):
 def test_wrong_use_is_answered_with_what_would_be_right(here: Path, line: str, why: str):
     result = typed(line.format(here=here), "")
 
-    assert result.exit_code == 64
+    of_ours = result.stderr.startswith("insync: ")  # else Kafka's tool refuses, which exits with 1
+    assert result.exit_code == (64 if of_ours else 1)
     assert why in result.stderr
     assert "Traceback" not in result.stderr
 

@@ -105,9 +105,9 @@ def test_a_throttled_move_is_listed_waits_and_is_cancelled(here: Path, tmp_path:
         "Status of partition reassignment:\n"
         "Reassignment of partition held-0 is still in progress.\n"
     )
-    assert refused.exit_code == 64
-    assert refused.stderr.startswith(
-        "Error: Cannot execute because there is an existing partition assignment.  Use --additional"
+    assert refused.exit_code == 1
+    assert refused.stdout.startswith(
+        "Cannot execute because there is an existing partition assignment.  Use --additional"
     )
     assert cancelled == (
         "Successfully cancelled partition reassignment for: held-0\n"
@@ -214,12 +214,15 @@ def test_elections_by_brokers_are_told_with_their_outcome(here: Path):
     leads = isrs(here, "led")
     again = done(f"{one} unclean")
 
-    assert too_early.exit_code == 64
+    assert too_early.exit_code == 1
     assert too_early.stdout == (
         "Error completing leader election (PREFERRED) for partition: led-0: The preferred leader "
         "was not available.\n"
     )
-    assert too_early.stderr == "1 replica(s) could not be elected\n"
+    assert too_early.stderr == (
+        'Exception in thread "main" kafka.common.AdminCommandFailedException: '
+        "1 replica(s) could not be elected\n"
+    )
     assert elected == "Successfully completed leader election (PREFERRED) for partitions led-0\n"
     assert leads == [(2, {2, 3})]
     assert again == "Valid replica already elected for partitions led-0\n"
@@ -243,41 +246,161 @@ def test_a_partition_without_a_leader_in_sync_gets_an_unclean_one_by_request(her
     assert leads == [(1, {1})]
 
 
+UNCAUGHT = 'Exception in thread "main" '
+FAILED = f"{UNCAUGHT}kafka.common.AdminCommandFailedException: "
+UNKNOWN = f"{UNCAUGHT}joptsimple.UnrecognizedOptionException: "
+
+
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("reassign --list --zookeeper {here}", 'Missing required argument "[bootstrap-server]"'),
+        ("reassign --list --zookeeper {here}", f"{UNCAUGHT}java.lang.RuntimeException: You must "
+         'specify --bootstrap-server when using "[list]"'),
         ("reassign --cancel --bootstrap-server {here}",
          'Missing required argument "[reassignment-json-file]"'),
         ("reassign --list --verify --bootstrap-server {here}", "Command must include exactly one "
-         "action: --generate, --execute, --verify, --cancel or --list"),
-        ("reassign --list --bootstrap-server {here} --version 2.3", "--bootstrap-server: moves are "
-         "asked for by --zookeeper in 2.3"),
-        ("reassign --execute --bootstrap-server {here} --reassignment-json-file {plan}",
-         "Error: Unknown broker id 9"),
+         "action: --generate, --execute, --verify, --cancel, --list"),
+        ("reassign --list --bootstrap-server {here} --throttle 9",
+         'Option "[throttle]" can\'t be used with action "[list]"'),
+        ("reassign --verify --version 2.7", "Please specify --bootstrap-server"),
+        ("reassign --verify --bootstrap-server {here} --version 2.5",
+         'Missing required argument "[zookeeper]"'),
+        ("reassign --list --bootstrap-server {here} --version 2.3",
+         f"{UNKNOWN}list is not a recognized option"),
+        ("reassign --verify --zookeeper {here} --version 1.1 --reassignment-json-file {plan} "
+         "--throttle 9", 'Option "[verify]" can\'t be used with option"[throttle]"'),
         ("elect --bootstrap-server {here} --topic t --partition 0",
-         "Missing required option(s): election-type"),
-        ("elect --bootstrap-server {here} --election-type preferred", "One and only one of the "
-         "following options is required: topic, all-topic-partitions, path-to-json-file"),
+         f"{FAILED}Missing required option(s): election-type"),
+        ("elect --bootstrap-server {here} --election-type preferred", f"{FAILED}One and only one "
+         "of the following options is required: topic, all-topic-partitions, path-to-json-file"),
         ("elect --bootstrap-server {here} --election-type preferred --topic t",
-         "Missing required option(s): partition"),
-        ("elect --zookeeper {here} --election-type unclean", 'Option "[election-type]" can\'t be '
-         'used with option "[zookeeper]"'),
-        ("elect --bootstrap-server {here} --version 2.1", "--bootstrap-server: elections are asked "
-         "for by --zookeeper in 2.1"),
+         f"{FAILED}Missing required option(s): partition"),
+        ("elect --zookeeper {here} --election-type unclean",
+         f"{UNKNOWN}election-type is not a recognized option"),
+        ("elect --bootstrap-server {here} --version 2.1",
+         f"{UNKNOWN}bootstrap-server is not a recognized option"),
         ("elect --bootstrap-server {here} --version 2.3 --election-type unclean",
-         "--election-type unclean came with 2.4; the cluster is 2.3"),
+         f"{UNKNOWN}election-type is not a recognized option"),
+        ("topics --list --version 2.7", f"{UNCAUGHT}java.lang.IllegalArgumentException: Only one "
+         "of --bootstrap-server or --zookeeper must be specified"),
+        ("topics --list --bootstrap-server {here} --version 2.1",
+         f"{UNKNOWN}bootstrap-server is not a recognized option"),
+        ("topics --list --version 2.1", 'Missing required argument "[zookeeper]"'),
+        ("topics --alter --bootstrap-server {here} --topic t",
+         'Missing required argument "[partitions]"'),
+        ("topics --alter --bootstrap-server {here} --topic t --partitions 3 --config a=b",
+         'Option combination "[bootstrap-server],[config]" can\'t be used with option "[alter]"'),
+        ("topics --delete --bootstrap-server {here} --topic t --if-exists --version 2.5",
+         'Option "[if-exists]" can\'t be used with option "[bootstrap-server]"'),
+        ("topics --create --bootstrap-server {here} --topic t --version 2.3",
+         'Missing required argument "[partitions]"'),
+        ("topics --list --zookeeper {here} --config a=b --version 2.0",
+         'Option "[config]" can\'t be used with option"[list]"'),
     ],
 )  # fmt: skip
-def test_what_the_newer_tools_refuse_is_refused_in_their_words(
+def test_arguments_that_do_not_go_together_are_refused_on_standard_error_with_exit_code_1(
     here: Path, tmp_path: Path, line: str, message: str
 ):
-    if "plan" in line and "known" not in done(f"topics --list --zookeeper {here}"):
-        done(f"topics --create --zookeeper {here} --topic known --replica-assignment 1")
-        eventually(lambda: isrs(here, "known") == [(1, {1})], "a leader")
-    plan = planned(tmp_path, "known", [9])
+    result = typed(line.format(here=here, plan=planned(tmp_path, "known", [9])))
 
-    result = typed(line.format(here=here, plan=plan))
-
-    assert result.exit_code == 64
+    assert result.exit_code == 1
+    assert result.stdout == ""
     assert result.stderr.splitlines()[-1] == message
+
+
+NO_TOPIC = "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: "
+FAILING = "Error while executing topic command : "
+OF_COMMANDS = "kafka.common.AdminCommandFailedException: "
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "stream", "told"),
+    [
+        ("reassign --execute --zookeeper {here} --version 1.1", 0, "stdout",
+         ["Partitions reassignment failed due to ", OF_COMMANDS]),
+        ("reassign --execute --zookeeper {here} --version 2.5", 0, "stdout",
+         ["Partitions reassignment failed due to ", OF_COMMANDS]),
+        ("reassign --execute --zookeeper {here}", 1, "stdout", ["Error: ", NO_TOPIC]),
+        ("reassign --execute --bootstrap-server {here}", 1, "stdout", ["Error: ", NO_TOPIC]),
+        ("topics --delete --zookeeper {here} --topic nope --version 0.10", 1, "stdout",
+         [f"{FAILING}Topic nope does not exist on ZK path"]),
+        ("topics --delete --bootstrap-server {here} --topic nope", 1, "stdout",
+         [f"{FAILING}Topic 'nope' does not exist as expected"]),
+        ("topics --delete --bootstrap-server {here} --topic nope --version 2.2", 1, "stdout",
+         [f"{FAILING}Topics in [] does not exist"]),
+        ("topics --create --bootstrap-server {here} --topic n --partitions 1 "
+         "--replication-factor 9 --version 2.5", 1, "stdout", [
+             f"{FAILING}org.apache.kafka.common.errors.InvalidReplicationFactorException: "
+             "Replication factor: 9 larger than available brokers: 3."]),
+        ("topics --create --bootstrap-server {here} --topic n --partitions 1 "
+         "--replication-factor 9", 1, "stdout", [
+             f"{FAILING}Replication factor: 9 larger than available brokers: 3."]),
+    ],
+)  # fmt: skip
+def test_what_fails_at_work_is_told_on_the_stream_and_with_the_exit_code_of_the_release(
+    here: Path, tmp_path: Path, line: str, code: int, stream: str, told: list[str]
+):
+    plan = planned(tmp_path, "nowhere", [9])
+    file = f" --reassignment-json-file {plan}" if "reassign" in line else ""
+
+    result = typed(line.format(here=here) + file)
+
+    assert result.exit_code == code
+    last = getattr(result, stream).splitlines()[-len(told) :]
+    assert [shown.startswith(begin) for shown, begin in zip(last, told, strict=True)] == [
+        True for _ in told
+    ], result.output
+
+
+def test_topics_are_made_grown_described_and_deleted_by_asking_the_brokers(here: Path):
+    create = f"topics --create --bootstrap-server {here} --topic asked --partitions 1"
+    made = done(f"{create} --replication-factor 2 --config retention.ms=9000")
+    eventually(lambda: "asked" in done(f"topics --list --bootstrap-server {here}"), "the topic")
+    again = typed(f"{create} --replication-factor 2")
+    spared = done(f"{create} --replication-factor 2 --if-not-exists")
+    describe = f"topics --describe --bootstrap-server {here} --topic asked"
+    described = done(describe)
+    grown = done(f"topics --alter --bootstrap-server {here} --topic asked --partitions 2")
+    eventually(lambda: "Partition: 1" in done(describe), "the second partition")
+    shrunk = typed(f"topics --alter --bootstrap-server {here} --topic asked --partitions 1")
+    deleted = done(f"topics --delete --bootstrap-server {here} --topic asked")
+    eventually(lambda: "asked" not in done(f"topics --list --bootstrap-server {here}"), "the end")
+
+    assert (made, grown, deleted, spared) == ("Created topic asked.\n", "", "", "")
+    assert again.stdout == f"{FAILING}Topic 'asked' already exists.\n"
+    assert described.splitlines()[0] == (
+        "Topic: asked\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: retention.ms=9000"
+    )
+    assert shrunk.stdout == (
+        f"{FAILING}Topic currently has 2 partitions, which is higher than the requested 1.\n"
+    )
+
+
+def asked_for_leaders(here: Path) -> bool:
+    cluster = Cluster(here)
+    port = cluster.session()
+    found = wait(ZnodeClient(port, cluster.release).preferred_election())
+    port.close()
+    return found is not None
+
+
+def test_an_election_by_zookeeper_passes_over_what_does_not_exist_and_one_waits_for_another(
+    here: Path,
+):
+    elect = f"elect --zookeeper {here} --topic nope --partition 0 --version"
+    skipped = {}
+    for version in ("0.10", "1.1", "2.3"):
+        skipped[version] = typed(f"{elect} {version}")
+        eventually(lambda: not asked_for_leaders(here), "the request gone")
+
+    assert [one.exit_code for one in skipped.values()] == [0, 0, 0]
+    assert skipped["1.1"].stdout.splitlines() == [
+        "Created preferred replica election path with ",
+        "Successfully started preferred replica election for partitions Set()",
+        "Skipping preferred replica leader election for partition nope-0 since it doesn't exist.",
+    ]
+    assert skipped["0.10"].stderr == (
+        "Skipping preferred replica leader election for partition [nope,0] since topic nope "
+        "doesn't exist\n"
+    )
+    assert skipped["2.3"].stdout.startswith("Warning: --zookeeper is deprecated and will be ")

@@ -1,0 +1,77 @@
+"""How Kafka's admin tools end where they fail: the stream, the words before, the exit code.
+
+Arguments that make no sense are usage: a line on standard error and exit code 1, in every release
+(``CommandLineUtils.printUsageAndDie``). What fails at work is another matter, by tool and release.
+Source: TopicCommand, ReassignPartitionsCommand, PreferredReplicaLeaderElectionCommand,
+LeaderElectionCommand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from impl.admin.errors import AdminError, BrokerRefused, TerseReassignmentFailure
+from impl.releases import Release
+
+USAGE = 1
+"""The exit code of ``printUsageAndDie``, and of an exception that nobody catches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """``before`` is printed before the message; ``traces``: the exception's own line follows.
+
+    ``is_caught``: what the tool prints itself goes to standard output; what ends its main thread
+    goes to standard error, by the name of the exception.
+    """
+
+    before: str = ""
+    code: int = 1
+    is_caught: bool = True
+    traces: bool = False
+    says_why: bool = True
+    names_refusals: bool = False
+    on_stderr: bool = False
+
+    def lines(self, error: AdminError) -> list[str]:
+        """What is printed for an error."""
+        cause = error.__cause__
+        because = [f"Caused by: {cause.java}: {cause}"] if isinstance(cause, AdminError) else []
+        if not self.is_caught:
+            return [f'Exception in thread "main" {error.java}: {error}', *because]
+        if isinstance(error, TerseReassignmentFailure):
+            return [str(error)]
+        if self.names_refusals and isinstance(error, BrokerRefused):
+            return [f"{self.before}{error.java}: {error}"]
+        shown = [f"{self.before}{error}" if self.says_why else self.before]
+        return [*shown, f"{error.java}: {error}", *because] if self.traces else shown
+
+
+CONFIGS = Ending(on_stderr=True)
+"""kafka-configs prints an error alone, on standard error (ConfigCommand)."""
+
+
+def of_topics(release: Release) -> Ending:
+    """Up to 2.6 what a broker refused is told with the name of its exception."""
+    before = "Error while executing topic command : "
+    return Ending(before, names_refusals=not release.since("2.7"))
+
+
+def of_reassignments(release: Release) -> Ending:
+    """Up to 2.5 the tool says that it failed, and exits with 0."""
+    if release.since("2.6"):
+        return Ending("Error: ", traces=True)
+    return Ending("Partitions reassignment failed due to ", 0, traces=True)
+
+
+def of_elections(release: Release) -> Ending:
+    """Up to 2.1 the tool says that it failed, and exits with 0; since 2.2 the exception ends it."""
+    if release.since("2.2"):
+        return Ending(is_caught=False)
+    return Ending("Failed to start preferred replica election", 0, traces=True, says_why=False)
+
+
+def unrecognized(option: str) -> str:
+    """What the parser's exception says of an option that a release does not know."""
+    what = f"{option} is not a recognized option"
+    return f'Exception in thread "main" joptsimple.UnrecognizedOptionException: {what}'

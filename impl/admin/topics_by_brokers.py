@@ -1,0 +1,122 @@
+"""``kafka-topics --bootstrap-server``: topics by asking the brokers (KIP-377, 2.2; i.5).
+
+Every method returns the lines that the tool prints. Source: TopicCommand.AdminClientTopicService.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from impl.admin import topic_lines
+from impl.admin.errors import AdminError, IllegalArgument
+from impl.admin.port import DescribedPartition, RequestFailed, TopicAdmin
+from impl.admin.topic_command import Filters, chosen_of
+from impl.admin.topic_lines import PartitionLine
+from impl.admin.topic_names import COLLISION_WARNING, has_collision_chars
+from impl.releases import Release
+
+
+class TopicsByBrokers:
+    """``release`` is the tool's."""
+
+    def __init__(self, admin: TopicAdmin, release: Release) -> None:
+        self.admin = admin
+        self.release = release
+
+    def create(
+        self,
+        topic: str,
+        partitions: int | None,
+        factor: int | None,
+        by_hand: str | None,
+        configs: Mapping[str, str],
+        if_not_exists: bool = False,
+    ) -> list[str]:
+        """Create a topic; up to 2.4 nothing is printed of it."""
+        if self.release.since("2.5"):
+            if factor is not None and not 1 <= factor <= 32767:
+                raise IllegalArgument(
+                    "The replication factor must be between 1 and 32767 inclusive"
+                )
+            if partitions is not None and partitions < 1:
+                raise IllegalArgument("The partitions must be greater than 0")
+        lines = [COLLISION_WARNING] if has_collision_chars(topic) else []
+        if not self.release.since("2.6") and topic in self.admin.describe_topics():
+            error: AdminError = IllegalArgument(f"Topic {topic} already exists")
+            error.said = lines
+            raise error
+        asked = {"name": topic, "partitions": partitions, "factor": factor, "assignment": by_hand,
+                 "configs": dict(configs)}  # fmt: skip
+        try:
+            self.admin.change_topics("CreateTopics", [asked])
+        except RequestFailed as failed:
+            if failed.code == "TOPIC_ALREADY_EXISTS" and if_not_exists:
+                return lines
+            if self.release.since("2.6"):  # the message alone, one release before the others
+                raise AdminError(str(failed)) from failed
+            raise
+        return [*lines, *([f"Created topic {topic}."] if self.release.since("2.5") else [])]
+
+    def names(self, pattern: str | None = None, exclude_internal: bool = False) -> Sequence[str]:
+        """The names."""
+        return chosen_of(self.admin.describe_topics(), pattern, exclude_internal)
+
+    def _there(
+        self, pattern: str | None, exclude_internal: bool, if_exists: bool
+    ) -> dict[str, list[DescribedPartition]]:
+        known = self.admin.describe_topics()
+        names = chosen_of(known, pattern, exclude_internal)
+        if not names and pattern is not None and not if_exists:
+            if not self.release.since("2.3"):
+                raise IllegalArgument("Topics in [] does not exist")
+            raise topic_lines.missing(pattern, "", self.release)
+        return {one: known[one] for one in names}
+
+    def describe(
+        self, pattern: str | None = None, filters: Filters | None = None,
+        exclude_internal: bool = False, if_exists: bool = False,
+    ) -> Sequence[str]:  # fmt: skip
+        """A line for each topic and one for each partition."""
+        only = filters or Filters()
+        topics = self._there(pattern, exclude_internal, if_exists)
+        configs, live = self.admin.topic_configs(topics), set(self.admin.brokers())
+        moving = self.admin.list_reassignments() if self.release.since("2.5") else {}
+        lines: list[str] = []
+        for topic, partitions in topics.items():
+            rows = [
+                PartitionLine(one.number, one.leader, one.replicas, one.isr) for one in partitions
+            ]
+            own = configs.get(topic, {})
+            headed = not (only.unavailable or only.under_replicated)
+            if headed and (own or not only.with_overrides):
+                lines.append(topic_lines.header(topic, rows, own, self.release))
+            if only.with_overrides:
+                continue
+            for row in rows:
+                adding = next(
+                    (found.adding for part, found in moving.items()
+                     if part == (topic, row.partition)), ())  # fmt: skip
+                lagging = only.under_replicated and (
+                    len(row.isr) < len({*row.replicas} - {*adding}))  # fmt: skip
+                gone = only.unavailable and (row.leader is None or row.leader not in live)
+                if lagging or gone or headed:
+                    lines.append(topic_lines.row(topic, row, self.release))
+        return lines
+
+    def alter(
+        self, pattern: str, partitions: int, by_hand: str | None, if_exists: bool = False
+    ) -> Sequence[str]:
+        """Add partitions; nothing is printed of it."""
+        topics = self._there(pattern, False, if_exists)
+        asked: list[dict[str, Any]] = [
+            {"name": one, "partitions": partitions, "assignment": by_hand} for one in topics
+        ]
+        self.admin.change_topics("CreatePartitions", asked)
+        return []
+
+    def delete(self, pattern: str, if_exists: bool = False) -> Sequence[str]:
+        """Ask for the deletion of topics; nothing is printed of it."""
+        topics = self._there(pattern, False, if_exists)
+        self.admin.change_topics("DeleteTopics", [*topics])
+        return []
