@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conformance.cli.common import (
+    Progress,
     WrongUse,
     emit_json,
     finish,
@@ -17,6 +18,7 @@ from conformance.cli.common import (
     write_atomically,
 )
 from conformance.cli.ingest import (
+    Share,
     check_release,
     engine_option,
     find,
@@ -166,8 +168,8 @@ def checked(
     drawn: list[Timeline] = []
     if found.logs or ingested:
         engine = suited(engine, master, found, ingested)
-        runner = start(engine, master)
-        with started(engine):
+        with Progress() as progress, started(engine):
+            runner = start(engine, master, Share(progress))
             corpora = [runner.load(folder) for folder in ingested]
             if found.logs:
                 corpora.append(runner.ingest(found, release, layout))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from conformance.cli.common import Command, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.common import Command, Progress, WrongUse, emit_json, finish, json_option, say
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -113,8 +114,8 @@ def ingest(
     except store.NotOursError as error:
         raise WrongUse(str(error)) from error
     engine = suited(engine, master, found)
-    runner = start(engine, master)
-    with started(engine):
+    with Progress() as progress, started(engine):
+        runner = start(engine, master, Share(progress))
         corpus = runner.ingest(found, release, layout)
         corpus.skipped += tuple(
             Skipped(trace, "is a recorded trace; insync check reads it") for trace in found.traces
@@ -168,14 +169,38 @@ def suited(engine: str, master: str | None, found: Found, ingested: Sequence[str
     return LOCAL if text + sum(map(text_ingested, ingested)) <= SMALL else SPARK
 
 
-def start(engine: str, master: str | None) -> Engine:
-    """The engine by name. Raises WrongUse for a master without Spark."""
+class Share:
+    """How much of each step of an engine is done, as a line of progress with the time that is left.
+
+    A step takes as long for the rest as it took for what is done.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self._show = progress
+        self._what, self._began = "", 0.0
+
+    def __call__(self, what: str, share: float) -> None:
+        """Say how much of a step is done, from 0 to 1."""
+        if what != self._what:
+            self._what, self._began = what, time.monotonic()
+        took = time.monotonic() - self._began
+        left = took * (1 - share) / share if share > 0 else 0.0
+        about = f", about {left:.0f} s left" if took > _TELLING and left >= 1 else ""
+        self._show(f"{_STEPS[what]}: {100 * share:.0f} %{about}")
+
+
+_STEPS = {"read": "reading the logs", "merge": "merging repeated lines", "check": "checking"}
+_TELLING = 2.0  # seconds after which a step's pace is known
+
+
+def start(engine: str, master: str | None, share: Share | None = None) -> Engine:
+    """The engine by name; `share` is told how far it is. Raises WrongUse for a master, no Spark."""
     if engine == LOCAL:
         if master is not None:
             raise WrongUse("--master is for --engine spark; leave one of the two out")
         from conformance.pipeline.local import LocalEngine
 
-        return LocalEngine()
+        return LocalEngine(share)
     from conformance.pipeline.spark import SparkEngine
 
     return SparkEngine(master)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
-from conformance.cli.ingest import check_release, started
+from conformance.cli.ingest import check_release, layout_option, started
 from conformance.cli.interrupts import interrupts
 from conformance.cli.kept import open_option, show_checked
 from specs.verdict import Verdict
@@ -45,6 +45,7 @@ Example:
 )
 @click.option("--once", is_flag=True, help="Read what is there now, say what it means, and end.")
 @click.option("--version", "release", metavar="V", help="The release that writes the lines.")
+@layout_option
 @click.option("--master", metavar="URL", help="The Spark master; local[2] when none is given.")
 @open_option
 @json_option
@@ -54,6 +55,7 @@ def watch(
     every: float,
     once: bool,
     release: str | None,
+    layout: str | None,
     master: str | None,
     opens: bool,
     json_target: str | None,
@@ -71,11 +73,11 @@ def watch(
             "does not exist; name the folder that the brokers log to"
         )  # fmt: skip
         raise WrongUse(f"{folder} {what}")
-    check_release(release)
+    check_release(release, layout)
     kept = checkpoint or tempfile.mkdtemp(prefix="insync-watch-")
     try:
         with started("spark"):
-            result = _watched(folder, kept, every, once, release, master, json_target)
+            result = _watched(folder, kept, every, once, release, layout, master, json_target)
     finally:
         if checkpoint is None:
             shutil.rmtree(kept, ignore_errors=True)
@@ -91,6 +93,7 @@ def _watched(
     every: float,
     once: bool,
     release: str | None,
+    layout: str | None,
     master: str | None,
     json_target: str | None,
 ) -> dict[str, object]:
@@ -110,7 +113,14 @@ def _watched(
     except (NotOursError, OSError) as error:
         raise WrongUse(f"--checkpoint {kept}: {error}") from error
     query = stream.watch(
-        folder, told, tell, seconds=every, final=once, release=release, master=master
+        folder,
+        told,
+        tell,
+        seconds=every,
+        final=once,
+        release=release,
+        layout=layout,
+        master=master,
     )
     interrupts.end_as_usual()
     try:

@@ -363,6 +363,16 @@ def plain(lines: Iterable[str], layout: str | None = None) -> Iterator[str]:
     return iter(rest) if change is None else change(rest)
 
 
+def change_for(head: str, layout: str | None = None) -> Plain | None:
+    """What makes lines of a file Kafka's own layout, from the pattern or from how the file begins.
+
+    None where they are in it, or where no layout is known. Raises LayoutError.
+    """
+    if layout is not None:
+        return pattern(layout).plain
+    return recognised(head.split("\n")[:PEEKED])
+
+
 def plain_text(text: str) -> str:
     """The beginning of a file in Kafka's own layout, to tell what the file is."""
     return text if _OWN.match(text) else "\n".join(plain(text.split("\n")))

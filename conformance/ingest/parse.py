@@ -7,6 +7,7 @@ rejected with a reason. So for every file, lines read = events + continuation + 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -48,6 +49,8 @@ _KAFKA = re.compile(r"(?:kafka\.|state\.change\.logger|org\.apache\.kafka\.)")
 _HARMLESS = (EMPTY, NOT_KAFKA)
 _OF_FILES = frozenset(("configuration", "release"))  # kinds that tell of the whole file
 _SHOWN = 500
+_RECENT = 500  # stamped lines of which one that comes again, out of order, is known again
+_STRETCH = 2  # lines that follow such a line as they did before
 _JUMP = 60_000  # milliseconds; stamps that go back further show files that were put together
 
 
@@ -68,6 +71,10 @@ class Tally:
     until: int | None = None
     nuls: int = 0  # lines with NUL bytes in them
     jumps: list[int] = field(default_factory=list)
+    recent: deque[str] = field(default_factory=lambda: deque(maxlen=_RECENT))
+    distance: int = 0  # back to the line that the last one repeated, out of order
+    begins: int = 0  # where that one stands
+    again: int = 0  # lines after it that repeated what stood at the same distance
     holes: list[int] = field(default_factory=list)  # lines in whose place others may have stood
     hole_times: list[int] = field(default_factory=list)  # the stamp before each, or 0
 
@@ -83,8 +90,20 @@ class Tally:
 
     def stamp(self, record: Record) -> None:
         """Note the time of a record, and whether the lines jump back to an earlier one."""
-        if jumps_back(self.until, record.at):
+        before, text = self.until, record.text
+        if jumps_back(before, record.at):
             self.jumps.append(record.line)
+        elif self.distance and self.recent[-self.distance] == text:
+            # In a stretch of lines that stands there twice, as a shipper may send it.
+            self.again += 1
+            if self.again == _STRETCH:
+                self.jumps.append(self.begins)
+        else:
+            self.distance, self.again = 0, 0
+            if before is not None and (record.at or 0) < before and text in self.recent:
+                self.distance = len(self.recent) - self.recent.index(text)
+                self.begins = record.line
+        self.recent.append(text)
         self.since = record.at if self.since is None else self.since
         self.until = record.at
 

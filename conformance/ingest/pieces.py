@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from conformance.ingest.dialects import NOTE, dialect_for
 from conformance.ingest.growing import Chunk, text_of
+from conformance.ingest.layouts import change_for
 from conformance.ingest.log4j import starts_record
 from conformance.ingest.parse import Tally, rows_of_lines
-from conformance.ingest.reader import DamagedError, UnreadableError, split, text
+from conformance.ingest.reader import DamagedError, UnreadableError, head_of, split, text
 from conformance.ingest.schema import EVENT, EVENTS
 
 
@@ -64,8 +65,8 @@ def unpack(data: bytes) -> pa.Table:
     return pa.ipc.open_stream(data).read_all()
 
 
-def piece_of(chunk: Chunk, release: str | None) -> Piece:
-    """Parse a chunk. Never raises on account of the file."""
+def piece_of(chunk: Chunk, release: str | None, layout: str | None = None) -> Piece:
+    """Parse a chunk; `layout` as `plain` takes it. Never raises on account of the file."""
     since, until = chunk.since, chunk.until
     tally = Tally()
     lines = _Counted(split(text(text_of(chunk), since.bytes == 0)))
@@ -75,13 +76,15 @@ def piece_of(chunk: Chunk, release: str | None) -> Piece:
     reason = until.reason
     leading = 0
     try:
-        first = next(lines, None)
+        change = change_for(head_of(chunk.path) if chunk.path else "", layout)
+        told = iter(lines if change is None else change(lines))
+        first = next(told, None)
         if not since.loose:
             # They belong to the record that the chunk before ended with.
             while first is not None and not starts_record(first):
                 leading += 1
-                first = next(lines, None)
-        every = chain([first] if first is not None else [], lines)
+                first = next(told, None)
+        every = chain([first] if first is not None else [], told)
         dialect = dialect_for(release)
         for row in rows_of_lines(since.cluster, chunk.name, every, dialect, tally):
             row["line"] += since.lines + leading

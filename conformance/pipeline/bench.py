@@ -37,6 +37,8 @@ class Bench:
         """Report a line, once a rule. A line that broke one is no evidence for another."""
         if (rule.name, id(event)) in self._told:
             return
+        if kind is Kind.INCOMPLETE and not self.history.may_doubt(event, rule.name):
+            return
         self._told.add((rule.name, id(event)))
         if kind in BREAKS:
             self.blamed.add(id(event))

@@ -1,4 +1,4 @@
-"""A cluster's controllers, leaders and ISRs over time as one picture (SVG, as text).
+"""A cluster's controllers, starts, leaders and ISRs over time as one picture (SVG, as text).
 
 A row a partition: above the leader in its colour, with the leader epoch; below a thin lane for each
 broker, filled while it is in sync. Partitions with the same history share a row. Logs are quiet for
@@ -78,11 +78,13 @@ def drawing(line: Timeline, most: int = MOST_ROWS) -> str:
     axis = Axis(
         [line.since, line.until]
         + [term.since for term in line.terms]
+        + [start.at for start in line.starts]
         + [state.at for names in chosen for state in line.partitions[names[0]]]
     )
     lanes = max(1, len(brokers))
     row = _LEADER + _LANE * lanes + _GAP
-    height = _TOP + _LEADER + _GAP + row * len(chosen) + 30
+    marks = bool(line.starts) * (_LEADER + _GAP)
+    height = _TOP + _LEADER + _GAP + marks + row * len(chosen) + 30
     width = _LEFT + _WIDTH + 10
     bars = len(line.terms) + sum(len(line.partitions[names[0]]) for names in chosen)
     least = _NARROW / (_CLOSEST if bars <= _MOST_BARS else 1)
@@ -105,6 +107,13 @@ def drawing(line: Timeline, most: int = MOST_ROWS) -> str:
     for bar in _together(_terms(line, axis, tint), least):
         moving += _leader(bar, y)
     y += _LEADER + _GAP
+    if line.starts:
+        parts.append(f"<text x='4' y='{y + 11}'>starts of brokers</text>")
+        for start in line.starts:
+            title = f"broker {start.broker} has started, {when(start.at)}, {start.where}"
+            place, colour = axis.at(start.at), tint.get(start.broker, _SEVERAL)
+            moving += _leader(_Bar(place, place, colour, title, ""), y)
+        y += marks
     for names in chosen:
         more = f" +{len(names) - 1} alike" if len(names) > 1 else ""
         every = html.escape(", ".join(names))
@@ -166,6 +175,7 @@ def _short(name: str, most: int) -> str:
 def _brokers(line: Timeline) -> list[int]:
     states = [state for states in line.partitions.values() for state in states]
     found = {term.broker for term in line.terms} | {b for state in states for b in state.isr}
+    found |= {start.broker for start in line.starts}
     found |= {state.leader for state in states if state.leader is not None and state.leader >= 0}
     return sorted(found)
 

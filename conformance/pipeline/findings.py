@@ -274,6 +274,16 @@ RULES: tuple[Rule, ...] = (
     ONE_CLUSTER,
 )
 
+OF_CLUSTERS = frozenset(
+    (
+        CONTROLLER_EPOCHS_GROW.name,
+        ONE_OWNER.name,
+        NO_OLDER_CONTROLLER.name,
+        OFFICE_FITS.name,
+    )
+)
+"""Rules that one partition's lines do not decide."""
+
 JUDGING = tuple(rule for rule in RULES if rule.needs)
 """The rules that compare lines."""
 

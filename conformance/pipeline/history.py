@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from conformance.ingest.schema import Event
+from conformance.pipeline.findings import OF_CLUSTERS
 from conformance.pipeline.places import Place, cover, follow_on
 from conformance.pipeline.resets import (
-    Registration,
     Reset,
     find_resets,
     registrations,
@@ -61,13 +61,18 @@ class History:
     """The events of one cluster. `places` says where each of their files stands.
 
     `reduced`: only what was handed on of large partitions is here (`screen`), so that two lines may
-    look like neighbours that are none.
+    look like neighbours that are none. `marked`: all of those were handed on by `screen`, so that
+    each line that does not go together says so.
     """
 
     def __init__(
-        self, events: Iterable[Event], places: Mapping[str, Place], reduced: bool = False
+        self,
+        events: Iterable[Event],
+        places: Mapping[str, Place],
+        reduced: bool = False,
+        marked: bool = False,
     ) -> None:
-        self.reduced = reduced
+        self.reduced, self.marked = reduced, marked
         self.places = places
         self._rolls: dict[str, list[Place]] = defaultdict(list)
         for place in sorted(places.values(), key=lambda place: (place.stream, place.roll)):
@@ -99,6 +104,8 @@ class History:
         if self.key(b) < self.key(a) or b.at < a.at - _JITTER:
             return False  # files were put together in another order than they were written
         first, last = self.places[a.file], self.places[b.file]
+        if first.jumps and b.at > a.at + _RESTART:
+            return False  # where a file was put together of parts, one may be missing anywhere
         if a.file == b.file:
             breaks = [*first.jumps, *(line for line, _ in first.holes)]
             return not any(a.line < line <= b.line for line in breaks)
@@ -110,6 +117,12 @@ class History:
         if any(line <= b.line for line, _ in last.holes):
             return False
         return not any(place.holes for place in between[1:-1]) and follow_on(between)
+
+    def put_together(self, a: Event, b: Event) -> bool:
+        """Whether two lines of one file stand in parts of it that were written in any order."""
+        jumps = self.places[a.file].jumps if a.file == b.file else ()
+        low, high = sorted((a.line, b.line))
+        return any(low < line <= high for line in jumps)
 
     def complete(self, event: Event) -> bool:
         """Whether the whole log of this line is here: one broker's, nothing missing."""
@@ -146,6 +159,15 @@ class History:
         Where lines are left out, only those are that were neighbours when all were there.
         """
         return not self.reduced or event.beside == other
+
+    def may_doubt(self, event: Event, rule: str) -> bool:
+        """Whether a line of a partition that is not surely wrong may be doubted by a rule.
+
+        Where lines are left out, only those are that did not go together when all were there.
+        """
+        return (
+            not self.marked or event.tp is None or event.beside is not None or rule in OF_CLUSTERS
+        )
 
     # --- did a process start or end between two lines?
 
@@ -218,15 +240,21 @@ class History:
     def watched(self, a: Event, b: Event) -> bool:
         """Whether registrations deny a new ZooKeeper between `a` and `b`.
 
-        They do when their czxids, which never fall, are seen before and after, and go on growing.
+        They do when their czxids, which never fall, are seen before and after in one log of which
+        nothing is missing in between, and go on growing. Where lines are missing, a new ZooKeeper
+        may have come as far as the old one meanwhile.
         """
         low, high = _between(a, b)
-        times = [each.event.at for each in self._registrations]
-        before, after = bisect_right(times, low) - 1, bisect_left(times, high)
-        if before < 0 or after == len(times):
-            return False
-        low, high = times[before], times[after]
-        return not any(max(sign.low, low) < min(sign.high, high) for sign in self._signs)
+        for times, seen in self._sightings:
+            before, after = bisect_right(times, low) - 1, bisect_left(times, high)
+            if before < 0 or after == len(times):
+                continue
+            since, until = seen[before], seen[after]
+            if not self.contiguous(since, until):
+                continue
+            if not any(max(sign.low, since.at) < min(sign.high, until.at) for sign in self._signs):
+                return True
+        return False
 
     def same_zookeeper(self, a: Event, b: Event, epoch: int) -> bool:
         """Whether a new ZooKeeper between `a` and `b`, which carries this epoch, would be noticed.
@@ -303,8 +331,12 @@ class History:
         return list(signs(self.events))
 
     @cached_property
-    def _registrations(self) -> list[Registration]:
-        return registrations(self.events)
+    def _sightings(self) -> list[tuple[list[int], list[Event]]]:
+        """Sightings of registrations by log, with their times."""
+        found: dict[str, list[Event]] = defaultdict(list)
+        for each in registrations(self.events):
+            found[self.places[each.event.file].stream].append(each.event)
+        return [([event.at for event in seen], seen) for _, seen in sorted(found.items())]
 
     # --- did a topic, or a replica of it, begin anew between two lines?
 

@@ -22,16 +22,22 @@ from conformance.pipeline.mixed import two_clusters
 from conformance.pipeline.places import Place
 
 
-def judge(events: Iterable[Event], places: Mapping[str, Place], reduced: bool = False) -> Bench:
+def judge(
+    events: Iterable[Event],
+    places: Mapping[str, Place],
+    reduced: bool = False,
+    marked: bool = False,
+) -> Bench:
     """Every rule on the events of one cluster, up to where KRaft takes over.
 
-    `reduced`: of its partitions only what was handed on is here (`History`).
+    `reduced`: of its partitions only what was handed on is here, `marked` where it does not go
+    together (`History`).
     """
     judged, findings = kraft.split(events)
     mixed = two_clusters(judged, places)
     if mixed is not None:
         judged, findings = [], [*findings, mixed]
-    bench = Bench(History(judged, places, reduced), findings)
+    bench = Bench(History(judged, places, reduced, marked), findings)
     rules_controllers.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)

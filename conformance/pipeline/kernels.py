@@ -11,6 +11,7 @@ import pyarrow as pa
 from conformance.ingest.schema import events_of
 from conformance.pipeline.clocks import Clock, clocks
 from conformance.pipeline.corpus import Judged
+from conformance.pipeline.cycles import few_cycles
 from conformance.pipeline.findings import FINDINGS, Finding
 from conformance.pipeline.judge import judge
 from conformance.pipeline.places import Place
@@ -19,11 +20,17 @@ _FINDING, _CHECKED, _FIRED, _SEQUENCES = "finding", "checked", "fired", "sequenc
 _CLOCK, _OFFICE = "clock", "office"
 
 
-def judge_cluster(events: pa.Table, places: Mapping[str, Place], reduced: bool = False) -> pa.Table:
-    """All rules on one cluster: a table of `FINDINGS`, with what was looked at."""
+@few_cycles
+def judge_cluster(
+    events: pa.Table, places: Mapping[str, Place], reduced: bool = False, marked: bool = False
+) -> pa.Table:
+    """All rules on one cluster: a table of `FINDINGS`, with what was looked at.
+
+    `reduced` and `marked` as `judge` takes them.
+    """
     inside = events_of(events)
     cluster = inside[0].cluster if inside else ""
-    bench = judge(inside, places, reduced)
+    bench = judge(inside, places, reduced, marked)
     rows: list[dict[str, Any]] = [
         {"what": _FINDING} | asdict(finding) | {"positions": list(finding.positions)}
         for finding in bench.findings

@@ -20,9 +20,10 @@ from conformance.ingest.schema import MERGED, Event, events_of
 from conformance.ingest.templates_kraft import KINDS
 from conformance.pipeline import kraft
 from conformance.pipeline.clocks import clocks
-from conformance.pipeline.findings import FINDINGS
+from conformance.pipeline.cycles import few_cycles
+from conformance.pipeline.findings import FINDINGS, OF_CLUSTERS
 from conformance.pipeline.places import Place
-from conformance.pipeline.screen import OF_CLUSTERS, Screened, screen
+from conformance.pipeline.screen import Screened, screen
 from conformance.pipeline.sightings import (
     ANCHORS,
     BLOCK,
@@ -95,6 +96,7 @@ def screened(places: Mapping[str, Place], releases: Mapping[str, Sequence[str]])
     return step
 
 
+@few_cycles
 def screen_part(
     table: pa.Table,
     places: Mapping[str, Place],

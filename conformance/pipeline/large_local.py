@@ -156,7 +156,7 @@ def _in_parts(
     rest = [*loose, *_kept_of_files(files)]
     files.close()
     reduced = _joined(handed, rest)
-    judged = judge_cluster(reduced, places, reduced=True).to_pylist()
+    judged = judge_cluster(reduced, places, reduced=True, marked=True).to_pylist()
     found += large.only_of_clusters(judged)
     found += large.clock_rows(pa.concat_tables(clocks), cluster).to_pylist()
     return found
@@ -204,7 +204,7 @@ def _parts(
         if at is not None and here.any():
             part[here] = base + np.searchsorted(times, at[here], side="right")
         base += len(times) + 1
-    return part
+    return part  # type: ignore[no-any-return]
 
 
 def _for_clocks(rows: pa.Table) -> pa.Table:
@@ -226,11 +226,11 @@ def _coded(column: pa.ChunkedArray, number: Callable[[str], int]) -> np.ndarray:
     array = pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
     coded = array.dictionary_encode()
     values = np.array([number(text) for text in coded.dictionary.to_pylist()] or [0], np.int64)
-    return values[coded.indices.to_numpy()]
+    return values[coded.indices.to_numpy()]  # type: ignore[no-any-return]
 
 
 def _numbers(column: pa.ChunkedArray) -> np.ndarray:
-    return column.to_numpy().astype(np.int64, copy=False)
+    return column.to_numpy().astype(np.int64, copy=False)  # type: ignore[no-any-return]
 
 
 def _rows(table: pa.Table, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:

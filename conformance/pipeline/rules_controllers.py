@@ -185,6 +185,8 @@ def _same_zookeeper(bench: Bench) -> Callable[[Event, Event], bool]:
     def joined(a: Event, b: Event) -> bool:
         if a.file != b.file and b.at < a.at - _OVERLAP:
             return False  # the files may have been written in the other order
+        if bench.history.put_together(a, b):
+            return False
         if bench.history.watched(a, b):
             return True
         # The first epoch of all, without a further sign, may be that of a new ZooKeeper.

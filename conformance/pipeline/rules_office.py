@@ -138,7 +138,23 @@ def _in_one_world(history: History, head: Sight, refusal: Refusal) -> bool:
         return history.complete(near) and history.complete(event)
     if any(history.places[each.file].jumps for each in (near, event)):
         return False  # the order of a broker's logs is by its clock
+    if refusal.step == "broker_reads_epoch" and not _would_show_a_start(history, near, event):
+        return False
     return history.same_zookeeper(near, event, max(head.epoch, near.controller_epoch or 0))
+
+
+def _would_show_a_start(history: History, near: Event, event: Event) -> bool:
+    """Whether a new process of the broker between two of its lines would be seen.
+
+    The server log shows it; since 1.1 the controller's log does too, by its event thread.
+    """
+    if history.same_process(near, event):
+        return True
+    stream = history.places[event.file].stream
+    return history.contiguous(near, event) and any(
+        each.kind == "process_controller_thread" and history.places[each.file].stream == stream
+        for each in history.events
+    )
 
 
 def _words(run: OfficeRun, head: Sight, refusal: Refusal) -> tuple[str, str]:

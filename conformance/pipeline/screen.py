@@ -25,25 +25,10 @@ from conformance.pipeline import (
     rules_states,
 )
 from conformance.pipeline.bench import Bench
-from conformance.pipeline.findings import (
-    CONTROLLER_EPOCHS_GROW,
-    NO_OLDER_CONTROLLER,
-    OFFICE_FITS,
-    ONE_OWNER,
-)
+from conformance.pipeline.findings import OF_CLUSTERS
 from conformance.pipeline.history import History
 from conformance.pipeline.places import Place
 from conformance.pipeline.resets import Reset
-
-OF_CLUSTERS = frozenset(
-    (
-        CONTROLLER_EPOCHS_GROW.name,
-        ONE_OWNER.name,
-        NO_OLDER_CONTROLLER.name,
-        OFFICE_FITS.name,
-    )
-)
-"""Rules that one partition's lines do not decide."""
 
 NEAR = 3  # lines of each kind about the same thing, before and after
 _BEGINS = frozenset(("log_created", "log_removed", "stop_replica_handled"))
@@ -158,6 +143,9 @@ def screen(
     suspects = {*suspects, *((finding.file, finding.line) for finding in bench.findings)}
     suspects |= _overtaken(bench.history)
     checked = Counter({n: c for n, c in bench.checked.items() if n not in OF_CLUSTERS})
+    for event in events:
+        if event.beside is None and (event.file, event.line) in suspects:
+            event.beside = ""  # what it does not go with, nobody asks
     found = _evidence(bench.history, suspects, ends)
     return Screened(found, checked, bench.fired, sequences)
 

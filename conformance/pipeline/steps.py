@@ -8,6 +8,7 @@ Spark's own. No step collects.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ def read_lines(release: str | None, layout: str | None = None) -> Step:
     """Files (one row each, as `LogFile`) to the rows of their lines."""
 
     def parse(files: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gc.disable()  # as in `few_cycles`; a worker goes when its session ends
         return batches(
             row
             for batch in files
@@ -87,10 +89,10 @@ def without_notes(events: DataFrame) -> DataFrame:
 
 
 def apply_rules(places: Mapping[str, Place], reduced: bool = False) -> Step:
-    """Events to findings, one cluster at a time; `reduced` as `judge` takes it."""
+    """Events to findings, one cluster at a time; `reduced`: what the parts of it handed on."""
 
     def judged(table: pa.Table) -> pa.Table:
-        return judge_cluster(table, places, reduced)
+        return judge_cluster(table, places, reduced, marked=reduced)
 
     return lambda events: events.groupBy("cluster").applyInArrow(judged, schema=_spark(FINDINGS))
 

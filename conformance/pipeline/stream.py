@@ -49,6 +49,7 @@ def watch(
     seconds: float = 2.0,
     final: bool = False,
     release: str | None = None,
+    layout: str | None = None,
     master: str | None = None,
 ) -> StreamingQuery:
     """Start a query that tells what it finds in the folder `logs`, every so many seconds.
@@ -70,6 +71,7 @@ def watch(
         .option("folder", os.path.abspath(logs))
         .option("final", str(final).lower())
         .option("release", release or "")
+        .option("layout", layout or "")
         .load()
     )
 

@@ -19,7 +19,8 @@ STATES = (
     "leadership_cached", "isr_written", "metadata_cached", "leader_started",
 )  # fmt: skip
 CHANGES = ("isr_shrunk", "isr_expanded", "isr_updated")
-DRAWN = (*OFFICE, *STATES, *CHANGES)
+STARTS = ("process_started",)
+DRAWN = (*OFFICE, *STATES, *CHANGES, *STARTS)
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,15 @@ class State:
     where: str
 
 
+@dataclass(frozen=True)
+class Start:
+    """A broker's process has started."""
+
+    broker: int
+    at: int
+    where: str
+
+
 @dataclass
 class Timeline:
     """One cluster. `partitions` by name, each in order of time; times in ms since 1970."""
@@ -53,6 +63,7 @@ class Timeline:
     until: int = 0
     terms: list[Term] = field(default_factory=list)
     partitions: dict[str, list[State]] = field(default_factory=dict)
+    starts: list[Start] = field(default_factory=list)
 
 
 def drawn(events: Any) -> pa.Table:
@@ -75,10 +86,15 @@ def timelines(events: Any) -> list[Timeline]:
 def _timeline(cluster: str, events: list[Event]) -> Timeline:
     events.sort(key=lambda event: (event.at, event.file, event.line))
     line = Timeline(cluster, events[0].at, events[-1].at)
+    line.starts = [
+        Start(event.broker, event.at, event.where)
+        for event in events
+        if event.kind in STARTS and event.broker is not None
+    ]
     line.terms = _terms(event for event in events if event.kind in OFFICE)
     told: dict[str, list[Event]] = defaultdict(list)
     for event in events:
-        if event.kind not in OFFICE and event.tp is not None and event.leader != -2:
+        if event.kind not in (*OFFICE, *STARTS) and event.tp is not None and event.leader != -2:
             told[f"{event.topic}-{event.partition}"].append(event)
     line.partitions = {name: _states(found) for name, found in sorted(told.items())}
     return line

@@ -23,7 +23,7 @@ SCHEMA = "cluster string, topic string, partition int, events binary, book strin
 class GrowingLogs(DataSource):
     """`spark.readStream.format(NAME).option("folder", DIR)`; rows as `rows_of` gives them.
 
-    Options: `folder`, `final` ("true": what is there is all that will be), `release`.
+    Options: `folder`, `final` ("true": what is there is all that will be), `release`, `layout`.
     """
 
     @classmethod
@@ -51,6 +51,7 @@ class _Reader(DataSourceStreamReader):
         self._folder = options["folder"]
         self._final = options.get("final") == "true"
         self._release = options.get("release") or None
+        self._layout = options.get("layout") or None
 
     def initialOffset(self) -> dict[str, Any]:
         return Offset().as_json()
@@ -74,7 +75,7 @@ class _Reader(DataSourceStreamReader):
             for cluster in partition.clusters:
                 yield from rows_of(Piece(cluster))
         else:
-            yield from rows_of(piece_of(partition.chunk, self._release))
+            yield from rows_of(piece_of(partition.chunk, self._release, self._layout))
 
 
 def _largest_first(chunk: Chunk) -> int:

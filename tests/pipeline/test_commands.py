@@ -295,7 +295,7 @@ def test_nothing_half_written_stays_behind(good: Path, tmp_path: Path, monkeypat
     def fails(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("conformance.pipeline.local.pq.write_table", fails)
+    monkeypatch.setattr("conformance.pipeline.local.pq.ParquetWriter", fails)
     before = sorted(tmp_path.iterdir())
 
     result = run_ingest(str(good), "--out", str(tmp_path / "out"))

@@ -175,3 +175,27 @@ def test_a_file_that_is_no_text_is_named_and_not_read(tmp_path: Path):
     assert "is binary" in str(piece.file["reason"])
     assert reader.total("read") == 0
     assert closed(str(tmp_path)) == []
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_lines_of_another_layout_are_followed_as_well(tmp_path: Path, given: bool):
+    pattern = "%d %p [%t] %c - %m%n" if not given else "%d{ISO8601}|%p|%c|%m%n"
+    own = [obeys(n, 5, 4, 7) for n in range(1, 9)]
+    lines = []
+    for each in own:
+        stamp, level, rest = each[1:24], *each[26:].split(" ", 1)
+        message, logger = rest.rsplit(" (", 1)
+        if given:
+            lines.append(f"{stamp}|{level}|{logger[:-1]}|{message}")
+        else:
+            lines.append(f"{stamp} {level} [main] {logger[:-1]} - {message}")
+    path, events = tmp_path / "state-change.log", []
+    offset = Offset()
+    for count in (3, 8):
+        path.write_text(text(*lines[:count]))
+        end = next_offset(str(tmp_path), offset, count == 8)
+        for chunk in chunks(str(tmp_path), offset, end):
+            events += piece_of(chunk, None, pattern if given else None).events["line"].to_pylist()
+        offset = end
+
+    assert events == list(range(1, 9))

@@ -142,9 +142,50 @@ def flipped_gzip(folder: Path, chosen: random.Random) -> None:
     path.with_name(f"{path.name}.gz").write_bytes(bytes(data))
 
 
+def sent_twice(folder: Path, chosen: random.Random) -> None:
+    """A stretch of lines stands there again after itself, as who ships logs may send it twice."""
+    path = one(folder, chosen)
+    lines = path.read_bytes().split(b"\n")
+    end = chosen.randrange(min(20, len(lines) - 1), len(lines))
+    lines[end:end] = lines[max(0, end - chosen.randrange(20, 200)) : end]
+    path.write_bytes(b"\n".join(lines))
+
+
+def in_one_file(folder: Path, chosen: random.Random) -> None:
+    """A log's files were put together in one, in any order."""
+    path = one(folder, chosen)
+    base = path.name.split(".")[0]
+    parts = [each for each in logs(path.parent) if each.name.split(".")[0] == base]
+    chosen.shuffle(parts)
+    text = b"".join(part.read_bytes() for part in parts)
+    for part in parts:
+        part.unlink()
+    path.write_bytes(text)
+
+
+def many_missing(folder: Path, chosen: random.Random) -> None:
+    for path in logs(folder):
+        if chosen.random() < 0.5 and len(logs(folder)) > 1:
+            path.unlink()
+
+
+def cut_gzip(folder: Path, chosen: random.Random) -> None:
+    path = one(folder, chosen)
+    data = gzip.compress(path.read_bytes(), mtime=0)
+    path.unlink()
+    path.with_name(f"{path.name}.gz").write_bytes(data[: chosen.randrange(30, len(data))])
+
+
+def a_long_line(folder: Path, chosen: random.Random) -> None:
+    path = one(folder, chosen)
+    lines = path.read_bytes().split(b"\n")
+    lines.insert(chosen.randrange(len(lines)), b"x" * 2_000_000)
+    path.write_bytes(b"\n".join(lines))
+
+
 CHANGES: tuple[Change, ...] = (
     crlf, latin_1, last_line_cut, nul_bytes, swapped, skew, dst, turned_names, copied, missing,
-    flipped_gzip,
+    flipped_gzip, sent_twice, in_one_file, many_missing, cut_gzip, a_long_line,
 )  # fmt: skip
 
 
@@ -198,3 +239,20 @@ def test_a_neutral_change_to_large_real_logs_is_never_called_broken(
         result = changed(source, tmp_path / str(seed), change, seed)
 
         assert (seed, broken(result)) == (seed, [])
+
+
+def test_a_new_zookeeper_in_hours_whose_files_are_missing_is_not_called_broken(tmp_path: Path):
+    """Czxids that went on growing are no evidence where a new ZooKeeper may have come so far."""
+    result = changed(cluster("kafka-2.7.0-a"), tmp_path / "logs", many_missing, 102)
+
+    assert broken(result) == []
+    assert result["verdict"] == "unknown"
+
+
+@pytest.mark.parametrize("change, seed", [(in_one_file, 100), (sent_twice, 100)])
+def test_lines_of_a_file_put_together_of_parts_are_in_no_order(
+    tmp_path: Path, change: Change, seed: int
+):
+    result = changed(cluster("kafka-2.5.0-a"), tmp_path / "logs", change, seed)
+
+    assert broken(result) == []

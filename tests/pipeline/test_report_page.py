@@ -37,7 +37,8 @@ def test_controllers_and_partitions_have_a_bar_for_each_state(report: str):
     states = sum(len(states) for states in line.partitions.values())
     assert len(line.terms) > 0
     assert states > len(line.partitions) > 0
-    assert report.count("<g><title>") == len(line.terms) + states
+    assert report.count("<g><title>") == len(line.terms) + len(line.starts) + states
+    assert report.count("has started, 20") == len(line.starts) > 0
     assert f"{len(line.terms)} terms of controllers, {len(line.partitions)} partitions" in report
 
 

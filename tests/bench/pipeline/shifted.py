@@ -3,9 +3,9 @@
 python -m tests.bench.pipeline.shifted LOGS OUT --lines 20_000_000 --seed 1
 
 LOGS is the folder of one cluster. Its days follow each other again and again: stamps move on, and
-controller epochs, leader epochs and versions of znodes go on where they were, so that all of it is
-one cluster. Files are rolled by the hour, as Kafka's own configuration has it. Between two rounds the
-cluster stands still for a while, by seed.
+controller epochs, leader epochs and versions of znodes go on where they were, so that all of it
+is one cluster. Files are rolled by the hour, as Kafka's own configuration has it. Between two
+rounds the cluster stands still for a while, by seed.
 """
 
 from __future__ import annotations

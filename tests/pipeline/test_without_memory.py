@@ -1,0 +1,113 @@
+"""Logs that are too long for memory: what lies on disk meanwhile, and the same findings."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from conformance.ingest.files import discover
+from conformance.pipeline.findings import Finding
+from conformance.pipeline.local import LocalEngine
+from conformance.pipeline.spill import Spill
+from tests.bench.pipeline import generated, shifted
+from tests.bench.pipeline.generated import Size
+from tests.pipeline.test_real_logs import cluster
+
+SHIPPED = Path(__file__).parents[1] / "data" / "logs"
+SMALL = 1 << 14  # bytes of text that are merged together
+
+
+def findings(folder: Path, engine: LocalEngine) -> list[Finding]:
+    return engine.judge(engine.ingest(discover([str(folder)]), None)).findings
+
+
+@pytest.fixture
+def spilled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "spilled"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_rows_come_back_from_their_part_in_order(spilled: Path):
+    spill = Spill(pa.schema({"n": pa.int64()}), 3)
+    for start in (0, 90_000, 180_000):
+        numbers = np.arange(start, start + 90_000)
+        spill.add(pa.table({"n": numbers}), numbers % 3)
+
+    assert spill.part(1)["n"].to_pylist() == list(range(1, 270_000, 3))
+    assert spill.num_rows == sum(table.num_rows for table in spill.tables()) == 270_000
+
+
+def test_nothing_stays_on_disk(spilled: Path):
+    found = findings(SHIPPED / "planted", LocalEngine(whole=10, part=SMALL))
+
+    assert found
+    assert os.listdir(spilled) == []
+
+
+@pytest.mark.parametrize("name", ["correct", "planted"])
+def test_the_shipped_logs_are_judged_the_same(name: str):
+    assert findings(SHIPPED / name, LocalEngine(whole=10, part=SMALL)) == findings(
+        SHIPPED / name, LocalEngine()
+    )
+
+
+@pytest.mark.parametrize("skew", [False, True])
+def test_of_large_logs_what_was_planted_is_found(
+    tmp_path: Path, skew: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("conformance.pipeline.large.PART", 300)
+    written = generated.write(Size(6000, 7, skew), tmp_path)
+
+    found = findings(tmp_path, LocalEngine(whole=10, part=SMALL))
+
+    assert {(Path(each.file), each.line) for each in found} == {
+        (tmp_path / each.file, each.line) for each in written.planted
+    }
+    assert found == findings(tmp_path, LocalEngine())
+
+
+@pytest.mark.parametrize("name", ["kafka-2.7.0-b", "kafka-2.7.0-a"])
+def test_real_logs_are_judged_the_same(name: str):
+    folder = cluster(name)
+
+    assert findings(folder, LocalEngine(whole=1000, part=1 << 18)) == findings(
+        folder, LocalEngine()
+    )
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", ["kafka-0.10.2.1-a", "kafka-1.0.0-a", "kafka-2.5.0-a"])
+def test_large_real_logs_are_judged_the_same(name: str):
+    folder = cluster(name)
+
+    assert findings(folder, LocalEngine(whole=1000, part=1 << 20)) == findings(
+        folder, LocalEngine()
+    )
+
+
+def test_months_made_of_a_clusters_days_hold_as_the_days_do(tmp_path: Path):
+    source = shifted.source_of(SHIPPED / "correct")
+    lines = shifted.write(source, tmp_path / "months", 4 * source.lines)
+    engine = LocalEngine()
+    corpus = engine.ingest(discover([str(tmp_path / "months")]), None)
+
+    assert lines == 4 * source.lines == sum(row["read"] for row in corpus.files)
+    assert engine.judge(corpus).findings == []
+
+
+def test_what_is_being_done_is_told_up_to_its_end():
+    told: list[tuple[str, float]] = []
+    engine = LocalEngine(lambda what, share: told.append((what, share)), whole=10, part=SMALL)
+
+    findings(SHIPPED / "correct", engine)
+
+    assert list(dict.fromkeys(what for what, _ in told)) == ["read", "merge", "check"]
+    assert all(0 <= share <= 1 for _, share in told)
+    assert max(share for what, share in told if what == "check") > 0.5
