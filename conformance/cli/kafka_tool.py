@@ -36,7 +36,7 @@ class Refused(click.ClickException):
 class Failed(click.ClickException):
     """What fails at work: Kafka's lines, on the stream and with the exit code of its tool."""
 
-    exit_code: int
+    exit_code: int  # type: ignore[misc]  # of each, where click has one a class
 
     def __init__(self, lines: Sequence[str], code: int, err: bool) -> None:
         super().__init__("\n".join(lines))
