@@ -78,6 +78,7 @@ def test_a_running_broker_takes_what_is_set_for_it(here: Path):
     said = done(f"{broker} --alter --add-config log.retention.ms=1234567,min.insync.replicas=2")
     described = done(f"{broker} --describe").splitlines()
     send = f"produce --broker-list {here} --topic times --request-required-acks all --timeout 1.5"
+    eventually(lambda: typed(send, "x\n").exit_code == 1, "the broker hears of it", 20)
     refused = typed(send, "x\n")
     wrong = typed(f"{broker} --alter --add-config log.retention.ms=soon")
     done(f"{broker} --alter --delete-config min.insync.replicas")

@@ -81,7 +81,7 @@ def test_too_small_an_isr_refuses_a_record_that_all_must_have(start: Start):
 
 
 def test_a_corrupt_segment_takes_its_partition_offline_and_the_rest_goes_on(start: Start):
-    cluster = start(1, num_io_threads="2")
+    cluster = start(1, num_network_threads="2")
     client = ZnodeClient(cluster.session(), cluster.release)
     wait(client.create_topic("t", {0: [1], 1: [1], 2: [1]}))
     with Producer(cluster.addresses()) as producer:
@@ -100,7 +100,9 @@ def test_a_corrupt_segment_takes_its_partition_offline_and_the_rest_goes_on(star
     assert len(offline) == 2
     assert f"Partition t-0 is offline: {data}/t-0/leader-epoch-checkpoint: line 2" in offline[0]
     assert f"Partition t-2 is offline: {data}/t-2/{0:020}.log: byte 8: " in offline[1]
-    assert "The configuration 'num.io.threads' was supplied but has no effect here: a thr" in told
+    assert (
+        "The configuration 'num.network.threads' was supplied but has no effect here: a thr" in told
+    )
     client.port.close()
 
 
