@@ -14,7 +14,15 @@ from typing import Any
 from impl.core.states import PartitionState, ReplicaState
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, Place
-from impl.sim.places import Frames, frames_of, is_registered, state_read, states_written
+from impl.sim.places import (
+    Frames,
+    frames_of,
+    is_registered,
+    reported,
+    state_as_read,
+    state_read,
+    states_written,
+)
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.zookeeper.znode import Delete
 
@@ -38,7 +46,7 @@ def suspends(thread: ControllerThread, place: Place) -> bool:
             return False
         if effect.event in REPORTS:
             return True
-        return effect.event in ("told", "replicas_change") and bool(_label(thread, place))
+        return effect.event in ("told", REPLICAS_CHANGE) and bool(_label(thread, place))
     if place.is_done and not isinstance(effect, Ask):
         return False
     return bool(_label(thread, place))
@@ -52,9 +60,9 @@ def _label(thread: ControllerThread, place: Place) -> str:
             return REGISTERED if is_registered(place) else ""
         return _asks(effect, frames_of(thread))
     if isinstance(effect, Send):
-        return _sends(frames_of(thread))
+        return _sends(thread, frames_of(thread))
     assert isinstance(effect, Report), "an effect is a question, a round of requests, or a report"
-    if effect.event == "replicas_change":
+    if effect.event == REPLICAS_CHANGE:
         return _tells_nothing(effect, frames_of(thread))
     return REPORTS.get(effect.event) or _compares(thread)
 
@@ -75,6 +83,8 @@ def _asks(effect: Ask, at: Frames) -> str:
     return "reads_state" if in_machine and state_read(effect) else ""
 
 
+PARTITIONS_CHANGE, REPLICAS_CHANGE = "partitions_change", "replicas_change"
+"""What a state machine reports when it begins: which, and to which state."""
 PREFERRED, REBALANCE = "EventController.preferred_election", "EventController.rebalance"
 FAILOVER = "EventController.fail_over"
 ELECTION, REPLICAS = "PartitionMachine.handle", "ReplicaMachine.handle"
@@ -83,16 +93,16 @@ OFFLINE, LEAVING = "BrokerEvents.replicas_offline", "BrokerEvents.shut_down"
 WRITES = "ZnodeClient.update_states"
 
 
-def _sends(at: Frames) -> str:
+def _sends(thread: ControllerThread, at: Frames) -> str:
     """What the batch is that is about to go; empty where it goes with what was done before."""
     if ELECTION in at:
-        handle = at[ELECTION].f_locals
+        partitions, target = reported(thread, PARTITIONS_CHANGE)
         unasked = OFFLINE in at or LEAVING in at
-        if handle["target"] is not PartitionState.ONLINE:
+        if target is not PartitionState.ONLINE:
             return ""
-        return "" if unasked and not handle["partitions"] else "tells"
+        return "" if unasked and not partitions else "tells"
     if REPLICAS in at:
-        target = at[REPLICAS].f_locals["target"]
+        _, target = reported(thread, REPLICAS_CHANGE)
         if target is ReplicaState.OFFLINE:
             return "tells"
         if target is ReplicaState.ONLINE:
@@ -177,14 +187,14 @@ def standing(thread: ControllerThread) -> Standing:
         _leaving(now, at)
     if CHANGED in at:
         _changed(now, at)
-    if ELECTION in at and at[ELECTION].f_locals["target"] is PartitionState.ONLINE:
+    if ELECTION in at and reported(thread, PARTITIONS_CHANGE)[1] is PartitionState.ONLINE:
         now.found = set(thread.controller.core.batch.metadata)
-        _electing(now, at, place)
+        _electing(now, at, thread)
         if REBALANCE in at:
             now.unbalanced = _later(at[REBALANCE].f_locals)
-    elif REPLICAS in at and at[REPLICAS].f_locals["target"] is ReplicaState.OFFLINE:
+    elif REPLICAS in at and reported(thread, REPLICAS_CHANGE)[1] is ReplicaState.OFFLINE:
         now.found = set(thread.controller.core.batch.metadata)
-        _removing(now, at, place)
+        _removing(now, at, thread)
     elif now.label in ("notifies", "answers"):
         now.going = {}
     return now
@@ -232,15 +242,15 @@ def _changed(now: Standing, at: Frames) -> None:
         now.dead = tuple(dead)
 
 
-def _electing(now: Standing, at: Frames, place: Place) -> None:
+def _electing(now: Standing, at: Frames, thread: ControllerThread) -> None:
     """One pass: every state is read, then what was chosen is written."""
     once = at.get("PartitionMachine._elect_once")
     if once is None:
         return
     passed, writes = once.f_locals["partitions"], once.f_locals["writes"]
     now.due = _unsettled(now, at, passed, writes, once.f_locals.get("partition"))
-    if isinstance(place.effect, Report):
-        _is_read(now, at, once)
+    if _reports(thread):
+        _is_read(now, thread)
     now.found |= {*now.written}
     now.elected = {*now.written}
     if now.label == "elects":
@@ -277,23 +287,25 @@ def _unsettled(
     return left
 
 
-def _is_read(now: Standing, at: Frames, frame: FrameType) -> None:
+def _reports(thread: ControllerThread) -> bool:
+    return thread.place is not None and isinstance(thread.place.effect, Report)
+
+
+def _is_read(now: Standing, thread: ControllerThread) -> None:
     """The state of the partition at hand is read, and what follows from it is reported."""
-    inner = at.get("PartitionMachine._readable_state") or at.get("ReplicaMachine._read")
-    state = (inner or frame).f_locals["state"]
     assert now.partition is not None, "a report is about a partition"
-    now.read[now.partition] = state.zk_version
+    now.read[now.partition] = state_as_read(thread).version
 
 
-def _removing(now: Standing, at: Frames, place: Place) -> None:
+def _removing(now: Standing, at: Frames, thread: ControllerThread) -> None:
     """Broker by broker: those that come later wait, of the one at hand the rest of a pass."""
-    wanted = _by_partition(at[REPLICAS].f_locals["wanted"])
+    wanted = _by_partition(reported(thread, REPLICAS_CHANGE)[0])
     now.going = {}
     once = at.get("ReplicaMachine._remove_once")
     if once is not None:
         _removing_of_one(now, at, once, wanted)
-        if isinstance(place.effect, Report):
-            _is_read(now, at, once)
+        if _reports(thread):
+            _is_read(now, thread)
     now.stopped = {
         one
         for one, brokers in wanted.items()

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 from types import FrameType
+from typing import Any
 
-from impl.sim.effects import Ask, Effect
+from impl.sim.effects import Ask, Effect, Report
 from impl.sim.event_run import ControllerThread, Place
 from impl.znodes import paths
-from impl.zookeeper import ConnectionLoss, Create, SetData, ZooKeeperError
+from impl.zookeeper import ConnectionLoss, Create, SetData, Znode, ZooKeeperError
 
 STATE_NODE = re.compile(re.escape(paths.TOPICS) + r"/([^/]+)/partitions/(\d+)/state")
 """A partition's state; its groups are the topic and the number."""
@@ -21,6 +22,22 @@ Frames = dict[str, FrameType]
 def frames_of(thread: ControllerThread) -> Frames:
     """The procedures that a suspended event is in, outermost first."""
     return {frame.f_code.co_qualname: frame for frame in thread.stack()}
+
+
+def reported(thread: ControllerThread, event: str) -> tuple[Any, ...]:
+    """What a suspended event reported last under a name. LookupError if it reported no such."""
+    for place in reversed(thread.reached()):
+        if isinstance(place.effect, Report) and place.effect.event == event:
+            return place.effect.arguments
+    raise LookupError(f"the event has not reported {event}")
+
+
+def state_as_read(thread: ControllerThread) -> Znode:
+    """The partition's state that a suspended event read last. LookupError if it read none."""
+    for place in reversed(thread.reached()):
+        if place.is_done and state_read(place.effect) and isinstance(place.answer, Znode):
+            return place.answer
+    raise LookupError("the event has not read a state")
 
 
 def registered_epoch(effect: Effect) -> int | None:
