@@ -38,6 +38,7 @@ KEEPS = "a leader that is elected again keeps what it knows of the others' ends"
 GONE = "a leader answers a question that its asker has given up, or did not outlive"
 CAUGHT_UP = "up to 2.0 a follower is dropped that has all there is, if it had so long ago only"
 TWICE = "a producer that sends again is answered by what is there"
+EMPTY_EPOCH = "a log that is loaded forgets a leader epoch in which nothing was written"
 LATE = "a producer is answered in a later epoch of the same leader"
 WAITS = "a follower whose leader is not known to it goes on as it was"
 
@@ -230,6 +231,9 @@ class _Replay(Driver):
                 code = self.index(hw)
                 self.force(CHECKPOINT, ("replica.checkpoint", (at,), code))
         self.step("broker_starts", at)
+        end = self.read("log.end", at)
+        last = self.read("log.at.epoch", at, end - 1) if end else -1
+        self.force(EMPTY_EPOCH, ("replica.latest_epoch", (at,), last))
         self.had[broker] = {0} if loaded is None else {0, loaded.args["high_watermark"]}
 
     def _written(self, write: Write) -> None:
