@@ -36,8 +36,11 @@ NONE = 0
 class RequestTemplate(Template):
     """A line of the request log; `kind` says of which requests."""
 
-    def read(self, text: str) -> dict[str, Any] | None:
-        """Who asked, and a row a partition in `detail`; None for another request or form."""
+    def match(self, text: str) -> tuple[str, ...] | None:
+        """Who asked, its correlation id, and a row a partition; None for another request or form.
+
+        They stand for what is in the holes of ``text``.
+        """
         if not text.startswith(self.prefix):
             return None
         try:
@@ -49,10 +52,10 @@ class RequestTemplate(Template):
         _, client, correlation, replica, rows = found
         fetcher = _FETCHER.fullmatch(client)
         follower = int(fetcher[1]) if fetcher else replica
-        detail = json.dumps(rows, separators=(",", ":"))
-        return {"replica": follower, "correlation": correlation, "detail": detail}
+        return str(follower), str(correlation), json.dumps(rows, separators=(",", ":"))
 
 
+_TEXT = "Completed request:{replica}{correlation}{detail}"
 _JSON = (
     'Completed request:{"isForwarded":false,"requestHeader":{"requestApiKey":%d,'
     '"requestApiVersion":%d,"correlationId":7,"clientId":"broker-5-fetcher-0",'
@@ -61,12 +64,12 @@ _JSON = (
 )
 TEMPLATES = (
     RequestTemplate(
-        "fetch_completed", FETCHES, REQUESTS, "Completed request:",
+        "fetch_completed", FETCHES, REQUESTS, _TEXT,
         _JSON % (FETCH, 12, "FETCH", '"fetchOffset":14', '"responses":[{"topic":"orders",'
                  '"partitionResponses":[{"partition":0,"errorCode":0,"highWatermark":14}]}]'),
     ),
     RequestTemplate(
-        "epochs_completed", EPOCHS, REQUESTS, "Completed request:",
+        "epochs_completed", EPOCHS, REQUESTS, _TEXT,
         _JSON % (EPOCH, 3, "OFFSET_FOR_LEADER_EPOCH", '"leaderEpoch":2', '"topics":[{"topic":'
                  '"orders","partitions":[{"errorCode":0,"partition":0,"leaderEpoch":2,'
                  '"endOffset":14}]}]'),

@@ -83,8 +83,10 @@ class Driver:
         return self.moves.twin.explain(requirement, self.ledger.state(), values)
 
     def force(self, reason: str, *cells: tuple[str, Index, int]) -> None:
-        """Put in what the model abstracts from."""
-        changes = [(self.numbers[name], index, code) for name, index, code in cells]
+        """Put in what the model abstracts from; fields that this release has not are left out."""
+        changes = [
+            (self.numbers[name], index, code) for name, index, code in cells if name in self.numbers
+        ]
         if any(self.ledger.read(number, index) != code for number, index, code in changes):
             self.ledger.apply(changes)
             self.done.forced[reason] += 1

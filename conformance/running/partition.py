@@ -38,6 +38,8 @@ KEEPS = "a leader that is elected again keeps what it knows of the others' ends"
 GONE = "a leader answers a question that its asker has given up, or did not outlive"
 CAUGHT_UP = "up to 2.0 a follower is dropped that has all there is, if it had so long ago only"
 TWICE = "a producer that sends again is answered by what is there"
+EMPTY_EPOCH = "a log that is loaded forgets a leader epoch in which nothing was written"
+UNHEARD = "a follower has not heard that its leader is in a newer epoch"
 LATE = "a producer is answered in a later epoch of the same leader"
 WAITS = "a follower whose leader is not known to it goes on as it was"
 
@@ -230,6 +232,9 @@ class _Replay(Driver):
                 code = self.index(hw)
                 self.force(CHECKPOINT, ("replica.checkpoint", (at,), code))
         self.step("broker_starts", at)
+        end = self.read("log.end", at)
+        last = self.read("log.at.epoch", at, end - 1) if end else -1
+        self.force(EMPTY_EPOCH, ("replica.latest_epoch", (at,), last))
         self.had[broker] = {0} if loaded is None else {0, loaded.args["high_watermark"]}
 
     def _written(self, write: Write) -> None:
@@ -555,7 +560,12 @@ class _Replay(Driver):
 
     def _leader_asked(self, line: Line, b: int) -> int:
         leader = self.of[line.args["leader"]]
-        if self.read("fetch.state", b, leader):
+        state = self.read("fetch.state", b, leader)
+        if state == _GIVEN_UP:
+            asks_epoch = int(line.step == "epoch_asked")
+            self.force(UNHEARD, ("fetch.state", (b, leader), 0),
+                       ("replica.truncating", (b,), asks_epoch))  # fmt: skip
+        elif state:
             self.step("fetch_is_lost", b, leader)
         self.slots[b, leader] = line.args["correlation"]
         return leader
@@ -814,6 +824,6 @@ class _Replay(Driver):
 
 
 _LEADS = 1
-_EPOCH_ASKED, _EPOCH_ANSWERED, _RECORDS_ASKED, _RECORDS_ANSWERED = 1, 2, 3, 4
+_EPOCH_ASKED, _EPOCH_ANSWERED, _RECORDS_ASKED, _RECORDS_ANSWERED, _GIVEN_UP = 1, 2, 3, 4, 5
 _OF_PROCESSES = (STARTED, "controller_elected", "controller_resigned")
 _OF_CONTROLLERS = ("leader_cached", "leader_and_isr_received")

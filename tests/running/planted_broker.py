@@ -29,7 +29,7 @@ class Fault(NamedTuple):
 
 FAULTS = {
     "watermark-does-not-wait": Fault(
-        Partition.advance, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},"
+        Partition.reached, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},"
     ),
     "log-is-cut-to-nothing": Fault(
         follower_truncation,
