@@ -398,7 +398,7 @@ class EventController:
         steps = self.reassigner
         for partition in [one for one in steps.in_progress() if paths.state(*one) == path]:
             await self._await(path)
-            if await steps.caught_up(partition, self._target(partition)):
+            if await steps.caught_up(partition, self._target(partition), is_news=True):
                 await steps.go_on(partition)
 
     async def reassignments_may_go_on(self, brokers: Iterable[int] | None = None) -> None:

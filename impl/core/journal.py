@@ -82,6 +82,19 @@ class ControllerJournal:
     ) -> None:
         """An entry of ``/admin/reassign_partitions`` is looked at, to be begun or refused."""
 
+    async def reassignment_refused(
+        self, partition: TopicPartition, target: Sequence[int], why: str
+    ) -> None:
+        """An entry of ``/admin/reassign_partitions`` is not begun, and will be dropped.
+
+        ``why`` is one of the reasons of ``Reassigner.refuse``.
+        """
+
+    async def reassignment_progress(
+        self, partition: TopicPartition, target: Sequence[int], caught_up: Collection[int]
+    ) -> None:
+        """The ISR of a partition that moves was looked at: so many of its targets are in it."""
+
     async def reassignment_caught_up(
         self, partition: TopicPartition, target: Sequence[int]
     ) -> None:

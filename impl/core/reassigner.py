@@ -18,6 +18,12 @@ NO_REASSIGNMENT_IN_PROGRESS = "NO_REASSIGNMENT_IN_PROGRESS"
 UNKNOWN_SERVER_ERROR = "UNKNOWN_SERVER_ERROR"
 
 
+DELETED = "the topic is queued for deletion"
+UNKNOWN = "there is no such partition"
+ASSIGNED = "the replicas are assigned already"
+DEAD = "a new replica is not alive"
+
+
 class Reassigner:
     """The reassignments that are under way; up to 2.3 the targets live in memory and one znode."""
 
@@ -64,8 +70,12 @@ class Reassigner:
 
         Then it is dropped, so that administrators may ask for something else.
         """
-        await self.core.context.journal.reassignment_triggered(partition, target)
-        if self.refuse(partition, target) or not await self.attempt(
+        journal = self.core.context.journal
+        await journal.reassignment_triggered(partition, target)
+        why = self.refuse(partition, target)
+        if why is not None:
+            await journal.reassignment_refused(partition, target, why)
+        if why is not None or not await self.attempt(
             partition, lambda: self._begin(partition, target)
         ):
             await self._drop(partition)
@@ -115,17 +125,17 @@ class Reassigner:
         """
         context = self.core.context
         if partition.topic in context.queued_for_deletion:
-            return "the topic is queued for deletion"
+            return DELETED
         current = context.replicas(partition)
         if not current:
-            return "there is no such partition"
+            return UNKNOWN
         if self.recorded:
             return None
         if tuple(target) == current:
-            return "the replicas are assigned already"
+            return ASSIGNED
         live = context.live_or_shutting_down
         if not self.core.release.since("0.10.1") and not live.issuperset(target):
-            return "a new replica is not alive"
+            return DEAD
         return None
 
     def validate(self, partition: TopicPartition, target: Sequence[int] | None) -> str:
@@ -152,10 +162,17 @@ class Reassigner:
             else:
                 await self._widen(partition, self.targets[partition])
 
-    async def caught_up(self, partition: TopicPartition, target: Iterable[int]) -> bool:
-        """Every target replica is in the registered ISR."""
+    async def caught_up(
+        self, partition: TopicPartition, target: Sequence[int], is_news: bool = False
+    ) -> bool:
+        """Every target replica is in the registered ISR, of which a watch may have told."""
         state = await self.core.client.state(partition)
-        return state is not None and set(target) <= set(state.isr)
+        if state is None:
+            return False
+        if is_news:
+            there = [one for one in target if one in state.isr]
+            await self.core.context.journal.reassignment_progress(partition, target, there)
+        return set(target) <= set(state.isr)
 
     async def _widen(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         context, old = self.core.context, self.core.context.replicas(partition)

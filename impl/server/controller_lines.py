@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from impl.core.journal import ControllerJournal
+from impl.core.reassigner import ASSIGNED, DELETED, UNKNOWN
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.core.states import PartitionState, ReplicaState
 from impl.server.log4j_files import Log4jFiles
@@ -123,13 +124,78 @@ class ControllerLines(ControllerJournal):
         kind = "PartitionStateMachine$PartitionModificationsListener"
         self._heard("AddPartitionsListener", kind, f"New partitions to be added {self._map(lists)}")
 
-    def _heard(self, listener: str, logger: str, text: str) -> None:
+    # Reassignments
+
+    async def reassignment_refused(
+        self, partition: TopicPartition, target: Sequence[int], why: str
+    ) -> None:
+        name = self.files.name(partition)
+        if why == DELETED:
+            self._skips_deleted(partition)
+        elif why == ASSIGNED:
+            text = (
+                f"Partition {name} to be reassigned is already assigned to replicas {ids(target)}"
+            )
+            if self.release.since("1.1"):
+                self.files.controller(f"{text}. Ignoring request for partition reassignment.")
+            else:
+                self._fails_to_begin(name, f"{text}. Ignoring request for partition reassignment")
+        elif why == UNKNOWN and not self.release.since("1.1"):
+            self._fails_to_begin(name, f"Attempt to reassign partition {name} that doesn't exist")
+        elif why == UNKNOWN and not self.release.since("2.4"):
+            self.files.controller(
+                f"Ignoring request to reassign partition {name} that doesn't exist.", "ERROR"
+            )
+
+    def _skips_deleted(self, partition: TopicPartition) -> None:
+        name = self.files.name(partition)
+        level = "INFO" if self.release.since("2.2") else "ERROR"
+        if self.release.since("1.1"):
+            text = f"Skipping reassignment of {name} since the topic is currently being deleted"
+        elif self.release.since("0.11.0.1"):
+            text = f"Skipping reassignment of partition {name} since it is currently being deleted"
+        else:
+            text = (
+                f"Skipping reassignment of partition {name} for topic {partition.topic} since it "
+                "is currently being deleted"
+            )
+        kind = "PartitionsReassignedListener"
+        self._heard(kind, kind, text, level)
+
+    def _fails_to_begin(self, name: str, why: str) -> None:
+        """Up to 1.0 an exception, which is logged with the error that it ends in."""
+        self.files.controller(
+            f"Error completing reassignment of partition {name}\n"
+            f"kafka.common.KafkaException: {why}",
+            "ERROR",
+        )
+
+    async def reassignment_progress(
+        self, partition: TopicPartition, target: Sequence[int], caught_up: Collection[int]
+    ) -> None:
+        if self.release.since("2.4"):
+            return
+        blank = " " if self.release.since("1.1") else ""
+        left = [one for one in target if one not in caught_up]
+        text = (
+            f"{len(caught_up)}/{len(target)} replicas have caught up with the leader for partition "
+            f"{self.files.name(partition)} being reassigned.{blank}"
+        )
+        text += (
+            f"Replica(s) {ids(left)} still need to catch up"
+            if left
+            else "Resuming partition reassignment"
+        )
+        kind = "ReassignedPartitionsIsrChangeListener"
+        self._heard(kind, kind, text)
+
+    def _heard(self, listener: str, logger: str, text: str, level: str = "INFO") -> None:
         """Up to 0.10 listeners of their own wrote such lines."""
         if self.release.since("0.11"):
-            self.files.controller(text)
+            self.files.controller(text, level)
             return
         head = f"[{listener} on Controller {self.files.broker}]: "
-        self.files.line(CONTROLLER, "INFO", head + text, _LISTENERS + logger)
+        self.files.line(CONTROLLER, level, head + text, _LISTENERS + logger)
 
     def _map(self, lists: Mapping[TopicPartition, Sequence[int]]) -> str:
         name = self.files.name

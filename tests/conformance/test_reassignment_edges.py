@@ -142,7 +142,9 @@ def test_every_edge_of_a_move_to_two_targets_is_covered(version: str) -> None:
 
 
 def test_a_move_that_waits_for_any_of_its_targets_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def any_of_them(steps: Reassigner, partition: TopicPartition, target: Any) -> bool:
+    async def any_of_them(
+        steps: Reassigner, partition: TopicPartition, target: Any, is_news: bool = False
+    ) -> bool:
         state = await steps.core.client.state(partition)
         return state is not None and bool(set(target) & set(state.isr))
 

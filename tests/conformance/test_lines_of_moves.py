@@ -1,0 +1,122 @@
+"""What a controller writes of requests for moves, as the articles quote it, and ingest reads it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from conformance.ingest.dialects import ANY
+from impl.core.controller_parts import ControllerConfig
+from impl.core.event_controller import EventController
+from impl.releases import Release
+from impl.server.controller_lines import ControllerLines
+from impl.server.log4j_files import Log4jFiles
+from impl.vectors.stage import NOW_MS, Stage
+from impl.world.log4j import CONTROLLER
+from impl.znodes import TopicPartition, encode_reassignment, paths
+from impl.zookeeper.port import wait
+
+LINE = re.compile(r"\[[^]]*\] (\w+) (.*) \((\S+)\)")
+
+
+class Told:
+    """A running controller that writes its log, and what is in it."""
+
+    def __init__(self, folder: Path, version: str) -> None:
+        self.folder, self.stage = folder, Stage(Release.of(version))
+        for broker in (1, 2, 3):
+            self.stage.start_broker(broker)
+        wait(self.stage.admin.make_path("/admin"))
+        files = Log4jFiles(folder, 1, self.stage.release)
+        self.controller = EventController(
+            1, self.stage.sessions[1], self.stage.release, self.stage.send,
+            ControllerConfig(delete_topics=True), ControllerLines(files),
+        )  # fmt: skip
+        assert wait(self.controller.elect(NOW_MS))
+        self.stage.create_topic("t", {0: (1, 2)})
+        self.stage.run(self.controller)
+
+    def asks(self, topic: str, *replicas: int) -> None:
+        """A request for a move is written, and handled."""
+        text = encode_reassignment({TopicPartition(topic, 0): replicas})
+        wait(self.stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
+        self.stage.run(self.controller)
+
+    def isr(self, *members: int) -> None:
+        """The leader writes its ISR, and the controller hears of it."""
+        self.stage.leader_writes_isr(TopicPartition("t", 0), members)
+        self.stage.run(self.controller)
+
+    def lines(self) -> list[tuple[str, str, str]]:
+        """Level, message and logger of each line of controller.log."""
+        text = (self.folder / CONTROLLER).read_text(encoding="utf-8")
+        found = filter(None, map(LINE.fullmatch, text.splitlines()))
+        return [(one[1], one[2], one[3]) for one in found]
+
+
+OLD, NEW = "[t,0]", "t-0"
+ASSIGNED = {
+    "0.10": "Error completing reassignment of partition [t,0] kafka.common.KafkaException: "
+    "Partition [t,0] to be reassigned is already assigned to replicas 1,2. Ignoring request for partition "
+    "reassignment",
+    "1.1": "Partition t-0 to be reassigned is already assigned to replicas 1,2. Ignoring request "
+    "for partition reassignment.",
+}
+UNKNOWN = {
+    "0.10": "Error completing reassignment of partition [gone,0] kafka.common.KafkaException: "
+    "Attempt to reassign partition [gone,0] that doesn't exist",
+    "1.1": "Ignoring request to reassign partition gone-0 that doesn't exist.",
+}
+
+
+@pytest.mark.parametrize("version", ["0.10", "0.11", "1.1", "2.1", "2.3"])
+def test_a_request_that_is_ignored_and_a_move_that_waits_are_told_in_the_releases_words(
+    tmp_path: Path, version: str
+):
+    told = Told(tmp_path, version)
+    told.asks("t", 1, 2)
+    told.asks("gone", 1)
+    told.asks("t", 3, 2)
+    told.isr(1, 2)
+    told.isr(1, 2, 3)
+
+    form, lines = ("1.1" if told.stage.release.since("1.1") else "0.10"), told.lines()
+    messages = [text for _, text, _ in lines]
+    name, blank = (NEW, " ") if form == "1.1" else (OLD, "")
+    caught_up = f"replicas have caught up with the leader for partition {name} being reassigned."
+    expected = [
+        ASSIGNED[form], UNKNOWN[form],
+        f"1/2 {caught_up}{blank}Replica(s) 3 still need to catch up",
+        f"2/2 {caught_up}{blank}Resuming partition reassignment",
+    ]  # fmt: skip
+
+    assert [one for one in expected if not any(text.endswith(one) for text in messages)] == []
+    for _, text, logger in lines:
+        assert ANY.read(logger, text.partition(" kafka.common.")[0]) is not None, text
+
+
+@pytest.mark.parametrize(
+    ("version", "level", "words"),
+    [
+        ("0.10", "ERROR", "partition [t,0] for topic t since it is currently being deleted"),
+        ("0.11.0.1", "ERROR", "partition [t,0] since it is currently being deleted"),
+        ("1.1", "ERROR", "t-0 since the topic is currently being deleted"),
+        ("2.3", "INFO", "t-0 since the topic is currently being deleted"),
+    ],
+)
+def test_a_move_of_a_topic_that_is_being_deleted_is_told_as_skipped(
+    tmp_path: Path, version: str, level: str, words: str
+):
+    told = Told(tmp_path, version)
+    told.stage.stop_broker(2)
+    told.stage.run(told.controller)
+    wait(told.stage.admin.request_deletion("t"))
+    told.stage.run(told.controller)
+    told.asks("t", 3, 1)
+
+    found = [one for one in told.lines() if one[1].endswith(f"Skipping reassignment of {words}")]
+
+    assert [one[0] for one in found] == [level]
+    assert ANY.read(found[0][2], found[0][1]) is not None
