@@ -126,7 +126,6 @@ class LocalEngine:
         corpus.events = events if events.num_rows > self.whole else events.whole()
         return corpus
 
-    @few_cycles
     def judge(self, corpus: Corpus) -> Judged:
         """Apply every rule to every cluster."""
         places = places_of(corpus.logs, corpus.files)

@@ -8,13 +8,26 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import dataset
 
+from conformance.pipeline.store import runs
+
 WAITING = 100_000  # rows that are held before they are sorted into parts
+_PREFIX = "insync-spill-"
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+def _sweep() -> None:
+    """Remove what processes have left that were killed."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        owner = left.name.removeprefix(_PREFIX).split("-")[0]
+        gone = owner.isdigit() and int(owner) != os.getpid() and not runs(int(owner))
+        if gone:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 class Spill:
@@ -30,7 +43,8 @@ class Spill:
         self._keys: list[np.ndarray] = []
         self._held = 0
         if on_disk:
-            self._folder = tempfile.mkdtemp(prefix="insync-spill-")
+            _sweep()
+            self._folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-")
             self._end = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def close(self) -> None:

@@ -97,7 +97,7 @@ def _sweep(target: Path, ours: int | None = None) -> None:
     """
     for left in sorted(target.parent.glob(f".{glob.escape(target.name)}.*")):
         found = _LEFT.fullmatch(left.name.removeprefix(f".{target.name}"))
-        if found is None or (int(found["pid"]) != ours and _runs(int(found["pid"]))):
+        if found is None or (int(found["pid"]) != ours and runs(int(found["pid"]))):
             continue
         if found["what"] == "old" and not target.exists():
             left.rename(target)
@@ -105,7 +105,8 @@ def _sweep(target: Path, ours: int | None = None) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _runs(pid: int) -> bool:
+def runs(pid: int) -> bool:
+    """Whether another process with this id is there."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

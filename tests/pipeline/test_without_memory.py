@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -49,6 +51,18 @@ def test_nothing_stays_on_disk(spilled: Path):
 
     assert found
     assert os.listdir(spilled) == []
+
+
+def test_what_a_killed_process_left_is_cleared_away(spilled: Path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    left, living = (spilled / f"insync-spill-{pid}-x" for pid in (gone.pid, os.getppid()))
+    left.mkdir()
+    living.mkdir()
+
+    findings(SHIPPED / "planted", LocalEngine(whole=10, part=SMALL))
+
+    assert os.listdir(spilled) == [living.name]
 
 
 @pytest.mark.parametrize("name", ["correct", "planted"])
