@@ -56,12 +56,12 @@ def _unfenced(current: int, asked: int | None, leads: bool, *_: object) -> str:
 
 def _records_no_epoch(self: Partition[Any], epoch: int, isr: Iterable[int], now_ms: int) -> bool:
     entries = [*self.log.epochs.entries]
-    new = _make_leader(self, epoch, isr, now_ms)
+    new = _lead(self, epoch, isr, now_ms)
     self.log.epochs.entries = entries
     return new
 
 
-_make_leader = Partition.make_leader
+_lead = Partition._lead
 
 
 def _joins_at_hw(self: Partition[Any], replica: int, offset: int) -> bool:
@@ -141,7 +141,7 @@ PLANTED: tuple[Planted, ...] = (
     _one("KIP-279", fetcher_thread, "follower_truncation", _in_one_round),
     _one("KIP-320", answers, "current_leader_epoch_error", _unfenced),
     _one("KAFKA-7164", partition, "keeps_fetching", _always),
-    _one("KAFKA-7415", Partition, "make_leader", _records_no_epoch),
+    _one("KAFKA-7415", Partition, "_lead", _records_no_epoch),
     _one("KAFKA-7128", Partition, "may_join", _joins_at_hw),
     _one("KAFKA-7786", FetcherThread, "compared", _believes_late_answers),
     _one("KAFKA-1647", HighWatermarkCheckpoint, "read_bounded", _forgets),
