@@ -11,7 +11,7 @@ import click
 
 from conformance.cli.common import STDOUT, WrongUse, emit_json, say
 from impl.admin.endings import USAGE, Ending
-from impl.admin.errors import AdminError, BrokerRefused, ZooKeeperRefused
+from impl.admin.errors import AdminError, BrokerRefused, NumberFormat, ZooKeeperRefused
 from impl.admin.port import RequestFailed
 from impl.releases import DEFAULT, PRESETS, Release
 from impl.server.admin_client import AdminClient
@@ -20,6 +20,7 @@ from impl.server.processes import ClusterError
 from impl.server.sessions import open_session
 from impl.znodes import MalformedZnode
 from impl.znodes.client import ZnodeClient
+from impl.znodes.text import NumberFormatException
 from impl.zookeeper.errors import ConnectionLoss, ZooKeeperError
 
 
@@ -57,6 +58,8 @@ def refusals(ending: Ending) -> Iterator[None]:
         raise _failed(ending, error) from error
     except RequestFailed as error:
         raise _failed(ending, BrokerRefused(error.code, str(error))) from error
+    except NumberFormatException as error:
+        raise _failed(ending, NumberFormat(str(error))) from error
     except (MalformedZnode, ZooKeeperError) as error:
         raise _failed(ending, ZooKeeperRefused(f"{type(error).__name__}: {error}")) from error
 

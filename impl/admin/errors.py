@@ -137,6 +137,13 @@ class BrokerRefused(AdminError):
         self.kafka = EXCEPTIONS.get(code, "UnknownServerException")
 
 
+class NumberFormat(AdminError):
+    """``NumberFormatException``: a znode is not named by a number."""
+
+    kafka = "NumberFormatException"
+    package = "java.lang"
+
+
 class ZooKeeperRefused(AdminError):
     """What a tool meets in ZooKeeper: a znode that is not as it should be, a lost connection."""
 

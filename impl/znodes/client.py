@@ -18,6 +18,7 @@ from impl.znodes.partitions import (
     encode_reassignment,
 )
 from impl.znodes.states import LeaderIsrAndControllerEpoch, decode_state, encode_state
+from impl.znodes.text import number_of
 from impl.znodes.topics import (
     ReplicaAssignment,
     TopicZnode,
@@ -47,10 +48,10 @@ class ZnodeClient(OfficeZnodes):
     async def brokers(self, watch: bool = False) -> dict[int, tuple[BrokerInfo, int]]:
         """Registered brokers by id: what they say, and their epoch (czxid)."""
         found = {}
-        for name in sorted(await self.names(paths.BROKER_IDS, watch), key=int):
-            node = await self.read(paths.broker(int(name)))
+        for broker in sorted(map(number_of, await self.names(paths.BROKER_IDS, watch))):
+            node = await self.read(paths.broker(broker))
             if node is not None:
-                found[int(name)] = (decode_broker(int(name), node.data), node.czxid)
+                found[broker] = (decode_broker(broker, node.data), node.czxid)
         return found
 
     async def topics(self, watch: bool = False) -> list[str]:

@@ -17,6 +17,21 @@ class MalformedZnode(ValueError):
         self.why = why
 
 
+class NumberFormatException(ValueError):  # Kafka's name, which logs and tools tell
+    """A name that should be a number, as Java's ``toInt`` refuses it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f'For input string: "{text}"')
+
+
+def number_of(text: str) -> int:
+    """The number that a znode is named by; NumberFormatException for another name."""
+    try:
+        return int(text)
+    except ValueError:
+        raise NumberFormatException(text) from None
+
+
 def write(fields: Mapping[str, object]) -> str:
     """Compact JSON, fields in the given order."""
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)

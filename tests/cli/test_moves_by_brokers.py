@@ -404,3 +404,14 @@ def test_an_election_by_zookeeper_passes_over_what_does_not_exist_and_one_waits_
         "doesn't exist\n"
     )
     assert skipped["2.3"].stdout.startswith("Warning: --zookeeper is deprecated and will be ")
+
+
+def test_a_broker_that_is_no_number_is_told_as_java_tells_it(here: Path):
+    cluster = Cluster(here)
+    port = cluster.session()
+    wait(port.create("/brokers/ids/x", "y", ephemeral=True))
+    told = typed(f"topics --describe --zookeeper {here}")
+    port.close()
+
+    assert told.exit_code == 1
+    assert told.stdout == f'{FAILING}For input string: "x"\n'

@@ -59,8 +59,8 @@ class Told:
 OLD, NEW = "[t,0]", "t-0"
 ASSIGNED = {
     "0.10": "Error completing reassignment of partition [t,0] kafka.common.KafkaException: "
-    "Partition [t,0] to be reassigned is already assigned to replicas 1,2. Ignoring request for partition "
-    "reassignment",
+    "Partition [t,0] to be reassigned is already assigned to replicas 1,2. Ignoring request for "
+    "partition reassignment",
     "1.1": "Partition t-0 to be reassigned is already assigned to replicas 1,2. Ignoring request "
     "for partition reassignment.",
 }
