@@ -18,7 +18,8 @@ def new() -> None:
     """Write the files for a change of the protocol that you want to try, with a test.
 
     What is written can be explored at once; from there you edit. docs/a-new-idea.md goes from an
-    idea to its bug, its fix and its proof.
+    idea to its bug, its fix and its proof. Every command below takes --json FILE (or - for standard
+    output).
 
     \b
     Example:
