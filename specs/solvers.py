@@ -39,21 +39,42 @@ class Question:
     def __init__(self, premises: Sequence[Any], goal: Any, by_triggers: bool, rlimit: int) -> None:
         self._premises = tuple(premises)
         self._by_triggers, self._rlimit = by_triggers, rlimit
-        self._solver = self._with(z3.Not(goal))
+        self._negated = z3.Not(goal)
+        self._solver = self._with(self._negated)
 
     def _with(self, *more: Any) -> Any:
+        return self._made([*self._premises, *more])
+
+    def _with_only(self, premises: Sequence[Any]) -> Any:
+        return self._made([*premises, self._negated])
+
+    def _made(self, asserted: Sequence[Any]) -> Any:
         solver = z3.Solver()
         solver.set("rlimit", self._rlimit)
         solver.set("random_seed", 0)
         if self._by_triggers:
             solver.set("auto_config", False)
             solver.set("smt.mbqi", False)
-        solver.add(*self._premises, *more)
+        solver.add(*asserted)
         return solver
 
     def proves_anything(self) -> bool:
         """Do the premises contradict each other, as far as Z3 sees? Then they prove any goal."""
         return bool(self._with().check() == z3.unsat)
+
+    def needed(self, among: Sequence[Any]) -> list[int] | None:
+        """The positions of those premises without which Z3's proof would not go through: an
+        unsatisfiable core, the fewest as Z3 finds them. None where it proves nothing."""
+        solver = self._with_only([one for one in self._premises
+                                  if not any(one is other for other in among)])  # fmt: skip
+        solver.set("core.minimize", True)
+        names = [z3.Bool(f"premise {position}") for position in range(len(among))]
+        for name, one in zip(names, among, strict=True):
+            solver.assert_and_track(one, name)
+        if solver.check() != z3.unsat:
+            return None
+        core = {str(one) for one in solver.unsat_core()}
+        return [position for position, name in enumerate(names) if str(name) in core]
 
     def answer(self, solver: str) -> str:
         """`proved`, `refuted` or `unknown` by a solver."""
