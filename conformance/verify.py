@@ -24,7 +24,9 @@ from conformance.serving import planned as of_serving_code
 from conformance.walks import walk
 from impl import simulate
 from impl.world.sample_logs import write_pair
+from model.language import RecordedSystem
 from model.systems import system
+from specs.chain import compose, refinement
 from specs.explorer import Exploration, explore, find, with_companions
 from specs.invariants import Proof
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
@@ -95,6 +97,13 @@ class Finding:
 
 
 PROOFS = (SINGLE_CONTROLLER, NO_MESSAGE_LOSS)
+
+REFINES = (
+    "replication_refines_its_proof",
+    "every step of replication is one of replication_history, some, or none: so what is proved of "
+    "that form holds of what is explored and implemented",
+)
+"""The claim and the words of the row that ties the executable `replication` to its proof."""
 
 _DESIGNS = ("hw_truncation", "kip_101", "kip_279", "kip_320_first_try", "kip_320")
 _LOST_IN = ("hw_truncation", "kip_101", "kip_279")
@@ -179,8 +188,11 @@ def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[R
         Running(Path(folder)) as running,
     ):
         explorations = EXPLORATIONS + (DEEP_EXPLORATIONS if deep else ())
+        proved = {}
         for proof in PROOFS:
-            yield _proved(proof, report)
+            proved[proof.claim] = _proved(proof, report)
+            yield proved[proof.claim]
+        yield _refines(proved[NO_MESSAGE_LOSS.claim], report)
         for exploration in explorations:
             yield from _explored(exploration, report)
         for finding in FINDINGS:
@@ -199,6 +211,7 @@ def planned(deep: bool = False) -> list[tuple[str, str]]:
     explorations = EXPLORATIONS + (DEEP_EXPLORATIONS if deep else ())
     rows = [(proof.claim, f"{proof.system} {system(proof.system).default_version}")
             for proof in PROOFS]  # fmt: skip
+    rows += [(REFINES[0], "replication 2.3")]
     rows += [(claim, f"{one.system} {one.version}") for one in explorations for claim in one.claims]
     rows += [
         (one.claim, " without ".join([f"{one.system} {one.version}", *one.without]))
@@ -230,9 +243,33 @@ def _proved(proof: Proof, report: Report) -> Row:
         claim.name, claim.sentence, proof.system, recorded.version, Verdict.HOLDS,
         {"brokers": "any", "epoch": "any"}, show=f"insync prove {claim.name} --each",
     )  # fmt: skip
-    report(f"proving {claim.name}")
+    return _discharged(row, proof, recorded, report)
+
+
+def _refines(of_the_form: Row, report: Report) -> Row:
+    """Whether `replication` refines the form that is proved: nothing unless that form is proved."""
+    both = compose()
+    row = Row(
+        *REFINES, "replication", both.recorded.version, Verdict.HOLDS,
+        {"brokers": "any", "epoch": "any"}, show=f"insync prove {of_the_form.claim} --each",
+    )  # fmt: skip
+    if of_the_form.verdict is not Verdict.HOLDS:
+        row.note = f"{of_the_form.claim} of {of_the_form.system} is not proved"
+        return row
+    return _discharged(row, refinement(both), both.recorded, report)
+
+
+def _discharged(row: Row, proof: Proof, recorded: RecordedSystem, report: Report) -> Row:
+    report(f"proving {row.claim}")
     started = time.perf_counter()
-    result = prove(proof, recorded)
+    asked = 0
+
+    def count(_one: object) -> None:
+        nonlocal asked
+        asked += 1
+        report(f"proving {row.claim}: {asked:,} obligations")
+
+    result = prove(proof, recorded, each=count)
     row.seconds = time.perf_counter() - started
     row.verdict = result.verdict
     row.counts = f"{len(result.obligations)} obligations, {result.solver_calls} by Z3"

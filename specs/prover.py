@@ -117,6 +117,7 @@ def prove(
     steps: Collection[str] | None = None,
     solvers: Sequence[str] = ("z3",),
     export: Callable[[str, str, Question], None] | None = None,
+    needs: Callable[[str, str, set[str]], None] | None = None,
 ) -> ProofResult:
     """Discharges every obligation; `brokers` None is any number of them.
 
@@ -124,11 +125,11 @@ def prove(
     only their obligations are asked (LEMMA: those of the lemmas), which proves nothing by itself.
     An obligation is proved if all `solvers` say so; where all are, it is asked whether what is
     assumed can be so at all. `export` is given each question before it is
-    asked, with the obligation.
+    asked, with the obligation; `needs` the invariants that Z3's proof of an obligation leans on.
     """
     if brokers is not None:
         recorded.system.limits({"brokers": brokers})
-    result = _Prover(proof, recorded, brokers, each, rlimit, steps, solvers, export).go()
+    result = _Prover(proof, recorded, brokers, each, rlimit, steps, solvers, export, needs).go()
     if steps is None and not result.open:
         # The other way round the modules know each other already.
         from specs.induction import contradicts_itself
@@ -148,16 +149,21 @@ class _Prover:
         steps: Collection[str] | None,
         solvers: Sequence[str],
         export: Callable[[str, str, Question], None] | None,
+        needs: Callable[[str, str, set[str]], None] | None,
     ) -> None:
         self.code = Z3Code(recorded, brokers)
         self.formulas = Formulas(proof, recorded, self.code)
         self.matrices = {one.name: self.formulas.invariant(one) for one in proof.invariants}
         self.proof, self.recorded, self.each, self.rlimit = proof, recorded, each, rlimit
         self.steps, self.solvers, self.export = steps, tuple(solvers), export
+        self.needs = needs
         self.result = ProofResult(proof, recorded, brokers, partial=steps is not None)
         self.state = self.formulas.state()
+        self.assumed = {
+            name: self.formulas.hypothesis(one, self.state) for name, one in self.matrices.items()
+        }
         self.hypothesis = [
-            *(self.formulas.hypothesis(one, self.state) for one in self.matrices.values()),
+            *self.assumed.values(),
             *(
                 self.formulas.hypothesis(self.formulas.invariant(one), self.state)
                 for one in proof.premises
@@ -301,8 +307,16 @@ class _Prover:
                 self.export(step, invariant, question)
             for solver in [one for one in self.solvers if answers[one] == PROVED]:
                 answers[solver] = question.answer(solver)
+            if self.needs is not None and answers[self.solvers[0]] == PROVED:
+                self.needs(step, invariant, self._needed(question))
         seconds = time.perf_counter() - started
         self._note(Obligation(step, invariant, answers, seconds))
+
+    def _needed(self, question: Question) -> set[str]:
+        """What Z3 needs of the invariants; all of them where it does not say."""
+        names = list(self.assumed)
+        found = question.needed(list(self.assumed.values()))
+        return set(names) if found is None else {names[position] for position in found}
 
     def _note(self, obligation: Obligation) -> None:
         self.result.obligations.append(obligation)

@@ -190,7 +190,7 @@ HOW_TO_CHECK = (
     "",
     "```sh",
     "z3 FILE.smt2          # unsat",
-    "cvc5 FILE.smt2        # unsat",
+    "cvc5 --user-pat=strict --enum-inst FILE.smt2        # unsat",
     "```",
     "",
     "`unsat` means that the negation of what is to be shown is impossible under the hypotheses: so "

@@ -29,6 +29,7 @@ from conformance.cli.common import (
     say,
     unknown,
 )
+from conformance.cli.finding import Wanted, draw, find_proof
 from conformance.cli.kept import open_option, show_comparison
 from conformance.cli.options import variant_options
 from conformance.cli.tables import show_table
@@ -115,6 +116,31 @@ class Attempt:
     help="Instead: follow every step of the executable replication in the proof's form.",
 )
 @click.option("--deep", is_flag=True, help="With --chain: in larger state spaces, too.")
+@click.option(
+    "--find",
+    "find",
+    is_flag=True,
+    help="Instead: look for the invariants, from the claim alone.",
+)
+@click.option(
+    "--forget",
+    metavar="A,B,C",
+    help="With --find: from the invariants of the proof without these.",
+)
+@click.option("--write", metavar="FILE.py", help="With --find: what is found, as a proof.")
+@click.option(
+    "--resume",
+    metavar="FILE",
+    help="With --find: keep there what is left after each round, and go on from it.",
+)
+@click.option(
+    "--states",
+    type=click.IntRange(1),
+    default=250_000,
+    show_default=True,
+    help="With --find: how many states candidates have to hold in at first.",
+)
+@click.option("--graph", metavar="FILE.dot|.svg", help="Draw which invariant needs which.")
 @open_option
 @json_option
 def prove(
@@ -128,6 +154,12 @@ def prove(
     certificate: str | None,
     chain: bool,
     deep: bool,
+    find: bool,
+    forget: str | None,
+    write: str | None,
+    resume: str | None,
+    states: int,
+    graph: str | None,
     opens: bool,
     json_target: str | None,
 ) -> None:
@@ -146,7 +178,11 @@ def prove(
       insync prove single_controller --certificate certificate
       insync prove --all
       insync prove --chain
+      insync prove single_controller --find --write found.py
+      insync prove single_controller --graph who-needs-whom.svg
     """
+    wanted = Wanted(find, forget, write, resume, states, graph)
+    wanted.refuse_alone()
     if certificate is not None and smt2_target is not None:
         raise WrongUse("--certificate writes all that --smt2 does: give one of the two")
     target = certificate if certificate is not None else smt2_target
@@ -156,6 +192,14 @@ def prove(
         _refuse_beside_chain(claims, everything, brokers, solver, smt2_target, certificate)
         prove_chain(variant, deep, each, json_target)
         return
+    if find or graph is not None:
+        if len(claims) != 1 or everything or target is not None or brokers != ANY:
+            raise WrongUse("--find and --graph are about one claim, for any number of brokers: "
+                           f"insync prove {SINGLE_CONTROLLER.claim} --find")  # fmt: skip
+        (asked_for,) = chosen(claims, everything)
+        if find:
+            find_proof(asked_for, variant, wanted, json_target)
+            return
     further = theorems_among(claims, everything, brokers, target)
     main = tuple(name for name in claims if name not in further)
     proofs = chosen(main, everything) if main or everything or not further else []
@@ -193,6 +237,8 @@ def prove(
             + [obligation for one in tried for obligation in one.obligations_as_json()],
         },
     )
+    if graph is not None:
+        draw(asked_for, attempts[0].result.recorded, graph, json_target)
     if opens:
         _show_in_the_browser(attempts, json_target)
     finish(verdict)

@@ -69,6 +69,16 @@ def test_a_finding_that_is_not_there_is_not_as_expected() -> None:
     assert not found.as_expected
 
 
+def test_the_refinement_is_no_result_as_long_as_the_form_is_not_proved() -> None:
+    form = Row("no_message_loss", "words", "replication_history", "2.3", Verdict.HOLDS, {},
+               Verdict.UNKNOWN)  # fmt: skip
+
+    refines = verifying._refines(form, quiet)
+
+    assert (refines.verdict, refines.as_expected) == (Verdict.NOT_CHECKED, False)
+    assert refines.note == "no_message_loss of replication_history is not proved"
+
+
 def test_lock_step_and_replay_are_red_for_a_faulty_implementation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -97,8 +107,9 @@ def test_the_whole_table_is_as_expected(tmp_path: Path) -> None:
     rows = {(r["claim"], r["system"], r["version"], bool(r["without"])): r for r in said["rows"]}
     expected = sum(len(one.claims) for one in EXPLORATIONS) + len(FINDINGS)
     assert (told.returncode, said["verdict"]) == (0, "holds"), told.stderr
-    # Beside them: the proofs, lock-step, replay, two log folders.
-    assert len(said["rows"]) == expected + len(PROOFS) + 8
+    # Beside them: the proofs and the refinement, lock-step, replay, two log folders.
+    assert len(said["rows"]) == expected + len(PROOFS) + 1 + 8
+    assert rows["replication_refines_its_proof", "replication", "2.3", False]["note"] == "proved"
     assert all(r["as_expected"] and r["seconds"] >= 0 and r["words"] for r in said["rows"])
     assert [d for (c, s, d, _), r in rows.items() if s == "classic" and r["verdict"] == "holds"
             and c == "strong_isr"] == ["kip_320"]  # fmt: skip

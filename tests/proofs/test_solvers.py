@@ -13,6 +13,7 @@ import z3
 
 from model.election import SYSTEM as ELECTION
 from model.replication.history import SYSTEM as HISTORY
+from specs.chain import compose, refinement
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove
@@ -86,6 +87,26 @@ def test_cvc5_agrees_on_the_step_that_commits():
 @pytest.mark.deep
 def test_cvc5_agrees_on_every_obligation_of_no_message_loss():
     result = prove(NO_MESSAGE_LOSS, HISTORY.recorded(), solvers=BOTH)
+
+    assert result.verdict is Verdict.HOLDS
+    assert {tuple(one.answers) for one in result.obligations} == {BOTH, ("frame rule",)}
+
+
+def test_cvc5_agrees_on_where_a_follower_of_the_executable_replication_truncates():
+    both = compose()
+
+    result = prove(refinement(both), both.recorded, solvers=BOTH, steps=["follower_truncates"])
+
+    asked = [one for one in result.obligations if one.by == "solver"]
+    assert len(asked) > 10
+    assert all(one.answers == {"z3": PROVED, "cvc5": PROVED} for one in asked)
+
+
+@pytest.mark.deep
+def test_cvc5_agrees_on_every_obligation_of_the_refinement():
+    both = compose()
+
+    result = prove(refinement(both), both.recorded, solvers=BOTH)
 
     assert result.verdict is Verdict.HOLDS
     assert {tuple(one.answers) for one in result.obligations} == {BOTH, ("frame rule",)}

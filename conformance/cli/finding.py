@@ -1,0 +1,151 @@
+"""`insync prove CLAIM --find`: the invariants of a proof, looked for; and the graph of a proof."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.cli.choice import Variant, described, refusals, system_named
+from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, write_atomically
+from conformance.cli.tables import show_table
+from model.language.errors import unknown_name
+from specs.invariants import Proof
+from specs.runs import replay_command
+from specs.verdict import Verdict
+
+if TYPE_CHECKING:
+    from model.language import RecordedSystem
+    from specs.finding.search import Found
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What --find, --forget, --write, --resume, --states and --graph said."""
+
+    find: bool
+    forget: str | None
+    write: str | None
+    resume: str | None
+    states: int
+    graph: str | None
+
+    def refuse_alone(self) -> None:
+        """The options that only --find has a use for."""
+        for name, value in (("--forget", self.forget), ("--write", self.write),
+                            ("--resume", self.resume)):  # fmt: skip
+            if value is not None and not self.find:
+                raise WrongUse(f"{name} goes with --find: it is about invariants to be found")
+
+    def __post_init__(self) -> None:
+        if self.graph is not None and Path(self.graph).suffix not in (".dot", ".svg"):
+            raise WrongUse(f"--graph {self.graph}: write FILE.dot or FILE.svg")
+        for name, value in (("--graph", self.graph), ("--write", self.write),
+                            ("--resume", self.resume)):  # fmt: skip
+            if value is not None and not Path(value).resolve().parent.is_dir():
+                raise WrongUse(f"{name} {value}: there is no such folder; create it first")
+
+
+def find_proof(proof: Proof, variant: Variant, wanted: Wanted, json_target: str | None) -> None:
+    """Looks for the invariants of one claim, from the claim alone or from those not forgotten."""
+    from specs.finding.search import Effort, find_invariants
+
+    given = _given(proof, wanted.forget)
+    recorded = variant.recorded(system_named(proof.system))
+    resume = None if wanted.resume is None else Path(wanted.resume)
+    with Progress() as progress, refusals():
+        found = find_invariants(given, recorded, Effort(states=wanted.states), progress, resume)
+    _show(found, json_target)
+    if found.verdict is Verdict.HOLDS:
+        _written(found, wanted.write, json_target)
+        if wanted.graph is not None:
+            draw(found.proof, recorded, wanted.graph, json_target)
+    shown = found.counterexample
+    emit_json(json_target, {
+        "verdict": found.verdict, "claim": proof.claim, "system": proof.system,
+        "version": recorded.version, "without": recorded.without, "counts": found.counts,
+        "found": [{"name": one.name, "sentence": one.sentence,
+                   "needed_by": sorted(found.needed_by.get(one.name, ()))}
+                  for one in found.found],
+        "lost": found.lost, "false": found.false,
+        "counterexample": None if shown is None else shown.as_json(), "reached": found.reached,
+        "seconds": round(found.seconds, 1),
+    })  # fmt: skip
+    finish(found.verdict)
+
+
+def _given(proof: Proof, forget: str | None) -> Proof:
+    if forget is None:
+        # From the claim alone: nothing that people wrote is left, no hint and no lemma either.
+        return Proof(proof.claim, proof.system, (), proof.assumes)
+    known = {one.name for one in proof.invariants}
+    names = [name.strip() for name in forget.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            raise WrongUse(unknown_name(f"invariant of {proof.claim}", name, known))
+    if not names:
+        raise WrongUse("--forget: name invariants of the proof, with commas between")
+    return replace(proof, invariants=tuple(o for o in proof.invariants if o.name not in names))
+
+
+def _show(found: Found, json_target: str | None) -> None:
+    claim = found.recorded.claim(found.proof.claim)[0]
+    say(f"{claim.name} of {described(found.recorded)}: {found.verdict}, "
+        f"{found.seconds:.0f} s", json_target)  # fmt: skip
+    say(f"  {claim.sentence}", json_target)
+    counts = found.counts
+    if "states" in counts:
+        say(f"from {counts['states']:,} states that were reached, {counts['literals']:,} literals: "
+            f"{counts['candidates']:,} candidates, of which steps keep {counts.get('kept', 0):,} "
+            "together", json_target)  # fmt: skip
+    for part in found.false:
+        say(f"it is no invariant, for a reached state breaks it: {part}", json_target)
+    if found.false:
+        recorded = found.recorded
+        command = replay_command("find", recorded.system.name, recorded.version,
+                                 recorded.without, {}, found.proof.claim)  # fmt: skip
+        say(f"to see the shortest run to one: {command}", json_target)
+        return
+    if found.result is not None and found.found:
+        show_table(
+            ["invariant", "it says", "needed by"],
+            [(one.name, one.sentence, ", ".join(sorted(
+                found.needed_by.get(one.name, set()) - {one.name})) or "-")
+             for one in found.found],
+            json_target, prose=["invariant", "it says", "needed by"],
+        )  # fmt: skip
+    if found.verdict is Verdict.HOLDS and found.result is not None:
+        say(
+            f"proved for any number of brokers: {len(found.result.obligations)} obligations, "
+            f"{found.result.solver_calls} by Z3; none of the invariants can go",
+            json_target,
+        )
+    elif found.result is not None:
+        for one in found.result.open:
+            say(f"not proved: {one.step} · {one.invariant}: {one.answer}", json_target)
+    for name in found.lost:
+        say(f"no set of candidates keeps: {name}", json_target)
+    if found.counterexample is not None:
+        say(f"\n{found.counterexample.as_text()}", json_target)
+        say(f"This alone means unknown. Of that state: {found.reached}.", json_target)
+
+
+def _written(found: Found, target: str | None, json_target: str | None) -> None:
+    from specs.finding.notation import as_file
+
+    if target is None:
+        return
+    write_atomically(Path(target), as_file(found))
+    say(f"written: {target}, ready to stand in specs/proofs", json_target)
+
+
+def draw(proof: Proof, recorded: RecordedSystem, target: str, json_target: str | None) -> None:
+    """Writes who needs whom in a proof, as .dot or .svg."""
+    from specs.finding.graph import dot, svg, who_needs_whom
+
+    with Progress() as progress:
+        needs = who_needs_whom(proof, recorded, progress)
+    text: Any = (dot if target.endswith(".dot") else svg)(needs, f"{proof.claim}: who needs whom")
+    write_atomically(Path(target), text)
+    edges = sum(map(len, needs.values()))
+    say(f"written: {target}, {len(needs)} nodes and {edges} needs", json_target)

@@ -1,0 +1,592 @@
+"""From a claim to the invariants that prove it: candidates, what steps keep of them, the fewest.
+
+The way: literals from provenance (`vocabulary`); clauses of one or two of them that hold in every
+state that was reached within small bounds (`observed`); the largest set of them that steps keep
+(`houdini`). Where that does not carry the claim, a state that obeys all of it, and a step that
+breaks the claim, are a counterexample to induction: clauses of three literals that keep it out
+join the candidates. Of what remains: what the claim needs, what that needs in turn, as few as
+possible; and then the proof for any number of brokers. What that does not prove is left out, and
+the rest is asked again. Everything is in a fixed order: the same question has the same answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import z3
+
+from model.language import ProtocolError, RecordedSystem
+from model.language import terms as t
+from model.language.instances import Instance
+from model.language.recording import fields_read, record_condition
+from model.language.scalars import Scalar
+from model.language.terms import Term
+from specs.finding.houdini import Candidate, Needs, Scope, kept_by_all
+from specs.finding.notation import Notation, denied_and_said, triggers_of
+from specs.finding.observed import (
+    Rows,
+    Slices,
+    chosen_values,
+    clauses_against,
+    clauses_that_hold,
+    reached,
+)
+from specs.finding.vocabulary import REACH, Literal, Slice, Vocabulary
+from specs.induction import InductionCounterexample, SmallScope
+from specs.invariants import Invariant, Proof
+from specs.prover import IMPLIED, Obligation, ProofResult, prove
+from specs.splitting import substituted
+from specs.verdict import Verdict
+
+Report = Callable[[str], None]
+
+NOTHING = Slice(())
+SEVERAL = 200
+"""Clauses that join the candidates for one counterexample to induction."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How far to look: states reached, variables of a clause, counterexamples, and for how long."""
+
+    states: int = 250_000
+    variables: int = 2
+    rounds: int = 20
+    seconds: float = 3600.0
+    few: int = 30
+    """A system of at most so many fields is looked at as a whole, not the slice concerned."""
+    many: int = 800
+    """Literals of one slice, if fields that say less of each other can be left apart."""
+
+
+@dataclass
+class Found:
+    """What became of the search: `proof` has the invariants found beside those that were given."""
+
+    proof: Proof
+    recorded: RecordedSystem
+    found: list[Invariant]
+    candidates: list[Candidate]
+    """Of `found`, in their order."""
+    needed_by: dict[str, set[str]]
+    """By invariant found: whom some step would not keep without it."""
+    kept: list[Candidate] = field(default_factory=list)
+    """All candidates that steps keep together within the small scope; `found` are the fewest."""
+    counts: dict[str, int] = field(default_factory=dict)
+    result: ProofResult | None = None
+    lost: list[str] = field(default_factory=list)
+    """What no set of candidates keeps: parts of the claim, or invariants that were given."""
+    false: list[str] = field(default_factory=list)
+    """Parts of the claim that a state breaks that was reached: there is nothing to prove."""
+    counterexample: InductionCounterexample | None = None
+    reached: str = ""
+    """Whether the state of the counterexample was among those that were reached."""
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """Holds where the proof for any number of brokers went through; else unknown."""
+        return Verdict.UNKNOWN if self.result is None else self.result.verdict
+
+
+def find_invariants(
+    proof: Proof,
+    recorded: RecordedSystem,
+    effort: Effort = Effort(),
+    report: Report = lambda line: None,
+    resume: Path | None = None,
+) -> Found:
+    """Looks for what is missing in a proof: with no invariants given, from the claim alone.
+
+    `resume` names a file where the candidates that are left are kept after each round, and from
+    which a search of the same question goes on. Raises ProtocolError where it is of another.
+    """
+    return _Search(proof, recorded, effort, report, resume).go()
+
+
+def small(recorded: RecordedSystem, number: int = 3, brokers: int = 2) -> dict[str, int]:
+    """Few brokers, and every other size up to a number at least."""
+    bounds = {name: max(size, number) for name, size in recorded.system.limits({}).items()}
+    return {**bounds, "brokers": brokers}
+
+
+class _Search:
+    def __init__(
+        self, proof: Proof, recorded: RecordedSystem, effort: Effort, report: Report,
+        resume: Path | None,
+    ) -> None:  # fmt: skip
+        self.proof, self.recorded, self.effort, self.report = proof, recorded, effort, report
+        self.began = time.perf_counter()
+        self.known = {one.name: self._term(one) for one in (*proof.invariants, *proof.premises)}
+        self.counts: dict[str, int] = {}
+        self.open: set[tuple[str, str]] | None = None
+        self.goals = self._goals()
+        self.kept_at = _Kept(resume, self._question())
+
+    def _term(self, one: Invariant) -> Term:
+        return record_condition(one.function, self.recorded.system.state, self.recorded.switches)
+
+    def _question(self) -> str:
+        said = [self.recorded.system.name, self.recorded.version, repr(self.recorded.without),
+                repr(self.effort), *sorted(self.known), *(str(one) for one in self.goals),
+                *(t.show(one.condition) for step in self.recorded.steps
+                  for one in step.requires)]  # fmt: skip
+        return hashlib.sha256("\0".join(said).encode()).hexdigest()
+
+    def _goals(self) -> list[Candidate]:
+        """What is to be kept: the parts of the claim, or what is open of a proof that is given."""
+        claims = [self.recorded.claim(name)[1] for name in (self.proof.claim, *self.proof.also)]
+        parts = list(dict.fromkeys(part for claim in claims for part in _conjuncts(claim)))
+        if not self.proof.invariants:
+            return [Candidate(number, NOTHING, (), part) for number, part in enumerate(parts)]
+        self.report("asking what the invariants that are given leave open")
+        result = prove(self.proof, self.recorded,
+                       each=lambda one: self.report(f"{one.step}: {one.invariant}"))  # fmt: skip
+        self.open = {(one.step, one.invariant) for one in result.open}
+        self.counts["open"] = len(self.open)
+        names = list(dict.fromkeys(name for step, name in sorted(self.open)
+                                   if step != IMPLIED and name in self.known))  # fmt: skip
+        goals = [Candidate(number, NOTHING, (), self.known[name], name)
+                 for number, name in enumerate(names)]  # fmt: skip
+        if any(step == IMPLIED for step, _ in self.open):
+            goals += [Candidate(len(goals) + number, NOTHING, (), part)
+                      for number, part in enumerate(parts)]  # fmt: skip
+        return goals
+
+    def go(self) -> Found:
+        if self.open is not None and not self.open:
+            nothing = self._as_found([], {})
+            nothing.result = prove(self.proof, self.recorded)
+            return self._timed(nothing)
+        self.rows = self._reached()
+        false = [str(goal) for goal in self.goals if not self._holds(goal)]
+        if false:
+            return self._timed(replace(self._as_found([], {}), false=false))
+        self.candidates = [*self.goals, *self._two_literals()]
+        self.report("putting the steps into formulas")
+        self.scope = Scope(
+            self.recorded, self._bounds(), list(self.known.values()),
+            _all_fields(self.recorded))  # fmt: skip
+        return self._timed(self._proved())
+
+    def _timed(self, found: Found) -> Found:
+        found.seconds = time.perf_counter() - self.began
+        return found
+
+    def _bounds(self) -> dict[str, int]:
+        return small(self.recorded, 2 if self.proof.invariants else 3)
+
+    # -- candidates ---------------------------------------------------------------------------
+
+    def _reached(self) -> Rows:
+        return reached(
+            self.recorded, self._bounds(), _all_fields(self.recorded), self.effort.states,
+            lambda line: self.report(f"reaching states: {line}"))  # fmt: skip
+
+    def _holds(self, goal: Candidate) -> bool:
+        ground = self.rows.grounded.ground(goal.closed, {})
+        return bool(self.rows.wide(self.rows.of(ground)).all())
+
+    def _concerned(self) -> set[str]:
+        """The fields of the slice: all, or those that the open goals and their steps speak of."""
+        if self.open is None or len(self.recorded.fields) <= self.effort.few:
+            return set(self.recorded.fields)
+        found: set[str] = set()
+        for goal in self.goals:
+            found |= fields_read(goal.closed)
+        for step in self.recorded.steps:
+            if any(step.transition.name == name for name, _ in self.open):
+                for requirement in step.requires:
+                    found |= fields_read(requirement.condition)
+                for write in step.writes:
+                    found |= {write.field, *fields_read(write.value)}
+        return found & set(self.recorded.fields)
+
+    def _two_literals(self) -> list[Candidate]:
+        said = [*(one.closed for one in self.goals), *self.known.values()]
+        vocabularies = [Vocabulary(self.recorded, said, self._concerned(), reach)
+                        for reach in range(REACH, 0, -1)]  # fmt: skip
+        self.literals: dict[Slice, list[Literal]] = {}
+        self.terms: dict[Term, Candidate] = {}
+        for one in vocabularies[0].slices(self.effort.variables):
+            # As far apart as fields may be for the slice not to become too large.
+            for vocabulary in vocabularies:
+                literals = self.literals[one] = vocabulary.literals(one)
+                if len(literals) <= self.effort.many:
+                    break
+            self.report(f"clauses about {one}: {len(literals)} literals, "
+                        f"{len(self.terms):,} candidates so far")  # fmt: skip
+            seen = Slices(self.rows, one, literals)
+            for clause in clauses_that_hold(seen, literals):
+                self._candidate(one, clause)
+        self.counts.update(states=self.rows.count, candidates=len(self.terms),
+                           literals=sum(map(len, self.literals.values())))  # fmt: skip
+        return list(self.terms.values())
+
+    def _candidate(self, one: Slice, clause: tuple[Literal, ...]) -> Candidate | None:
+        """A new candidate; None if it is known, or speaks of fewer variables than the slice."""
+        term = t.or_(*(part.formula for part in clause))
+        if term.free != {v.args[0] for v in one.variables} or term in self.terms:
+            return None
+        if term.op == "const":
+            return None
+        made = Candidate(len(self.goals) + len(self.terms), one, clause)
+        self.terms[term] = made
+        return made
+
+    def _against(self, state: tuple[int, ...]) -> list[Candidate]:
+        """New candidates of up to three literals that hold where we were, and not in a state."""
+        found: list[Candidate] = []
+        here = self.scope.rows([state])
+        for one, literals in self.literals.items():
+            self.report(f"clauses against a counterexample: {one}, {len(found)} so far")
+            truths: list[npt.NDArray[np.bool_]] = [
+                np.array([bool(here.wide(here.of(self.scope.grounded.ground(p.term, chosen)))[0])
+                          for p in literals])
+                for chosen in chosen_values(one, self.scope.grounded.bounds)
+            ]  # fmt: skip
+            seen = Slices(self.rows, one, literals)
+            for clause in clauses_against(seen, literals, truths, SEVERAL):
+                made = self._candidate(one, clause)
+                if made is not None:
+                    found.append(made)
+        return found
+
+    # -- the proof ----------------------------------------------------------------------------
+
+    def _proved(self) -> Found:
+        """Rounds: what steps keep, whether that carries the goals, and the proof without bounds."""
+        banned: set[int] = set()
+        found = self._as_found([], {})
+        for number in range(self.effort.rounds):
+            alive = self._kept(number, banned)
+            self.counts["kept"] = len(alive)
+            lost = self._lost(alive)
+            if lost:
+                found = self._stuck(lost, alive)
+                if time.perf_counter() - self.began > self.effort.seconds:
+                    return found
+                more = [one for _, state in lost for one in self._against(state)]
+                if not more:
+                    return found
+                self.candidates += more
+                self.counts["candidates"] = len(self.terms)
+                continue
+            chosen, needs = self._needed(alive)
+            found = self._as_found(chosen, needs, alive)
+            self.report(f"proving {len(found.found)} invariants for any number of brokers")
+            result = found.result = prove(found.proof, self.recorded)
+            bad = self._to_leave_out(result.open, found)
+            if not result.open or not bad:
+                return found
+            banned |= bad
+        return found
+
+    def _kept(self, number: int, banned: set[int]) -> list[Candidate]:
+        known = self.kept_at.of(number)
+        offered = [one for one in self.candidates if one.number not in banned]
+        if known is not None:
+            return [one for one in offered if one.number in known]
+        # What is given is assumed of every state: whether it is kept is asked apart.
+        goals = [] if self.open is not None else self.goals
+        alive = kept_by_all(
+            self.scope, [*goals, *(one for one in offered if one not in self.goals)], self.report
+        )
+        self.kept_at.keep(number, [one.number for one in alive])
+        return alive
+
+    def _instances(self, goal: Candidate) -> list[Instance]:
+        """The steps after which a goal is to be shown."""
+        if self.open is None or not goal.name:
+            return [one for one in self.scope.instances if self.scope.concerns(one, goal)]
+        steps = {step for step, name in self.open if name == goal.name}
+        return [one for one in self.scope.instances if one.step.transition.name in steps]
+
+    def _lost(self, alive: Sequence[Candidate]) -> list[tuple[Candidate, tuple[int, ...]]]:
+        """The goals that some step does not keep, each with a state from which it does not."""
+        lost = []
+        solver = self.scope.solver()
+        solver.add(*(self.scope.lower(self.scope.ground(one)) for one in alive))
+        if self.open is None:
+            solver.add(*(self.scope.lower(self.scope.ground(one)) for one in self.goals))
+        for goal in self.goals:
+            for instance in self._instances(goal):
+                solver.push()
+                solver.add(*self.scope.guard(instance),
+                           z3.Not(self.scope.after(instance, goal)))  # fmt: skip
+                answer = solver.check()
+                state = self.scope.codes(solver.model()) if answer == z3.sat else None
+                solver.pop()
+                if state is not None:
+                    lost.append((goal, state))
+                    break
+        return lost
+
+    def _to_leave_out(self, open_ones: Sequence[Obligation], found: Found) -> set[int]:
+        """What the unbounded proof does not keep: never a part of the claim."""
+        names = {one.invariant for one in open_ones}
+        goals = {goal.number for goal in self.goals}
+        return {
+            candidate.number
+            for one, candidate in zip(found.found, found.candidates, strict=True)
+            if one.name in names and candidate.number not in goals
+        }
+
+    def _stuck(
+        self, lost: Sequence[tuple[Candidate, tuple[int, ...]]], alive: Sequence[Candidate]
+    ) -> Found:
+        """What is known when a goal is not kept: a smallest state that shows why."""
+        made = self._as_found([], {}, alive)
+        made.lost = [goal.name or str(goal) for goal, _ in lost]
+        goal, state = lost[0]
+        everything = [*([] if self.open is not None else self.goals), *alive]
+        names = {one.number: f"candidate {one.number}" for one in everything}
+        shown = replace(self.proof, invariants=(
+            *self.proof.invariants, *(as_invariant(one, names[one.number], self.recorded)
+                                      for one in everything)))  # fmt: skip
+        self.report("making the counterexample small")
+        scope = SmallScope(shown, self.recorded, self._bounds())
+        step = self._breaking(goal, state)
+        obligation = Obligation(step, goal.name or names[goal.number], {"z3": "refuted"}, 0.0)
+        made.counterexample = scope.counterexample(obligation)
+        made.reached = self._was_reached(made.counterexample)
+        return made
+
+    def _breaking(self, goal: Candidate, state: tuple[int, ...]) -> str:
+        rows = self.scope.rows([state])
+        for instance in self._instances(goal):
+            if all(bool(rows.wide(rows.of(c))[0]) for c, _ in instance.requires):
+                after = self.scope.rows([self.scope.step(state, instance)])
+                if not bool(after.wide(after.of(self.scope.ground(goal)))[0]):
+                    return instance.step.transition.name
+        raise AssertionError("no step breaks it")
+
+    def _was_reached(self, shown: InductionCounterexample | None) -> str:
+        if shown is None:
+            return ""
+        count = f"{self.rows.count:,} states that were reached"
+        # A step from any of those keeps the goal, which holds in what they lead to: so it is none.
+        if self.rows.complete:
+            return f"it is none of the {count}, which are all within these bounds"
+        return f"it is none of the {count}; beyond them it may be"
+
+    # -- the fewest ---------------------------------------------------------------------------
+
+    def _needed(self, alive: list[Candidate]) -> tuple[list[Candidate], dict[int, set[int]]]:
+        """The claim, what it needs, what that needs in turn; then none that can go."""
+        needs = Needs(self.scope)
+        goals = {goal.number for goal in self.goals}
+        given = self.open is not None
+        chosen: dict[int, Candidate] = {} if given else {g.number: g for g in self.goals}
+        plain_first = sorted((one for one in alive if not given or one.number not in goals),
+                             key=lambda one: (one.cost, one.number))  # fmt: skip
+        used: dict[tuple[int, int], list[Candidate]] = {}
+        todo = list(self.goals)
+        while todo:
+            goal = todo.pop(0)
+            self.report(f"what is needed: {len(chosen)} so far, {len(todo)} to ask about")
+            for instance in self._instances(goal):
+                core = needs.of(instance, goal, list(chosen.values()))
+                if core is None:
+                    core = needs.of(instance, goal, plain_first)
+                assert core is not None, f"{goal} is kept by all and needs more"
+                used[goal.number, instance.number] = core
+                for one in core:
+                    if one.number not in chosen:
+                        chosen[one.number] = one
+                        todo.append(one)
+        self._thin_out(chosen, used, needs)
+        graph: dict[int, set[int]] = {}
+        for (goal_number, _), core in used.items():
+            for one in core:
+                graph.setdefault(one.number, set()).add(goal_number)
+        return list(chosen.values()), graph
+
+    def _thin_out(
+        self, chosen: dict[int, Candidate], used: dict[tuple[int, int], list[Candidate]],
+        needs: Needs,
+    ) -> None:  # fmt: skip
+        """Leaves out, the least plain first, whatever the others can do without."""
+        instances = {one.number: one for one in self.scope.instances}
+        goals = {goal.number: goal for goal in self.goals}
+        for one in sorted(chosen.values(), key=lambda c: (-c.cost, -c.number)):
+            if one.number in goals:
+                continue
+            self.report(f"can it go? {one}")
+            rest = {number: c for number, c in chosen.items() if number != one.number}
+            again: dict[tuple[int, int], list[Candidate]] = {}
+            for (goal, instance), core in used.items():
+                if goal == one.number or one not in core:
+                    continue
+                about = goals.get(goal) or chosen[goal]
+                other = needs.of(instances[instance], about, list(rest.values()))
+                if other is None:
+                    break
+                again[goal, instance] = other
+            else:
+                del chosen[one.number]
+                for key in [key for key in used if key[0] == one.number]:
+                    del used[key]
+                used.update(again)
+
+    # -- as a proof ---------------------------------------------------------------------------
+
+    def _as_found(
+        self, chosen: list[Candidate], needed_by: Mapping[int, set[int]],
+        alive: Sequence[Candidate] = (),
+    ) -> Found:  # fmt: skip
+        names = _names([*self.goals, *chosen])
+        found = [as_invariant(one, names[one.number], self.recorded,
+                              self.proof.by_triggers) for one in chosen]  # fmt: skip
+        proof = replace(self.proof, invariants=(*self.proof.invariants, *found))
+        by = {names[number]: {names[other] for other in others if other in names}
+              for number, others in needed_by.items() if number in names}  # fmt: skip
+        return Found(proof, self.recorded, found, chosen, by, list(alive), dict(self.counts))
+
+
+def _conjuncts(term: Term) -> list[Term]:
+    return list(term.args) if term.op == "and" else [term]
+
+
+def _all_fields(recorded: RecordedSystem) -> list[Term]:
+    """Terms that read every field, so that no ghost is left out."""
+    found = []
+    for leaf in recorded.fields.values():
+        if leaf.budget is None:
+            variables = tuple(t.var(f"any {i}", sort) for i, sort in enumerate(leaf.dims))
+            value = t.get(leaf.name, variables, leaf.sort)
+            term = value if leaf.sort.name == "bool" else t.eq(value, t.const(0, leaf.sort))
+            for variable in reversed(variables):
+                term = t.quantifier("every", variable, term)
+            found.append(term)
+    return found
+
+
+def as_invariant(
+    one: Candidate, name: str, recorded: RecordedSystem, by_triggers: bool = False
+) -> Invariant:
+    """A candidate as an invariant; with triggers, where the proof that it joins has them."""
+    sentence = sentence_of(one, recorded)
+    if one.whole is not None:
+        whole = one.whole
+        return Invariant(name, sentence, "a part of the claim", lambda now: Scalar(whole))
+    variables, matrix = one.slice.variables, one.matrix
+
+    def with_values(term: Term, values: Sequence[Scalar]) -> Scalar:
+        for variable, value in zip(variables, values, strict=True):
+            term = substituted(term, variable, value.term)
+        return Scalar(term)
+
+    def triggers(now: Any, *values: Scalar) -> list[tuple[Scalar, ...]]:
+        return [tuple(with_values(part, values) for part in parts) for parts in wakes]
+
+    wakes = triggers_of(one) if by_triggers else []
+    return Invariant(
+        name, sentence, "found",
+        lambda now, *values: with_values(matrix, values),
+        tuple(variable.sort for variable in variables), triggers if wakes else None,
+    )  # fmt: skip
+
+
+def sentence_of(one: Candidate, recorded: RecordedSystem) -> str:
+    """What a candidate says, in the notation of fields."""
+    if one.whole is not None:
+        return f"a part of the claim: {Notation(recorded.system).text(one.whole, {})}"
+    notation = Notation(recorded.system)
+    names = {v.args[0]: v.args[0] for v in one.slice.variables}
+    denied, said = denied_and_said([part.formula for part in one.literals])
+    given = " and ".join(notation.text(part, names) for part in denied)
+    then = " or ".join(notation.text(part, names) for part in said)
+    text = f"if {given}, then {then}" if given else then
+    return text.replace("now.", "").replace("not_(", "not (")
+
+
+def _words(term: Term) -> str:
+    if term.op == "not":
+        return f"not_{_words(term.args[0])}"
+    if term.op == "get":
+        return "_".join([term.args[0].replace(".", "_"), *(
+            _words(part) for part in term.args[1:] if part.op == "get")])  # fmt: skip
+    if term.op in ("eq", "lt", "le"):
+        between = {"eq": "is", "lt": "is_below", "le": "is_at_most"}[term.op]
+        return f"{_words(term.args[0])}_{between}_{_words(term.args[1])}"
+    if term.op == "const":
+        return term.sort.show(term.args[0]).replace("-", "minus_").replace(" ", "_")
+    return str(term.args[0]) if term.op == "var" else term.op
+
+
+LONGEST = 72
+
+
+def _names(chosen: Sequence[Candidate]) -> dict[int, str]:
+    """A name each, of what it says: `pending_epoch_is_pending_epoch_version`."""
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for one in chosen:
+        if one.number in names:
+            continue
+        if one.name:
+            names[one.number] = one.name
+            taken.add(one.name)
+            continue
+        if one.whole is not None:
+            base = "claim_" + "_".join(sorted(fields_read(one.whole))).replace(".", "_")
+        else:
+            denied, said = denied_and_said([part.formula for part in one.literals])
+            base = "_or_".join(map(_words, said))
+            base += "_if_" + "_and_".join(map(_words, denied)) if denied else ""
+        base = "".join(c for c in base if c.isalnum() or c == "_")[:LONGEST].rstrip("_")
+        name, number = base, 1
+        while name in taken:
+            number += 1
+            name = f"{base}_{number}"
+        taken.add(name)
+        names[one.number] = name
+    return names
+
+
+class _Kept:
+    """The candidates that are left after each round, in a file: so that a search can go on."""
+
+    def __init__(self, path: Path | None, question: str) -> None:
+        self._path, self._question = path, question
+        self._rounds: dict[str, list[int]] = {}
+        if path is not None and path.exists():
+            try:
+                said = json.loads(path.read_text(encoding="utf-8"))
+                question_there, rounds = said["question"], said["rounds"]
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise ProtocolError(
+                    f"{path} is no file that a search for invariants left; remove it, or name "
+                    "another with --resume"
+                ) from error
+            if question_there != question:
+                raise ProtocolError(
+                    f"{path} is of another claim, version or effort: name another with --resume"
+                )
+            self._rounds = rounds
+
+    def of(self, number: int) -> set[int] | None:
+        """What was left after a round, if that is known."""
+        found = self._rounds.get(str(number))
+        return None if found is None else set(found)
+
+    def keep(self, number: int, left: list[int]) -> None:
+        """Writes the file anew, whole or not at all."""
+        self._rounds[str(number)] = left
+        if self._path is not None:
+            part = self._path.with_name(self._path.name + ".part")
+            part.write_text(json.dumps({"question": self._question, "rounds": self._rounds}),
+                            encoding="utf-8")  # fmt: skip
+            part.replace(self._path)
+
+
+__all__ = ["Effort", "Found", "as_invariant", "find_invariants", "small"]

@@ -1,0 +1,320 @@
+"""The literals of which invariants are sought: what steps and claims say of fields, made general.
+
+Provenance: two numbers are compared only if some guard or claim compares their fields, some write
+copies the one into the other (over two fields between), or one step raises both. An index is a
+variable, or another field of the same variables that may hold such an index.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from model.language import RecordedSystem
+from model.language import terms as t
+from model.language.recording import Recorded
+from model.language.schema import Field
+from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
+from model.language.terms import Term
+
+REACH = 3
+"""Two fields are related if a chain of at most so many copies and comparisons joins them."""
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A Bool term over the variables of a slice, or its negation; `cost` prefers plain ones."""
+
+    term: Term
+    holds: bool
+    cost: int
+
+    @property
+    def formula(self) -> Term:
+        """The term, negated where it should not hold."""
+        return self.term if self.holds else t.not_(self.term)
+
+    @property
+    def negated(self) -> Literal:
+        """The opposite."""
+        return Literal(self.term, not self.holds, self.cost)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Variables of which clauses speak: `b` and `e`, a broker and an epoch."""
+
+    variables: tuple[Term, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{v.args[0]}: {v.sort.name}" for v in self.variables) or "no variables"
+
+
+Add = Callable[[Term, int], None]
+"""Takes a term that may be a literal, and its cost."""
+
+
+@dataclass(frozen=True)
+class _Path:
+    """A value, and how many other fields stand between it and the variables."""
+
+    term: Term
+    field: str
+    cost: int
+
+
+class Provenance:
+    """Which fields say something of which others, as steps and claims were recorded."""
+
+    def __init__(self, recorded: RecordedSystem, also: Iterable[Term], reach: int) -> None:
+        self._near: dict[str, set[str]] = {name: set() for name in recorded.fields}
+        self.recorded = recorded
+        for step in recorded.steps:
+            self._step(step)
+        for term in also:
+            self._compared(term, {})
+        self._beside = {name: self._within(name, reach) for name in self._near}
+
+    def related(self, one: str, other: str) -> bool:
+        """Do steps copy one into the other, compare them, or raise them together?"""
+        return other in self._beside[one]
+
+    def may_index(self, name: str, field: Field, position: int) -> bool:
+        """Is a value of the field `name` ever an index of the other at this position?"""
+        return self._index_of(field.name, position) in self._beside[name]
+
+    def _within(self, name: str, reach: int) -> set[str]:
+        found = {name}
+        for _ in range(reach):
+            found |= {further for one in found for further in self._near[one]}
+        return found
+
+    def _index_of(self, name: str, position: int) -> str:
+        found = f"{name}@{position}"
+        self._near.setdefault(found, set())
+        return found
+
+    def _step(self, step: Recorded) -> None:
+        # A parameter joins all that it is compared with and written to: within this step only.
+        inside: dict[str, set[str]] = {}
+        for requirement in step.requires:
+            self._compared(requirement.condition, inside)
+        raised = []
+        for write in step.writes:
+            for part in _values(write.value):
+                base = part.args[0] if part.op == "add" else part
+                self._join([write.field], self._sources(base, inside), inside)
+                if part.op == "add" and base.op == "get":
+                    raised.append(write.field)
+            for position, key in enumerate(write.keys):
+                self._join([self._index_of(write.field, position)],
+                           self._sources(key, inside), inside)  # fmt: skip
+            self._compared(write.value, inside)
+            for position, variable in enumerate(write.variables, len(write.keys)):
+                for other in t.compared_with(write.value, variable):
+                    self._join([self._index_of(write.field, position)],
+                               self._sources(other, inside), inside)  # fmt: skip
+                    if other.op == "add":
+                        raised.append(self._index_of(write.field, position))
+        self._join(raised, raised, inside)
+        for names in inside.values():
+            self._join(sorted(names), sorted(names), {})
+
+    def _compared(self, term: Term, inside: dict[str, set[str]]) -> None:
+        for part in _nodes(term):
+            if part.op in ("eq", "lt", "le"):
+                left, right = (self._sources(_base(side), inside) for side in part.args)
+                self._join(left, right, inside)
+            if part.op == "get":
+                for position, index in enumerate(part.args[1:]):
+                    name = self._index_of(part.args[0], position)
+                    self._join([name], self._sources(_base(index), inside), inside)
+
+    def _sources(self, term: Term, inside: dict[str, set[str]]) -> list[str]:
+        if term.op == "get":
+            return [term.args[0]]
+        if term.op == "var":
+            inside.setdefault(term.args[0], set())
+            return [term.args[0]]
+        if term.op == "ite":
+            return [name for part in term.args[1:] for name in self._sources(_base(part), inside)]
+        return []
+
+    def _join(
+        self, some: Sequence[str], others: Sequence[str], inside: dict[str, set[str]]
+    ) -> None:
+        for one, other in itertools.product(some, others):
+            if one in inside:
+                inside[one] |= {other} - set(inside)
+            elif other in inside:
+                inside[other].add(one)
+            elif one != other:
+                self._near.setdefault(one, set()).add(other)
+                self._near.setdefault(other, set()).add(one)
+
+
+def _base(term: Term) -> Term:
+    base: Term = term.args[0] if term.op == "add" else term
+    return base
+
+
+def _values(term: Term) -> Iterator[Term]:
+    if term.op == "ite":
+        yield from _values(term.args[1])
+        yield from _values(term.args[2])
+    else:
+        yield term
+
+
+def _nodes(term: Term) -> Iterator[Term]:
+    seen: set[Term] = set()
+    todo = [term]
+    while todo:
+        part = todo.pop()
+        if part not in seen:
+            seen.add(part)
+            todo.extend(arg for arg in part.args if isinstance(arg, Term))
+            yield part
+
+
+NESTED = 2
+"""What a value costs that is looked up by another field."""
+
+
+class Vocabulary:
+    """The literals of a system, by slice."""
+
+    def __init__(
+        self, recorded: RecordedSystem, also: Iterable[Term], fields: set[str], reach: int = REACH
+    ) -> None:
+        self.recorded = recorded
+        self.fields = {name: leaf for name, leaf in recorded.fields.items()
+                       if name in fields and leaf.budget is None}  # fmt: skip
+        self.provenance = Provenance(recorded, also, reach)
+
+    def slices(self, most: int) -> list[Slice]:
+        """Up to `most` variables, of the sorts that index the fields; the smallest first."""
+        sorts = list(dict.fromkeys(
+            sort for leaf in self.fields.values() for sort in leaf.dims))  # fmt: skip
+        found = []
+        for size in range(most + 1):
+            for chosen in itertools.combinations_with_replacement(sorts, size):
+                if any(chosen.count(sort) > 1 and not isinstance(sort, Enumeration)
+                       for sort in chosen):  # fmt: skip
+                    continue
+                found.append(Slice(tuple(
+                    t.var(_letter(sort, chosen[:i].count(sort)), sort)
+                    for i, sort in enumerate(chosen))))  # fmt: skip
+        return found
+
+    def literals(self, one: Slice) -> list[Literal]:
+        """Every literal over the variables of the slice, the plain ones first."""
+        plain = list(self._paths(one))
+        nested = [*plain, *self._nested(one, plain)]
+        found: dict[Term, int] = {}
+
+        def add(term: Term, cost: int) -> None:
+            if term.op != "const":
+                positive = term.args[0] if term.op == "not" else term
+                found[positive] = min(cost, found.get(positive, cost))
+
+        for path in nested:
+            self._alone(path, add)
+        for variable in one.variables:
+            for path in nested:
+                self._with_variable(path, variable, add)
+        for left, right in itertools.combinations(one.variables, 2):
+            if left.sort == right.sort:
+                add(t.eq(left, right), 1)
+        for left_path, right_path in itertools.combinations(nested, 2):
+            self._pair(left_path, right_path, add)
+        # A literal and its mirror image are one: `a < b` is no other than `not b <= a`.
+        terms = {term: cost for term, cost in found.items() if t.not_(term) not in found
+                 or term.order < t.not_(term).order}  # fmt: skip
+        ordered = sorted(terms.items(), key=lambda pair: (pair[1], t.show(pair[0])))
+        return [Literal(term, True, cost) for term, cost in ordered]
+
+    # -- values -------------------------------------------------------------------------------
+
+    def _paths(self, one: Slice) -> Iterator[_Path]:
+        for leaf in self.fields.values():
+            choices = [[v for v in one.variables if v.sort == sort] for sort in leaf.dims]
+            for chosen in itertools.product(*choices):
+                yield _Path(t.get(leaf.name, chosen, leaf.sort), leaf.name, 1)
+
+    def _nested(self, one: Slice, plain: list[_Path]) -> Iterator[_Path]:
+        """Fields of which one index is a field."""
+        for leaf in self.fields.values():
+            for position, sort in enumerate(leaf.dims):
+                indices = [p for p in plain if _may_stand_for(p.term.sort, sort)
+                           and self.provenance.may_index(p.field, leaf, position)]  # fmt: skip
+                choices: list[list[Term]] = [
+                    [p.term for p in indices] if at == position
+                    else [v for v in one.variables if v.sort == other]
+                    for at, other in enumerate(leaf.dims)
+                ]  # fmt: skip
+                for chosen in itertools.product(*choices):
+                    yield _Path(t.get(leaf.name, chosen, leaf.sort), leaf.name, NESTED)
+
+    # -- literals -----------------------------------------------------------------------------
+
+    def _alone(self, path: _Path, add: Add) -> None:
+        term, sort, cost = path.term, path.term.sort, path.cost
+        if sort is BOOL:
+            add(term, cost)
+        elif isinstance(sort, Names):
+            for code in range(len(sort.values)):
+                add(t.eq(term, t.const(code, sort)), cost)
+        elif isinstance(sort, Enumeration) and sort.none_allowed:
+            add(t.eq(term, t.const(0, sort)), cost)
+        elif isinstance(sort, Numbers) and path.cost == 1:
+            add(t.le(term, t.const(sort.low, sort)), cost)
+            if sort.none_allowed:
+                add(t.le(term, t.const(sort.none_code, sort)), cost)
+
+    def _with_variable(self, path: _Path, variable: Term, add: Add) -> None:
+        mine, sort = path.term.sort, variable.sort
+        if isinstance(sort, Enumeration) and isinstance(mine, Enumeration):
+            if mine.family == sort.family:
+                add(t.eq(path.term, variable), path.cost)
+        elif (
+            isinstance(sort, Numbers)
+            and isinstance(mine, Numbers)
+            and path.cost == 1
+            and self._indexes_something(path, sort)
+        ):
+            add(t.le(variable, path.term), 1)
+            add(t.eq(variable, path.term), 1)
+            add(t.lt(variable, path.term), 1)
+
+    def _indexes_something(self, path: _Path, sort: Sort) -> bool:
+        return any(
+            of == sort and self.provenance.may_index(path.field, leaf, position)
+            for leaf in self.fields.values() for position, of in enumerate(leaf.dims)
+        )  # fmt: skip
+
+    def _pair(self, left: _Path, right: _Path, add: Add) -> None:
+        one, other = left.term.sort, right.term.sort
+        if left.cost + right.cost > 1 + NESTED or one is BOOL or other is BOOL:
+            return
+        if not self.provenance.related(left.field, right.field):
+            return
+        cost = left.cost + right.cost
+        if isinstance(one, Numbers) and isinstance(other, Numbers):
+            add(t.eq(left.term, right.term), cost)
+            add(t.le(left.term, right.term), cost)
+            add(t.le(right.term, left.term), cost)
+        elif one.family == other.family and isinstance(one, Enumeration):
+            add(t.eq(left.term, right.term), cost)
+
+
+def _may_stand_for(value: Sort, index: Sort) -> bool:
+    if isinstance(value, Numbers) and isinstance(index, Numbers):
+        return True
+    return isinstance(value, Enumeration) and value.family == index.family
+
+
+def _letter(sort: Sort, number: int) -> str:
+    first = sort.name.split()[-1][0]
+    return first + ("" if not number else str(number + 1))

@@ -1,0 +1,159 @@
+"""Invariants that nobody wrote: found from what steps read and write, and proved without bounds."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.cli.main import main
+from model.election import SYSTEM as ELECTION
+from specs.finding.graph import dot, svg, who_needs_whom
+from specs.finding.notation import as_file
+from specs.finding.search import Effort, Found, find_invariants
+from specs.invariants import Proof
+from specs.proofs import single_controller as written
+from specs.proofs.single_controller import PROOF
+from specs.prover import prove
+from specs.verdict import Verdict
+
+FROM_THE_CLAIM_ALONE = Proof(PROOF.claim, PROOF.system, (), PROOF.assumes)
+FIVE = (
+    written.epoch_and_version_move_together, written.won_epochs_are_not_in_the_future,
+    written.what_was_read_is_consistent, written.belief_was_won,
+    written.a_write_under_way_was_won,
+)  # fmt: skip
+QUICK = Effort(states=4_000, variables=1, few=0, many=100)
+
+
+ONE = written.epoch_and_version_move_together
+
+
+def without(*names: object) -> Proof:
+    """The proof of a single controller without some of its twelve invariants."""
+    return replace(PROOF, invariants=tuple(o for o in PROOF.invariants if o not in names))
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the search of `again` keeps what is left after each round."""
+    return tmp_path_factory.mktemp("found") / "left.json"
+
+
+@pytest.fixture(scope="module")
+def again(left: Path) -> Found:
+    return find_invariants(without(ONE), ELECTION.recorded(), QUICK, resume=left)
+
+
+def test_an_invariant_that_is_deleted_is_found_again_or_a_stronger_one(again):
+    assert (again.verdict, again.lost) == (Verdict.HOLDS, [])
+    assert again.result is not None
+    assert not again.result.open
+    assert 0 < len(again.found) <= 3
+
+
+def test_none_of_the_found_can_go(again):
+    for one in again.found:
+        rest = tuple(other for other in again.proof.invariants if other is not one)
+        result = prove(replace(again.proof, invariants=rest), ELECTION.recorded())
+        assert result.open, f"{one.name}: {one.sentence}"
+
+
+def test_what_is_found_is_written_in_the_notation_and_proved_from_there(again, tmp_path):
+    file = tmp_path / "found.py"
+    file.write_text(as_file(again))
+
+    made = runpy.run_path(str(file))["INVARIANTS"]
+
+    joined = replace(PROOF, invariants=(*without(ONE).invariants, *made))
+    result = prove(joined, ELECTION.recorded())
+    assert (result.verdict, result.open) == (Verdict.HOLDS, [])
+    assert [one.name for one in made] == [one.name for one in again.found]
+
+
+@pytest.mark.deep
+def test_five_invariants_that_are_deleted_together_are_found_again_or_stronger_ones():
+    found = find_invariants(without(*FIVE), ELECTION.recorded(), Effort(states=10_000))
+
+    assert (found.verdict, found.lost) == (Verdict.HOLDS, [])
+    assert len(found.found) <= 8
+
+
+def test_the_same_question_has_the_same_answer_also_when_it_goes_on_from_a_file(again, left):
+    said: list[str] = []
+
+    found = find_invariants(without(ONE), ELECTION.recorded(), QUICK, said.append, resume=left)
+
+    assert [one.sentence for one in found.found] == [one.sentence for one in again.found]
+    assert found.verdict is again.verdict
+    assert not any(line.startswith("pass ") for line in said)
+
+
+def test_a_claim_that_a_reached_state_breaks_has_no_proof_to_be_found():
+    recorded = ELECTION.recorded(None, {"requests_fenced": False})
+
+    found = find_invariants(FROM_THE_CLAIM_ALONE, recorded, replace(QUICK, states=200_000))
+
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.false == ["not stale_obedience"]
+    assert found.found == []
+
+
+def test_where_no_candidate_helps_a_small_state_shows_why():
+    # Without a broker and an epoch at once nothing can be said of who won what.
+    nothing = Effort(states=10_000, variables=0)
+
+    found = find_invariants(FROM_THE_CLAIM_ALONE, ELECTION.recorded(), nothing)
+
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.counterexample is not None
+    assert found.counterexample.as_text().startswith("in a state that obeys every invariant:")
+    assert found.reached.startswith("it is none of the ")
+
+
+@pytest.mark.deep
+def test_all_that_single_controller_needs_is_found_from_the_claim_alone():
+    found = find_invariants(FROM_THE_CLAIM_ALONE, ELECTION.recorded())
+
+    assert (found.verdict, found.lost) == (Verdict.HOLDS, [])
+    assert len(found.found) == 9
+    assert found.seconds < 600
+
+
+def test_the_graph_says_who_needs_whom():
+    needs = who_needs_whom(PROOF, ELECTION.recorded())
+
+    assert needs["claim: single_controller"] == {
+        "one_broker_per_epoch", "nothing_stale_got_through"}  # fmt: skip
+    assert "won_epochs_are_not_in_the_future" in needs["one_broker_per_epoch"]
+    assert '"one_broker_per_epoch" -> "won_epochs_are_not_in_the_future"' in dot(needs, "x")
+    assert svg(needs, "x").count("<rect") == len(needs) + 1
+
+
+def test_an_invariant_that_the_proof_does_not_have_cannot_be_forgotten():
+    said = CliRunner().invoke(main, ["prove", "single_controller", "--find", "--forget", "beleif"])
+
+    assert said.exit_code == 64
+    assert "beleif" in said.output
+
+
+def test_options_of_find_without_it_are_refused_and_a_graph_needs_a_name_that_says_its_form():
+    for line in (["--write", "x.py"], ["--forget", "a"], ["--graph", "x.pdf"], ["--find"]):
+        claim = [] if line == ["--find"] else ["single_controller"]
+        assert CliRunner().invoke(main, ["prove", *claim, *line]).exit_code == 64, line
+
+
+def test_a_file_to_go_on_from_that_is_of_something_else_is_refused(tmp_path):
+    other = tmp_path / "left.json"
+    other.write_text(json.dumps({"question": "?", "rounds": {}}))
+
+    said = CliRunner().invoke(
+        main, ["prove", "single_controller", "--find", "--forget", ONE.name, "--resume",
+               str(other)])  # fmt: skip
+
+    assert said.exit_code == 64
+    assert "of another claim" in said.output
