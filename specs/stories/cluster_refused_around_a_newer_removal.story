@@ -36,6 +36,10 @@ quietly controller_restores_replicas broker=1
 refused controller_begins_preferred_election broker=1
 quietly controller_tells_elections broker=1
 quietly controller_begins_preferred_election broker=1
+quietly controller_tells_preferred broker=1
+quietly controller_deletes_preferred_request broker=1
+quietly admin_asks_for_preferred_leaders
+quietly controller_begins_preferred_election broker=1
 quietly controller_reads_state broker=1 partition=0
 refused controller_elects_preferred broker=3 leader=1 partition=0
 refused controller_moves_leader broker=1 leader=1 partition=0

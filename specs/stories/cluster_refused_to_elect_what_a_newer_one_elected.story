@@ -14,6 +14,7 @@ quietly older_epoch_is_refused broker=1 sender=2 partition=0
 quietly broker_updates_metadata broker=1 sender=2
 quietly older_epoch_is_refused broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
+quietly controller_finds_no_request broker=2
 quietly admin_asks_for_preferred_leaders
 quietly controller_begins_preferred_election broker=2
 quietly controller_node_is_deleted
@@ -23,6 +24,10 @@ quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
 quietly controller_tells_elections broker=1
+quietly controller_begins_preferred_election broker=1
+quietly controller_tells_preferred broker=1
+quietly controller_deletes_preferred_request broker=1
+quietly admin_asks_for_preferred_leaders
 quietly controller_begins_preferred_election broker=1
 quietly controller_reads_state broker=1 partition=0
 quietly controller_elects_preferred broker=1 leader=1 partition=0
