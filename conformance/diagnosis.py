@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mapping import MAP, SystemMap, implementation_arguments
-from conformance.partner import Key, Partner
+from conformance.partner import Key, ModelStepper
 from impl import Step
 from model.language.evaluate import Evaluator, SparseState
 from model.language.scalars import blank_term
@@ -91,9 +91,9 @@ class Pairing:
         return f"{step.name}({', '.join(f'{name}={value}' for name, value in pairs)})"
 
     @property
-    def partner(self) -> Partner:
+    def partner(self) -> ModelStepper:
         """The model's side."""
-        return Partner.of(dict(self.bounds), self.about, self.version)
+        return ModelStepper.of(dict(self.bounds), self.about, self.version)
 
 
 def paired(bounds: Mapping[str, int] | None) -> Pairing:
@@ -164,7 +164,7 @@ def diagnose_missing(
 
 @dataclass
 class _Missing:
-    partner: Partner
+    partner: ModelStepper
     world: Any
     keys: list[Key]
     taken: list[Step]
@@ -257,7 +257,7 @@ def _told(failure: _Failure, pairing: Pairing) -> Diagnosis:
     )
 
 
-def _verdict_on(partner: Partner, key: Key, failure: _Failure) -> str:
+def _verdict_on(partner: ModelStepper, key: Key, failure: _Failure) -> str:
     one = partner.instances.get(key)
     if one is None:
         return "its arguments are beyond the bounds"
@@ -280,7 +280,7 @@ def _verdict_on(partner: Partner, key: Key, failure: _Failure) -> str:
     return "; ".join(differences) or "ends in the same state"
 
 
-def _nearest(partner: Partner, failure: _Failure) -> str:
+def _nearest(partner: ModelStepper, failure: _Failure) -> str:
     """Of all that the model may do there, what comes closest to what was seen."""
     enabled = partner.enabled(failure.state)
     if failure.facts_after is None:
@@ -296,7 +296,7 @@ def _nearest(partner: Partner, failure: _Failure) -> str:
     return f"{_shown(partner, key)}, which differs in {count} {word}"
 
 
-def _story(partner: Partner, failure: _Failure, pairing: Pairing) -> str:
+def _story(partner: ModelStepper, failure: _Failure, pairing: Pairing) -> str:
     """The accepted steps as the model takes them, and what it says of the failing one."""
     lines = [f"quietly {_words(partner, key)}" for key in failure.keys]
     enabled = partner.enabled(failure.state)
@@ -309,7 +309,9 @@ def _story(partner: Partner, failure: _Failure, pairing: Pairing) -> str:
     return _as_story(partner, pairing.bounds, pairing.shown(failure.steps[-1]), lines)
 
 
-def _as_story(partner: Partner, bounds: Mapping[str, int], about: str, lines: list[str]) -> str:
+def _as_story(
+    partner: ModelStepper, bounds: Mapping[str, int], about: str, lines: list[str]
+) -> str:
     title = f"# {about}: what the model does where the implementation differs."
     heading = heading_line(partner.recorded, dict(bounds))
     text = "\n".join([title, heading, "", *lines, f"check {_claim(partner)}", RULE]) + "\n"
@@ -319,14 +321,14 @@ def _as_story(partner: Partner, bounds: Mapping[str, int], about: str, lines: li
     return rerecorded(outcome)
 
 
-def _claim(partner: Partner) -> str:
+def _claim(partner: ModelStepper) -> str:
     """A claim about states that the release makes, for the story to end with."""
     claims = partner.recorded.claims
     names = [name for name, (claim, _) in claims.items() if claim.kind == "always"]
     return "leader_unique" if "leader_unique" in names else names[0]
 
 
-def _sparse(partner: Partner, state: Any) -> SparseState:
+def _sparse(partner: ModelStepper, state: Any) -> SparseState:
     found: SparseState = {}
     for cell, code in zip(partner.grounded.cells, partner.code.decode(state), strict=True):
         if code != int(blank_term(cell.field.sort).args[0]):
@@ -334,15 +336,15 @@ def _sparse(partner: Partner, state: Any) -> SparseState:
     return found
 
 
-def _shown(partner: Partner, key: Key) -> str:
+def _shown(partner: ModelStepper, key: Key) -> str:
     return f"{key[0]}({', '.join(_given(partner, key))})"
 
 
-def _words(partner: Partner, key: Key) -> str:
+def _words(partner: ModelStepper, key: Key) -> str:
     return " ".join([key[0], *_given(partner, key)])
 
 
-def _given(partner: Partner, key: Key) -> list[str]:
+def _given(partner: ModelStepper, key: Key) -> list[str]:
     """The arguments as stories write them."""
     parameters = next(
         step.parameters for step in partner.recorded.steps if step.transition.name == key[0]

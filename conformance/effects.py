@@ -24,7 +24,7 @@ Sent = tuple[int, int, int]
 """Leader epoch, controller epoch, target: how the model names a LeaderAndIsr in flight."""
 
 
-class _Ears(Watches, Journal):
+class EffectRecorder(Watches, Journal):
     """Hears ZooKeeper's changes as its watches do, and a controller's requests as its log does."""
 
     def __init__(self, watches: Watches) -> None:
@@ -51,7 +51,7 @@ class EffectsOfOnePartition:
     def __call__(self, world: World, about: SystemMap, act: Callable[[], None]) -> list[str]:
         """Let the step act; what it did and should not have, or should have and did not."""
         before, journal = about.facts(world), world.journal
-        ears = _Ears(world.zookeeper.watches)
+        ears = EffectRecorder(world.zookeeper.watches)
         world.zookeeper.watches = world.journal = ears
         try:
             act()

@@ -19,7 +19,7 @@ from conformance.mapping import (
     implementation_arguments,
     model_arguments,
 )
-from conformance.partner import Key, Partner
+from conformance.partner import Key, ModelStepper
 from impl import Step
 
 BOUNDS = {
@@ -70,7 +70,7 @@ class Lockstep:
         self.watcher = watcher
         self.bounds = dict(bounds or BOUNDS)
         self.about = about
-        self.partner = Partner.of(self.bounds, about, version)
+        self.partner = ModelStepper.of(self.bounds, about, version)
         self.world: Any = world or about.world(self.bounds, version)
         self.state: Any = self.partner.code.initial
         self._candidates: dict[Step, list[Key]] = {}

@@ -23,10 +23,10 @@ def _key(one: Instance) -> Key:
     return one.step.transition.name, tuple(int(cast("int", a)) for a in one.arguments)
 
 
-class Partner:
+class ModelStepper:
     """The model's side: a system compiled for some bounds, as its map says."""
 
-    _kept: dict[object, Partner] = {}
+    _kept: dict[object, ModelStepper] = {}
 
     def __init__(
         self, bounds: Mapping[str, int], about: SystemMap = MAP, version: str | None = None
@@ -64,7 +64,7 @@ class Partner:
     @classmethod
     def of(
         cls, bounds: Mapping[str, int], about: SystemMap = MAP, version: str | None = None
-    ) -> Partner:
+    ) -> ModelStepper:
         """The partner for these bounds, compiled at most once a process."""
         key = about.system, version, tuple(sorted(bounds.items()))
         if key not in cls._kept:

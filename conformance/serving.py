@@ -106,7 +106,7 @@ class Running:
             self._process.wait()
 
     def rows(self, report: Callable[[str], None]) -> Iterator[Said]:
-        """The office on `election`, and the partition on `replication`."""
+        """The controllership on `election`, and the partition on `replication`."""
         assert self._process is not None, "it was started"
         report("judging what running processes traced")
         _, errors = self._process.communicate()
@@ -146,8 +146,8 @@ def run_and_judge(folder: str) -> None:
 
 
 def _run(folder: Path) -> dict[str, Any]:
+    from conformance.running.controllership import NAME
     from conformance.running.judge import judge_running
-    from conformance.running.office import NAME
     from conformance.running.run import Mishap, befall, traced_cluster, written_to
     from impl.server.cluster import TRACE
 

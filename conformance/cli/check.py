@@ -87,7 +87,7 @@ def check(
     """Check broker logs, the output of `insync ingest`, or recorded traces against the protocol.
 
     A folder of what the processes of one cluster traced (insync cluster start DIR --trace) is put
-    together and replayed on the model, each partition and the controller's office line by line.
+    together and replayed on the model, each partition and the controllership line by line.
 
     A finding is a violation (no run of the protocol writes these lines, whatever lines may be
     missing), impossible (no step of the model fits), a known bug (one fits with a switch of the zoo

@@ -222,11 +222,11 @@ def _campaign_of_clusters(faults: str, seeds: range, steps: int, with_effects: b
     """Walks of whole controllers, held to `cluster`."""
     from conformance.effects_of_cluster import EffectsOfCluster
     from conformance.mapping import cluster
-    from conformance.partner import Partner
+    from conformance.partner import ModelStepper
     from conformance.walks import cluster_bounds, walk_cluster
 
     for seed in seeds:
-        Partner.of(cluster_bounds(seed), cluster.MAP)  # compiled before the clock starts
+        ModelStepper.of(cluster_bounds(seed), cluster.MAP)  # compiled before the clock starts
     effects = EffectsOfCluster()
     heard = effects if with_effects else None
 

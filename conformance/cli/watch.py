@@ -20,7 +20,7 @@ from specs.verdict import Verdict
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from conformance.pipeline.standing import Said
+    from conformance.pipeline.streaming_state import Said
 
 _EXAMPLE = """
 \b
@@ -99,7 +99,7 @@ def _watched(
 ) -> dict[str, object]:
     from conformance.pipeline import stream
     from conformance.pipeline.tables import show_finding, show_left_out, show_lines
-    from conformance.pipeline.told import NotOursError, Told
+    from conformance.pipeline.watch_store import NotOursError, Told
 
     def line(text: str) -> None:
         say(text, json_target)

@@ -38,7 +38,7 @@ NO_VERSION = -1
 AS_RELEASED: dict[str, object] = {"isr_takes_the_living": False}
 """Faults that releases had and presets have not: a leader asks nobody who lives (to 3.2)."""
 
-_FENCED = "a write of a deposed controller ends its office"
+_FENCED = "a write of a deposed controller ends its controllership"
 _OLD = "a request of an older controller is refused whole"
 
 HANDLES: Mapping[str, tuple[str, ...]] = {

@@ -12,7 +12,7 @@ from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
 from impl.releases import DEFAULT
 from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
-from impl.world.candidates import PARTITION, Electorate
+from impl.world.candidates import PARTITION, ElectionWorld
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
 from impl.znodes.states import decode_state
@@ -24,7 +24,7 @@ ROWS: dict[str, Row] = {
     one.step: one
     for one in (
         row("broker_connects", "broker", "broker_connects",
-            why="the office is left by an event of its own, Expire, which the model lets wait"),
+            why="it resigns in an event of its own, Expire, which the model lets wait"),
         row("session_expires", "broker", "session_expires"),
         row("broker_crashes", "broker", "broker_crashes",
             why="the model does not tell a process from the next one, which goes on with the "
@@ -67,7 +67,7 @@ UNOBSERVED: dict[str, str] = {
 }
 
 
-def facts(world: Electorate) -> Facts:
+def facts(world: ElectionWorld) -> Facts:
     """What the brokers and ZooKeeper hold, as facts of the model's `election`."""
     table = FactTable()
     nodes = world.zookeeper.nodes
@@ -91,7 +91,7 @@ def facts(world: Electorate) -> Facts:
 
 
 def _candidate(table: FactTable, at: tuple[int], thread: ControllerThread) -> None:
-    """What its event thread is at, and the office that it believes in."""
+    """What its event thread is at, and the controllership that it believes in."""
     read = _epoch_as_read(thread)
     if read is not None:
         table.put("read.done", at, True)
@@ -113,7 +113,7 @@ def _epoch_as_read(thread: ControllerThread) -> Znode | None:
     return None
 
 
-def _write(table: FactTable, world: Electorate, at: tuple[int]) -> None:
+def _write(table: FactTable, world: ElectionWorld, at: tuple[int]) -> None:
     for op in world.under_way(*at):
         if isinstance(op, Check):
             table.put("pending.epoch_version", at, op.version)
@@ -124,8 +124,8 @@ def _write(table: FactTable, world: Electorate, at: tuple[int]) -> None:
             table.put("pending.state_version", at, op.version)
 
 
-def _world(bounds: Mapping[str, int], version: str | None) -> Electorate:
-    return Electorate(bounds["brokers"], version or DEFAULT)
+def _world(bounds: Mapping[str, int], version: str | None) -> ElectionWorld:
+    return ElectionWorld(bounds["brokers"], version or DEFAULT)
 
 
 MAP = SystemMap(

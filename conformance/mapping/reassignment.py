@@ -82,7 +82,7 @@ ROWS: dict[str, Row] = {
             "controller_begins_move", "controller_begins_with_targets_in_sync",
             "controller_drops_what_is_so_already", "controller_drops_unknown_partition",
             "controller_write_is_fenced",
-            why="what it found when it came to office it begins in the same event",
+            why="what it found when it became controller it begins in the same event",
             silent="the end of a request is told too, and nothing is asked for by then"),
         row("controller_hears_of_isr", "broker", "controller_sees_targets_in_sync",
             why="it is told of each write of the state, its own included",
@@ -152,7 +152,7 @@ TASK = {
 
 
 def stands(thread: ControllerThread) -> str | None:
-    """What a controller is about to do; None if it is not in office."""
+    """What a controller is about to do; None if it is not the controller."""
     place = thread.place
     if place is None:
         return "idle" if thread.controller.active else None

@@ -97,7 +97,7 @@ LARGE: dict[str, Family] = {
         _CREATED,
     ),
     "from the beginning": Family(
-        "the same of a topic of one broker, before anybody is in office",
+        "the same of a topic of one broker, before anybody is the controller",
         {"expiries": 1, "controllers": 2},
         _steps("admin_creates_topic 2 0 0 1"),
         _CREATED,

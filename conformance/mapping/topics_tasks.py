@@ -26,7 +26,7 @@ CAMPAIGN = "campaign"
 
 
 def task_of(run: ControllerRun) -> str | None:
-    """The model's name of what the controller is about to do; None if it is not in office."""
+    """The model's name of what the controller is about to do; None if it is not the controller."""
     if run.place is None:
         return "waits" if run.controller.active else None
     if run.place is not None and is_registered(run.place):

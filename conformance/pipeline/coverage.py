@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from conformance.pipeline.office_model import SYSTEM as ELECTION
-from conformance.pipeline.office_model import steps_and_reasons
+from conformance.pipeline.controllership_model import SYSTEM as ELECTION
+from conformance.pipeline.controllership_model import steps_and_reasons
 
 REPLICATION = "replication"
 

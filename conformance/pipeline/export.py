@@ -56,7 +56,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "jumps": pa.schema(  # lines whose stamps go back by more than a minute
         {"cluster": _TEXT, "brokers": pa.list_(_LONG), "file": _TEXT, "line": _LONG}
     ),
-    "controllers": pa.schema(  # terms of office; `until` is null where no line says that it ended
+    "controllers": pa.schema(  # terms; `until` is null where no line says that it ended
         {
             "cluster": _TEXT,
             "broker": _LONG,

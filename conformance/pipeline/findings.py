@@ -120,10 +120,10 @@ WRITE_FITS = Rule(
 )
 OFFICE_FITS = Rule(
     "controllers_keep_to_the_model",
-    "what brokers do to come to the controller's office, in it, and at the orders of whoever holds "
+    "what brokers do to become controller, as controller, and at the orders of whoever is "
     "it, is a run that the model has",
     "election: all its steps; KAFKA-6082, KAFKA-532, KIP-380",
-    "an election after the office was left, under the next epoch; acts and orders of who won it",
+    "an election after a resignation, under the next epoch; acts and orders of who won it",
     "elections (controller.log), acts of controllers and brokers that obey (state-change.log)",
 )
 COMMITTED_IS_KEPT = Rule(

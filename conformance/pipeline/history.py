@@ -52,7 +52,7 @@ _SERVER_LOG = frozenset(
 # Milliseconds: how far stamps of one file go back when threads write it; and what a process, or a
 # ZooKeeper, needs at the least to end and start.
 _JITTER, _RESTART = 1000, 2000
-_AGAIN = 2000  # what a further election needs: who holds the office has to lose it first
+_AGAIN = 2000  # what a further election needs: who holds the controllership has to lose it first
 _TOPIC_BEGINS = frozenset(("topics_changed", "partitions_created", "topic_deleted"))
 _REPLICA_BEGINS = frozenset(("log_created", "log_removed"))
 

@@ -9,17 +9,17 @@ from conformance.pipeline import (
     kraft,
     rules_brokers,
     rules_controllers,
+    rules_controllership,
     rules_data_plane,
     rules_logs,
     rules_model,
-    rules_office,
     rules_partitions,
     rules_states,
 )
-from conformance.pipeline.bench import Bench
 from conformance.pipeline.history import History
 from conformance.pipeline.mixed import two_clusters
 from conformance.pipeline.places import Place
+from conformance.pipeline.rule_context import RuleContext
 
 
 def judge(
@@ -27,7 +27,7 @@ def judge(
     places: Mapping[str, Place],
     reduced: bool = False,
     marked: bool = False,
-) -> Bench:
+) -> RuleContext:
     """Every rule on the events of one cluster, up to where KRaft takes over.
 
     `reduced`: of its partitions only what was handed on is here, `marked` where it does not go
@@ -37,7 +37,7 @@ def judge(
     mixed = two_clusters(judged, places)
     if mixed is not None:
         judged, findings = [], [*findings, mixed]
-    bench = Bench(History(judged, places, reduced, marked), findings)
+    bench = RuleContext(History(judged, places, reduced, marked), findings)
     rules_controllers.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)
@@ -46,12 +46,12 @@ def judge(
     release = oldest_release(bench)
     rules_model.check(bench, release)
     rules_states.check(bench)
-    rules_office.check(bench, release)
+    rules_controllership.check(bench, release)
     bench.findings.sort(key=lambda finding: finding.order)
     return bench
 
 
-def oldest_release(bench: Bench) -> str | None:
+def oldest_release(bench: RuleContext) -> str | None:
     """The oldest release that a broker of the cluster says it runs; None if none says it."""
     told = {event.detail for event in bench.history.events if event.kind == "release"}
     releases = sorted((_number(each), each) for each in told if each and _number(each))

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_kraft import BROKER, KINDS, SEEN, TAKES_OVER
+from conformance.pipeline.cluster_evidence import OBEYED
 from conformance.pipeline.findings import KRAFT, Finding, Kind
-from conformance.pipeline.sightings import OBEYED
 
 ZOOKEEPER = frozenset(
     (

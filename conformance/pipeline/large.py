@@ -20,11 +20,7 @@ from conformance.ingest.schema import MERGED, Event, events_of
 from conformance.ingest.templates_kraft import KINDS
 from conformance.pipeline import kraft
 from conformance.pipeline.clocks import clocks
-from conformance.pipeline.cycles import few_cycles
-from conformance.pipeline.findings import FINDINGS, OF_CLUSTERS
-from conformance.pipeline.places import Place
-from conformance.pipeline.screen import Screened, screen
-from conformance.pipeline.sightings import (
+from conformance.pipeline.cluster_evidence import (
     ANCHORS,
     BLOCK,
     FOR_CLOCKS,
@@ -34,6 +30,10 @@ from conformance.pipeline.sightings import (
     for_clocks,
     kept_of_file,
 )
+from conformance.pipeline.cycles import few_cycles
+from conformance.pipeline.findings import FINDINGS, OF_CLUSTERS
+from conformance.pipeline.places import Place
+from conformance.pipeline.screen import Screened, screen
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -20,9 +20,7 @@ from conformance.ingest.dialects import NOTE
 from conformance.ingest.schema import MERGED
 from conformance.ingest.templates_kraft import KINDS
 from conformance.pipeline import kraft, large
-from conformance.pipeline.kernels import judge_cluster
-from conformance.pipeline.places import Place
-from conformance.pipeline.sightings import (
+from conformance.pipeline.cluster_evidence import (
     ANCHORS,
     BLOCK,
     FOR_CLOCKS,
@@ -31,6 +29,8 @@ from conformance.pipeline.sightings import (
     UNUSED,
     kept_of_file,
 )
+from conformance.pipeline.kernels import judge_cluster
+from conformance.pipeline.places import Place
 from conformance.pipeline.spill import Spill
 
 Tables = Callable[[], Iterator[pa.Table]]

@@ -28,7 +28,7 @@ CONFIGURED = frozenset(("unclean_leader_election",))
 """Switches that an operator sets: what fits only with one of them is no bug."""
 
 LEFT_OUT = frozenset((("controller_removes_replica", "leader or ISR change by it"),))
-"""What the model requires only to have fewer steps: a controller that takes office writes a dead
+"""What the model requires only to have fewer steps: a new controller writes a dead
 last member's partition once more, under the next leader epoch, although it has no leader already
 (ZkReplicaStateMachine.doRemoveReplicasFromIsr; real logs of 1.0 and 2.5 show it)."""
 

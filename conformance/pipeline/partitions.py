@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from conformance.ingest.pieces import Piece
 from conformance.ingest.schema import EVENT_FIELDS, EVENTS, Event
+from conformance.pipeline.cluster_evidence import kept_of_file
 from conformance.pipeline.model_writes import presets_for
 from conformance.pipeline.places import Place, owners_of
 from conformance.pipeline.screen import screen, tail
-from conformance.pipeline.sightings import kept_of_file
 
 NEWEST = 60  # lines of a partition that are kept, whatever they tell
 NO_PARTITION = -1

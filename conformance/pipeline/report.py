@@ -14,7 +14,7 @@ from conformance.pipeline.coverage import as_rows, coverage_of
 from conformance.pipeline.findings import FILE_ORDER, UNREAD, Finding, Kind
 from conformance.pipeline.judgement import judgement, rule_rows
 from conformance.pipeline.places import orders_of
-from conformance.pipeline.rules_office import HIDDEN, REFUSED
+from conformance.pipeline.rules_controllership import HIDDEN, REFUSED
 from specs.verdict import Verdict
 
 _TOLERATED = 10  # one protocol line in so many may be unknown before a judgement is doubtful

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.bench import Bench
-from conformance.pipeline.falls import Step
 from conformance.pipeline.findings import (
     NO_OLDER_CONTROLLER,
     NO_OLDER_LEADER_EPOCH,
     REFUSAL_JUSTIFIED,
     Kind,
 )
+from conformance.pipeline.monotonicity import Step
+from conformance.pipeline.rule_context import RuleContext
 
 # Lines that a broker writes after it has accepted the controller epoch of the request.
 _OBEYED = frozenset(
@@ -30,7 +30,7 @@ _STARTED = frozenset(("leader_started", "follower_started"))
 _APPLYING = frozenset(("leader_and_isr_received", "leader_and_isr_handling"))
 
 
-def check(bench: Bench) -> None:
+def check(bench: RuleContext) -> None:
     """Each broker by itself, each of its logs by itself."""
     for event in bench.history.events:
         _refusal(bench, event)
@@ -38,7 +38,7 @@ def check(bench: Bench) -> None:
     _replicas(bench)
 
 
-def _refusal(bench: Bench, event: Event) -> None:
+def _refusal(bench: RuleContext, event: Event) -> None:
     if event.kind == "old_controller_refused":
         asked, known, what = event.controller_epoch, event.known_epoch, "controller epoch"
         fair = asked is not None and known is not None and asked < known
@@ -57,7 +57,7 @@ def _refusal(bench: Bench, event: Event) -> None:
         )
 
 
-def _controllers(bench: Bench) -> None:
+def _controllers(bench: RuleContext) -> None:
     history = bench.history
 
     def excuse(a: Event, b: Event) -> str | None:
@@ -94,7 +94,7 @@ def _controllers(bench: Bench) -> None:
         )
 
 
-def _replicas(bench: Bench) -> None:
+def _replicas(bench: RuleContext) -> None:
     history = bench.history
     logs: dict[tuple[str, int, str, int], list[Event]] = defaultdict(list)
     for event in bench.innocent(history.events):
@@ -127,7 +127,7 @@ def _replicas(bench: Bench) -> None:
             bench.never_falls(NO_OLDER_LEADER_EPOCH, name, steps, excuse, joined)
 
 
-def _applied_above_held(bench: Bench, event: Event, name: str) -> None:
+def _applied_above_held(bench: RuleContext, event: Event, name: str) -> None:
     """The line itself may say which epoch was held before."""
     if event.kind not in _STARTED or event.leader_epoch is None or event.previous_epoch is None:
         return

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.bench import Bench
-from conformance.pipeline.falls import Step
 from conformance.pipeline.findings import CONTROLLER_EPOCHS_GROW, ONE_OWNER, Kind
+from conformance.pipeline.monotonicity import Step
+from conformance.pipeline.rule_context import RuleContext
 
 # Lines that a controller writes while it acts; its head carries the epoch that it acts with.
 WRITES = frozenset(
@@ -40,7 +40,7 @@ _SIGHTED_BY_OTHERS = frozenset(
 )
 
 
-def check(bench: Bench) -> None:
+def check(bench: RuleContext) -> None:
     """Resets first, so that the report tells them once; then each writer; then the owners."""
     for reset in bench.history.resets:
         bench.report(
@@ -55,10 +55,10 @@ def check(bench: Bench) -> None:
     _one_owner(bench)
 
 
-def _ready_with_what_was_taken(bench: Bench) -> None:
+def _ready_with_what_was_taken(bench: RuleContext) -> None:
     """A controller gets ready with the epoch that it took; else the less used of the two is wrong.
 
-    What it wrote in this term of office tells; else the version of the znode, which rises with
+    What it wrote in this term as controller tells; else the version of the znode, which rises with
     each epoch.
     """
     history = bench.history
@@ -92,12 +92,12 @@ def _ready_with_what_was_taken(bench: Bench) -> None:
                 CONTROLLER_EPOCHS_GROW,
                 wrong,
                 f"broker {broker} is controller with epoch {wrong.controller_epoch} here, and with "
-                f"{right.controller_epoch} at {right.where}, in one term of office",
+                f"{right.controller_epoch} at {right.where}, in one term as controller",
                 f"controller epoch {right.controller_epoch}",
             )
 
 
-def _elections_grow(bench: Bench) -> None:
+def _elections_grow(bench: RuleContext) -> None:
     history = bench.history
     taken = history.streams(lambda event: event.kind in _ELECTIONS)
     for (_, broker), every in sorted(taken.items(), key=_by_stream):
@@ -117,14 +117,14 @@ def _elections_grow(bench: Bench) -> None:
         )
 
 
-def _writers_grow(bench: Bench) -> None:
+def _writers_grow(bench: RuleContext) -> None:
     history = bench.history
     written = history.streams(lambda event: event.kind in WRITES and _own(event))
     for (_, broker), events in sorted(written.items(), key=_by_stream):
         steps = [
             Step(event.controller_epoch, event)
             for event in events
-            if event.controller_epoch  # it is 0 once the office was left
+            if event.controller_epoch  # it is 0 once the controllership was left
         ]
         bench.never_falls(
             CONTROLLER_EPOCHS_GROW,
@@ -135,7 +135,7 @@ def _writers_grow(bench: Bench) -> None:
         )
 
 
-def _one_owner(bench: Bench) -> None:
+def _one_owner(bench: RuleContext) -> None:
     """Epochs are compared across brokers by themselves, never by time."""
     history = bench.history
     sightings: dict[tuple[int, int], dict[int, list[Event]]] = defaultdict(
@@ -173,7 +173,7 @@ def _own(event: Event) -> bool:
     return event.broker is not None and event.broker == event.controller
 
 
-def _new_zookeeper(bench: Bench) -> Callable[[Event, Event], str | None]:
+def _new_zookeeper(bench: RuleContext) -> Callable[[Event, Event], str | None]:
     def excuse(a: Event, b: Event) -> str | None:
         reset = bench.history.reset(a, b)
         return None if reset is None else reset.why
@@ -181,7 +181,7 @@ def _new_zookeeper(bench: Bench) -> Callable[[Event, Event], str | None]:
     return excuse
 
 
-def _same_zookeeper(bench: Bench) -> Callable[[Event, Event], bool]:
+def _same_zookeeper(bench: RuleContext) -> Callable[[Event, Event], bool]:
     def joined(a: Event, b: Event) -> bool:
         if a.file != b.file and b.at < a.at - _OVERLAP:
             return False  # the files may have been written in the other order

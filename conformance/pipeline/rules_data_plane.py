@@ -15,7 +15,6 @@ from functools import cache, lru_cache
 from conformance.ingest.request_log import EPOCHS, FETCHES, rows_of
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_data_plane import FOLLOWED, KINDS, RAISED, RECEIVED, REPLICATED
-from conformance.pipeline.bench import Bench
 from conformance.pipeline.findings import (
     CUT_AS_ANSWERED,
     FETCHES_FROM_ITS_END,
@@ -23,6 +22,7 @@ from conformance.pipeline.findings import (
     WATERMARK_GROWS,
     Kind,
 )
+from conformance.pipeline.rule_context import RuleContext
 from model.systems import system
 from specs.partial.moves import Moves
 
@@ -37,7 +37,7 @@ _ENDS = frozenset(("log_truncated", "leader_started", "follower_started", "log_c
 Replicas = Mapping[tuple[int, str, int], list[Event]]
 
 
-def check(bench: Bench) -> None:
+def check(bench: RuleContext) -> None:
     """Each replica by itself, in the order of its own log."""
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     told = False
@@ -57,7 +57,7 @@ def check(bench: Bench) -> None:
         _grows(bench, ordered)
 
 
-def _answered_watermarks(bench: Bench, served: list[Event], replicas: Replicas) -> None:
+def _answered_watermarks(bench: RuleContext, served: list[Event], replicas: Replicas) -> None:
     """What a leader answers to one follower after the other, in one leader epoch."""
     last: dict[tuple[int, str, int, int], tuple[Event, int, int]] = {}
     for event in sorted(served, key=lambda each: (each.at, bench.history.key(each))):
@@ -85,7 +85,7 @@ def _answered_watermarks(bench: Bench, served: list[Event], replicas: Replicas) 
                 )  # fmt: skip
 
 
-def _cuts(bench: Bench, served: list[Event], replicas: Replicas) -> None:
+def _cuts(bench: RuleContext, served: list[Event], replicas: Replicas) -> None:
     """Where a follower cut its log in a leader epoch, and what it was answered in that epoch."""
     ends: dict[tuple[int, str, int, int], list[tuple[int, Event]]] = defaultdict(list)
     for event in served:
@@ -117,13 +117,13 @@ def _cuts(bench: Bench, served: list[Event], replicas: Replicas) -> None:
                     )  # fmt: skip
 
 
-def _all_answers(bench: Bench, answer: Event, told: Event) -> bool:
+def _all_answers(bench: RuleContext, answer: Event, told: Event) -> bool:
     """The request log is whole, from well before the follower was told to follow."""
     since = bench.history.places[answer.file].since
     return bench.history.complete(answer) and since is not None and since < told.at - _APART
 
 
-def _follows(bench: Bench, events: list[Event]) -> None:
+def _follows(bench: RuleContext, events: list[Event]) -> None:
     known: int | None = None
     for at, event in enumerate(events):
         if event.kind in _ENDS or (at and not _goes_on(bench, events[at - 1], event)):
@@ -150,7 +150,7 @@ def _follows(bench: Bench, events: list[Event]) -> None:
             _as_answered(bench, event, mark, after)
 
 
-def _answer(bench: Bench, events: list[Event], at: int) -> Iterator[Event]:
+def _answer(bench: RuleContext, events: list[Event], at: int) -> Iterator[Event]:
     """The lines that tell what came of one answer."""
     for number in range(at + 1, min(at + 3, len(events))):
         later = events[number]
@@ -161,7 +161,7 @@ def _answer(bench: Bench, events: list[Event], at: int) -> Iterator[Event]:
             return
 
 
-def _goes_on(bench: Bench, one: Event, other: Event) -> bool:
+def _goes_on(bench: RuleContext, one: Event, other: Event) -> bool:
     """Nothing lies between two lines of a replica that is not there to be seen."""
     history = bench.history
     return (
@@ -176,7 +176,7 @@ def _sure(one: Event, other: Event) -> Kind:
     return Kind.VIOLATION if 0 <= other.at - one.at < _CLOSE else Kind.INCOMPLETE
 
 
-def _as_answered(bench: Bench, asked: Event, mark: Event, after: int) -> None:
+def _as_answered(bench: RuleContext, asked: Event, mark: Event, after: int) -> None:
     told, became = asked.high_watermark or 0, mark.high_watermark or 0
     end = asked.offset or 0
     bench.looked(FOLLOWS_AS_ANSWERED)
@@ -193,7 +193,7 @@ def _as_answered(bench: Bench, asked: Event, mark: Event, after: int) -> None:
         )  # fmt: skip
 
 
-def _grows(bench: Bench, events: list[Event]) -> None:
+def _grows(bench: RuleContext, events: list[Event]) -> None:
     """A leader's high watermark, from one start to the next."""
     known: Event | None = None
     for event in events:

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Mapping
 
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_data_plane import FOLLOWED, RAISED
-from conformance.pipeline.bench import Bench
 from conformance.pipeline.findings import (
     COMMITTED_IS_KEPT,
     CUT_AS_TOLD,
     WATERMARK_IN_LOG,
     Kind,
 )
+from conformance.pipeline.rule_context import RuleContext
 
 _TELLS = frozenset(
     ("leader_started", "follower_started", "high_watermark_loaded", RAISED, FOLLOWED)
@@ -34,7 +34,7 @@ _APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _AT_ONCE = 2000  # milliseconds between what a fetcher chooses and the cut that comes of it
 
 
-def check(bench: Bench) -> None:
+def check(bench: RuleContext) -> None:
     """Each replica by itself, with its leader, and the line in which a broker says it of itself."""
     _within_the_log(bench)
     _where_the_leader_began(bench)
@@ -57,7 +57,7 @@ def check(bench: Bench) -> None:
         _keeps(bench, sorted(events, key=lambda each: (each.at, bench.history.key(each))), leaders)
 
 
-def _within_the_log(bench: Bench) -> None:
+def _within_the_log(bench: RuleContext) -> None:
     """Log end and high watermark in one line."""
     for event in bench.history.events:
         mark, end = event.high_watermark, event.offset
@@ -75,7 +75,7 @@ def _within_the_log(bench: Bench) -> None:
             )
 
 
-def _where_the_leader_began(bench: Bench) -> None:
+def _where_the_leader_began(bench: RuleContext) -> None:
     """A follower's cut, beside its leader's line of the same leader epoch.
 
     The leader's answer is where its next epoch after the follower's last one begins, and its own
@@ -107,7 +107,7 @@ def _where_the_leader_began(bench: Bench) -> None:
                 _cut_as_told(bench, event, told, starts)
 
 
-def _cut_as_told(bench: Bench, cut: Event, told: Event, starts: list[Event]) -> None:
+def _cut_as_told(bench: RuleContext, cut: Event, told: Event, starts: list[Event]) -> None:
     if len(starts) != 1 or starts[0].offset is None or cut.offset is None:
         return
     (start,) = starts
@@ -134,7 +134,7 @@ def _cut_as_told(bench: Bench, cut: Event, told: Event, starts: list[Event]) -> 
 
 
 def _keeps(
-    bench: Bench, events: list[Event], leaders: Mapping[tuple[str, int], list[Event]]
+    bench: RuleContext, events: list[Event], leaders: Mapping[tuple[str, int], list[Event]]
 ) -> None:
     """One replica's lines, from whichever log; the clock is its broker's own in all of them."""
     known: Event | None = None
@@ -152,7 +152,7 @@ def _keeps(
 
 
 def _blame(
-    bench: Bench, cut: Event, known: Event, leaders: Mapping[tuple[str, int], list[Event]]
+    bench: RuleContext, cut: Event, known: Event, leaders: Mapping[tuple[str, int], list[Event]]
 ) -> None:
     """A cut below the high watermark that `known` tells: whose fault is it?"""
     assert cut.tp is not None
@@ -203,7 +203,7 @@ def _leader_of(cut: Event, starts: Iterable[Event]) -> Event | None:
     return max(found, key=lambda start: start.at, default=None)
 
 
-def _began_anew(bench: Bench, a: Event, b: Event) -> bool:
+def _began_anew(bench: RuleContext, a: Event, b: Event) -> bool:
     history = bench.history
     return bool(
         history.restarted(a, b)

@@ -19,10 +19,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.bench import Bench
 from conformance.pipeline.findings import LEADER_WRITES_ISR, ONE_STATE, WRITE_FITS, Kind
 from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import CONFIGURED, Fit, fit, pairs, presets_for, shape_of
+from conformance.pipeline.rule_context import RuleContext
 
 _SURELY_ONE_LIFE = 2000  # milliseconds: a topic is not deleted, and made again, in less
 _WHOLE = frozenset(
@@ -67,7 +67,7 @@ class Registered:
         return None
 
 
-def check(bench: Bench, release: str | None) -> None:
+def check(bench: RuleContext, release: str | None) -> None:
     """Every partition's lives, version by version."""
     presets = presets_for(release)
     for versions in lives(bench.history, bench.innocent(bench.history.events)):
@@ -120,7 +120,7 @@ def told_by(event: Event) -> Told | None:
     return (None, None, isr) if event.kind == "isr_accepted" else None
 
 
-def _one_state(bench: Bench, registered: Registered) -> None:
+def _one_state(bench: RuleContext, registered: Registered) -> None:
     """All that is told of one version agrees; what is told least often is wrong."""
     bench.looked(ONE_STATE, len(registered.told))
     if len(registered.told) < 2:
@@ -150,7 +150,7 @@ def _one_state(bench: Bench, registered: Registered) -> None:
             )
 
 
-def _leader_wrote(bench: Bench, before: Registered, after: Registered) -> None:
+def _leader_wrote(bench: RuleContext, before: Registered, after: Registered) -> None:
     """A leader writes over a version that it was told, or wrote: it is the leader there."""
     if not before.whole:
         return
@@ -186,7 +186,7 @@ def _complete(before: Registered, after: Registered) -> None:
 
 
 def _one_write(
-    bench: Bench, before: Registered, after: Registered, presets: tuple[str, ...]
+    bench: RuleContext, before: Registered, after: Registered, presets: tuple[str, ...]
 ) -> None:
     if not before.whole or not after.whole:
         return

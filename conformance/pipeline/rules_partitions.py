@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.bench import Bench
-from conformance.pipeline.falls import Step
 from conformance.pipeline.findings import (
     LEADER_EPOCHS_GROW,
     LEADER_IN_ISR,
@@ -15,13 +13,15 @@ from conformance.pipeline.findings import (
     WRITERS_EPOCH,
     Kind,
 )
+from conformance.pipeline.monotonicity import Step
+from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_controllers import WRITES
 
 _STATES = frozenset(("partition_changed", "isr_removed", "leader_and_isr_sent", "metadata_sent"))
 _LEADERS_OWN_ISR = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
 
 
-def check(bench: Bench) -> None:
+def check(bench: RuleContext) -> None:
     """What one line shows by itself first, so that a bad line is not compared with good ones."""
     for event in bench.history.events:
         _leader_in_isr(bench, event)
@@ -30,7 +30,7 @@ def check(bench: Bench) -> None:
     _leaders_are_the_elected(bench)
 
 
-def _leader_in_isr(bench: Bench, event: Event) -> None:
+def _leader_in_isr(bench: RuleContext, event: Event) -> None:
     leader = event.broker if event.kind in _LEADERS_OWN_ISR else event.leader
     if event.kind == "leader_started" and event.isr is not None:
         leader = event.broker
@@ -47,7 +47,7 @@ def _leader_in_isr(bench: Bench, event: Event) -> None:
         )
 
 
-def _writers_epoch(bench: Bench, event: Event) -> None:
+def _writers_epoch(bench: RuleContext, event: Event) -> None:
     state, writer = event.state_epoch, event.controller_epoch
     if state is None or not writer:  # a controller that has just resigned writes under 0
         return
@@ -64,7 +64,7 @@ def _writers_epoch(bench: Bench, event: Event) -> None:
         )
 
 
-def _epochs_grow(bench: Bench) -> None:
+def _epochs_grow(bench: RuleContext) -> None:
     """Writes of all controllers, in the order of their epochs and of each one's lines."""
     history = bench.history
     written: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
@@ -108,7 +108,9 @@ def _step(event: Event) -> Step:
     )
 
 
-def _one_leader(bench: Bench, events: list[Event], joined: Callable[[Event, Event], bool]) -> None:
+def _one_leader(
+    bench: RuleContext, events: list[Event], joined: Callable[[Event, Event], bool]
+) -> None:
     last: Event | None = None
     for event in events:
         if last is not None and not _step(event).fresh and event.leader_epoch == last.leader_epoch:
@@ -126,7 +128,7 @@ def _one_leader(bench: Bench, events: list[Event], joined: Callable[[Event, Even
         last = event
 
 
-def _leaders_are_the_elected(bench: Bench) -> None:
+def _leaders_are_the_elected(bench: RuleContext) -> None:
     """Who starts as leader in an epoch is whom the controller wrote for it.
 
     Compared across brokers by epoch, where the whole logs of both are here, and only within one
@@ -166,7 +168,7 @@ def _leaders_are_the_elected(bench: Bench) -> None:
             )
 
 
-def _joined(bench: Bench) -> Callable[[Event, Event], bool]:
+def _joined(bench: RuleContext) -> Callable[[Event, Event], bool]:
     """Nothing written to a partition between two lines can be missing.
 
     Within one controller epoch its one writer's log decides. Across epochs, the log of every

@@ -10,8 +10,6 @@ from collections import defaultdict
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.bench import Bench
-from conformance.pipeline.falls import Step
 from conformance.pipeline.findings import (
     BREAKS,
     CLEAN_ELECTION,
@@ -26,6 +24,8 @@ from conformance.pipeline.findings import (
     Kind,
 )
 from conformance.pipeline.history import History
+from conformance.pipeline.monotonicity import Step
+from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_model import another_life, same_life
 
 _LASTS = 300_000  # milliseconds: no move of a partition keeps a removed replica in the ISR so long
@@ -37,7 +37,7 @@ _QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
 """States into which a move is told at TRACE only, since 2.6, and not by every release before."""
 
 
-def check(bench: Bench) -> None:
+def check(bench: RuleContext) -> None:
     """Each partition by itself."""
     partitions: dict[tuple[str, int], list[Event]] = defaultdict(list)
     for event in bench.history.events:
@@ -69,7 +69,7 @@ def check(bench: Bench) -> None:
 # -- replicas -------------------------------------------------------------------------------------
 
 
-def _members_are_replicas(bench: Bench, events: list[Event]) -> None:
+def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
     """No replica set that is told has the member: then one was never told, or none ever had it.
 
     Of a partition that is moved the old replicas stay in the ISR for a moment, and are no replicas
@@ -156,7 +156,7 @@ def _ends_of_logs(history: History, events: list[Event]) -> list[tuple[Event, Ev
 # -- versions -------------------------------------------------------------------------------------
 
 
-def _versions_grow(bench: Bench, events: list[Event]) -> None:
+def _versions_grow(bench: RuleContext, events: list[Event]) -> None:
     history = bench.history
 
     def excuse(a: Event, b: Event) -> str | None:
@@ -206,8 +206,8 @@ def _versions_grow(bench: Bench, events: list[Event]) -> None:
 # -- states ---------------------------------------------------------------------------------------
 
 
-def _states_follow(bench: Bench, events: list[Event], deleted: list[Event]) -> None:
-    """A controller's own lines, in one term of office: nobody else moves the partition.
+def _states_follow(bench: RuleContext, events: list[Event], deleted: list[Event]) -> None:
+    """A controller's own lines, in one term as controller: nobody else moves the partition.
 
     Only what goes online is looked at, since that is written to ZooKeeper.
     """
@@ -257,7 +257,7 @@ def _between_them(a: Event, deleted: Event, b: Event) -> bool:
 # -- roles ----------------------------------------------------------------------------------------
 
 
-def _who_follows_changes_nothing(bench: Bench, events: list[Event]) -> None:
+def _who_follows_changes_nothing(bench: RuleContext, events: list[Event]) -> None:
     """The broker's own lines tell what it was told; other brokers' may be of another time."""
     history = bench.history
     brokers: dict[int, list[Event]] = defaultdict(list)
@@ -301,7 +301,7 @@ def _role(event: Event) -> str:
     return "leader" if event.kind == "leader_started" else "follower"
 
 
-def _starts_once(bench: Bench, events: list[Event]) -> None:
+def _starts_once(bench: RuleContext, events: list[Event]) -> None:
     history = bench.history
     brokers: dict[int, list[Event]] = defaultdict(list)
     for event in events:
@@ -339,7 +339,7 @@ def _starts_once(bench: Bench, events: list[Event]) -> None:
                 bench.report(kind, STARTS_ONCE, b, why + more)
 
 
-def _one_start(bench: Bench, events: list[Event]) -> None:
+def _one_start(bench: RuleContext, events: list[Event]) -> None:
     """Two brokers that start as leader in one epoch, by their own lines."""
     history = bench.history
     epochs: dict[tuple[int, int], list[Event]] = defaultdict(list)

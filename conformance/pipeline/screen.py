@@ -24,11 +24,11 @@ from conformance.pipeline import (
     rules_partitions,
     rules_states,
 )
-from conformance.pipeline.bench import Bench
 from conformance.pipeline.findings import OF_CLUSTERS
 from conformance.pipeline.history import History
 from conformance.pipeline.places import Place
 from conformance.pipeline.resets import Reset
+from conformance.pipeline.rule_context import RuleContext
 
 NEAR = 3  # lines of each kind about the same thing, before and after
 _BEGINS = frozenset(("log_created", "log_removed", "stop_replica_handled"))
@@ -128,7 +128,7 @@ def screen(
     are a part of the partition's lines only, and what joins it to the other parts is handed on too.
     `suspects` are files and lines that are handed on in any case.
     """
-    bench = Bench(Doubting(events, places))
+    bench = RuleContext(Doubting(events, places))
     rules_controllers.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)

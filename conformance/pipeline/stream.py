@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 from conformance.ingest.pieces import Piece
 from conformance.pipeline.partitions import Partition
 from conformance.pipeline.session import spark_session
-from conformance.pipeline.standing import Standing
-from conformance.pipeline.told import Tell, Told, said_of
+from conformance.pipeline.streaming_state import Standing
+from conformance.pipeline.watch_store import Tell, Told, said_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,7 +25,7 @@ DRAWN = (*OFFICE, *STATES, *CHANGES, *STARTS)
 
 @dataclass(frozen=True)
 class Term:
-    """A controller's time in office; `until` is None if nothing says that it ended."""
+    """A controller's time as controller; `until` is None if nothing says that it ended."""
 
     broker: int
     epoch: int | None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.misfits import Misfit as Told
-from conformance.running.office import replay_office
+from conformance.running.controllership import replay_controllership
 from conformance.running.order import Ordered, ordered
 from conformance.running.partition import Judge
 from conformance.running.reading import ZOOKEEPER, Gathered, Trouble, gather
@@ -28,7 +28,7 @@ MOST_BROKERS = 9
 
 @dataclass
 class RunningReport:
-    """What was found out about a cluster: per partition, and for its office."""
+    """What was found out about a cluster: per partition, and for its controllership."""
 
     path: str
     verdict: Verdict
@@ -49,7 +49,7 @@ class RunningReport:
         return sum((one.forced for one in self.replayed), Counter())
 
     def partitions(self) -> list[dict[str, object]]:
-        """A row a partition, the office among them."""
+        """A row a partition, the controllership among them."""
         return [
             {"partition": one.name, "lines": one.lines, "steps": sum(one.fired.values()),
              "verdict": _verdict(one).value}
@@ -116,7 +116,7 @@ def _replay(report: RunningReport, gathered: Gathered, order: Ordered) -> None:
     try:
         version, switches = preset_of(gathered.version)
         judge = Judge(order, brokers, version, {**switches, "unclean_leader_election": unclean})
-        done = [replay_office(order, brokers, version, switches)]
+        done = [replay_controllership(order, brokers, version, switches)]
     except ProtocolError as error:
         report.findings.append(
             Told("incomplete", report.path, 1, "the release is one of the model's", str(error),

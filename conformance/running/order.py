@@ -192,7 +192,7 @@ class _Ordering:
                     owner, held = line.args["session"], offices.get(int(op["data"]))
 
     def _before(self, chain: list[Line], line: Line) -> Line | None:
-        """The last time that a broker left the office before it came into it."""
+        """The last time that a broker resigned before it came into it."""
         found: Line | None = None
         for one in chain:
             if one is line:
@@ -204,7 +204,7 @@ class _Ordering:
     # States
 
     def _ends_of_offices(self) -> None:
-        """Where each controller left its office, by the line at which it came into it."""
+        """Where each controller left its controllership, by the line at which it came into it."""
         holds: dict[int, Line] = {}
         for line in self.lines:
             if line.step == "controller_elected":

@@ -22,7 +22,7 @@ class NotModelled(Exception):
 
 @dataclass
 class Replayed:
-    """What became of one partition, or of the office; `at` is the last line that was looked at.
+    """What became of a partition, or of the controllership; `at` is the last line looked at.
 
     `fired` counts steps of the model, `forced` what was put in by force, by its reason.
     """

@@ -13,11 +13,11 @@ from typing import Any
 from conformance.vectors import (
     model_caches,
     model_controller,
+    model_controllership,
     model_followers,
     model_moves,
     model_names,
     model_obedience,
-    model_office,
     model_rules,
     model_sequences,
 )
@@ -163,7 +163,7 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("controller_context", "assignmentOf"): model_rules.assignment_of,
         ("controller_flow", "imbalance"): model_rules.imbalance,
         ("controller_flow", "isrPropagation"): model_rules.propagation,
-        ("controller_flow", "registerController"): model_office.register_controller,
+        ("controller_flow", "registerController"): model_controllership.register_controller,
         ("election", "elect"): model_controller.elect,
         ("leader_epoch_cache", "epochCache"): model_caches.cache,
         ("partition_replication", "assignmentState"): model_rules.assignment_state,

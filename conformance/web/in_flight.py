@@ -64,7 +64,7 @@ class Reader:
 
 
 def _office(now: Reader) -> Iterator[Message]:
-    """The answer to the multi that took office, until its broker has heard of it."""
+    """The answer to the multi that became controller, until its broker has heard of it."""
     for (broker,) in now.cells("campaign"):
         lost = bool(now.value("reply_lost", broker))
         yield Message("multi", ZOOKEEPER, str(broker),

@@ -29,7 +29,7 @@ ContextMemory = tuple[Any, ...]
 class ClusterContext:
     """Brokers, assignments, leadership, states, and topics on their way out.
 
-    ``journal`` hears of what changes; it outlasts the office.
+    ``journal`` hears of what changes; it outlasts the controllership.
     """
 
     def __init__(self, journal: ControllerJournal | None = None) -> None:

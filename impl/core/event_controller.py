@@ -42,7 +42,7 @@ class ControllerMemory:
 
 
 class EventController:
-    """One broker's controller; ``active`` while it believes that it is in office."""
+    """One broker's controller; ``active`` while it believes that it is the controller."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class EventController:
         self.reassigner.looks_again = False
 
     async def guarded(self, work: Callable[[], Awaitable[object]]) -> None:
-        """Do an event's work; a fence that refuses ends the office, and so does a lost session.
+        """Do an event's work; the controller resigns at a fence that refuses, or a lost session.
 
         A batch that was left unsent is an error of the controller itself: it lets another one try.
         An event that fails otherwise is logged, and the next one comes. What an event has put into
@@ -227,7 +227,7 @@ class EventController:
             await self.elect(now_ms)
 
     async def maybe_resign(self) -> int | None:
-        """``maybeResign``: out of office if ``/controller`` is not its own; returns whose it is."""
+        """``maybeResign``: it ends if ``/controller`` is not its own; returns whose it is."""
         holder = await self.core.client.controller(watch=True)
         if self.active and holder != self.broker:
             await self.resign()
@@ -485,7 +485,7 @@ class EventController:
         """``PreferredReplicaLeaderElection``: what was asked for by the znode, which then goes.
 
         Its end is told as well, so that one which comes right after it is not missed. Who leads
-        already is left alone since 2.2, and by who takes office (up to 1.0: see the strategy).
+        already is left alone since 2.2, and by a new controller (up to 1.0: see the strategy).
         """
         if await self._await(paths.PREFERRED_ELECTION):
             asked = await self.core.client.preferred_election() or []

@@ -19,13 +19,13 @@ class ControllerJournal:
     epoch = 0
 
     async def elected(self, epoch: int, epoch_version: int) -> None:
-        """It took office."""
+        """It became controller."""
 
     async def holds(self, broker: int) -> None:
-        """Another broker is in office, so that there is nothing to be elected for."""
+        """Another broker is the controller, so that there is nothing to be elected for."""
 
     async def lost_the_race(self, why: str) -> None:
-        """Somebody else took office."""
+        """Somebody else became controller."""
 
     async def step(self, text: str) -> None:
         """One of the steps of taking up the work, in Kafka's words."""
@@ -34,10 +34,10 @@ class ControllerJournal:
         """The state machines are up."""
 
     async def resigned(self) -> None:
-        """It is out of office."""
+        """It is no longer the controller."""
 
     async def moved(self, event: str, why: str) -> None:
-        """A fence, met while an event was handled, said that another one is in office."""
+        """A fence, met while an event was handled, said that another one is the controller."""
 
     async def told(self, text: str, level: str = "INFO") -> None:
         """Something worth a line of controller.log, in Kafka's words."""

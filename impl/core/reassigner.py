@@ -88,7 +88,7 @@ class Reassigner:
     ) -> bool:
         """Do a reassignment's work; what fails is logged, and then the answer is False.
 
-        That another controller is in office, or the session over, goes through.
+        That another controller is the controller, or the session over, goes through.
         """
         try:
             await work()

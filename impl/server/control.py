@@ -1,7 +1,7 @@
 """A broker's event thread: its session with ZooKeeper, its registration, its controller.
 
 Nothing but this thread touches the controller. What ZooKeeper tells, what brokers answer and what
-is due are events, handled one after the other. An expired session ends the office at once; then
+is due are events, handled one after the other. An expired session ends that at once; then
 the broker registers anew and stands for election. Source: KafkaController, ControllerEventManager,
 KafkaZkClient; fact sheet b.4, i.6, k.
 """

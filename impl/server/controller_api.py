@@ -1,6 +1,6 @@
 """Requests to whoever is controller: heard by any broker, handled in the controller's event thread.
 
-A broker that is not in office answers NOT_CONTROLLER, and its asker looks for another one. What the
+Another broker answers NOT_CONTROLLER, and its asker looks for another one. What the
 cluster's release does not know yet is UNSUPPORTED_VERSION. Source: kafka.server.KafkaApis.
 """
 

@@ -1,4 +1,4 @@
-"""A controller's lines, and its part of a trace: the office, and what it wrote as it saw things."""
+"""A controller's lines, and its part of a trace: its terms, and what it wrote as it saw things."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class TracedController(ControllerLines):
         self.context: ClusterContext | None = None
 
     async def elected(self, epoch: int, epoch_version: int) -> None:
-        """It took office."""
+        """It became controller."""
         args = {"epoch": epoch, "epoch_version": epoch_version}
         self.trace.file.line("controller_elected", args)
         await super().elected(epoch, epoch_version)
 
     async def resigned(self) -> None:
-        """It is out of office."""
+        """It is no longer the controller."""
         self.trace.file.line("controller_resigned", {})
         await super().resigned()
 

@@ -35,7 +35,7 @@ def isr_propagation(question: Question) -> dict[str, Any]:
     return {"propagate": due}
 
 
-# Taking office
+# Becoming controller
 
 
 class _Interrupted(EmbeddedSession):

@@ -79,7 +79,7 @@ class PartitionBroker:
         self.replicas = self.fresh_replicas(0)
 
     def reconnect(self) -> None:
-        """Notice the expired session: leave office, open another session, register again."""
+        """Notice the expired session: resign, open another session, register again."""
         self.controller.resign()
         self._register()
         self.journal.broker_registered_again(self.id, self.broker_epoch)

@@ -66,7 +66,7 @@ async def _fails(controller: EventController) -> None:
     await controller.trigger_move()
 
 
-class Electorate:
+class ElectionWorld:
     """Brokers 1..N without a session, and a partition's state that whoever is controller writes.
 
     ``threads`` are their controllers; ``abandoned`` the writes that a process left under way when
@@ -265,7 +265,7 @@ class Electorate:
     # Requests
 
     def controller_sends_request(self, broker: int) -> None:
-        """Its channels send what it had ready when it took office; it may come often and late."""
+        """Its channels send what it had ready at first; it may come often and late."""
         queued = self.queued[broker]
         epoch = self.threads[broker].controller.core.context.epoch
         self.requests[broker, epoch] = tuple(
@@ -312,7 +312,7 @@ def _nobody() -> ZnodeClient:
 # When each step may be taken: the first condition that does not hold, or None
 
 _SESSION = "the broker has a session"
-_IN_OFFICE = "the broker is in office"
+_IN_OFFICE = "the broker is the controller"
 _EXECUTED = "its registration was executed"
 ARRIVALS = {
     "request_arrives": "the broker knows no newer controller",
@@ -320,17 +320,17 @@ ARRIVALS = {
 }
 
 
-def _connects(world: Electorate, broker: int) -> str | None:
+def _connects(world: ElectionWorld, broker: int) -> str | None:
     if world.session_alive(broker):
         return "the broker has no session"
     return "no election of it is under way" if world.election_of(broker) else None
 
 
-def _expires(world: Electorate, broker: int) -> str | None:
+def _expires(world: ElectionWorld, broker: int) -> str | None:
     return None if world.session_alive(broker) else _SESSION
 
 
-def _crashes(world: Electorate, broker: int) -> str | None:
+def _crashes(world: ElectionWorld, broker: int) -> str | None:
     controller = world.threads[broker].controller
     knows = (
         controller.active or world.election_of(broker) or world.replicas[broker].controller_epoch
@@ -338,44 +338,44 @@ def _crashes(world: Electorate, broker: int) -> str | None:
     return None if knows else "the broker has something to forget"
 
 
-def _may_stand(world: Electorate, broker: int) -> str | None:
+def _may_stand(world: ElectionWorld, broker: int) -> str | None:
     thread = world.threads[broker]
     if not world.session_alive(broker):
         return _SESSION
     if thread.controller.active:
-        return "the broker is not in office"
+        return "the broker is not the controller"
     if thread.place is not None or world.under_way(broker):
         return "its event thread waits for nothing"
     return "nobody is registered" if paths.CONTROLLER in world.zookeeper.nodes else None
 
 
-def _is_registered(world: Electorate, broker: int) -> str | None:
+def _is_registered(world: ElectionWorld, broker: int) -> str | None:
     place = world.election_of(broker)
     if place is None or place.is_done:
         return "its registration is on its way"
     return None if world.session_alive(broker) else _SESSION
 
 
-def _loses(world: Electorate, broker: int) -> str | None:
+def _loses(world: ElectionWorld, broker: int) -> str | None:
     place = world.election_of(broker)
     there = place is not None and place.is_done and not is_lost(place)
     return None if there else _EXECUTED
 
 
-def _is_late(world: Electorate, broker: int, place: Place) -> bool:
+def _is_late(world: ElectionWorld, broker: int, place: Place) -> bool:
     node = world.zookeeper.nodes.get(paths.CONTROLLER)
     is_own = node is not None and node.owner == world.threads[broker].port.session
     return is_registered(place) and not is_lost(place) and not is_own
 
 
-def _hears(world: Electorate, broker: int) -> str | None:
+def _hears(world: ElectionWorld, broker: int) -> str | None:
     place = world.election_of(broker)
     if place is None or (not place.is_done and world.session_alive(broker)):
         return _EXECUTED
     return "what it hears is so still" if _is_late(world, broker, place) else None
 
 
-def _hears_late(world: Electorate, broker: int) -> str | None:
+def _hears_late(world: ElectionWorld, broker: int) -> str | None:
     place = world.election_of(broker)
     if place is None or not place.is_done:
         return _EXECUTED
@@ -383,38 +383,38 @@ def _hears_late(world: Electorate, broker: int) -> str | None:
     return None if late else "it won, and is not registered any more"
 
 
-def _acts(world: Electorate, broker: int) -> str | None:
+def _acts(world: ElectionWorld, broker: int) -> str | None:
     thread = world.threads[broker]
     if not thread.controller.active:
         return _IN_OFFICE
     return None if thread.place is None else "it does not wait for a write"
 
 
-def _state_is_newer(world: Electorate, broker: int) -> bool:
+def _state_is_newer(world: ElectionWorld, broker: int) -> bool:
     node = world.zookeeper.nodes[STATE]
     written = decode_state(*PARTITION, node.data, node.version).controller_epoch
     return written > world.threads[broker].controller.core.context.epoch
 
 
-def _starts_write(world: Electorate, broker: int) -> str | None:
+def _starts_write(world: ElectionWorld, broker: int) -> str | None:
     refusal = _acts(world, broker)
     if refusal is None and _state_is_newer(world, broker):
         return "no newer controller has written the state"
     return refusal
 
 
-def _finds_newer(world: Electorate, broker: int) -> str | None:
+def _finds_newer(world: ElectionWorld, broker: int) -> str | None:
     refusal = _acts(world, broker)
     if refusal is None and not _state_is_newer(world, broker):
         return "a newer controller has written the state"
     return refusal
 
 
-def _executes(world: Electorate, broker: int) -> str | None:
+def _executes(world: ElectionWorld, broker: int) -> str | None:
     return None if world.under_way(broker) else "a write of the broker is under way"
 
 
-def _sends(world: Electorate, broker: int) -> str | None:
+def _sends(world: ElectionWorld, broker: int) -> str | None:
     controller = world.threads[broker].controller
     if not controller.active:
         return _IN_OFFICE
@@ -422,21 +422,23 @@ def _sends(world: Electorate, broker: int) -> str | None:
     return "it has not sent this before" if sent else None
 
 
-STEPS: dict[str, tuple[Callable[[Electorate, int], str | None], Callable[[Electorate, int], None]]]
+STEPS: dict[
+    str, tuple[Callable[[ElectionWorld, int], str | None], Callable[[ElectionWorld, int], None]]
+]
 STEPS = {
-    "answer_is_lost": (_loses, Electorate.answer_is_lost),
-    "broker_connects": (_connects, Electorate.broker_connects),
-    "broker_crashes": (_crashes, Electorate.broker_crashes),
-    "broker_hears": (_hears, Electorate.broker_hears),
-    "broker_hears_late": (_hears_late, Electorate.broker_hears),
-    "broker_stands": (_may_stand, Electorate.broker_stands),
-    "controller_finds_newer_state": (_finds_newer, Electorate.controller_starts_write),
-    "controller_resigns": (_acts, Electorate.controller_resigns),
-    "controller_sends_request": (_sends, Electorate.controller_sends_request),
-    "controller_starts_write": (_starts_write, Electorate.controller_starts_write),
-    "session_expires": (_expires, Electorate.session_expires),
+    "answer_is_lost": (_loses, ElectionWorld.answer_is_lost),
+    "broker_connects": (_connects, ElectionWorld.broker_connects),
+    "broker_crashes": (_crashes, ElectionWorld.broker_crashes),
+    "broker_hears": (_hears, ElectionWorld.broker_hears),
+    "broker_hears_late": (_hears_late, ElectionWorld.broker_hears),
+    "broker_stands": (_may_stand, ElectionWorld.broker_stands),
+    "controller_finds_newer_state": (_finds_newer, ElectionWorld.controller_starts_write),
+    "controller_resigns": (_acts, ElectionWorld.controller_resigns),
+    "controller_sends_request": (_sends, ElectionWorld.controller_sends_request),
+    "controller_starts_write": (_starts_write, ElectionWorld.controller_starts_write),
+    "session_expires": (_expires, ElectionWorld.session_expires),
     "zookeeper_executes_registration": (
-        _is_registered, Electorate.zookeeper_executes_registration),
-    "zookeeper_executes_write": (_executes, Electorate.zookeeper_executes_write),
+        _is_registered, ElectionWorld.zookeeper_executes_registration),
+    "zookeeper_executes_write": (_executes, ElectionWorld.zookeeper_executes_write),
 }  # fmt: skip
 """Step of one broker -> its refusal, and what it does."""

@@ -21,7 +21,7 @@ from impl.znodes import (
     paths,
     topic_version,
 )
-from impl.znodes.office import Office
+from impl.znodes.controller import Office
 from impl.znodes.states import NO_LEADER, decode_state
 from impl.zookeeper import ZooKeeper
 from impl.zookeeper.store import Saved as SavedZooKeeper

@@ -1,4 +1,4 @@
-"""Steps of the controllers: taking office, reading, deciding, writing, informing."""
+"""Steps of the controllers: becoming controller, reading, deciding, writing, informing."""
 
 from __future__ import annotations
 

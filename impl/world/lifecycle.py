@@ -49,7 +49,7 @@ def _reconnect_refusal(world: PartitionCluster, broker: int) -> str | None:
 
 
 def broker_reconnects(world: PartitionCluster, broker: int) -> None:
-    """A new session for a live process: it leaves office and registers anew."""
+    """A new session for a live process: it resigns and registers anew."""
     world.brokers[broker].reconnect()
     world.network.discard_dead(broker)
 

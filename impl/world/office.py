@@ -31,7 +31,7 @@ from impl.znodes import (
 )
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
-from impl.znodes.office import Office
+from impl.znodes.controller import Office
 from impl.znodes.states import NO_LEADER
 from impl.zookeeper import ConnectionLoss, Znode, ZooKeeperError
 from impl.zookeeper.port import wait
@@ -86,7 +86,7 @@ SavedController = tuple[Candidacy | None, Office | None, Cached | None]
 
 
 class PartitionController:
-    """One broker's controller; it is in office only as far as ``belief`` goes."""
+    """One broker's controller; it is the controller only as far as ``belief`` goes."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class PartitionController:
         """What is on its way, None if nothing is."""
         return None if self.candidacy is None else self.candidacy.reply
 
-    # Taking office (KAFKA-6082)
+    # Becoming controller (KAFKA-6082)
 
     def read_epoch(self) -> None:
         """Remember the controller epoch and its version, for a registration."""
@@ -145,7 +145,7 @@ class PartitionController:
         self.candidacy = replace(self._candidacy(), reply=Reply.LOST)
 
     def check_outcome(self) -> None:
-        """It registers again, is refused, and looks whether the office is its own."""
+        """It registers again, is refused, and looks whether the controllership is its own."""
         self._ends(ConnectionLoss("the connection broke before the reply came"))
 
     def _ends(self, answer: Any) -> None:

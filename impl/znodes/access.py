@@ -1,4 +1,4 @@
-"""How a broker speaks to ZooKeeper: it asks again when a connection breaks, and checks its office.
+"""How a broker speaks to ZooKeeper: it asks again when a connection breaks, and checks its epoch.
 
 ``KafkaZkClient`` and ``ZooKeeperClient``: after a broken connection the operations without answer
 are sent once more, until there is an answer or the session is over. Writes of a controller are
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class ControllerMoved(Exception):
-    """``ControllerMovedException``: another controller is in office."""
+    """``ControllerMovedException``: another controller is the controller."""
 
 
 class ZnodeAccess:

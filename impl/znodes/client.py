@@ -9,7 +9,7 @@ from impl.znodes import paths
 from impl.znodes.brokers import BrokerInfo, decode_broker
 from impl.znodes.cluster import decode_log_dir_event, encode_log_dir_event
 from impl.znodes.configs import config_change_version, encode_config_change
-from impl.znodes.office import OfficeZnodes
+from impl.znodes.controller import ControllerZnodes
 from impl.znodes.partitions import (
     TopicPartition,
     decode_partition_set,
@@ -40,7 +40,7 @@ class Updated(NamedTuple):
     failed: dict[TopicPartition, ZooKeeperError]
 
 
-class ZnodeClient(OfficeZnodes):
+class ZnodeClient(ControllerZnodes):
     """Every typed read and write of brokers, topics, states and admin requests."""
 
     # Brokers and topics

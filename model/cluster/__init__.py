@@ -13,6 +13,12 @@ from model.cluster.conflicts import (
     controller_reads_state,
     controller_write_conflicts,
 )
+from model.cluster.controllership import (
+    controller_is_still_in_office,
+    controller_node_is_deleted,
+    controller_resigns,
+    controller_resigns_and_goes_on,
+)
 from model.cluster.data import follower_catches_up, leader_commits
 from model.cluster.directories import (
     broker_reports_log_dir_failure,
@@ -80,12 +86,6 @@ from model.cluster.obedience import (
     older_epoch_is_refused,
     stop_replica_is_sent_again,
 )
-from model.cluster.office import (
-    controller_is_still_in_office,
-    controller_node_is_deleted,
-    controller_resigns,
-    controller_resigns_and_goes_on,
-)
 from model.cluster.preferred import (
     admin_asks_for_preferred_leaders,
     controller_begins_preferred_election,
@@ -119,7 +119,7 @@ from model.cluster.shutdown import (
 from model.cluster.start import initial
 from model.cluster.state import PARTITIONS, STATE
 from model.language import Bound, System, focused
-from model.protocol.office import (
+from model.protocol.controllership import (
     broker_becomes_controller,
     broker_finds_it_moved,
     broker_learns_it_won,

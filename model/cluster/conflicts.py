@@ -15,7 +15,7 @@ from model.cluster.shutdown import MOVES
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import leave_context, require_acting, require_writing
 from model.language import all_of, any_of, focus, is_none, not_, require, some, transition
-from model.protocol.office import fence_is_passed, require_office
+from model.protocol.controllership import fence_is_passed, require_office
 from model.protocol.state import BROKERS
 
 KINDS = (OFFLINE, MOVES, PREFERRED)

@@ -20,7 +20,7 @@ from model.language import (
     transition,
     when,
 )
-from model.protocol.office import require_office
+from model.protocol.controllership import require_office
 from model.protocol.state import BROKERS
 
 EVENT = "a LogDirEventNotification is next in its queue"

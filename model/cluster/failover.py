@@ -19,7 +19,7 @@ from model.cluster.thread import (
     with_one,
 )
 from model.language import all_of, any_of, lam, not_, require, some, transition, version, when
-from model.protocol.office import fence_is_passed, require_office
+from model.protocol.controllership import fence_is_passed, require_office
 from model.protocol.state import BROKERS
 
 

@@ -6,7 +6,7 @@ Source: KafkaController.processBrokerModification, onBrokerUpdate (1.1, KIP-226)
 from model.cluster.batch import live_brokers
 from model.cluster.events import notified, require_next, taken
 from model.language import all_of, lam, not_, require, transition, version, when
-from model.protocol.office import require_office
+from model.protocol.controllership import require_office
 from model.protocol.state import BROKERS
 
 MODIFIED = "a BrokerModifications of the broker is next in its queue"

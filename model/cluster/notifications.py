@@ -8,7 +8,7 @@ from model.cluster.events import notified, require_next, taken, with_event
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import own, require_writing, with_one
 from model.language import lam, not_, require, some, transition, when
-from model.protocol.office import require_office
+from model.protocol.controllership import require_office
 from model.protocol.state import BROKERS
 
 CHANGED = "an IsrChangeNotification is next in its queue"

@@ -28,7 +28,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import require_office
+from model.protocol.controllership import require_office
 from model.protocol.state import BROKERS
 from model.protocol.strategies import preferred_replica
 

@@ -16,7 +16,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import fence_is_passed, require_office
+from model.protocol.controllership import fence_is_passed, require_office
 from model.protocol.state import BROKERS
 
 

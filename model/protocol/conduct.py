@@ -20,7 +20,7 @@ from model.language import (
     sometimes,
 )
 from model.language.properties import Claim
-from model.protocol.office import is_fenced
+from model.protocol.controllership import is_fenced
 from model.protocol.state import BROKERS
 
 Rule = Callable[..., Any]

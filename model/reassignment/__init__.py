@@ -8,7 +8,7 @@ live ISR member.
 """
 
 from model.language import ALL, Bound, System
-from model.protocol.office import (
+from model.protocol.controllership import (
     broker_becomes_controller,
     broker_finds_it_moved,
     broker_learns_it_won,

@@ -17,7 +17,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import require_fence, require_office, require_task
+from model.protocol.controllership import require_fence, require_office, require_task
 from model.protocol.state import BROKERS
 from model.protocol.strategies import reassigned_partition
 from model.reassignment.kip_455 import after_update, is_kip_455

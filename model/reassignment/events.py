@@ -18,7 +18,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import require_office, require_task
+from model.protocol.controllership import require_office, require_task
 from model.protocol.state import BROKERS
 from model.reassignment.controller import without
 from model.reassignment.kip_455 import is_kip_455, moves, next_phase, target_of

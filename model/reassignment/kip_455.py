@@ -18,7 +18,7 @@ from model.language import (
     transition,
     when,
 )
-from model.protocol.office import require_fence, require_task
+from model.protocol.controllership import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.reassignment.lists import (
     all_within,

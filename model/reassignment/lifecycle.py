@@ -1,7 +1,7 @@
 """Processes: a crash forgets all but the log; a start registers anew."""
 
 from model.language import BLANK, lam, not_, require, transition, version, when
-from model.protocol.office import leave_office
+from model.protocol.controllership import leave_office
 from model.protocol.state import BROKERS, LEADER_EPOCHS
 from model.reassignment.state import CONTROLLERS
 

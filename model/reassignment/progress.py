@@ -5,7 +5,7 @@ happen, and administrators and producers need not do anything.
 """
 
 from model.language import all_of, any_of, eventually, every, implies, not_, some
-from model.protocol.office import OFFICE_STEPS
+from model.protocol.controllership import OFFICE_STEPS
 from model.protocol.state import BROKERS
 from model.reassignment.claims import is_excused, is_open
 from model.reassignment.lists import listed

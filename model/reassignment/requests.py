@@ -14,7 +14,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import require_fence, require_task
+from model.protocol.controllership import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.reassignment.kip_455 import after_update, is_twelve_steps
 from model.reassignment.lists import all_within, is_empty, is_same, listed

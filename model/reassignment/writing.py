@@ -19,7 +19,7 @@ from model.language import (
     when,
 )
 from model.language.scalars import scalar
-from model.protocol.office import fence_is_passed, is_fenced, require_fence, require_office
+from model.protocol.controllership import fence_is_passed, is_fenced, require_fence, require_office
 from model.protocol.state import BROKERS
 from model.reassignment.lists import is_empty, is_same, listed, those
 from model.reassignment.state import TASKS

@@ -6,7 +6,7 @@ What is abstracted in this first version: UpdateMetadata (every broker knows who
 """
 
 from model.language import ALL, Bound, System
-from model.protocol.office import (
+from model.protocol.controllership import (
     broker_becomes_controller,
     broker_finds_it_moved,
     broker_learns_it_won,

@@ -17,7 +17,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import fence_is_passed, is_fenced, require_office
+from model.protocol.controllership import fence_is_passed, is_fenced, require_office
 from model.protocol.state import BROKERS
 from model.replication.state import CONTROLLERS, ELECTED
 

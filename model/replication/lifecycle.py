@@ -15,7 +15,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import leave_office
+from model.protocol.controllership import leave_office
 from model.protocol.state import BROKERS
 from model.replication.orders import epoch_at
 from model.replication.state import CONTROLLERS, ELECTED, ENDS

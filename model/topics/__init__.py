@@ -9,7 +9,7 @@ controller may die. A request is about all partitions of a broker at once.
 from dataclasses import replace
 
 from model.language import ALL, Bound, System
-from model.protocol.office import (
+from model.protocol.controllership import (
     broker_becomes_controller,
     broker_finds_it_moved,
     broker_learns_it_won,

@@ -15,7 +15,7 @@ from model.language import (
     some,
     sometimes,
 )
-from model.protocol.office import fence_is_passed
+from model.protocol.controllership import fence_is_passed
 from model.protocol.state import BROKERS
 from model.topics.state import CONTROLLERS, PARTITION_STATES, PARTITIONS, REPLICA_STATES
 from model.topics.tables import PARTITION_TABLE, may_become, replica_table

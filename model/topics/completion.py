@@ -5,7 +5,7 @@ Source: TopicDeletionManager.completeDeleteTopic, KafkaZkClient.deleteTopicZNode
 """
 
 from model.language import BLANK, any_of, lam, not_, require, some, transition, version
-from model.protocol.office import require_fence, require_task
+from model.protocol.controllership import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.topics.deletion import all_deleted, partitions_gone, require_resumed
 from model.topics.elections import at_rest

@@ -9,7 +9,7 @@ Source: ZkPartitionStateMachine.doElectLeaderForPartitions, ZkReplicaStateMachin
 """
 
 from model.language import BLANK, all_of, any_of, not_, require, some, transition, version
-from model.protocol.office import fence_is_passed, is_fenced, require_fence, require_office
+from model.protocol.controllership import fence_is_passed, is_fenced, require_fence, require_office
 from model.protocol.state import BROKERS
 from model.topics.broker import require_returner
 from model.topics.changes import is_of_failed

@@ -4,7 +4,7 @@ Source: KafkaController.TopicChange, PartitionModifications, onNewPartitionCreat
 """
 
 from model.language import all_of, lam, not_, require, some, transition, when
-from model.protocol.office import require_fence, require_task
+from model.protocol.controllership import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.topics.elections import elect, is_to_create, require_writer
 from model.topics.replicas import is_assigned, moved_to

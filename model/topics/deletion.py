@@ -14,7 +14,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import require_fence, require_task
+from model.protocol.controllership import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.topics.creation import require_told
 from model.topics.elections import at_rest, require_current

@@ -18,7 +18,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import fence_is_passed
+from model.protocol.controllership import fence_is_passed
 from model.protocol.state import BROKERS
 from model.protocol.strategies import offline_partition
 from model.topics.requests import send_orders

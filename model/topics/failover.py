@@ -15,7 +15,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import require_office, require_task
+from model.protocol.controllership import require_office, require_task
 from model.protocol.state import BROKERS
 from model.topics.elections import elect, require_current, task, waits_for_leader
 from model.topics.replicas import (

@@ -4,7 +4,7 @@ Source: KafkaController.onPreferredReplicaElection, doControlledShutdown (2.3)
 """
 
 from model.language import all_of, is_none, lam, not_, require, some, transition, version
-from model.protocol.office import require_fence, require_task
+from model.protocol.controllership import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.protocol.strategies import controlled_shutdown, preferred_replica
 from model.topics.elections import require_current, state_writer, write_leaders

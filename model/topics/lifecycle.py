@@ -14,7 +14,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.office import leave_office, require_fence, require_task
+from model.protocol.controllership import leave_office, require_fence, require_task
 from model.protocol.state import BROKERS
 from model.protocol.strategies import Order, reassigned_partition
 from model.topics.elections import leader_of

@@ -5,7 +5,7 @@ next controller does.
 """
 
 from model.language import all_of, any_of, eventually, every, implies, is_none, not_
-from model.protocol.office import OFFICE_STEPS
+from model.protocol.controllership import OFFICE_STEPS
 from model.protocol.state import BROKERS
 from model.topics.state import PARTITIONS
 from model.topics.zookeeper import has_partition

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from model.language.sparse import SparseState
 from specs.partial.guided import Changes, Fuel, OutOfBudget, Step
-from specs.partial.habits import Habits
 from specs.partial.moves import Moves
+from specs.partial.plan_cache import Habits
 from specs.partial.plans import Planner
 from specs.partial.ways import Found, Line, fits
 from specs.partial.writers import Place

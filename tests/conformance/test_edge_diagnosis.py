@@ -12,7 +12,7 @@ from conformance.edges import walk_edges
 from conformance.mapping import map_of
 from impl.core.replica_machine import ReplicaMachine
 from impl.world.candidates import STEPS
-from impl.znodes.office import OfficeZnodes
+from impl.znodes.controller import ControllerZnodes
 from specs.story import play, read_story
 from specs.verdict import Verdict
 
@@ -35,11 +35,11 @@ def plays(text: str, folder: Path) -> Verdict:
 def test_a_wrong_end_in_election_is_told_from_the_start_by_a_short_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    async def deletes(self: OfficeZnodes, version: int) -> None:
+    async def deletes(self: ControllerZnodes, version: int) -> None:
         if await self.port.exists("/controller") is not None:
             await self.port.delete("/controller")
 
-    monkeypatch.setattr(OfficeZnodes, "delete_controller", deletes)
+    monkeypatch.setattr(ControllerZnodes, "delete_controller", deletes)
 
     told = diagnosed("election", 1_000)
 

@@ -15,15 +15,15 @@ from conformance.mapping.election import MAP
 from impl import Step
 from impl.core import answers
 from impl.core.event_controller import EventController
-from impl.world.candidates import STEPS, Electorate
+from impl.world.candidates import STEPS, ElectionWorld
 from impl.znodes.access import ZnodeAccess
-from impl.znodes.office import OfficeZnodes
+from impl.znodes.controller import ControllerZnodes
 from impl.zookeeper import Op
 from model.systems import system
 from specs.verdict import Verdict
 
 
-def steps_of(world: Electorate, *names: str) -> None:
+def steps_of(world: ElectionWorld, *names: str) -> None:
     for name in names:
         step, broker = name.rsplit(" ", 1)
         world.do(Step(step, (int(broker),)))
@@ -81,11 +81,11 @@ def test_a_write_without_its_fence_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_zombie_that_deletes_its_successor_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def deletes(self: OfficeZnodes, version: int) -> None:
+    async def deletes(self: ControllerZnodes, version: int) -> None:
         if await self.port.exists("/controller") is not None:
             await self.port.delete("/controller")
 
-    monkeypatch.setattr(OfficeZnodes, "delete_controller", deletes)
+    monkeypatch.setattr(ControllerZnodes, "delete_controller", deletes)
 
     report = walk_edges(MAP.small, max_states=1_000, about=MAP)
 
@@ -94,7 +94,7 @@ def test_a_zombie_that_deletes_its_successor_is_found(monkeypatch: pytest.Monkey
 
 def test_a_silent_step_that_changes_something_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     refusal, _ = STEPS["answer_is_lost"]
-    monkeypatch.setitem(STEPS, "answer_is_lost", (refusal, Electorate.broker_crashes))
+    monkeypatch.setitem(STEPS, "answer_is_lost", (refusal, ElectionWorld.broker_crashes))
 
     report = walk_edges(MAP.small, max_states=200, about=MAP)
 
@@ -115,7 +115,7 @@ def test_an_older_controller_that_is_obeyed_is_found(monkeypatch: pytest.MonkeyP
 
 
 def test_a_winner_whose_answer_is_lost_finds_itself_in_office() -> None:
-    world = Electorate()
+    world = ElectionWorld()
     steps_of(world, *IN_OFFICE[:3], "answer_is_lost 1")
 
     steps_of(world, "broker_hears 1")
@@ -126,7 +126,7 @@ def test_a_winner_whose_answer_is_lost_finds_itself_in_office() -> None:
 
 
 def test_a_registration_on_an_epoch_that_moved_is_refused_whole() -> None:
-    world = Electorate()
+    world = ElectionWorld()
     steps_of(world, "broker_connects 1", "broker_connects 2", "broker_stands 1", "broker_stands 2")
     steps_of(world, "zookeeper_executes_registration 2", "session_expires 2")
 
@@ -138,7 +138,7 @@ def test_a_registration_on_an_epoch_that_moved_is_refused_whole() -> None:
 
 
 def test_a_deposed_controller_hears_from_the_fence_that_it_is_one() -> None:
-    world = Electorate()
+    world = ElectionWorld()
     steps_of(world, *IN_OFFICE, "broker_connects 2", "controller_starts_write 1",
              "session_expires 1", "broker_stands 2", "zookeeper_executes_registration 2",
              "broker_hears 2", "zookeeper_executes_write 1")  # fmt: skip
@@ -147,7 +147,7 @@ def test_a_deposed_controller_hears_from_the_fence_that_it_is_one() -> None:
 
 
 def test_a_deposed_controller_lets_a_state_of_its_successor_be() -> None:
-    world = Electorate()
+    world = ElectionWorld()
     steps_of(world, *IN_OFFICE, "broker_connects 2", "session_expires 1", "broker_stands 2",
              "zookeeper_executes_registration 2", "broker_hears 2", "controller_starts_write 2",
              "zookeeper_executes_write 2", "controller_finds_newer_state 1")  # fmt: skip
@@ -157,7 +157,7 @@ def test_a_deposed_controller_lets_a_state_of_its_successor_be() -> None:
 
 
 def test_an_election_is_given_up_when_its_session_is_over() -> None:
-    world = Electorate()
+    world = ElectionWorld()
     steps_of(world, "broker_connects 1", "broker_stands 1", "session_expires 1")
     assert world.why_not(Step("broker_connects", (1,))) == "no election of it is under way"
 
@@ -181,7 +181,7 @@ def test_a_controller_that_keeps_silent_in_office_is_found(
 
 def test_a_release_that_registers_in_two_writes_is_refused() -> None:
     with pytest.raises(ValueError, match=r"one write since 2\.1"):
-        Electorate(version="1.1")
+        ElectionWorld(version="1.1")
 
 
 def test_the_command_names_the_systems_with_a_map_and_prints_one() -> None:

@@ -7,7 +7,7 @@ from hypothesis import settings
 
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mapping import AS_RELEASED, ROWS, STEPS_OF, UNOBSERVED
-from conformance.partner import Partner
+from conformance.partner import ModelStepper
 from conformance.walks import walk
 from impl import KINDS, Step, World
 from model.systems import system
@@ -15,7 +15,7 @@ from tests.conformance.machine import InStep, run
 from tests.planting import commits_alone, plant
 
 ELECTION = ("controller_reads_epoch", "controller_registers", "controller_learns_outcome")
-"""How a broker takes office when nobody is in its way."""
+"""How a broker becomes controller when nobody is in its way."""
 
 
 InStep.TestCase.settings = settings(max_examples=20, stateful_step_count=40, deadline=None)
@@ -38,7 +38,7 @@ def test_walks_are_the_same_for_the_same_seed() -> None:
 def test_every_transition_of_the_model_is_taken_in_some_walk() -> None:
     fired: set[str] = set()
 
-    # The rarest of all: a lost reply that finds another in office, a removal that is fenced, a
+    # The rarest of all: a lost reply that finds another controller, a removal that is fenced, a
     # write that is given up, and a deposed leader that would take a replica back.
     for seed in (46, 50, 52, 224, *range(60)):
         fired |= set(walk(seed, steps=300, enabledness_every=0).fired)
@@ -171,4 +171,4 @@ def test_the_machine_of_bundles_and_swarms_finds_a_leader_that_waits_for_nobody(
 
 
 def test_the_partner_is_compiled_once() -> None:
-    assert Partner.of(BOUNDS) is Partner.of(dict(BOUNDS))
+    assert ModelStepper.of(BOUNDS) is ModelStepper.of(dict(BOUNDS))

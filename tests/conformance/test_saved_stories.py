@@ -16,7 +16,7 @@ from conformance.partial.thinning import lines_of_partial
 from conformance.storyteller import retell
 from impl import simulate
 from impl.world.trace import lines_of
-from impl.znodes.office import OfficeZnodes
+from impl.znodes.controller import ControllerZnodes
 from specs.story import play, read_story
 from specs.story.read import parse
 from specs.verdict import Verdict
@@ -102,11 +102,11 @@ def test_a_mismatch_of_walks_in_step_is_kept_as_a_story(
 def test_the_way_to_an_edge_that_differs_is_told_from_the_beginning_and_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    async def deletes(self: OfficeZnodes, version: int) -> None:
+    async def deletes(self: ControllerZnodes, version: int) -> None:
         if await self.port.exists("/controller") is not None:
             await self.port.delete("/controller")
 
-    monkeypatch.setattr(OfficeZnodes, "delete_controller", deletes)
+    monkeypatch.setattr(ControllerZnodes, "delete_controller", deletes)
     story = tmp_path / "kept.story"
 
     code, told = asked("edges", "election", "--max-states", 1_000, "--save-story", story)

@@ -1,4 +1,4 @@
-"""Steps of the simulated cluster: registrations, the office of controller, elections."""
+"""Steps of the simulated cluster: registrations, the controllership of controller, elections."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from conformance.ingest.growing import Offset, chunks, next_offset
 from conformance.ingest.pieces import Piece, piece_of
-from conformance.pipeline import standing
+from conformance.pipeline import streaming_state
 from conformance.pipeline.partitions import NEWEST, Partition, rows_of
-from conformance.pipeline.standing import FINDING, Said, Standing
+from conformance.pipeline.streaming_state import FINDING, Said, Standing
 from tests.pipeline.written import changed, elected, line, write
 
 
@@ -79,9 +79,9 @@ def test_what_was_found_stays_found_when_its_lines_are_let_go(tmp_path: Path, mo
     lines = [elected(0, 1, 9), *(changed(n, (1, 9), 1, n, "1,2") for n in range(1, 400))]
     lines[7] = changed(7, (1, 9), 3, 700, "1,2", tp="other-0")
     write(tmp_path, {"state-change.log": lines})
-    monkeypatch.setattr(standing, "MOST_KEPT", 60)
-    monkeypatch.setattr(standing, "_NEWEST", 30)
-    monkeypatch.setattr(standing, "_OF_EACH", 0)
+    monkeypatch.setattr(streaming_state, "MOST_KEPT", 60)
+    monkeypatch.setattr(streaming_state, "_NEWEST", 30)
+    monkeypatch.setattr(streaming_state, "_OF_EACH", 0)
     cluster, offset, said = Standing("logs"), Offset(), list[Said]()
 
     for final in (False, True, True):

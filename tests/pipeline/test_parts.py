@@ -14,11 +14,11 @@ import pytest
 from conformance.ingest.files import discover
 from conformance.ingest.schema import events_of
 from conformance.pipeline import large
+from conformance.pipeline.cluster_evidence import kept_of_file
 from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.places import places_of
 from conformance.pipeline.report import check_result
 from conformance.pipeline.screen import screen, tail
-from conformance.pipeline.sightings import kept_of_file
 from conformance.pipeline.spark import SparkEngine
 from tests.bench.pipeline import generated
 from tests.bench.pipeline.generated import Size

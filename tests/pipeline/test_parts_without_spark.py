@@ -12,12 +12,12 @@ import pytest
 from conformance.ingest.dialects import NOTE
 from conformance.ingest.files import discover
 from conformance.ingest.schema import Event, events_of
+from conformance.pipeline.cluster_evidence import kept_of_file
 from conformance.pipeline.findings import Finding
 from conformance.pipeline.judge import judge
 from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.places import places_of
 from conformance.pipeline.screen import screen
-from conformance.pipeline.sightings import kept_of_file
 from tests.bench.pipeline import generated
 from tests.bench.pipeline.generated import Size
 

@@ -224,7 +224,7 @@ WON = "1 successfully elected as the controller. Epoch incremented to 10 and epo
             r"Updated broker epochs cache: \S+ -> 439\)",
             f"{WON} now 10",
             "impossible",
-            "has not left the office since its last election",
+            "has not resigned since its last election",
         ),
         (
             "broker1/logs/controller.log.gz",

@@ -16,8 +16,8 @@ import pytest
 from conformance.ingest.growing import Offset, chunks, next_offset
 from conformance.ingest.pieces import Piece, piece_of
 from conformance.pipeline.partitions import Partition, rows_of
-from conformance.pipeline.standing import Said, Standing
-from conformance.pipeline.told import Told
+from conformance.pipeline.streaming_state import Said, Standing
+from conformance.pipeline.watch_store import Told
 from tests.pipeline.written import changed, checked, elected, obeys
 
 WRONG = (0.09, 0.25, 0.41, 0.7, 0.95)

@@ -1,4 +1,4 @@
-"""Who comes to the controller's office, acts in it, is obeyed: one run of `election`, or none."""
+"""Who comes to the controllership, acts in it, is obeyed: one run of `election`, or none."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
-from conformance.pipeline.office_model import OfficeModel, steps_and_reasons, thrown_back
-from conformance.pipeline.standing import FINDING, Standing
+from conformance.pipeline.controllership_model import (
+    ControllershipModel,
+    steps_and_reasons,
+    thrown_back,
+)
+from conformance.pipeline.streaming_state import FINDING, Standing
 from tests.pipeline.test_growing import Reader
 from tests.pipeline.written import (
     CONTROLLER,
@@ -120,7 +124,7 @@ def test_an_election_without_the_loss_of_the_former_office_is_impossible(tmp_pat
 
     (finding,) = result["findings"]
     assert (finding["kind"], finding["rule"], finding["line"]) == ("impossible", RULE, 3)
-    assert "has not left the office since its last election" in finding["why"]
+    assert "has not resigned since its last election" in finding["why"]
     assert finding["why"].endswith("the broker does not believe it is the controller")
 
 
@@ -325,7 +329,7 @@ def test_every_step_of_election_is_known_and_every_switch_can_be_thrown_back():
 
 
 def test_epochs_of_a_run_are_as_large_as_they_come():
-    model = OfficeModel(2, "2.3")
+    model = ControllershipModel(2, "2.3")
     model.jump(10**9)
 
     steps = ("broker_connects", "broker_reads_epoch", "broker_wins_election")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance.pipeline.standing import FINDING, WITHDRAWN, Said, Standing, thinned
+from conformance.pipeline.streaming_state import FINDING, WITHDRAWN, Said, Standing, thinned
 from tests.pipeline.test_growing import Reader
 from tests.pipeline.written import REALLOGS, changed, checked, elected, leads, line, starting, write
 

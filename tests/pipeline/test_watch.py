@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from conformance.cli.watch import watch as command
 from conformance.pipeline import stream
 from conformance.pipeline.spark import SparkEngine
-from conformance.pipeline.standing import FINDING, Said
-from conformance.pipeline.told import NotOursError, Told
+from conformance.pipeline.streaming_state import FINDING, Said
+from conformance.pipeline.watch_store import NotOursError, Told
 from tests.pipeline.test_standing import places
 from tests.pipeline.written import changed, checked, elected, obeys, write
 

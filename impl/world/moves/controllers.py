@@ -224,7 +224,7 @@ def admin_cancels_move(world: MovesWorld, broker: int) -> None:
 def _broker_stands_refusal(world: MovesWorld, broker: int) -> str | None:
     if wait(world.admin.controller()) is not None:
         return "/controller does not exist"
-    return "it is not in office" if world.in_office(broker) else None
+    return "it is not the controller" if world.in_office(broker) else None
 
 
 def broker_stands(world: MovesWorld, broker: int) -> None:
@@ -335,7 +335,7 @@ def _controller_hears_of_moves_refusal(world: MovesWorld, broker: int) -> str | 
 
 
 def controller_hears_of_moves(world: MovesWorld, broker: int) -> None:
-    """It looks at what is asked for, or has found it when it came to office."""
+    """It looks at what is asked for, or has found it when it became controller."""
     if world.waits(broker):
         world.inbox[broker] -= {"moves"}
         world.threads[broker].begin(_hears_of_moves)

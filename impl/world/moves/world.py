@@ -167,17 +167,17 @@ class MovesWorld:
         return () if state is None else state.isr
 
     def waits(self, broker: int) -> bool:
-        """The broker's controller is in office, and between two events."""
+        """The broker's controller is the controller, and between two events."""
         thread = self.threads[broker]
         return thread.place is None and thread.controller.active
 
     def in_office(self, broker: int) -> bool:
-        """It is in office, or about to learn that it is."""
+        """It is the controller, or about to learn that it is."""
         thread = self.threads[broker]
         return thread.place is not None or thread.controller.active
 
     def takes_up_work(self, broker: int) -> bool:
-        """It has learned that it is in office, and read nothing yet."""
+        """It has learned that it is the controller, and read nothing yet."""
         place = self.threads[broker].place
         if place is None or not isinstance(place.effect, Report):
             return False

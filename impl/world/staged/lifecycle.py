@@ -42,7 +42,7 @@ def session_expires(world: StagedCluster, broker: int) -> None:
 
 
 def broker_reconnects(world: StagedCluster, broker: int) -> None:
-    """A live process notices that its session is over, leaves office and registers anew."""
+    """A live process notices that its session is over, resigns and registers anew."""
     world.drop_requests(broker)
     world.servers[broker].reconnect()
     world.refuse_old_requests(broker)

@@ -140,7 +140,7 @@ class Server:
         return 0 if node is None else node.czxid
 
     def reconnect(self) -> None:
-        """A new session in place of the last one: out of office, and registered anew.
+        """A new session in place of the last one: no longer the controller, and registered anew.
 
         A node that the last session left is replaced (2.2); then ZooKeeper removes the rest of it.
         """

@@ -49,7 +49,7 @@ class ControllerRun(ControllerThread):
         self._hand_over()
 
     def break_off(self) -> None:
-        """It is out of office, whatever it was about to do."""
+        """It is no longer the controller, whatever it was about to do."""
         self.abandon()
         self.collected = ()
         self.begin(lambda controller: controller.resign())
@@ -82,7 +82,7 @@ class ControllerRun(ControllerThread):
         """What was collected goes out, over the channels that there are.
 
         There are none to brokers that are gone, and none any more after it has resigned: what a
-        batch had sent before it was fenced ends with the office.
+        batch had sent before it was fenced ends with the controllership.
         """
         if writes_state(self.place):
             return

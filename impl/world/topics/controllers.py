@@ -52,7 +52,7 @@ class Controllers(TopicWorld):
         if not self.has_session(broker):
             return "it has a ZooKeeper session"
         stands = self.place(broker) is not None or self.is_active(broker)
-        return "it is not in office" if stands else None
+        return "it is not the controller" if stands else None
 
     def broker_stands(self, broker: int) -> None:
         """It registers; ZooKeeper has executed that, and the answer is on its way."""
@@ -60,7 +60,7 @@ class Controllers(TopicWorld):
 
     def _resigns_refusal(self, broker: int) -> Refusal:
         if not self.is_active(broker):
-            return "it believes that it is in office"
+            return "it believes that it is the controller"
         return "/controller is another's" if wait(self.admin.controller()) == broker else None
 
     def _controller_resigns_refusal(self, broker: int) -> Refusal:

@@ -69,7 +69,7 @@ class Faults(TopicWorld):
         return "its session has expired" if self.has_session(broker) else None
 
     def broker_reconnects(self, broker: int) -> None:
-        """A live process opens another session: out of office, and registered anew."""
+        """A live process opens another session: no longer the controller, and registered anew."""
         one = self.controllers[broker]
         one.break_off()
         one.renew(self.open_session(broker))
@@ -90,9 +90,9 @@ class Faults(TopicWorld):
         if to not in self.connections and to not in self.answers:
             return "something is under way to the broker"
         acting = [self.context(one).epoch for one in self.brokers if self.is_active(one)]
-        return "the sender is not in office any more" if controller in acting else None
+        return "the sender is not the controller any more" if controller in acting else None
 
     def request_is_lost(self, controller: int, broker: int) -> None:
-        """A controller that left office took with it what it had not sent."""
+        """A controller that resigned took with it what it had not sent."""
         self.connections.pop((controller, broker), None)
         self.answers.pop((controller, broker), None)

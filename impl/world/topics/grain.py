@@ -26,7 +26,7 @@ from impl.zookeeper import BadVersion, Delete
 PARTITIONS = re.compile(re.escape(paths.TOPICS) + r"/[^/]+/partitions")
 
 HANDLERS = Report("step", ("Registering handlers",))
-"""The first of a new controller: it is in office, and watches nothing yet."""
+"""The first of a new controller: it is the controller, and watches nothing yet."""
 
 
 def name_of(procedure: Any) -> str:

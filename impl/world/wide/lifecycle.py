@@ -127,7 +127,7 @@ def _leaving(world: WideWorld) -> One:
 def broker_shuts_down(world: WideWorld, broker: int) -> None:
     """Controlled shutdown: its leaders move first, then it goes, its session with it."""
     office = _office(world)
-    assert office is not None, "somebody is in office"
+    assert office is not None, "somebody is the controller"
     controller = world.nodes[office].controller
     with contextlib.suppress(BrokerNotAvailable, SessionExpired, ZooKeeperError):
         # If the controller has not heard of the broker yet it goes all the same.

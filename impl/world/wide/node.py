@@ -161,7 +161,7 @@ class Node:
         self.register()
 
     def reconnect(self) -> None:
-        """A live process whose session is over: out of office, a new session, registered anew."""
+        """A live process whose session is over: it resigns, and registers anew in a new session."""
         wait(self.events.expire())
         self._new_session()
         self.register()

@@ -48,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def watched(size: Size, rate: int, every: float, folder: Path) -> dict[str, Any]:
     """The figures of one watch."""
     from conformance.pipeline import stream
-    from conformance.pipeline.standing import FINDING, Said
-    from conformance.pipeline.told import Told
+    from conformance.pipeline.streaming_state import FINDING, Said
+    from conformance.pipeline.watch_store import Told
 
     written = generated.write(size, folder / "whole")
     growing = _Growing(folder / "whole", folder / "logs")

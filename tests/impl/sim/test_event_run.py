@@ -129,7 +129,7 @@ LISTING = Ask("children", (paths.partitions("t"), False))
 
 
 def with_a_topic_of_three() -> Cluster:
-    """The controller is in office, and about to remove a topic whose partitions are listed."""
+    """The controller is the controller, and about to remove a topic whose partitions are listed."""
     cluster = Cluster("2.3")
     for number in (0, 1, 2):
         wait(cluster.admin.make_path(paths.state("t", number)))

@@ -28,7 +28,7 @@ class What(StrEnum):
     WINS = "wins"  # is elected, with an epoch
     ACTS = "acts"  # does what only a controller does, with an epoch
     LEAVES = "leaves"  # resigns, or has a new session
-    SEES = "sees"  # finds another in office
+    SEES = "sees"  # finds another controller
     READS = "reads"  # reads the epoch in ZooKeeper
     IS_FENCED = "is fenced"  # a write of it is refused: there is a newer controller
     OBEYS = "obeys"  # carries out a request
@@ -76,7 +76,7 @@ class Sight:
 
     @property
     def same(self) -> tuple[What, int, int, int, int, int, bool]:
-        """Equal for lines that tell the same; `term` says how often it had left the office."""
+        """Equal for lines that tell the same; `term` says how often it had resigned."""
         return (
             self.what, self.broker, self.epoch, self.other, self.after, self.term, self.blamed
         )  # fmt: skip

@@ -7,20 +7,20 @@ of which no line tells is a hidden step, if the log in which its winner would te
 from __future__ import annotations
 
 from conformance.ingest.schema import Event
+from conformance.pipeline.controllership_lines import Lines, Sight, What
+from conformance.pipeline.controllership_model import MOST_HIDDEN, ControllershipModel, thrown_back
 from conformance.pipeline.history import History
-from conformance.pipeline.office_lines import Lines, Sight, What
-from conformance.pipeline.office_model import MOST_HIDDEN, OfficeModel, thrown_back
 
 NEWER = "the broker knows no newer controller"
 _FENCE = "/controller_epoch is as it was won"
 
 
-class Taking:
+class ElectionLogMatcher:
     """One run, and how far the lines are taken."""
 
     def __init__(self, history: History, lines: Lines, preset: str) -> None:
         self.history, self.lines = history, lines
-        self.model = OfficeModel(len(lines.brokers), preset)
+        self.model = ControllershipModel(len(lines.brokers), preset)
         self._number = {broker: n for n, broker in enumerate(lines.brokers, 1)}
         self.epochs = sorted(lines.owners)
         self.won: dict[int, int] = {}  # in this run: epoch -> broker
@@ -243,7 +243,7 @@ class Taking:
             model.jump(epoch - 1)
         model.take("broker_reads_epoch", number, hidden=True)
         won = model.take("broker_wins_election", number, hidden=line is None)
-        assert won, "nobody is in office, and the epoch was just read"
+        assert won, "nobody is the controller, and the epoch was just read"
         model.take("broker_learns_it_won", number, hidden=True)
         model.take("controller_sends_request", number, hidden=True)
         assert model.hidden.total() - before <= MOST_HIDDEN
@@ -253,7 +253,7 @@ class Taking:
         return None
 
     def _lost_office(self, broker: int, line: Sight | None) -> str | None:
-        """The step by which it lost the office before, where lines allow for one."""
+        """The step by which it lost the controllership before, where lines allow for one."""
         if line is None:
             return "controller_resigns"
         held = self._held.get((broker, self.history.places[line.event.file].stream))

@@ -6,7 +6,7 @@ Source: KafkaController.maybeResign, onControllerResignation
 from model.cluster.events import require_next, taken, with_event
 from model.cluster.thread import leave_context
 from model.language import is_none, lam, not_, require, transition, when
-from model.protocol.office import require_office
+from model.protocol.controllership import require_office
 from model.protocol.state import BROKERS
 
 CHANGED = "a ControllerChange is next in its queue"

@@ -1,4 +1,4 @@
-"""What brokers tell of the controller's office, against the model `election`.
+"""What brokers tell of the controllership, against the model `election`.
 
 For each ZooKeeper that the logs know there must be one run of the model in which every broker's
 lines have their place (`office_run`). A line that no run has is impossible; where it fits with a
@@ -12,12 +12,12 @@ from bisect import bisect_right
 from collections.abc import Callable
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.bench import Bench
+from conformance.pipeline.controllership_lines import Sight, What, gather
+from conformance.pipeline.controllership_run import ControllershipRun, Refusal
 from conformance.pipeline.findings import CONTROLLER_EPOCHS_GROW, OFFICE_FITS, Kind
 from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import presets_for
-from conformance.pipeline.office_lines import Sight, What, gather
-from conformance.pipeline.office_run import OfficeRun, Refusal
+from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_model import another_life, lives, same_life, source_of
 
 Segment = tuple[int, int]
@@ -26,7 +26,7 @@ _QUEUED_UNTIL = "0.10"
 """The last preset whose controllers run on several threads; 0.11 has one, with a queue."""
 
 
-def check(bench: Bench, release: str | None) -> None:
+def check(bench: RuleContext, release: str | None) -> None:
     """Each ZooKeeper's controllers, in one run of the model."""
     history = bench.history
     preset = presets_for(release)[0]
@@ -34,7 +34,7 @@ def check(bench: Bench, release: str | None) -> None:
     for _, lines in sorted(found.items()):
         bench.sequences += 1
         bench.looked(OFFICE_FITS, lines.told)
-        run = OfficeRun(history, lines, preset)
+        run = ControllershipRun(history, lines, preset)
         for head, refusal in run.misfits():
             kind = _report(bench, run, head, refusal)
             if kind is Kind.INCOMPLETE and head.what is What.WINS:
@@ -50,7 +50,7 @@ def check(bench: Bench, release: str | None) -> None:
         _count(bench, run)
 
 
-def _count(bench: Bench, run: OfficeRun) -> None:
+def _count(bench: RuleContext, run: ControllershipRun) -> None:
     model = run.model
     bench.office.update(model.taken)
     bench.office.update({f"{HIDDEN}{step}": count for step, count in model.hidden.items()})
@@ -58,7 +58,7 @@ def _count(bench: Bench, run: OfficeRun) -> None:
         bench.office[f"{REFUSED}{step}: {reason}"] += count
 
 
-def _segments(bench: Bench) -> Callable[[Event], Segment | None]:
+def _segments(bench: RuleContext) -> Callable[[Event], Segment | None]:
     """The ZooKeeper of a line. Where epochs began anew and no line says why, another begins."""
     history = bench.history
     doubted = {
@@ -97,7 +97,7 @@ def _overtaken(history: History) -> dict[int, tuple[int, Event]]:
     return found
 
 
-def _report(bench: Bench, run: OfficeRun, head: Sight, refusal: Refusal) -> Kind:
+def _report(bench: RuleContext, run: ControllershipRun, head: Sight, refusal: Refusal) -> Kind:
     why, allowed = _words(run, head, refusal)
     if refusal.switch is not None:
         kind = Kind.KNOWN_BUG
@@ -157,7 +157,7 @@ def _would_show_a_start(history: History, near: Event, event: Event) -> bool:
     )
 
 
-def _words(run: OfficeRun, head: Sight, refusal: Refusal) -> tuple[str, str]:
+def _words(run: ControllershipRun, head: Sight, refusal: Refusal) -> tuple[str, str]:
     """What is wrong, and what would have been allowed."""
     broker, epoch, other = head.broker, head.epoch, head.other
     at = "" if refusal.near is None else f", at {refusal.near.where}"
@@ -165,8 +165,8 @@ def _words(run: OfficeRun, head: Sight, refusal: Refusal) -> tuple[str, str]:
     if head.what is What.WINS:
         if refusal.step == "broker_reads_epoch":
             return (
-                f"broker {broker} is elected with controller epoch {epoch} here, and has not left "
-                f"the office since its last election{at}: no line between says that it resigned, "
+                f"broker {broker} is elected with controller epoch {epoch} here, and has not "
+                f"resigned since its last election{at}: no line between says that it resigned, "
                 "lost its session or began anew",
                 "a resignation, a lost session or a new process before its next election",
             )
@@ -187,7 +187,7 @@ def _words(run: OfficeRun, head: Sight, refusal: Refusal) -> tuple[str, str]:
         if run.won.get(epoch) == broker:
             return (
                 f"broker {broker} acts as the controller of epoch {epoch} here{more}, and had left "
-                f"the office{at}",
+                f"the controllership{at}",
                 "an election, under the next epoch, before it acts again",
             )
         return (
@@ -220,7 +220,7 @@ def _words(run: OfficeRun, head: Sight, refusal: Refusal) -> tuple[str, str]:
     )
 
 
-def _whose(run: OfficeRun, epoch: int, at: str) -> str:
+def _whose(run: ControllershipRun, epoch: int, at: str) -> str:
     owner = run.won.get(epoch)
     return "" if owner is None else f": broker {owner} holds it{at}"
 

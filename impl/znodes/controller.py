@@ -20,7 +20,7 @@ class Office:
     epoch_version: int
 
 
-class OfficeZnodes(ZnodeAccess):
+class ControllerZnodes(ZnodeAccess):
     """Registrations of brokers and of the controller."""
 
     # Brokers

@@ -1,4 +1,4 @@
-"""The controller's office of a running cluster, replayed on `election`.
+"""The controllership of a running cluster, replayed on `election`.
 
 Candidates, their epochs, what they wrote to partitions and which controllers brokers obeyed: each
 line a step. A read before the multi, and the sending of a request, are steps that no line shows:
@@ -19,10 +19,10 @@ from specs.partial.moves import Moves
 NAME = "/controller"
 
 
-def replay_office(
+def replay_controllership(
     order: Ordered, brokers: Iterable[int], version: str, switches: Mapping[str, object]
 ) -> Replayed:
-    """The office of one cluster, up to the first line that does not fit."""
+    """The controllership of one cluster, up to the first line that does not fit."""
     ids = sorted(brokers)
     recorded = system("election").recorded(version, switches)
     moves = Moves(recorded, {"brokers": len(ids)}, frozenset())

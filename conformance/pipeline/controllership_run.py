@@ -2,8 +2,8 @@
 
 Everything that a line tells is taken as soon as the model allows it; that disables nothing that
 another line tells, because whoever acts, obeys or leaves does so in his own part of the state. What
-changes the office for all is the next election, and epochs say which that is: so it comes when
-nothing else is possible, and no order has to be guessed, and no clock asked. An election of which
+changes it for all is the next election, and epochs say which that is: so it comes when nothing
+else is possible, and no order has to be guessed, and no clock asked. An election of which
 no line tells is a hidden step, if the log in which its winner would tell of it has a hole there.
 What then still cannot be taken is refused by the model for good.
 """
@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.office_lines import Sight, What
-from conformance.pipeline.office_taking import NEWER, Taking
+from conformance.pipeline.controllership_lines import Sight, What
+from conformance.pipeline.election_log_matcher import NEWER, ElectionLogMatcher
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Refusal:
     switch: str | None = None
 
 
-class OfficeRun(Taking):
+class ControllershipRun(ElectionLogMatcher):
     """A run that all lines are taken into. `misfits` goes on until nothing is left."""
 
     # -- all lines ------------------------------------------------------------------------------

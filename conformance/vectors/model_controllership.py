@@ -1,4 +1,4 @@
-"""The model's answers about taking office (controller_flow.json, registerController).
+"""The model's answers about becoming controller (controller_flow.json, registerController).
 
 The transitions of `election` are taken as the question tells what lies between them. Epochs and
 versions are counted from those that the candidate read.

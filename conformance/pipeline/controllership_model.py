@@ -54,7 +54,7 @@ def thrown_back(preset: str) -> tuple[str, ...]:
     return tuple(name for name in sorted(values) if values[name] != SWITCHES[name].values[0])
 
 
-class OfficeModel:
+class ControllershipModel:
     """One run. Brokers are numbered from 1 here, whatever their ids are.
 
     `taken` counts the steps that lines told of, `hidden` those in between, `refused` the refusals
@@ -103,7 +103,7 @@ class OfficeModel:
         return bool(self._read("sent", sender, epoch))
 
     def jump(self, epoch: int) -> None:
-        """Elections that no line tells of: the epoch is this one, and nobody is in office."""
+        """Elections that no line tells of: the epoch is this one, and nobody is the controller."""
         self._put("zk.controller", (), 0)
         self._put("zk.epoch", (), epoch)
         self._put("zk.epoch_version", (), epoch)

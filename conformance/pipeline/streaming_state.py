@@ -21,6 +21,7 @@ from conformance.ingest.parse import Tally, jumps_back, what_is_wrong
 from conformance.ingest.pieces import Piece, pack, unpack
 from conformance.ingest.schema import EVENTS, events_of
 from conformance.pipeline.clocks import Clock, clocks
+from conformance.pipeline.cluster_evidence import for_clocks
 from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
 from conformance.pipeline.findings import Finding, Kind
 from conformance.pipeline.history import PROCESS
@@ -28,12 +29,11 @@ from conformance.pipeline.kernels import judge_cluster, judged_of
 from conformance.pipeline.places import owners_of, places_of
 from conformance.pipeline.repeats import merge_repeats
 from conformance.pipeline.report import disordered, unread
-from conformance.pipeline.sightings import for_clocks
 
 MOST_KEPT = 40_000  # events; above it, old ones go that cannot be compared with any to come
 _NEWEST = MOST_KEPT // 2  # are all kept
 _OF_EACH = 3  # of each kind of line about the same thing, however old
-_KEPT = PROCESS | frozenset(  # all: who is elected twice has left its office in between
+_KEPT = PROCESS | frozenset(  # all: who is elected twice has left its controllership in between
     ("controller_elected", "controller_resigned", "session_expired", "broker_registered")
 )
 _MOST_SHAPES = 1000

@@ -16,7 +16,7 @@ from conformance.ingest.growing import closed, look_around, named
 from conformance.pipeline.corpus import Judged, without_logs
 from conformance.pipeline.findings import Finding
 from conformance.pipeline.report import check_result
-from conformance.pipeline.standing import Said, Standing
+from conformance.pipeline.streaming_state import Said, Standing
 
 FORMAT = "insync.watch/3"
 _INDEX, _TOLD, _STANDING, _LOCK = "watch.json", "told", "standing.json", "in-use"

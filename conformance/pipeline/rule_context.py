@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.falls import Fall, Step, falls
 from conformance.pipeline.findings import BREAKS, Finding, Kind, Rule
 from conformance.pipeline.history import History
+from conformance.pipeline.monotonicity import Fall, Step, falls
 
 
 @dataclass
-class Bench:
+class RuleContext:
     """Where the rules put what they find, and how often each looked."""
 
     history: History
