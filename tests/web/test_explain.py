@@ -197,3 +197,21 @@ def test_a_claim_chooses_among_runs_and_a_story_is_only_one():
 
     assert result.exit_code == 64
     assert "a story is one run; leave --claim nope out" in result.stderr
+
+
+def test_a_page_to_embed_says_what_to_put_into_a_page_of_ones_own(tmp_path: Path):
+    out = tmp_path / "lost.html"
+
+    told = insync("explain", str(STORIES / "m2_is_lost.story"), "--embed", "--out", str(out))
+
+    assert told.exit_code == 0
+    assert '<iframe src="lost.html" title="' in told.output
+    assert not re.search(r"""(?:src|href)=["'](?!#)""", out.read_text())
+
+
+@pytest.mark.parametrize("words", [["--out", "x.svg"], [], ["--out", "x.html", "--cards"]])
+def test_what_cannot_be_embedded_is_refused_with_what_can(words: list[str]):
+    told = insync("explain", str(STORIES / "m2_is_lost.story"), "--embed", *words)
+
+    assert told.exit_code == 64
+    assert "--embed --out FILE.html" in told.output

@@ -44,7 +44,7 @@ def insync(*words: str) -> Result:
 
 def test_every_command_and_every_option_is_in_the_reference(pages: dict[str, str]):
     text = pages["commands.md"]
-    headings = re.findall(r"^## insync (\w+)$", text, re.MULTILINE)
+    headings = re.findall(r"^## insync ([\w-]+)$", text, re.MULTILINE)
 
     assert headings == list(COMMANDS)
     for command in _commands().values():

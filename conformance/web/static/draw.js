@@ -53,7 +53,7 @@ function row(item) {
   const shown = shines(item.path) ? "witness " : "";
   const name = item.part === "zk" || item.name === item.part ? item.name : item.part + "." + item.name;
   const node = make("li", { class: shown + (item.changed ? "changed " : "") + (item.ghost ? "ghost" : ""), title: item.path },
-    make("button", { type: "button", tabindex: "-1", class: "name", onclick: () => explain(node, item.path) }, ...breakable(name)),
+    make("button", { type: "button", tabindex: "-1", class: "name", title: meaning(item.path).join(": "), onclick: () => explain(node, item.path) }, ...breakable(name)),
     make("span", { class: "value" }, item.text),
     shown ? make("span", { class: "unseen" }, " " + WORDS.witness) : null,
     item.changed ? make("span", { class: "unseen" }, " " + WORDS.changed) : null);
