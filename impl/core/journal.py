@@ -95,6 +95,19 @@ class ControllerJournal:
     ) -> None:
         """The ISR of a partition that moves was looked at: so many of its targets are in it."""
 
+    async def reassignment_never_created(
+        self, partition: TopicPartition, target: Sequence[int]
+    ) -> None:
+        """The ISR of a partition that moves was to be looked at, and there is no state of it."""
+
+    async def reassignment_removing(
+        self, partition: TopicPartition, target: Sequence[int], others: bool
+    ) -> None:
+        """An entry is about to leave ``/admin/reassign_partitions``; without others, the znode."""
+
+    async def reassignment_removed(self, partition: TopicPartition) -> None:
+        """A reassignment that was completed is out of ``/admin/reassign_partitions``."""
+
     async def reassignment_caught_up(
         self, partition: TopicPartition, target: Sequence[int]
     ) -> None:

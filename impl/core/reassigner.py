@@ -167,11 +167,14 @@ class Reassigner:
     ) -> bool:
         """Every target replica is in the registered ISR, of which a watch may have told."""
         state = await self.core.client.state(partition)
+        journal = self.core.context.journal
         if state is None:
+            if is_news:
+                await journal.reassignment_never_created(partition, target)
             return False
         if is_news:
             there = [one for one in target if one in state.isr]
-            await self.core.context.journal.reassignment_progress(partition, target, there)
+            await journal.reassignment_progress(partition, target, there)
         return set(target) <= set(state.isr)
 
     async def _widen(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
@@ -197,6 +200,7 @@ class Reassigner:
         await self._stop(partition, out)  # 8, 9
         await self._write_assignment(partition, ReplicaAssignment(target))  # 10
         await self._drop(partition)  # 11
+        await context.journal.reassignment_removed(partition)
         self.targets.pop(partition, None)
         await self.core.update_metadata_for([partition])  # 12
         await self.core.deletion.resume_for([partition.topic])
@@ -247,6 +251,7 @@ class Reassigner:
         that an event is to look at it again (``removePartitionsFromReassignedPartitions``).
         """
         entries = await self.core.client.reassignments()
+        goal = entries.get(partition, ())
         if self.loaded_whole:
             entries = {one: held for one, held in self.targets.items() if one != partition}
         elif partition not in entries or (
@@ -255,12 +260,7 @@ class Reassigner:
             return
         else:
             del entries[partition]
-        await self.core.context.journal.told(
-            f"Removed partition {partition} from the list of reassigned partitions in zookeeper"
-            if entries
-            else "No more partitions need to be reassigned. Deleting zk path "
-            "/admin/reassign_partitions"
-        )
+        await self.core.context.journal.reassignment_removing(partition, goal, bool(entries))
         await self.core.client.set_reassignments(entries, self.core.context.epoch_version)
         self.looks_again |= not entries
 

@@ -12,7 +12,7 @@ from impl.log.config import LogConfig
 from impl.log.errors import InvalidBatch, OffsetOutOfRange, StorageError
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
 from impl.log.log import Log
-from impl.log.log_directory import LogSettings
+from impl.log.log_directory import LogRemoval, LogSettings
 from impl.log.log_manager import LogManager
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch, records_of
@@ -26,6 +26,7 @@ __all__ = [
     "Log",
     "LogConfig",
     "LogManager",
+    "LogRemoval",
     "LogSettings",
     "OffsetOutOfRange",
     "Record",

@@ -36,6 +36,19 @@ class Doomed:
     log: Log | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class LogRemoval:
+    """A deleted log's directory was removed, or, with an ``error``, could not be.
+
+    ``log`` is None where the directory was found at the start.
+    """
+
+    partition: TopicPartition
+    path: str
+    log: Log | None = None
+    error: Exception | None = None
+
+
 @dataclass(frozen=True)
 class LogSettings:
     """What every log of a broker is made with. ``config_of``: a topic's own configuration.
@@ -289,21 +302,24 @@ class LogDirectory:
         due = self.settings.now_ms() + log.config.file_delete_delay_ms
         self.doomed.append(Doomed(partition, path, due, log))
 
-    def remove_doomed(self, now_ms: int) -> list[TopicPartition]:
-        """Remove what is due; what cannot be removed goes to the end of the queue."""
+    def remove_doomed(self, now_ms: int) -> list[LogRemoval]:
+        """Remove what is due; what cannot be removed is tried again after another delay."""
         waiting, self.doomed = self.doomed, []
-        removed: list[TopicPartition] = []
+        removals: list[LogRemoval] = []
         for doomed in waiting:
             if doomed.due_ms > now_ms:
                 self.doomed.append(doomed)
                 continue
+            error: Exception | None = None
             try:
                 self._remove(doomed)
-                removed.append(doomed.partition)
-            except OSError as error:
+            except Exception as unexpected:  # nothing ends the thread, nor keeps the others here
+                error = unexpected
                 self.notes.append(f"{doomed.path}: not removed: {error}; tried again later")
-                self.doomed.append(doomed)
-        return removed
+                due = now_ms + self._config(doomed.partition).file_delete_delay_ms
+                self.doomed.append(replace(doomed, due_ms=due))
+            removals.append(LogRemoval(doomed.partition, doomed.path, doomed.log, error))
+        return removals
 
     def _remove(self, doomed: Doomed) -> None:
         if doomed.log is not None:

@@ -19,7 +19,7 @@ from impl.log.config import LogConfig
 from impl.log.directory_names import delete_name, directory_name, future_name
 from impl.log.errors import StorageError
 from impl.log.log import Log
-from impl.log.log_directory import LogDirectory, LogSettings
+from impl.log.log_directory import LogDirectory, LogRemoval, LogSettings
 from impl.log.meta_properties import MetaProperties, agreed, write_meta
 from impl.log.record_batch import whole_batches
 from impl.log.retention import delete_old_segments
@@ -27,7 +27,7 @@ from impl.log.retention import delete_old_segments
 
 class LogManager:
     """The logs of one broker. ``unique`` names directories that are to go, ``failed`` is told of
-    a directory that went offline.
+    a directory that went offline, ``removal`` of each try to remove a deleted log.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class LogManager:
         settings: LogSettings,
         unique: Callable[[], str] = lambda: uuid4().hex,
         failed: Callable[[str, str], None] = lambda directory, why: None,
+        removal: Callable[[LogRemoval], None] = lambda removal: None,
     ) -> None:
         if not directories:
             raise ValueError("log.dirs names at least one directory")
@@ -44,6 +45,7 @@ class LogManager:
         self.settings = settings
         self.unique = unique
         self.failed = failed
+        self.removal = removal
         self.directories = [LogDirectory(disk, path, settings) for path in directories]
         self._preferred: dict[TopicPartition, str] = {}  # where logs that are to come will go
 
@@ -376,11 +378,15 @@ class LogManager:
 
     def remove_due(self) -> list[TopicPartition]:
         """Remove files of dropped segments, and of deleted partitions, whose delay is over."""
-        now_ms, removed = self.settings.now_ms(), []
+        now_ms = self.settings.now_ms()
+        removed: list[TopicPartition] = []
         for directory in self._online():
             for log in directory.logs.values():
                 log.remove_marked(now_ms)
-            removed += directory.remove_doomed(now_ms)
+            for one in directory.remove_doomed(now_ms):
+                self.removal(one)
+                if one.error is None:
+                    removed.append(one.partition)
         return removed
 
     def checkpoint(self) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from impl.disk import RealDisk
-from impl.log import LogManager, LogSettings
+from impl.log import LogManager, LogRemoval, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of, has_epochs, producer_rules_of
 from impl.log.cleaner import keys_in
 from impl.log.log_tasks import LogTaskIntervals, LogTasks
@@ -152,7 +152,10 @@ class Broker:
             ),
         )
         directories = [str(Path(path).resolve()) for path in self.config.log_dirs]
-        return LogManager(RealDisk(), directories, settings, failed=self._directory_failed)
+        return LogManager(
+            RealDisk(), directories, settings,
+            failed=self._directory_failed, removal=self._log_removed,
+        )  # fmt: skip
 
     def _join(self, port: Port) -> None:
         self.files.line("server.log", "INFO", "starting", _SERVER)
@@ -314,6 +317,9 @@ class Broker:
     def _handler_failed(self, error: BaseException) -> None:
         text = f"Error when handling a request: {type(error).__name__}: {error}"
         self.files.line("server.log", "ERROR", text, "kafka.server.KafkaApis")
+
+    def _log_removed(self, removal: LogRemoval) -> None:
+        self.replicas.lines.removed(removal)
 
     def _directory_failed(self, directory: str, why: str) -> None:
         self._trouble(f"Stopping serving logs in dir {directory}: {why}")

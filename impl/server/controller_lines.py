@@ -189,6 +189,47 @@ class ControllerLines(ControllerJournal):
         kind = "ReassignedPartitionsIsrChangeListener"
         self._heard(kind, kind, text)
 
+    async def reassignment_never_created(
+        self, partition: TopicPartition, target: Sequence[int]
+    ) -> None:
+        if self.release.since("2.4"):
+            return
+        text = (
+            f"Error handling reassignment of partition {self.files.name(partition)} to replicas "
+            f"{ids(target)} as it was never created"
+        )
+        kind = "ReassignedPartitionsIsrChangeListener"
+        self._heard(kind, kind, text, "ERROR")
+
+    async def reassignment_removing(
+        self, partition: TopicPartition, target: Sequence[int], others: bool
+    ) -> None:
+        """Up to 1.0 only that the znode goes, which is a line of ``ZkUtils``."""
+        left = "from the list of reassigned partitions in zookeeper"
+        last = (
+            "No more partitions need to be reassigned. Deleting zk path /admin/reassign_partitions"
+        )
+        if not self.release.since("1.1"):
+            if not others:
+                self.files.line(SERVER, "INFO", last, "kafka.utils.ZkUtils")
+            return
+        if self.release.since("2.4"):
+            which = f"partitions Map({partition} -> Buffer({ids(target, ', ')}))"
+        elif self.release.since("2.0"):
+            which = f"partitions Set({partition})"
+        else:
+            which = f"partition {partition}"
+        self.files.controller(f"Removing {which} {left}")
+        if not others:
+            self.files.controller(last)
+
+    async def reassignment_removed(self, partition: TopicPartition) -> None:
+        if not self.release.since("1.1"):
+            name = self.files.name(partition)
+            self.files.controller(
+                f"Removed partition {name} from the list of reassigned partitions in zookeeper"
+            )
+
     def _heard(self, listener: str, logger: str, text: str, level: str = "INFO") -> None:
         """Up to 0.10 listeners of their own wrote such lines."""
         if self.release.since("0.11"):

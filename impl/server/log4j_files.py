@@ -30,9 +30,10 @@ class Log4jFiles:
         self._files: dict[str, TextIO] = {}
         self._closed = False
 
-    def line(self, file: str, level: str, message: str, logger: str) -> None:
-        """One line, stamped now; after ``close`` nothing is written."""
+    def line(self, file: str, level: str, message: str, logger: str, thrown: str = "") -> None:
+        """One line, stamped now, and one of what was thrown; after ``close`` nothing is written."""
         text = message.replace("\n", " ")
+        trace = thrown.replace("\n", " ") + "\n" if thrown else ""
         with self._lock:
             now_ms = int(time.time() * 1000)
             if self._closed:
@@ -40,7 +41,7 @@ class Log4jFiles:
             if file not in self._files:  # a file without lines is not made
                 path = self.folder / file
                 self._files[file] = path.open("a", encoding="utf-8", buffering=1)
-            self._files[file].write(f"[{stamp(now_ms)}] {level} {text} ({logger})\n")
+            self._files[file].write(f"[{stamp(now_ms)}] {level} {text} ({logger})\n{trace}")
 
     def close(self) -> None:
         """No more lines."""

@@ -30,6 +30,8 @@ from impl.core.events import (
     TransitionBegun,
     TransitionCompleted,
 )
+from impl.log import LogRemoval, StorageError
+from impl.releases import Release
 from impl.server.log4j_files import Log4jFiles
 from impl.server.state_texts import ids, metadata, order_received, short
 from impl.znodes import TopicPartition
@@ -243,6 +245,28 @@ class ReplicaLines:
                 text = f"Error while using the log of partition {partition}: {event.error}"
                 self.files.line("server.log", "ERROR", text, "kafka.server.LogDirFailureChannel")
 
+    def removed(self, event: LogRemoval) -> None:
+        """The directory of a deleted log was removed, or could not be (``kafka-delete-logs``).
+
+        Up to 0.11 whatever is thrown is met log by log; later only an error of the disk.
+        """
+        partition, release = TopicPartition(*event.partition), self.release
+        if event.error is None:
+            old = f"[{partition.topic},{partition.partition}]"
+            name = str(partition) if release.since("0.10.2") else old
+            text = f"Deleted log for partition {name} in {event.path}."
+            self.files.line("server.log", "INFO", text, _LOG_MANAGER)
+            return
+        if not release.since("1.0"):
+            log = _shown(event, release)
+            text = f"Exception in deleting {log}. Moving it to the end of the queue."
+        elif isinstance(event.error, (OSError, StorageError)):
+            folder = event.path.rpartition("/")[0]
+            text = f"Exception while deleting {_shown(event, release)} in dir {folder}."
+        else:
+            text = "Exception in kafka-delete-logs thread."
+        self.files.line("server.log", "ERROR", text, _LOG_MANAGER, _thrown(event.error))
+
     def truncating(self, event: LogTruncating, directory: str, leader: int, fetcher: int) -> None:
         """A fetcher cuts the log in ``directory``."""
         name, offset, release = event.partition, event.offset, self.release
@@ -258,6 +282,27 @@ class ReplicaLines:
             text = f"Truncating to offset {offset}"
             text = text if newer else f"Truncating log {name} to offset {offset}."
         self.files.log(name, directory.rpartition("/")[0], text)
+
+
+def _shown(event: LogRemoval, release: Release) -> str:
+    """A log in the words of its ``toString``."""
+    if not release.since("2.4") or event.log is None:
+        return f"Log({'dir=' if release.since('2.4') else ''}{event.path})"
+    topic, partition = event.partition
+    log = event.log
+    return (
+        f"Log(dir={event.path}, topic={topic}, partition={partition}, "
+        f"highWatermark={log.high_watermark}, lastStableOffset={log.high_watermark}, "
+        f"logStartOffset={log.log_start}, logEndOffset={log.log_end})"
+    )
+
+
+def _thrown(error: Exception) -> str:
+    """The class of a thrown error, as Java names it, and its text."""
+    if isinstance(error, StorageError):
+        return f"org.apache.kafka.common.errors.KafkaStorageException: {error}"
+    kind = "java.io.IOException" if isinstance(error, OSError) else "java.lang.RuntimeException"
+    return f"{kind}: {error}"
 
 
 def _in_response(by: Sender) -> str:

@@ -97,6 +97,53 @@ def test_a_request_that_is_ignored_and_a_move_that_waits_are_told_in_the_release
         assert ANY.read(logger, text.partition(" kafka.common.")[0]) is not None, text
 
 
+LIST = "from the list of reassigned partitions in zookeeper"
+REMOVED = {
+    "0.10": f"Removed partition [t,0] {LIST}",
+    "1.0": f"Removed partition t-0 {LIST}",
+    "1.1": f"Removing partition t-0 {LIST}",
+    "2.1": f"Removing partitions Set(t-0) {LIST}",
+    "2.3": f"Removing partitions Set(t-0) {LIST}",
+    "2.4": f"Removing partitions Map(t-0 -> Buffer(3, 2)) {LIST}",
+}
+
+
+@pytest.mark.parametrize("version", REMOVED)
+def test_an_entry_that_leaves_the_request_is_told_in_the_releases_words(
+    tmp_path: Path, version: str
+):
+    told = Told(tmp_path, version)
+    told.asks("t", 3, 2)
+    told.isr(1, 2, 3)
+
+    about = [one for one in told.lines() if LIST in one[1]]
+
+    assert [one[1].partition("1] ")[2] or one[1].partition("]: ")[2] for one in about] == [
+        REMOVED[version]
+    ]
+    assert ANY.read(about[0][2], about[0][1]) is not None
+
+
+@pytest.mark.parametrize("version", ["0.10", "0.11", "1.1", "2.1", "2.3"])
+def test_the_state_of_a_moving_partition_that_is_gone_is_told_as_never_created(
+    tmp_path: Path, version: str
+):
+    told = Told(tmp_path, version)
+    told.asks("t", 3, 2)
+    told.stage.leader_writes_isr(TopicPartition("t", 0), (1, 2, 3))
+    wait(told.stage.admin.port.delete(paths.state("t", 0)))
+    told.stage.run(told.controller)
+
+    name = NEW if told.stage.release.since("1.1") else OLD
+    words = (
+        f"Error handling reassignment of partition {name} to replicas 3,2 as it was never created"
+    )
+    found = [one for one in told.lines() if one[1].endswith(words)]
+
+    assert [one[0] for one in found] == ["ERROR"]
+    assert ANY.read(found[0][2], found[0][1]) is not None
+
+
 @pytest.mark.parametrize(
     ("version", "level", "words"),
     [

@@ -200,7 +200,7 @@ def test_a_topic_made_again_has_nothing_of_its_predecessor():
     assert again.epochs.entries in ([], [(0, 0)])
 
 
-def test_a_removal_that_fails_goes_to_the_end_of_the_queue(monkeypatch):
+def test_a_removal_that_fails_goes_to_the_end_of_the_queue_and_is_tried_after_a_delay(monkeypatch):
     broker = Broker()
     for partition in (T0, T1):
         broker.manager.create(partition)
@@ -220,6 +220,8 @@ def test_a_removal_that_fails_goes_to_the_end_of_the_queue(monkeypatch):
 
     assert (first, queue) == ([T1], [T0])
     assert "tried again later" in broker.manager.directories[0].notes[0]
+    assert broker.manager.remove_due() == []
+    broker.clock.now_ms += DELAY_MS
     assert broker.manager.remove_due() == [T0]
 
 
