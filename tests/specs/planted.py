@@ -121,7 +121,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ),
     ("election", "a_controller_does_not_run_again"): (
         Bug(
-            6,
+            8,
             dropped=(("broker_reads_epoch", "the broker does not believe it is the controller"),),
         ),
     ),
@@ -151,7 +151,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         ),
     ),
     ("election", "controller_epoch_never_falls"): (
-        Bug(7, dropped=(("broker_wins_election", "/controller_epoch is as it was read"),)),
+        Bug(8, dropped=(("broker_wins_election", "/controller_epoch is as it was read"),)),
     ),
     ("election", "newest_controller_is_heard"): (
         Bug(11, without=("broker_epoch",)),

@@ -139,7 +139,7 @@ def test_every_wrong_answer_is_explained_and_the_reason_is_on_the_page(lesson: L
 
 
 def test_a_story_of_a_lesson_is_played_from_its_beginning():
-    assert 'href="/?at=0#system+' in lesson_page(lessons()[0])
+    assert 'href="/play?at=0#system+' in lesson_page(lessons()[0])
 
 
 def test_lesson_7_ends_in_the_loss_that_it_tells_of():

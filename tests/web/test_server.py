@@ -315,7 +315,7 @@ def test_a_folder_of_logs_that_is_dropped_is_checked_and_its_report_shown(port: 
     shown, report = ask(port, found["report"])
 
     assert (status, found["verdict"]) == (200, "broken")
-    assert "planted/broker1/server.log:32" in found["told"]
+    assert "planted/broker1/server.log:29" in found["told"]
     assert "/tmp" not in found["told"]
     assert shown == 200
     assert "insync check: broken" in report
