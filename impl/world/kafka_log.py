@@ -28,8 +28,8 @@ class LinesInMemory(Log4jFiles):
         self.release = Release.of(DEFAULT)
         self.old = False
 
-    def line(self, file: str, level: str, message: str, logger: str) -> None:
-        """Add one line."""
+    def line(self, file: str, level: str, message: str, logger: str, thrown: str = "") -> None:
+        """Add one line; the samples have no stack traces."""
         self.logs.line(self.broker, file, level, message, logger)
 
 
