@@ -7,10 +7,24 @@ The controller writes no logs. It calls this port where Kafka would log; a write
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.core.states import PartitionState, ReplicaState
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFailure:
+    """Why a transition did not come about.
+
+    ``newer``: the controller epoch that the partition's state names, where that is above ours;
+    ``is_missing``: the partition has no state.
+    """
+
+    text: str
+    newer: int | None = None
+    is_missing: bool = False
 
 
 class ControllerJournal:
@@ -147,8 +161,24 @@ class ControllerJournal:
     async def shut_down(self, broker: int, remaining: Sequence[TopicPartition]) -> None:
         """A ControlledShutdown is answered; the broker still leads the remaining partitions."""
 
-    async def failed(self, text: str) -> None:
-        """A transition did not come about."""
+    async def partition_failed(
+        self,
+        partition: TopicPartition,
+        before: PartitionState,
+        target: PartitionState,
+        failure: ChangeFailure,
+    ) -> None:
+        """A partition stays in its state: the transition did not come about."""
+
+    async def replica_failed(
+        self,
+        broker: int,
+        partition: TopicPartition,
+        before: ReplicaState,
+        target: ReplicaState,
+        failure: ChangeFailure,
+    ) -> None:
+        """A replica stays in its state: the transition did not come about."""
 
     async def sends_leader_and_isr(self, broker: int, request: LeaderAndIsr) -> None:
         """A LeaderAndIsr request is handed to a broker's channel."""

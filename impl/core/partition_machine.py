@@ -8,6 +8,7 @@ from enum import Enum
 
 from impl.core import strategies
 from impl.core.cluster_context import ClusterContext
+from impl.core.journal import ChangeFailure
 from impl.core.request_batch import RequestBatch
 from impl.core.states import PartitionState, partition_may_go
 from impl.core.strategies import Elected
@@ -41,6 +42,7 @@ PREFERRED = Strategy(Kind.PREFERRED)
 CONTROLLED_SHUTDOWN = Strategy(Kind.CONTROLLED_SHUTDOWN)
 
 Failed = dict[TopicPartition, str]
+_Failures = dict[TopicPartition, ChangeFailure]
 
 
 class PartitionMachine:
@@ -110,14 +112,14 @@ class PartitionMachine:
     async def _move(
         self, partitions: list[TopicPartition], target: PartitionState, strategy: Strategy | None
     ) -> Failed:
-        failed: Failed = {}
+        failed: _Failures = {}
         valid = []
         for partition in partitions:
             before = self.context.partition_state(partition)
             if partition_may_go(before, target):
                 valid.append(partition)
             else:
-                failed[partition] = (
+                failed[partition] = ChangeFailure(
                     f"Partition {partition} should be in one of the states from which "
                     f"{target.value} may follow. Instead it is in {before.value} state"
                 )
@@ -133,14 +135,17 @@ class PartitionMachine:
                 replicas = self.context.replicas(partition)
                 await self.context.journal.partition_moved(partition, before, target, replicas)
                 self.context.put_partition_state(partition, target)
-        self.trouble += failed.values()
-        for text in failed.values():
-            await self.context.journal.failed(text)
-        return failed
+        for partition, failure in failed.items():
+            before = self.context.partition_state(partition)
+            await self.context.journal.partition_failed(partition, before, target, failure)
+        texts = {partition: failure.text for partition, failure in failed.items()}
+        self.trouble += texts.values()
+        return texts
 
-    async def _initialize(self, partitions: list[TopicPartition]) -> Failed:
+    async def _initialize(self, partitions: list[TopicPartition]) -> _Failures:
         """The first leader is the first live replica, and all live ones are in sync."""
-        states, failed = {}, {}
+        states: dict[TopicPartition, LeaderIsrAndControllerEpoch] = {}
+        failed: _Failures = {}
         for partition in partitions:
             live = tuple(
                 replica
@@ -152,28 +157,30 @@ class PartitionMachine:
                     live[0], INITIAL_LEADER_EPOCH, live, self.context.epoch
                 )
             else:
-                failed[partition] = (
+                failed[partition] = ChangeFailure(
                     f"no replica of partition {partition} is alive; it stays in NewPartition state"
                 )
         for partition, error in (
             await self.client.create_states(states, self.context.epoch_version)
         ).items():
             if error is not None:
-                failed[partition] = f"the state of {partition} could not be created: {error}"
+                failed[partition] = ChangeFailure(
+                    f"the state of {partition} could not be created: {error}"
+                )
                 continue
             await self._now_online(partition, states[partition], states[partition].isr, is_new=True)
         return failed
 
-    async def _elect(self, partitions: list[TopicPartition], strategy: Strategy) -> Failed:
+    async def _elect(self, partitions: list[TopicPartition], strategy: Strategy) -> _Failures:
         """Read, choose, write under the version that was read; over again where it had moved."""
-        failed: Failed = {}
+        failed: _Failures = {}
         remaining = partitions
         while remaining:
             remaining = await self._elect_once(remaining, strategy, failed)
         return failed
 
     async def _elect_once(
-        self, partitions: list[TopicPartition], strategy: Strategy, failed: Failed
+        self, partitions: list[TopicPartition], strategy: Strategy, failed: _Failures
     ) -> list[TopicPartition]:
         chosen: dict[TopicPartition, Elected] = {}
         writes: dict[TopicPartition, LeaderIsrAndControllerEpoch] = {}
@@ -184,7 +191,7 @@ class PartitionMachine:
             elected = self.choose(partition, state, strategy)
             if elected is None:
                 await self.context.journal.not_elected(partition, strategy.kind.value)
-                failed[partition] = (
+                failed[partition] = ChangeFailure(
                     f"Failed to elect leader for partition {partition} under strategy "
                     f"{strategy.kind.value}"
                 )
@@ -201,25 +208,31 @@ class PartitionMachine:
         for partition, state in updated.done.items():
             await self._now_online(partition, state, chosen[partition].recipients, is_new=False)
         for partition, error in updated.failed.items():
-            failed[partition] = f"the state of {partition} could not be written: {error}"
+            failed[partition] = ChangeFailure(
+                f"the state of {partition} could not be written: {error}"
+            )
         return updated.retry
 
     async def _readable_state(
-        self, partition: TopicPartition, failed: Failed
+        self, partition: TopicPartition, failed: _Failures
     ) -> LeaderIsrAndControllerEpoch | None:
         try:
             state = await self.client.state(partition)
         except ZooKeeperError as error:
-            failed[partition] = f"the state of {partition} could not be read: {error}"
+            failed[partition] = ChangeFailure(
+                f"the state of {partition} could not be read: {error}"
+            )
             return None
         if state is None:
-            failed[partition] = f"LeaderAndIsr information doesn't exist for partition {partition}"
+            text = f"LeaderAndIsr information doesn't exist for partition {partition}"
+            failed[partition] = ChangeFailure(text, is_missing=True)
             return None
         if state.controller_epoch > self.context.epoch:
             await self.context.journal.newer_controller(partition, state.controller_epoch)
-            failed[partition] = (
+            failed[partition] = ChangeFailure(
                 f"aborted leader election for partition {partition} since the LeaderAndIsr path "
-                f"was already written by another controller of epoch {state.controller_epoch}"
+                f"was already written by another controller of epoch {state.controller_epoch}",
+                newer=state.controller_epoch,
             )
             return None
         return state

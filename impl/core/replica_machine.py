@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from impl.core.cluster_context import ClusterContext, Replica
+from impl.core.journal import ChangeFailure
 from impl.core.request_batch import RequestBatch
 from impl.core.states import ReplicaState, replica_may_go
 from impl.releases import Release
@@ -41,9 +42,12 @@ class ReplicaMachine:
         # Kafka goes by a hash map's order, so that nothing may depend on it; a test may choose.
         self.in_turn: Callable[[Iterable[int]], list[int]] = sorted
 
-    async def _fails(self, text: str) -> None:
-        self.trouble.append(text)
-        await self.context.journal.failed(text)
+    async def _fails(
+        self, broker: int, partition: TopicPartition, target: ReplicaState, failure: ChangeFailure
+    ) -> None:
+        self.trouble.append(failure.text)
+        before = self.context.replica_state(Replica(partition, broker))
+        await self.context.journal.replica_failed(broker, partition, before, target, failure)
 
     async def startup(self) -> None:
         """Replicas on live brokers go online; the others start as ineligible for deletion.
@@ -88,10 +92,11 @@ class ReplicaMachine:
             if replica_may_go(before, target, self.release):
                 valid.append(partition)
             else:
-                await self._fails(
+                text = (
                     f"Replica {broker} for partition {partition} should be in one of the states "
                     f"from which {target.value} may follow. Instead it is in {before.value} state"
                 )
+                await self._fails(broker, partition, target, ChangeFailure(text))
         match target:
             case ReplicaState.NEW:
                 await self._become_new(broker, valid)
@@ -117,10 +122,12 @@ class ReplicaMachine:
             known = self.context.leadership.get(partition)
             if known is not None:
                 if known.leader == broker:
-                    await self._fails(
+                    text = (
                         f"Replica {broker} for partition {partition} cannot be moved to NewReplica "
                         "state as it is being requested to become leader"
                     )
+                    failure = ChangeFailure(text)
+                    await self._fails(broker, partition, ReplicaState.NEW, failure)
                     continue
                 replicas = self.context.replicas(partition)
                 self.batch.add_leader_and_isr([broker], partition, known, replicas, is_new=True)
@@ -157,7 +164,9 @@ class ReplicaMachine:
             if partition in led:
                 continue
             if not self.release.since("2.0"):
-                await self._fails(f"no leadership is known of partition {partition}")
+                text = f"no leadership is known of partition {partition}"
+                failure = ChangeFailure(text, is_missing=True)
+                await self._fails(broker, partition, ReplicaState.OFFLINE, failure)
                 continue
             if self.release.since("2.3"):
                 everybody = self.context.live_or_shutting_down
@@ -183,7 +192,7 @@ class ReplicaMachine:
     ) -> list[TopicPartition]:
         writes = {}
         for partition in partitions:
-            state = await self._read(partition)
+            state = await self._read(broker, partition)
             if state is None:
                 continue
             if broker in state.isr:
@@ -198,23 +207,28 @@ class ReplicaMachine:
             self.context.leadership[partition] = state
             await self.context.journal.isr_removed(broker, partition, state)
         for partition, error in updated.failed.items():
-            await self._fails(f"the ISR of {partition} could not be written: {error}")
+            failure = ChangeFailure(f"the ISR of {partition} could not be written: {error}")
+            await self._fails(broker, partition, ReplicaState.OFFLINE, failure)
         return updated.retry
 
-    async def _read(self, partition: TopicPartition) -> _State | None:
+    async def _read(self, broker: int, partition: TopicPartition) -> _State | None:
         try:
             state = await self.client.state(partition)
         except ZooKeeperError as error:
-            await self._fails(f"the state of {partition} could not be read: {error}")
+            failure = ChangeFailure(f"the state of {partition} could not be read: {error}")
+            await self._fails(broker, partition, ReplicaState.OFFLINE, failure)
             return None
         if state is None:
-            await self._fails(f"there is no state of partition {partition}")
+            failure = ChangeFailure(f"there is no state of partition {partition}", is_missing=True)
+            await self._fails(broker, partition, ReplicaState.OFFLINE, failure)
         elif state.controller_epoch > self.context.epoch:
             await self.context.journal.newer_controller(partition, state.controller_epoch)
-            await self._fails(
+            text = (
                 f"the state of {partition} was written by another controller of epoch "
                 f"{state.controller_epoch}"
             )
+            failure = ChangeFailure(text, newer=state.controller_epoch)
+            await self._fails(broker, partition, ReplicaState.OFFLINE, failure)
             return None
         return state
 

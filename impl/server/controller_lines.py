@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from impl.core.journal import ControllerJournal
+from impl.core.journal import ChangeFailure, ControllerJournal
 from impl.core.reassigner import ASSIGNED, DELETED, UNKNOWN
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.core.states import PartitionState, ReplicaState
@@ -165,9 +165,9 @@ class ControllerLines(ControllerJournal):
     def _fails_to_begin(self, name: str, why: str) -> None:
         """Up to 1.0 an exception, which is logged with the error that it ends in."""
         self.files.controller(
-            f"Error completing reassignment of partition {name}\n"
-            f"kafka.common.KafkaException: {why}",
+            f"Error completing reassignment of partition {name}",
             "ERROR",
+            thrown=f"kafka.common.KafkaException: {why}",
         )
 
     async def reassignment_progress(
@@ -299,17 +299,79 @@ class ControllerLines(ControllerJournal):
             "DEBUG",
         )
 
-    async def failed(self, text: str) -> None:
+    async def partition_failed(
+        self,
+        partition: TopicPartition,
+        before: PartitionState,
+        target: PartitionState,
+        failure: ChangeFailure,
+    ) -> None:
+        """Up to 1.0 an election that met no usable state says so itself, before the transition."""
+        name, why = self.files.name(partition), failure.text
+        change = f"partition {name} from {before.value} to {target.value}"
+        if failure.newer is not None:
+            why = (
+                f"{'a' if self.files.old else 'A'}borted leader election for partition {name} "
+                "since the LeaderAndIsr path was already written by another controller. This "
+                f"probably means that the current controller {self.files.broker} went through a "
+                f"soft failure and another controller was elected with epoch {failure.newer}."
+            )
+        elif failure.is_missing:
+            why = (
+                f"LeaderAndIsr information doesn't exist for partition {name} in {before.value} "
+                "state"
+            )
         if self.release.since("1.1"):
-            self.files.controller(
-                "Error while moving some partitions to OnlinePartition state",
-                "ERROR",
-                _MACHINE,
+            self._failed(f"{self._mine()}failed to change state for {change}", why)
+            return
+        if failure.newer is not None:
+            self.files.controller_change(self.epoch, why, "ERROR")
+            why = (
+                why
+                if self.files.old
+                else f"[Controller id={self.files.broker} epoch={self.epoch}] {why}"
             )
-        else:
-            self.files.controller_change(
-                self.epoch, f"Initiated state change ({text}) failed", "ERROR"
+        if failure.newer is not None or failure.is_missing:
+            why = f"encountered error while electing leader for partition {name} due to: {why}"
+            why = f"{why}." if self.files.old else f"E{why[1:]}"
+            self.files.controller_change(self.epoch, why, "ERROR")
+        self._failed(f"Initiated state change for {change} failed", why)
+
+    async def replica_failed(
+        self,
+        broker: int,
+        partition: TopicPartition,
+        before: ReplicaState,
+        target: ReplicaState,
+        failure: ChangeFailure,
+    ) -> None:
+        name, why = self.files.name(partition), failure.text
+        if failure.newer is not None:
+            blank = " " if self.release.since("2.4") else ""  # Kafka's own slip, till then
+            why = (
+                f"Leader and isr path written by another controller. This probably{blank}means the "
+                f"current controller with epoch {self.epoch} went through a soft failure and "
+                f"another controller was elected with epoch {failure.newer}. Aborting state change "
+                "by this controller"
             )
+        elif failure.is_missing:
+            why = (
+                f"Failed to change state of replica {broker} for partition {name} since the leader "
+                "and isr path in zookeeper is empty"
+            )
+        mine = self._mine() if self.release.since("1.1") else ""
+        self._failed(
+            f"{mine}{'i' if mine else 'I'}nitiated state change of replica {broker} for partition "
+            f"{name} from {before.value} to {target.value} failed",
+            why,
+        )
+
+    def _mine(self) -> str:
+        return f"Controller {self.files.broker} epoch {self.epoch} "
+
+    def _failed(self, text: str, why: str) -> None:
+        thrown = f"kafka.common.StateChangeFailedException: {why}"
+        self.files.controller_change(self.epoch, text, "ERROR", thrown)
 
     # Requests
 
@@ -343,8 +405,6 @@ class ControllerLines(ControllerJournal):
                 "INFO",
             )
 
-
-_MACHINE = "kafka.controller.ZkPartitionStateMachine"
 
 _EVENTS = {
     "changed": "BrokerChange",

@@ -114,16 +114,22 @@ class Log4jFiles:
         self.line(STATE_CHANGE, level, text, "state.change.logger")
 
     def controller(
-        self, message: str, level: str = "INFO", logger: str = "kafka.controller.KafkaController"
+        self,
+        message: str,
+        level: str = "INFO",
+        logger: str = "kafka.controller.KafkaController",
+        thrown: str = "",
     ) -> None:
         """A line of controller.log."""
         head = f"[Controller {self.broker}]: " if self.old else f"[Controller id={self.broker}] "
-        self.line(CONTROLLER, level, head + message, logger)
+        self.line(CONTROLLER, level, head + message, logger, thrown)
 
-    def controller_change(self, epoch: int, message: str, level: str = "TRACE") -> None:
+    def controller_change(
+        self, epoch: int, message: str, level: str = "TRACE", thrown: str = ""
+    ) -> None:
         """A line of state-change.log, as the controller."""
         if self.old:
             text = f"Controller {self.broker} epoch {epoch} {message[:1].lower()}{message[1:]}"
         else:
             text = f"[Controller id={self.broker} epoch={epoch}] {message}"
-        self.line(STATE_CHANGE, level, text, "state.change.logger")
+        self.line(STATE_CHANGE, level, text, "state.change.logger", thrown)
