@@ -373,10 +373,10 @@ class _Search:
         if shown is None:
             return ""
         count = f"{self.rows.count:,} states that were reached"
-        # A step from any of those keeps the goal, which holds in what they lead to: so it is none.
+        # The goal holds in all of them; where they are all, also in what steps lead to from them.
         if self.rows.complete:
             return f"it is none of the {count}, which are all within these bounds"
-        return f"it is none of the {count}; beyond them it may be"
+        return f"whether it is reachable is open: the {count} are not all within these bounds"
 
     # -- the fewest ---------------------------------------------------------------------------
 
