@@ -34,7 +34,7 @@ from impl.releases import Release
 from impl.znodes import TopicPartition, decode_config, encode_config, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.topics import ReplicaAssignment, TopicZnode, encode_topic, topic_version
-from impl.zookeeper.errors import NodeExists
+from impl.zookeeper.errors import NodeExists, ZooKeeperError
 from impl.zookeeper.port import wait
 
 KEYS_WARNING = (
@@ -271,7 +271,7 @@ class TopicCommand:
     # Delete
 
     def delete(self, pattern: str, if_exists: bool = False) -> Sequence[str]:
-        """Ask the controller to delete topics."""
+        """Ask the controller to delete topics; AdminOperation if ZooKeeper refuses one of them."""
         topics = self.chosen(pattern)
         if not topics and not if_exists:
             raise topic_lines.missing(pattern, self.where, self.release)
@@ -283,6 +283,8 @@ class TopicCommand:
                     wait(self.client.request_deletion(topic))
                 except NodeExists:
                     told = topic_lines.delete(topic, marked=True, release=self.release)
+                except ZooKeeperError as error:
+                    raise AdminOperation(f"Error while deleting topic {topic}") from error
                 lines += told
         return lines
 

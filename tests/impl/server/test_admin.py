@@ -11,6 +11,7 @@ from impl.admin.topic_command import Filters, TopicCommand
 from impl.releases import Release
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
+from impl.zookeeper.errors import NoNode
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
@@ -84,6 +85,25 @@ def test_a_pattern_names_several_topics():
         "apple - marked for deletion", "avocado - marked for deletion", "pear"
     ]  # fmt: skip
     assert command.delete("apple") == ["Topic apple is already marked for deletion."]
+
+
+def test_a_deletion_that_zookeeper_refuses_names_the_topic_and_keeps_what_was_done(monkeypatch):
+    known = client({1: None})
+    command = TopicCommand(known, "")
+    for name in ("apple", "pear"):
+        command.create(name, 1, 1)
+    ask = ZnodeClient.request_deletion
+
+    async def refuses(self, topic):
+        if topic == "pear":
+            raise NoNode(paths.DELETE_TOPICS)
+        await ask(self, topic)
+
+    monkeypatch.setattr(ZnodeClient, "request_deletion", refuses)
+
+    with pytest.raises(AdminOperation, match=r"^Error while deleting topic pear$"):
+        command.delete("apple|pear")
+    assert command.list() == ["apple - marked for deletion", "pear"]
 
 
 def test_filters_leave_out_what_is_well():
