@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import time
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -46,6 +47,7 @@ class Play:
 
     def __init__(self, process: subprocess.Popen[str], url: str, began: float) -> None:
         self.process, self.url, self.began = process, url, began
+        self.root = urllib.parse.urljoin(url, "/")
 
     def since(self) -> float:
         """Seconds since the command was given."""
@@ -53,14 +55,14 @@ class Play:
 
     def get(self, path: str) -> bytes:
         """A file of the page."""
-        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+        with urllib.request.urlopen(urllib.parse.urljoin(self.url, path), timeout=60) as answer:
             return bytes(answer.read())
 
     def ask(self, what: str, **asked: Any) -> tuple[Any, float, int]:
         """An answer, its seconds, and its bytes."""
         began = time.perf_counter()
         request = urllib.request.Request(
-            f"{self.url}api/{what}", json.dumps(asked).encode(),
+            f"{self.root}api/{what}", json.dumps(asked).encode(),
             {"Content-Type": "application/json"},
         )  # fmt: skip
         with urllib.request.urlopen(request, timeout=300) as answer:
@@ -91,7 +93,7 @@ def started(system: str) -> dict[str, Any]:
     with played(system) as page:
         page.get("")
         served = page.since()
-        opened = json.loads(page.get("api/opening"))
+        opened = json.loads(page.get("/api/opening"))
         _, _, size = page.ask("at", **opened)
         state = page.since()
         goals = []
