@@ -43,6 +43,7 @@ def test_no_claim_is_broken_at_the_smallest_bounds():
     assert [n for n in broken if found.claims[n].kind != "sometimes"] == []
 
 
+@pytest.mark.deep  # lowering seven brokers takes half a minute, before the refusal
 def test_more_brokers_than_assignments_are_written_out_for_are_refused():
     limits = CLUSTER.limits({"brokers": 7})
 
