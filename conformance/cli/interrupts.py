@@ -34,6 +34,7 @@ class Interrupts:
         self.asked = False
         self._as_usual = False
         self._said = False
+        self._swallowed = False
         self._folder: str | None = None
         self._children: dict[int, str] = {}
 
@@ -46,6 +47,7 @@ class Interrupts:
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         for number in _SIGNALS:
             signal.signal(number, _raise)
+        sys.unraisablehook = self._unraisable
         os.register_at_fork(after_in_child=_leave_it_to_the_parent)
         self._folder = tempfile.tempdir = tempfile.mkdtemp(prefix="insync-run-")
         atexit.register(self._sweep)  # the first to be registered is the last to run
@@ -78,9 +80,19 @@ class Interrupts:
             time.sleep(0.05)
             if self._as_usual:
                 return
+            if self._swallowed:
+                self._swallowed = False
+                signal.raise_signal(signal.SIGINT)
         self.tell()
         self._sweep()
         os._exit(INTERRUPTED)
+
+    def _unraisable(self, what: sys.UnraisableHookArgs) -> None:
+        """Ctrl-C came while an object was being freed, where nothing can be raised: once more."""
+        if issubclass(what.exc_type, KeyboardInterrupt):
+            self._swallowed = True
+        else:
+            sys.__unraisablehook__(what)
 
     def _sweep(self) -> None:
         if self.asked:

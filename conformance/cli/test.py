@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -100,22 +102,24 @@ def _options(deep: bool) -> list[str]:
 def _tests(arguments: list[str], json_target: str | None) -> tuple[Stage, int]:
     """The stage, and the exit code where it is more than a verdict: wrong use, or Ctrl-C."""
     start = time.monotonic()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *arguments],
+        cwd=ROOT,
+        stdout=sys.stderr if json_target == STDOUT else None,
+        process_group=0,  # Ctrl-C is for this process; it ends pytest, wherever it has come to
+    )
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *arguments],
-            cwd=ROOT,
-            stdout=sys.stderr if json_target == STDOUT else None,
-            process_group=0,  # Ctrl-C is for this process; it ends pytest, wherever it has come to
-            check=False,
-        )
-    except KeyboardInterrupt:
+        code = running.wait()
+    except BaseException:
+        os.killpg(running.pid, signal.SIGKILL)  # with its workers, those just started too
+        running.wait()
         click.echo(err=True)  # pytest may have been in the middle of a line
         raise
     verdicts = {0: Verdict.HOLDS, PYTEST_NO_TESTS: Verdict.NOT_CHECKED}
-    verdict = verdicts.get(done.returncode, Verdict.BROKEN)
+    verdict = verdicts.get(code, Verdict.BROKEN)
     special = {PYTEST_WRONG_USE: WRONG_USE, PYTEST_INTERRUPTED: 128 + 2}
     stage = _told(Stage("tests", verdict, time.monotonic() - start), json_target)
-    return stage, special.get(done.returncode, 0)
+    return stage, special.get(code, 0)
 
 
 def _told(stage: Stage, json_target: str | None) -> Stage:

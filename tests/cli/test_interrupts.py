@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -20,6 +21,8 @@ LONG_LOG_BYTES = 60_000_000
 CTRL_C = b"\x03"
 SOON_S = 2.0
 LINE = "insync: interrupted; no verdict"
+WIPED = re.compile(r"[^\n]*\r\x1b\[K")
+"""What stood in a line before it was wiped, as progress is."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ def interrupted(words: list[str], after_s: float, temporary: Path) -> Ended:
         raise
     finally:
         os.close(terminal)
-    text = said.decode().replace("^C", "").replace("\r\x1b[K", "")
+    text = WIPED.sub("", said.decode().replace("^C", ""))
     lines = [line for line in text.splitlines() if line.strip()]
     return Ended(code, lines, seconds, _alive(pid))
 
