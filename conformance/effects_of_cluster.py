@@ -14,7 +14,7 @@ from typing import Any
 from conformance.mapping import Facts, SystemMap
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.sim.places import STATE_NODE
-from impl.world.staged.server import Sent
+from impl.world.staged.server import SentRequest
 from impl.world.staged.world import StagedCluster, about
 from impl.znodes import paths
 from impl.zookeeper.watches import Change, Watches
@@ -161,7 +161,9 @@ def _registrations(before: Facts, after: Facts) -> Iterator[str]:
 # Requests
 
 
-def _queues(sent: list[tuple[Connection, Sent]], before: Facts, after: Facts) -> Iterator[str]:
+def _queues(
+    sent: list[tuple[Connection, SentRequest]], before: Facts, after: Facts
+) -> Iterator[str]:
     """Each connection's queue is what was left of it, and then what was sent now."""
     news: dict[Connection, list[Shape]] = {}
     for to, one in sent:
@@ -184,7 +186,7 @@ def _is_shortened(old: list[Shape], kept: list[Shape]) -> bool:
     return kind == same and set(rest) < set(told) and old[1:] == kept[1:]
 
 
-def _shape(sent: Sent) -> Shape:
+def _shape(sent: SentRequest) -> Shape:
     kind = REQUESTS.code(KINDS.get(type(sent.request), "stop_replica"))
     told = {one.partition: version for one, version in about(sent).items()}
     return kind, tuple(sorted(told.items()))

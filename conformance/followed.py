@@ -17,7 +17,7 @@ import numpy as np
 
 from conformance.mapping import ROWS, UNOBSERVED
 from conformance.observed import Observed, Place, UnknownLeaf
-from impl.world.trace import Event
+from impl.world.trace import TraceEvent
 from specs.native.unbounded_layout import CHANGE, NotNative
 from specs.native.unbounded_lines import Lines, Way, Ways
 from specs.partial.moves import Moves
@@ -97,7 +97,7 @@ class Batch(Protocol):
 class EventBatch:
     """Events of a trace: each is read when it is asked for, or all for `lines`."""
 
-    def __init__(self, events: Sequence[Event], observed: Observed, moves: Moves) -> None:
+    def __init__(self, events: Sequence[TraceEvent], observed: Observed, moves: Moves) -> None:
         self.events, self.observed, self.moves = events, observed, moves
         self._read: list[dict[Place, int | None]] = []
         self._error: UnknownLeaf | None = None

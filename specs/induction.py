@@ -15,12 +15,11 @@ import z3
 
 from model.language import RecordedSystem
 from model.language import terms as t
-from model.language.grounding import Grounded
 from model.language.instances import Instance
 from model.language.recording import Requirement
 from model.language.sorts import BOOL
 from model.language.terms import Term
-from model.language.z3_code import lower_grounded
+from specs.grounded_steps import GroundedSteps
 from specs.invariants import Proof
 from specs.obligations import Conjunct, conjuncts
 from specs.prover import Obligation
@@ -54,7 +53,7 @@ class InductionCounterexample:
         }
 
 
-class SmallScope:
+class SmallScope(GroundedSteps):
     """The recorded system with few brokers and small numbers, as quantifier-free formulas."""
 
     def __init__(
@@ -68,18 +67,7 @@ class SmallScope:
         self.invariants: Sequence[Conjunct] = conjuncts(proof, recorded)
         assumed = conjuncts(replace(proof, invariants=proof.premises), recorded)
         terms = [one.term for one in (*self.invariants, *assumed)]
-        self.grounded = Grounded(recorded, bounds, [], also=[*terms, *also])
-        self.cells = [
-            z3.Bool(cell.name) if cell.field.sort is BOOL else z3.Int(cell.name)
-            for cell in self.grounded.cells
-        ]
-        self._memo: dict[Term, Any] = {}
-        self.domains = [
-            z3.And(self.cells[cell.number] >= cell.domain[0],
-                   self.cells[cell.number] <= cell.domain[-1])
-            for cell in self.grounded.cells
-            if cell.field.sort is not BOOL
-        ]  # fmt: skip
+        super().__init__(recorded, bounds, [*terms, *also])
         self.grounded_invariants = {
             one.name: self.grounded.ground(one.term, {}) for one in self.invariants
         }
@@ -89,25 +77,9 @@ class SmallScope:
             *(self.lower(self.grounded.ground(one.term, {})) for one in assumed),
         ]
 
-    def lower(self, term: Term) -> Any:
-        """A grounded term about the state before."""
-        return lower_grounded(term, lambda number: self.cells[number], self._memo)
-
-    def guard(self, instance: Instance) -> list[Any]:
-        """The instance is possible, and stays within the bounds."""
-        return [
-            *(self.lower(condition) for condition, _ in instance.requires),
-            *(self.lower(check.fine) for check in instance.checks),
-        ]
-
     def holds_after(self, instance: Instance, name: str) -> Any:
         """An invariant about the state after an instance."""
-        after = {number: self.lower(term) for number, term in instance.writes.items()}
-        return lower_grounded(
-            self.grounded_invariants[name],
-            lambda number: after.get(number, self.cells[number]),
-            {},
-        )
+        return self.lower_after(self.grounded_invariants[name], self.written(instance), {})
 
     def instances(self, step: str) -> list[Instance]:
         """The instances of a transition."""

@@ -12,7 +12,7 @@ import click
 
 from conformance.cli.common import WrongUse, emit_json, json_option, say
 from conformance.cli.kafka_tool import Refused, brokers_at
-from impl.server.clients import BATCH_BYTES, ClientError, Consumer, Keyed, Producer, Sent
+from impl.server.clients import BATCH_BYTES, ClientError, Consumer, Keyed, Producer, RecordMetadata
 
 _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
@@ -69,7 +69,7 @@ def produce(
         raise WrongUse(f"--request-required-acks {acks}: write 0, 1 or all")
     if idempotent and _ACKS[acks] != -1:
         raise Refused("Must set acks to all in order to use the idempotent producer.")
-    sent: list[Sent] = []
+    sent: list[RecordMetadata] = []
     failed = ""
     with Producer(
         brokers_at(where, "broker-list"), _ACKS[acks], timeout_s=timeout_s, idempotent=idempotent,

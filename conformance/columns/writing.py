@@ -27,7 +27,7 @@ from conformance.observed import Observed, UnknownLeaf
 from conformance.partial import is_partial
 from conformance.replay import moves_of, not_replayed
 from impl import Trace, TraceError, read_trace
-from impl.world.trace import Event
+from impl.world.trace import TraceEvent
 from model.language.schema import Field
 from specs.partial.moves import Moves
 
@@ -109,7 +109,7 @@ def table_of(trace: Trace, source: Path) -> pa.Table:
     return pa.table(arrays, schema=schema.with_metadata(told))
 
 
-def _argument(event: Event, name: str, source: Path) -> int | None:
+def _argument(event: TraceEvent, name: str, source: Path) -> int | None:
     value = event.args.get(name)
     if value is None and name not in event.args:
         return None

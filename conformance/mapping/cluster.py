@@ -24,7 +24,7 @@ from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
 from impl.sim.places import registered_epoch
 from impl.world.staged.leaders import has_all
-from impl.world.staged.server import FIRST_PORT, Sent, Server
+from impl.world.staged.server import FIRST_PORT, SentRequest, Server
 from impl.world.staged.steps import KINDS
 from impl.world.staged.world import StagedCluster, about
 from impl.znodes import TopicPartition, paths
@@ -216,7 +216,7 @@ def _claimed(thread: ControllerThread) -> int:
     return epoch
 
 
-def _request(table: FactTable, at: tuple[int, int, int], sent: Sent) -> None:
+def _request(table: FactTable, at: tuple[int, int, int], sent: SentRequest) -> None:
     kinds = {LeaderAndIsr: "leader_and_isr", UpdateMetadata: "update_metadata"}
     kind = kinds.get(type(sent.request), "stop_replica")
     table.put("cache.queue.at.kind", at, REQUESTS.code(kind))

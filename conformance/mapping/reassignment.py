@@ -20,7 +20,7 @@ from impl.sim.event_run import ControllerThread
 from impl.sim.places import registered_epoch
 from impl.world.moves.controllers import UNKNOWN
 from impl.world.moves.grain import MOVED, OTHER, electing, finishing, going_offline
-from impl.world.moves.hosts import Sent
+from impl.world.moves.hosts import QueuedRequest
 from impl.world.moves.world import MovesWorld
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller_epoch
@@ -298,7 +298,7 @@ def _broker(table: FactTable, world: MovesWorld, broker: int) -> None:
         table.members("replica.caught_up", at, [*caught_up, *[broker] * replica.first])
 
 
-def _under_way(table: FactTable, to: tuple[int, int], queue: Iterable[Sent]) -> None:
+def _under_way(table: FactTable, to: tuple[int, int], queue: Iterable[QueuedRequest]) -> None:
     controller, broker = to
     for sent in queue:
         if sent.echo:

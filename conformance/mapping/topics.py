@@ -17,7 +17,7 @@ from impl.releases import DEFAULT
 from impl.sim.places import frames_of, is_lost, registered_epoch
 from impl.world.topics.grain import is_to_write
 from impl.world.topics.hosted import HostedTopic
-from impl.world.topics.life import TOPIC, Sent, TopicLife
+from impl.world.topics.life import TOPIC, RequestInFlight, TopicLife
 from impl.znodes import TopicPartition, paths
 from impl.znodes.cluster import decode_controller_epoch
 from impl.zookeeper.port import wait
@@ -253,7 +253,9 @@ def _under_way(table: FactTable, world: TopicLife) -> None:
             table.put("request.stop", (*to, partition.partition), code)
 
 
-def _request(table: FactTable, to: tuple[int, int], sent: Sent, holder: HostedTopic) -> None:
+def _request(
+    table: FactTable, to: tuple[int, int], sent: RequestInFlight, holder: HostedTopic
+) -> None:
     if isinstance(sent.request, LeaderAndIsr):
         for partition, order in sent.request.partitions.items():
             leader, at = order.state.leader, (*to, partition.partition)

@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.partial.reading import PartialEvent, PartialTrace
 from impl import Trace
-from impl.world.trace import FORMAT, Event
+from impl.world.trace import FORMAT, TraceEvent
 
 LEADER_ISR_EPOCHS = (
     "zookeeper.state.leader", "zookeeper.state.leader_epoch", "zookeeper.state.isr",
@@ -21,8 +21,8 @@ LEADER_ISR_EPOCHS = (
 def thinned(
     trace: Trace,
     leaves: Iterable[str] | None = None,
-    keeps_line: Callable[[Event], bool] = lambda event: True,
-    keeps_step: Callable[[Event], bool] = lambda event: True,
+    keeps_line: Callable[[TraceEvent], bool] = lambda event: True,
+    keeps_step: Callable[[TraceEvent], bool] = lambda event: True,
     hidden: int = 8,
 ) -> PartialTrace:
     """The lines that are kept, each with the chosen leaves as they were then.

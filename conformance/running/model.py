@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
-from conformance.running.reading import Line
+from conformance.running.reading import Line, MissingField
 from conformance.running.result import Misfit, NotModelled, Replayed
 from model.language.sparse import Index
 from specs.partial.moves import Moves
@@ -21,7 +22,7 @@ class Numbers(dict[int, int]):
         raise UnknownBroker(broker)
 
 
-class Driver:
+class Driver(ABC):
     """Takes lines into a run of a model. `ids` are Kafka's broker ids; the model counts from 1."""
 
     def __init__(self, moves: Moves, ids: list[int], done: Replayed) -> None:
@@ -31,13 +32,13 @@ class Driver:
         self.done = done
         self.line: Line | None = None
 
+    @abstractmethod
     def lines(self) -> Iterable[Line]:
         """The lines that it looks at, in order."""
-        raise NotImplementedError
 
+    @abstractmethod
     def take(self, line: Line) -> None:
         """One of them. Misfit, NotModelled."""
-        raise NotImplementedError
 
     def go(self) -> Replayed:
         """All lines, up to the first that does not fit."""
@@ -55,8 +56,10 @@ class Driver:
                 f"{self.named} names brokers of the cluster", f"there is no broker {strange}",
                 f"one of {', '.join(map(str, self.ids))}",
             )  # fmt: skip
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            self.done.unknown = f"the line has not what its step has ({error!r})"
+        except MissingField as field:
+            self.done.unknown = f"the line has no {field}, which its step has"
+        except (TypeError, ValueError, IndexError, AttributeError) as error:
+            self.done.unknown = f"a value in the line is of another kind than its step has: {error}"
         return self.done
 
     def step(self, name: str, *arguments: int) -> None:

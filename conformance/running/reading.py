@@ -35,6 +35,20 @@ class Trouble(NamedTuple):
     """The broker of which lines are missing, if that is it."""
 
 
+class MissingField(KeyError):
+    """A line has not what its step has: its text is the field's name."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Fields(dict[str, Any]):
+    """An object of a line; a field that it has not is an error of the line, not of its reader."""
+
+    def __missing__(self, name: str) -> Any:
+        raise MissingField(name)
+
+
 @dataclass(eq=False, slots=True)
 class Line:
     """One line of one file; the header counts as the line at which a process starts."""
@@ -183,7 +197,7 @@ def _start(path: str, text: bytes, found: Gathered) -> Start | None:
 def _take(start: Start, number: int, text: bytes) -> str:
     """Add a line; why it cannot be believed, "end" for the last one."""
     try:
-        fields = json.loads(text)
+        fields = json.loads(text, object_hook=Fields)
     except ValueError:
         return "not JSON"
     if not isinstance(fields, dict) or fields.get("run") != start.settings["run"]:

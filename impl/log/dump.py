@@ -167,11 +167,8 @@ class Dump:
     def _index(self, base: int, data: Buffer) -> Iterator[str]:
         layout = OffsetIndex.layout
         count = self._entries(base, data, layout.size)
-        if not count:
-            yield f"{self.path} is empty."
-            return
-        if self.options.sanity:
-            yield from self._sane()
+        if not count or self.options.sanity:
+            yield from self._without_entries(count)
             return
         segment = self._segment()
         least = -1, -1
@@ -187,8 +184,11 @@ class Dump:
             if not self.options.verify:
                 yield f"offset: {base + relative} position: {position}"
 
-    def _sane(self) -> Iterator[str]:
-        if not self.damage:
+    def _without_entries(self, count: int) -> Iterator[str]:
+        """What is said of an index that is empty, or asked for its sanity alone."""
+        if not count:
+            yield f"{self.path} is empty."
+        elif not self.damage:
             yield f"{self.path} passed sanity check."
 
     def _compare(self, offset: int, position: int, segment: Buffer, place: int) -> None:
@@ -209,11 +209,8 @@ class Dump:
     def _time_index(self, base: int, data: Buffer) -> Iterator[str]:
         layout = TimeIndex.layout
         count = self._entries(base, data, layout.size)
-        if not count:
-            yield f"{self.path} is empty."
-            return
-        if self.options.sanity:
-            yield from self._sane()
+        if not count or self.options.sanity:
+            yield from self._without_entries(count)
             return
         segment = self._segment()
         latest = self._latest_times(segment) if segment is not None else {}

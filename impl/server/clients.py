@@ -42,10 +42,10 @@ class ClientError(Exception):
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
         self.code = code
-        self.sent: list[Sent] = []  # what was acknowledged before
+        self.sent: list[RecordMetadata] = []  # what was acknowledged before
 
 
-class Sent(NamedTuple):
+class RecordMetadata(NamedTuple):
     """Where a record went."""
 
     partition: int
@@ -208,7 +208,7 @@ class Producer(Client):
     def send(
         self, topic: str, values: Sequence[bytes], key: bytes | None = None,
         partition: int | None = None,
-    ) -> list[Sent]:  # fmt: skip
+    ) -> list[RecordMetadata]:  # fmt: skip
         """Send some values as one batch; where they went. ClientError if that is not known."""
         deadline = time.monotonic() + self.timeout_s
         if partition is None:
@@ -217,7 +217,7 @@ class Producer(Client):
 
     def send_records(
         self, topic: str, records: Sequence[Keyed], partition: int | None = None
-    ) -> list[Sent]:
+    ) -> list[RecordMetadata]:
         """Send records, those of one partition together; where they went, in their order.
 
         ClientError if that is not known of all: then those of later batches were not sent.
@@ -227,7 +227,7 @@ class Producer(Client):
         for place, (key, _) in enumerate(records):
             chosen = self._partition_of(topic, key, deadline) if partition is None else partition
             places.setdefault(chosen, []).append(place)
-        found: dict[int, Sent] = {}
+        found: dict[int, RecordMetadata] = {}
         for number, members in sorted(places.items()):
             for batch in self._batches(members, records):
                 pairs = [records[place] for place in batch]
@@ -257,7 +257,7 @@ class Producer(Client):
 
     def _send(
         self, topic: str, partition: int, pairs: Sequence[Keyed], deadline: float
-    ) -> list[Sent]:
+    ) -> list[RecordMetadata]:
         """One batch; the same bytes are sent again until somebody answers."""
         if not self.topics.get(topic):
             self.partitions(topic, deadline)
@@ -276,7 +276,7 @@ class Producer(Client):
             self.producer = None
             raise
         self._sequences[topic, partition] = (number[2] + len(records)) & 0x7FFFFFFF
-        return [Sent(partition, offset + at) for at in range(len(records))]
+        return [RecordMetadata(partition, offset + at) for at in range(len(records))]
 
     def _ask_for(self, topic: str, partition: int, batch: bytes, deadline: float) -> int:
         """Have a batch appended; the offset of its first record."""

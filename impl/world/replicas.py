@@ -295,7 +295,7 @@ class Replicas:
 
     async def delete(self, partition: TopicPartition) -> str | None:
         """No topic is deleted."""
-        raise NotImplementedError(f"{partition} is not to be deleted")
+        raise AssertionError(f"no controller here deletes {partition}")
 
     # Clients
 

@@ -15,7 +15,7 @@ from impl.world.faults import profile_named, settled_weights, weight_now
 from impl.world.journal import Journal
 from impl.world.observation import Changes
 from impl.world.steps import Step
-from impl.world.trace import ZOOKEEPER, Event, Header, Trace, write_events, write_trace
+from impl.world.trace import ZOOKEEPER, Header, Trace, TraceEvent, write_events, write_trace
 from impl.world.world import KINDS, World
 
 VERSION = "2.3"
@@ -119,7 +119,7 @@ def simulate_to(
     return write_events(path, header, _events(simulator, steps, _Recorder(run, changes)))
 
 
-def _events(simulator: Simulator, steps: int, recorder: _Recorder) -> Iterator[Event]:
+def _events(simulator: Simulator, steps: int, recorder: _Recorder) -> Iterator[TraceEvent]:
     while simulator.clock < steps:
         step = simulator.advance()
         if step is None:
@@ -137,7 +137,7 @@ def record(steps: Iterable[Step], like: Header, brokers: int | None = None) -> T
     world.at(FIRST_INSTANT_MS)
     changes = Changes(world)
     header = replace(like, brokers=brokers, initial=dict(changes.known))
-    recorder, events = _Recorder(like.run, changes), list[Event]()
+    recorder, events = _Recorder(like.run, changes), list[TraceEvent]()
     for step in steps:
         if world.why_not(step) is None:
             world.at(FIRST_INSTANT_MS + STEP_MS * (len(events) + 1))
@@ -159,15 +159,15 @@ class _Recorder:
         self.run = run
         self.changes = changes
         self.seq: Counter[int | str] = Counter()
-        self.events: list[Event] = []
+        self.events: list[TraceEvent] = []
 
-    def record(self, step: Step, clock: int) -> Event:
+    def record(self, step: Step, clock: int) -> TraceEvent:
         changed = self.changes.look()
         node = node_of(step)
         self.seq[node] += 1
         args = dict(zip(KINDS[step.name].parameters, step.args, strict=True))
         line = clock + 1  # where it will stand, below the header
-        return Event(self.run, clock, node, self.seq[node], step.name, args, changed, line)
+        return TraceEvent(self.run, clock, node, self.seq[node], step.name, args, changed, line)
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Event:
+class TraceEvent:
     """One step; ``line`` is where it stood in the file it was read from (0 if in none)."""
 
     run: str
@@ -93,7 +93,7 @@ class Trace:
     """A header and its events."""
 
     header: Header
-    events: tuple[Event, ...]
+    events: tuple[TraceEvent, ...]
 
     def observations(self) -> Iterator[Observation]:
         """The full observation before the first event, then after each of them."""
@@ -121,7 +121,7 @@ def lines_of(trace: Trace) -> list[str]:
     return list(_lines(trace.header, trace.events))
 
 
-def _lines(header: Header, events: Iterable[Event]) -> Iterator[str]:
+def _lines(header: Header, events: Iterable[TraceEvent]) -> Iterator[str]:
     """Header, events as they come, end."""
     yield _encode({"format": FORMAT, **vars(header)})
     count = 0
@@ -139,7 +139,7 @@ def write_trace(path: Path, trace: Trace) -> None:
     write_events(path, trace.header, trace.events)
 
 
-def write_events(path: Path, header: Header, events: Iterable[Event]) -> int:
+def write_events(path: Path, header: Header, events: Iterable[TraceEvent]) -> int:
     """Write events as they come, the file whole or not at all; how many there were."""
     unfinished = path.with_name(f"{path.name}.unfinished")
     lines = 0
@@ -160,7 +160,7 @@ def read_trace(path: Path) -> Trace:
 def parse_trace(lines: Iterable[str], path: Path) -> Trace:
     """Read the lines of a file; ``path`` is for the errors."""
     header: Header | None = None
-    events: list[Event] = []
+    events: list[TraceEvent] = []
     last_seq: dict[int | str, int] = {}
     ended = False
     number = 0
@@ -214,8 +214,8 @@ def _header(fields: dict[str, Any], path: Path, number: int) -> Header:
 
 def _event(
     fields: dict[str, Any], clock: int, last_seq: dict[int | str, int], path: Path, number: int
-) -> Event:
-    event = Event(**_required(fields, EVENT_FIELDS, "event", path, number), line=number)
+) -> TraceEvent:
+    event = TraceEvent(**_required(fields, EVENT_FIELDS, "event", path, number), line=number)
     if event.clock != clock:
         order = "out of order" if event.clock < clock else "gap"
         raise TraceError(

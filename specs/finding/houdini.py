@@ -18,14 +18,13 @@ import z3
 
 from model.language import RecordedSystem
 from model.language import terms as t
-from model.language.grounding import Grounded
 from model.language.instances import Instance
 from model.language.sorts import BOOL
 from model.language.symmetry import permutations
 from model.language.terms import Term
-from model.language.z3_code import lower_grounded
 from specs.finding.observed import Rows, chosen_values
 from specs.finding.vocabulary import Literal, Slice
+from specs.grounded_steps import GroundedSteps
 
 Report = Callable[[str], None]
 
@@ -67,24 +66,14 @@ class Candidate:
         return t.show(self.matrix)
 
 
-class Scope:
+class Scope(GroundedSteps):
     """The steps of a system with small bounds, as formulas; `known` holds of every state."""
 
     def __init__(
         self, recorded: RecordedSystem, bounds: Mapping[str, int], known: Sequence[Term],
         also: Sequence[Term],
     ) -> None:  # fmt: skip
-        self.grounded = Grounded(recorded, bounds, [], also=[*known, *also])
-        self.cells = [
-            z3.Bool(cell.name) if cell.field.sort is BOOL else z3.Int(cell.name)
-            for cell in self.grounded.cells
-        ]
-        self._memo: dict[Term, Any] = {}
-        self.domains = [
-            z3.And(self.cells[cell.number] >= cell.domain[0],
-                   self.cells[cell.number] <= cell.domain[-1])
-            for cell in self.grounded.cells if cell.field.sort is not BOOL
-        ]  # fmt: skip
+        super().__init__(recorded, bounds, [*known, *also])
         self.known = [self.grounded.ground(term, {}) for term in known]
         self.instances = self._different()
         self._grounded: dict[int, Term] = {}
@@ -118,10 +107,6 @@ class Scope:
             return frozenset(names.get(one, one) for one in value)
         return names.get(value, value)
 
-    def lower(self, term: Term) -> Any:
-        """A grounded term about the state before."""
-        return lower_grounded(term, lambda number: self.cells[number], self._memo)
-
     def ground(self, one: Candidate) -> Term:
         """A candidate over cells."""
         found = self._grounded.get(one.number)
@@ -135,22 +120,12 @@ class Scope:
             self._grounded[one.number] = found
         return found
 
-    def guard(self, instance: Instance) -> list[Any]:
-        """The instance is possible, and stays within the bounds."""
-        return [
-            *(self.lower(condition) for condition, _ in instance.requires),
-            *(self.lower(check.fine) for check in instance.checks),
-        ]
-
     def after(self, instance: Instance, one: Candidate) -> Any:
         """A candidate of the state after an instance."""
         if instance.number not in self._after:
-            written = {number: self.lower(term) for number, term in instance.writes.items()}
-            self._after[instance.number] = (written, {})
+            self._after[instance.number] = (self.written(instance), {})
         written, memo = self._after[instance.number]
-        return lower_grounded(
-            self.ground(one), lambda number: written.get(number, self.cells[number]), memo
-        )
+        return self.lower_after(self.ground(one), written, memo)
 
     def concerns(self, instance: Instance, one: Candidate) -> bool:
         """Does the instance write what the candidate reads?"""

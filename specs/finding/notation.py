@@ -6,17 +6,14 @@ import itertools
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from model.language import System
 from model.language import terms as t
 from model.language.schema import Ghost, Leaf, Log, MapOf, Record, Relation, Schema, SetOf
 from model.language.sorts import BOOL, Enumeration, Names, Sort
 from model.language.terms import Term
+from specs.finding.found import Found
 from specs.finding.houdini import Candidate
-
-if TYPE_CHECKING:
-    from specs.finding.search import Found
 
 
 class Notation:

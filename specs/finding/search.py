@@ -15,7 +15,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from model.language.instances import Instance
 from model.language.recording import fields_read, record_condition
 from model.language.scalars import Scalar
 from model.language.terms import Term
+from specs.finding.found import Found
 from specs.finding.houdini import Candidate, Needs, Scope, kept_by_all
 from specs.finding.notation import Notation, denied_and_said, triggers_of
 from specs.finding.observed import (
@@ -42,9 +43,8 @@ from specs.finding.observed import (
 from specs.finding.vocabulary import REACH, Literal, Slice, Vocabulary
 from specs.induction import InductionCounterexample, SmallScope
 from specs.invariants import Invariant, Proof
-from specs.prover import IMPLIED, Obligation, ProofResult, prove
+from specs.prover import IMPLIED, Obligation, prove
 from specs.splitting import substituted
-from specs.verdict import Verdict
 
 Report = Callable[[str], None]
 
@@ -65,36 +65,6 @@ class Effort:
     """A system of at most so many fields is looked at as a whole, not the slice concerned."""
     many: int = 800
     """Literals of one slice, if fields that say less of each other can be left apart."""
-
-
-@dataclass
-class Found:
-    """What became of the search: `proof` has the invariants found beside those that were given."""
-
-    proof: Proof
-    recorded: RecordedSystem
-    found: list[Invariant]
-    candidates: list[Candidate]
-    """Of `found`, in their order."""
-    needed_by: dict[str, set[str]]
-    """By invariant found: whom some step would not keep without it."""
-    kept: list[Candidate] = field(default_factory=list)
-    """All candidates that steps keep together within the small scope; `found` are the fewest."""
-    counts: dict[str, int] = field(default_factory=dict)
-    result: ProofResult | None = None
-    lost: list[str] = field(default_factory=list)
-    """What no set of candidates keeps: parts of the claim, or invariants that were given."""
-    false: list[str] = field(default_factory=list)
-    """Parts of the claim that a state breaks that was reached: there is nothing to prove."""
-    counterexample: InductionCounterexample | None = None
-    reached: str = ""
-    """Whether the state of the counterexample was among those that were reached."""
-    seconds: float = 0.0
-
-    @property
-    def verdict(self) -> Verdict:
-        """Holds where the proof for any number of brokers went through; else unknown."""
-        return Verdict.UNKNOWN if self.result is None else self.result.verdict
 
 
 def find_invariants(

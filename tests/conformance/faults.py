@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 
 from impl import Trace
-from impl.world.trace import Event
+from impl.world.trace import TraceEvent
 
 
 def _other(value: object) -> object:
@@ -23,36 +23,36 @@ def _other(value: object) -> object:
     return value
 
 
-def _changes_a_leaf(event: Event, chooser: random.Random) -> Event:
+def _changes_a_leaf(event: TraceEvent, chooser: random.Random) -> TraceEvent:
     seen = dict(event.observed)
     simple = [path for path, value in seen.items() if isinstance(value, int | str | list)]
     path = chooser.choice(simple) if simple else "next_record"
     return dataclasses.replace(event, observed={**seen, path: _other(seen.get(path, 40))})
 
 
-def _shows_more(event: Event, chooser: random.Random) -> Event:
+def _shows_more(event: TraceEvent, chooser: random.Random) -> TraceEvent:
     more = chooser.choice(("zookeeper.controller_epoch", "brokers.2.hw", "next_record"))
     return dataclasses.replace(event, observed={**event.observed, more: 4_000})
 
 
-def _hides(event: Event, _: random.Random) -> Event:
+def _hides(event: TraceEvent, _: random.Random) -> TraceEvent:
     return dataclasses.replace(event, observed={})
 
 
-def _other_broker(event: Event, chooser: random.Random) -> Event:
+def _other_broker(event: TraceEvent, chooser: random.Random) -> TraceEvent:
     name = chooser.choice(sorted(event.args))
     return dataclasses.replace(event, args={**event.args, name: event.args[name] % 3 + 1})
 
 
-def _lacks_arguments(event: Event, _: random.Random) -> Event:
+def _lacks_arguments(event: TraceEvent, _: random.Random) -> TraceEvent:
     return dataclasses.replace(event, args={})
 
 
-def _names_nothing(event: Event, _: random.Random) -> Event:
+def _names_nothing(event: TraceEvent, _: random.Random) -> TraceEvent:
     return dataclasses.replace(event, step="leader_prays")
 
 
-def _is_another_step(event: Event, chooser: random.Random) -> Event:
+def _is_another_step(event: TraceEvent, chooser: random.Random) -> TraceEvent:
     other = chooser.choice([
         "broker_crashes", "session_expires", "leader_appends", "controller_resigns",
         "leader_advances_hw", "follower_asks_records",
@@ -60,7 +60,7 @@ def _is_another_step(event: Event, chooser: random.Random) -> Event:
     return dataclasses.replace(event, step=other, args={"broker": 1, **event.args})
 
 
-FAULTS: dict[str, Callable[[Event, random.Random], Event]] = {
+FAULTS: dict[str, Callable[[TraceEvent, random.Random], TraceEvent]] = {
     "changes a leaf": _changes_a_leaf,
     "hides what it changed": _hides,
     "is another step": _is_another_step,

@@ -12,7 +12,7 @@ from conformance import replay
 from conformance.replay import Replay, TraceReport, judge
 from impl import PROFILES, Step, Trace, World, simulate
 from impl.world.observation import Changes
-from impl.world.trace import Event
+from impl.world.trace import TraceEvent
 from specs.native import unbounded
 from specs.verdict import Verdict
 from tests.conformance.faults import FAULTS, harmed
@@ -106,7 +106,7 @@ def grown(records: int) -> Trace:
     for _ in range(records):
         world.do(Step("leader_appends", (leader,)))
         seqs[leader] += 1
-        event = Event(
+        event = TraceEvent(
             trace.header.run, len(events) + 1, leader, seqs[leader], "leader_appends",
             {"broker": leader}, changes.look(),
         )  # fmt: skip

@@ -43,6 +43,13 @@ class Failing:
         self.form = "new" if self.stage.release.since("1.1") else "old" if self.old else "1.0"
         self.name = files.name(T0)
 
+    def a_newer_controller_writes(self) -> None:
+        """The partition's state has a controller epoch above the controller's own."""
+        state = self.stage.state(T0)
+        assert state is not None
+        newer = encode_state(replace(state, controller_epoch=5))
+        wait(self.stage.admin.port.set_data(paths.state("t", 0), newer))
+
     def leader_dies(self) -> None:
         """And the controller hears of it."""
         self.stage.stop_broker(2)
@@ -63,10 +70,7 @@ def test_an_election_that_meets_a_newer_controllers_state_is_told_as_a_soft_fail
     tmp_path: Path, version: str
 ):
     failing = Failing(tmp_path, version)
-    state = failing.stage.state(T0)
-    assert state is not None
-    newer = encode_state(replace(state, controller_epoch=5))
-    wait(failing.stage.admin.port.set_data(paths.state("t", 0), newer))
+    failing.a_newer_controller_writes()
     failing.leader_dies()
 
     errors, thrown = failing.errors()
@@ -104,10 +108,7 @@ def test_a_replica_that_cannot_leave_a_newer_controllers_isr_is_told_as_a_soft_f
     tmp_path: Path, version: str
 ):
     failing = Failing(tmp_path, version)
-    state = failing.stage.state(T0)
-    assert state is not None
-    newer = encode_state(replace(state, controller_epoch=5))
-    wait(failing.stage.admin.port.set_data(paths.state("t", 0), newer))
+    failing.a_newer_controller_writes()
     failing.leader_dies()
 
     errors, thrown = failing.errors()

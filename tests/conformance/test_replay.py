@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from conformance.replay import TraceReport, check_trace, judge
 from impl import PROFILES, Trace, simulate, write_trace
-from impl.world.trace import Event
+from impl.world.trace import TraceEvent
 from specs.verdict import Verdict
 from tests.planting import commits_alone
 
@@ -24,7 +24,7 @@ def with_event(trace: Trace, index: int, **changes: object) -> Trace:
     return dataclasses.replace(trace, events=tuple(events))
 
 
-def first(trace: Trace, step: str) -> tuple[int, Event]:
+def first(trace: Trace, step: str) -> tuple[int, TraceEvent]:
     return next((at, event) for at, event in enumerate(trace.events) if event.step == step)
 
 

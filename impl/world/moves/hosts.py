@@ -17,7 +17,7 @@ NONE = answers.NONE
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class QueuedRequest:
     """A request on its connection, and the newest leader epoch when it was sent.
 
     ``echo``: a LeaderAndIsr of a leader epoch that the connection has carried there already. It is

@@ -30,7 +30,7 @@ from impl.world.moves.grain import (
     told_of_state,
     writes_state,
 )
-from impl.world.moves.hosts import Host, Sent
+from impl.world.moves.hosts import Host, QueuedRequest
 from impl.world.moves.kinds import MovesKind
 from impl.world.moves.replica import MovedReplica
 from impl.world.steps import Step, StepNotPossible
@@ -83,7 +83,7 @@ class MovesWorld:
             wait(self.admin.make_path(path))
         wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
         self.next_record = 0
-        self.connections: dict[Connection, tuple[Sent, ...]] = {}
+        self.connections: dict[Connection, tuple[QueuedRequest, ...]] = {}
         self.carried: dict[Connection, tuple[int, int]] = {}
         self.inbox = {broker: frozenset[str]() for broker in self.brokers}
         self.read: dict[int, LeaderIsrAndControllerEpoch | None] = dict.fromkeys(self.brokers)
@@ -257,9 +257,9 @@ class MovesWorld:
             life, newest = self.carried.get(at, (-1, -1))
             echo = life == request.broker_epoch and epoch <= newest
             self.carried[at] = self.carried[at] if echo else (request.broker_epoch, epoch)
-        self.keep(at, [*self.connections.get(at, ()), Sent(request, epoch, echo)])
+        self.keep(at, [*self.connections.get(at, ()), QueuedRequest(request, epoch, echo)])
 
-    def keep(self, at: Connection, queue: list[Sent]) -> None:
+    def keep(self, at: Connection, queue: list[QueuedRequest]) -> None:
         """What is under way on a connection; what comes right after it has come too."""
         while queue and queue[0].echo:
             self.hosts[at[1]].obey(queue.pop(0).request)

@@ -38,7 +38,7 @@ CONFIG = LogConfig(segment_index_bytes=256, index_interval_bytes=512)
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentRequest:
     """A request as its controller sent it: with brokers' ports, and the states that it knew."""
 
     request: Request
@@ -191,7 +191,7 @@ class Server:
 
     # Requests of controllers
 
-    def hear(self, sent: Sent, request: Request) -> Answered:
+    def hear(self, sent: SentRequest, request: Request) -> Answered:
         """Answer a controller, and keep what it says of brokers and partitions."""
         endpoints = None
         if isinstance(request, UpdateMetadata):

@@ -20,7 +20,7 @@ from impl.releases import DEFAULT, Release
 from impl.sim.checkpoint import keep, put_back
 from impl.sim.effects import Report, Send
 from impl.sim.event_run import ControllerThread, Grain, Place
-from impl.world.staged.server import Sent, Server
+from impl.world.staged.server import SentRequest, Server
 from impl.world.steps import Step, StepNotPossible
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
@@ -96,11 +96,11 @@ class StagedCluster:
         for path in paths.persistent(self.release):
             wait(self.admin.make_path(path))
         wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
-        self.queues: dict[tuple[int, int], list[Sent]] = {}
-        self.hears: Callable[[int, int, Sent], None] = lambda controller, to, sent: None
+        self.queues: dict[tuple[int, int], list[SentRequest]] = {}
+        self.hears: Callable[[int, int, SentRequest], None] = lambda controller, to, sent: None
         self.asked: dict[int, int] = {}  # who wants to go -> the registration that asks
         self.leaving: dict[int, int] = {}  # the same, of requests that wait in an event queue
-        self.late: dict[int, Sent] = {}
+        self.late: dict[int, SentRequest] = {}
         self.next_record = 0
         self.committed: dict[TopicPartition, dict[int, int]] = {}
         self.history: dict[TopicPartition, list[LeaderIsrAndControllerEpoch]] = {}
@@ -136,7 +136,7 @@ class StagedCluster:
         async def at_once(requests: Round) -> None:
             for broker, request in requests:
                 server = self.servers[broker]
-                server.hear(Sent(request, ports, {}), request)
+                server.hear(SentRequest(request, ports, {}), request)
 
         first = RequestBatch(0, context, self.release, at_once)
         first.begin()
@@ -182,11 +182,11 @@ class StagedCluster:
             return
         ports = {one: info.plaintext[1] for one, info in context.broker_infos.items()}
         versions = {one: known.zk_version for one, known in context.leadership.items()}
-        sent = Sent(request, ports, versions)
+        sent = SentRequest(request, ports, versions)
         self.hears(controller, to, sent)
         self.queues.setdefault((controller, to), []).append(sent)
 
-    def next_request(self, controller: int, to: int) -> Sent | None:
+    def next_request(self, controller: int, to: int) -> SentRequest | None:
         """What the broker gets next of a controller."""
         queue = self.queues.get((controller, to))
         return queue[0] if queue else None
@@ -323,7 +323,7 @@ def add_event(server: Server, kind: str, subject: int) -> None:
         server.events.append((kind, subject))
 
 
-def about(sent: Sent) -> dict[TopicPartition, int]:
+def about(sent: SentRequest) -> dict[TopicPartition, int]:
     """The partitions that a request speaks of, each with the zkVersion of its state."""
     match sent.request:
         case LeaderAndIsr(partitions=orders):

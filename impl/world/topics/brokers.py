@@ -9,7 +9,7 @@ from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.world.steps import Step
 from impl.world.topics.grain import is_to_write
 from impl.world.topics.hosted import FOLLOWER, LEADER
-from impl.world.topics.world import TOPIC, Answered, Refusal, Sent, Steps, TopicWorld
+from impl.world.topics.world import TOPIC, Answered, Refusal, RequestInFlight, Steps, TopicWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 from impl.zookeeper.port import wait
@@ -90,7 +90,7 @@ class Brokers(TopicWorld):
 
     def _taken(self, controller: int, broker: int, kind: type[Any]) -> list[Any]:
         queue = list(self.connections.pop((controller, broker)))
-        taken: list[Sent] = []
+        taken: list[RequestInFlight] = []
         while queue and isinstance(queue[0].request, kind):
             taken.append(queue.pop(0))
         if queue:

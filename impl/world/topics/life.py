@@ -11,9 +11,9 @@ from impl.world.topics.admin import Administrators
 from impl.world.topics.brokers import Brokers
 from impl.world.topics.controllers import Controllers
 from impl.world.topics.faults import Faults
-from impl.world.topics.world import TOPIC, Sent
+from impl.world.topics.world import TOPIC, RequestInFlight
 
-__all__ = ["TOPIC", "Sent", "TopicLife"]
+__all__ = ["TOPIC", "RequestInFlight", "TopicLife"]
 
 
 class TopicLife(Faults, Brokers, Controllers, Administrators):

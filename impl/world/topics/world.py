@@ -42,7 +42,7 @@ Refusal = str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class RequestInFlight:
     """A request on its way; ``outdated``: about a topic of that name that was deleted since."""
 
     request: Request
@@ -89,7 +89,7 @@ class TopicWorld:
         self.brokers = range(1, brokers + 1)
         self.up = frozenset(self.brokers)
         self.controllers: dict[int, ControllerRun] = {}
-        self.connections: dict[Connection, tuple[Sent, ...]] = {}
+        self.connections: dict[Connection, tuple[RequestInFlight, ...]] = {}
         self.answers: dict[Connection, Answered] = {}
         self.inbox = {broker: frozenset[str]() for broker in self.brokers}
         self.hosted = {one: HostedTopic(one, self.release) for one in self.brokers}
@@ -117,7 +117,7 @@ class TopicWorld:
         if self.fences_brokers and registered != request.broker_epoch:
             return  # STALE_BROKER_EPOCH: it was made for an earlier registration (KIP-380)
         to = (request.controller_epoch, broker)
-        self.connections[to] = (*self.connections.get(to, ()), Sent(request))
+        self.connections[to] = (*self.connections.get(to, ()), RequestInFlight(request))
 
     # What can be seen
 

@@ -11,7 +11,7 @@ from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
 from impl.world.wide.fetches import MOST_BYTES
 from impl.world.wide.ghosts import ConsumerRead, values_in
-from impl.world.wide.node import Node, Waiting
+from impl.world.wide.node import SimulatedBroker, Waiting
 from impl.world.wide.world import WideKind, WideWorld
 from impl.znodes import TopicPartition, encode_reassignment, paths
 from impl.zookeeper.port import wait
@@ -60,7 +60,7 @@ def _refused(world: WideWorld) -> Args:
     return _answered(world, is_acknowledged=False)
 
 
-def _no_longer_waits(node: Node, one: TopicPartition) -> Waiting:
+def _no_longer_waits(node: SimulatedBroker, one: TopicPartition) -> Waiting:
     done = node.waiting[one].pop(0)
     if not node.waiting[one]:
         del node.waiting[one]

@@ -52,7 +52,7 @@ class Waiting(NamedTuple):
     record: int
 
 
-class Node:
+class SimulatedBroker:
     """A broker; ``up`` is its process, ``paused`` a process that is stopped where it is."""
 
     def __init__(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from impl.core.controller_parts import ControllerConfig
 from impl.releases import DEFAULT, Release
 from impl.world.steps import Step, StepNotPossible
-from impl.world.wide.node import Node
+from impl.world.wide.node import SimulatedBroker
 from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
@@ -87,11 +87,11 @@ class WideWorld:
         self.next_record = 0
         self.told = Acknowledged({})
         self.happened: list[tuple[int, object]] = []
-        self._running: list[tuple[int, Node]] | None = None
+        self._running: list[tuple[int, SimulatedBroker]] | None = None
         self.consumed: dict[TopicPartition, int] = {}  # where consumers read on
         self.moves = 0
         self.nodes = {
-            number: Node(
+            number: SimulatedBroker(
                 number, self.zookeeper, self.release, self.now_ms, seed, self.happened, config
             )
             for number in range(1, brokers + 1)
@@ -126,7 +126,7 @@ class WideWorld:
         """Which of the topics of one name there is now, 0 if none."""
         return next(iter(self.nodes.values())).born(topic)
 
-    def running(self) -> list[tuple[int, Node]]:
+    def running(self) -> list[tuple[int, SimulatedBroker]]:
         """The nodes whose process does something, by id."""
         if self._running is None:  # asked for by most kinds of steps, and changed by few steps
             self._running = [(number, node) for number, node in self.nodes.items() if node.running]

@@ -1,0 +1,42 @@
+"""What a search for invariants came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from model.language import RecordedSystem
+from specs.finding.houdini import Candidate
+from specs.induction import InductionCounterexample
+from specs.invariants import Invariant, Proof
+from specs.prover import ProofResult
+from specs.verdict import Verdict
+
+
+@dataclass
+class Found:
+    """What became of the search: `proof` has the invariants found beside those that were given."""
+
+    proof: Proof
+    recorded: RecordedSystem
+    found: list[Invariant]
+    candidates: list[Candidate]
+    """Of `found`, in their order."""
+    needed_by: dict[str, set[str]]
+    """By invariant found: whom some step would not keep without it."""
+    kept: list[Candidate] = field(default_factory=list)
+    """All candidates that steps keep together within the small scope; `found` are the fewest."""
+    counts: dict[str, int] = field(default_factory=dict)
+    result: ProofResult | None = None
+    lost: list[str] = field(default_factory=list)
+    """What no set of candidates keeps: parts of the claim, or invariants that were given."""
+    false: list[str] = field(default_factory=list)
+    """Parts of the claim that a state breaks that was reached: there is nothing to prove."""
+    counterexample: InductionCounterexample | None = None
+    reached: str = ""
+    """Whether the state of the counterexample was among those that were reached."""
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """Holds where the proof for any number of brokers went through; else unknown."""
+        return Verdict.UNKNOWN if self.result is None else self.result.verdict

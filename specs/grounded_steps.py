@@ -1,0 +1,53 @@
+"""The steps of a system within small bounds, as formulas of Z3 over the cells of one state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import z3
+
+from model.language import RecordedSystem
+from model.language.grounding import Grounded
+from model.language.instances import Instance
+from model.language.sorts import BOOL
+from model.language.terms import Term
+from model.language.z3_code import lower_grounded
+
+
+class GroundedSteps:
+    """A variable a cell, with its domain; `also` are further terms that will be grounded."""
+
+    def __init__(
+        self, recorded: RecordedSystem, bounds: Mapping[str, int], also: Sequence[Term]
+    ) -> None:
+        self.grounded = Grounded(recorded, bounds, [], also=also)
+        self.cells = [
+            z3.Bool(cell.name) if cell.field.sort is BOOL else z3.Int(cell.name)
+            for cell in self.grounded.cells
+        ]
+        self.domains = [
+            z3.And(self.cells[cell.number] >= cell.domain[0],
+                   self.cells[cell.number] <= cell.domain[-1])
+            for cell in self.grounded.cells if cell.field.sort is not BOOL
+        ]  # fmt: skip
+        self._memo: dict[Term, Any] = {}
+
+    def lower(self, term: Term) -> Any:
+        """A grounded term about the state before."""
+        return lower_grounded(term, lambda number: self.cells[number], self._memo)
+
+    def written(self, instance: Instance) -> dict[int, Any]:
+        """By cell: what an instance writes."""
+        return {number: self.lower(term) for number, term in instance.writes.items()}
+
+    def lower_after(self, term: Term, written: Mapping[int, Any], memo: dict[Term, Any]) -> Any:
+        """A grounded term about the state after; `memo` is kept for the same `written`."""
+        return lower_grounded(term, lambda number: written.get(number, self.cells[number]), memo)
+
+    def guard(self, instance: Instance) -> list[Any]:
+        """The instance is possible, and stays within the bounds."""
+        return [
+            *(self.lower(condition) for condition, _ in instance.requires),
+            *(self.lower(check.fine) for check in instance.checks),
+        ]
