@@ -1,13 +1,14 @@
 """Lessons: Markdown whose stories are played, whose questions have one right answer.
 
     # 7. Truncating to the high watermark
-    Text, and blocks of three kinds among it:
+    Text, and blocks of four kinds among it:
     ```predict        a question; then a line for each answer, the right one begins with +, and
                       below each wrong one, indented, why it is wrong; a line `> STORY`, or
                       `> STORY FROM-TO`, there says what is played when it is chosen: the end, or
                       these states, of a story of specs/stories, or of the lesson's own (`this`),
                       which is what is played where nothing is said
     ```story          a whole story, recorded: it must play, and tell just what it says
+    ```diagram        what conformance.web.diagram draws
     ```sh             commands to try; `# exit 1` says how one ends, if not with 0
 
 A link `[words](at:5)` in the text shows beat 5 of the lesson's story, `[words](at:2.5)` of its
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.web.board import board
+from conformance.web.diagram import DiagramError, diagram
 from conformance.web.explain import frames_of
 from conformance.web.frozen import Packer, data_block
 from conformance.web.played import run_of, run_of_story
@@ -37,7 +39,7 @@ from specs.story.read import Story, parse
 from specs.story.rerecord import rerecorded
 
 FOLDER = Path(__file__).resolve().parents[2] / "specs" / "lessons"
-_BLOCK = re.compile(r"^```(predict|story|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(predict|story|diagram|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r"# (\d+)\. (\S.*)")
 _PLAY = re.compile(r"\w+( \d+-\d+)?")
 _LAST = 8
@@ -89,7 +91,7 @@ class Lesson:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """Its stories, questions and commands, in order."""
+        """Its stories, questions, diagrams and commands, in order."""
         return tuple(
             Block(found[1], found[2], self.text.count("\n", 0, found.start(2)) + 1)
             for found in _BLOCK.finditer(self.text)
@@ -112,6 +114,11 @@ class Lesson:
     def check(self) -> list[str]:
         """What is not as the lesson says: empty where every story tells just what stands there."""
         wrong = []
+        for block in self.of("diagram"):
+            try:
+                self.drawn(block)
+            except LessonError as error:
+                wrong.append(str(error))
         for block in self.of("story"):
             outcome = play(self._story(block))
             if outcome.failed is not None:
@@ -136,6 +143,13 @@ class Lesson:
             pieces.append(text)
             end = found.end(2)
         return "".join([*pieces, self.text[end:]])
+
+    def drawn(self, block: Block) -> str:
+        """A diagram as a figure. Raises LessonError for a line that cannot be drawn."""
+        try:
+            return diagram(block.text)
+        except DiagramError as error:
+            raise LessonError(f"{self.path}:{block.line + error.line}: {error}") from error
 
     def _question(self, block: Block) -> Question:
         lines = [line for line in block.text.splitlines() if line.strip()]
@@ -258,6 +272,8 @@ def lesson_page(lesson: Lesson, place: Place = SERVED) -> str:
         elif block.kind == "story":
             pieces.append(_story_told(lesson._story(block), runs[stories], stories, place))
             stories += 1
+        elif block.kind == "diagram":
+            pieces.append(lesson.drawn(block))
         else:
             pieces.append(f'<pre tabindex="0"><code>{html.escape(block.text)}</code></pre>')
         end = found.end()

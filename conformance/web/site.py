@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from conformance.web.board import board
+from conformance.web.diagram import on_paper
 from conformance.web.explain import frames_of, packed
 from conformance.web.frozen import STATIC, beside_files
 from conformance.web.lessons import STATIC_SITE, index_page, lesson_page, lessons
@@ -246,6 +247,8 @@ def _asked(text: str) -> str:
         return "\n".join([f"**Predict.** {asked}", "", *answers])
 
     text = re.sub(r"\[([^\]]+)\]\(at:[\d.]+\)", r"\1", text)  # the board is elsewhere
+    text = re.sub(r"^```diagram\n(.*?)^```$", lambda found: on_paper(found[1]), text,
+                  flags=re.MULTILINE | re.DOTALL)  # fmt: skip
     return re.sub(r"^```predict\n(.*?)^```$", question, text, flags=re.MULTILINE | re.DOTALL)
 
 
