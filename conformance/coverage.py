@@ -7,53 +7,25 @@ reaches has a reason in `not_walked.json`, by function, or is reported as unexpl
 
 from __future__ import annotations
 
-import inspect
 import json
 import pkgutil
-import sys
-import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
-from typing import Any, Self
+from typing import Any
 
 import impl.core
+from conformance.line_notes import LineNotes, lines_of
 
 FORMAT = "insync.coverage/1"
 REASONS = Path(__file__).with_name("not_walked.json")
 ASKED = 0.95
 """The share of lines that is asked for."""
 
-Lines = dict[str, set[int]]
-"""By module, numbers of lines."""
-
 
 def modules() -> list[str]:
     """The modules of `impl.core`, sorted by name."""
     return sorted(f"impl.core.{one.name}" for one in pkgutil.iter_modules(impl.core.__path__))
-
-
-@cache
-def _functions(module: str) -> tuple[tuple[str, frozenset[int]], ...]:
-    """Each function of a module by qualified name, with the lines of its body."""
-    found = import_module(module)
-    compiled = compile(inspect.getsource(found), str(found.__file__), "exec")
-    return tuple(sorted(_bodies(compiled)))
-
-
-def _bodies(code: CodeType) -> Iterator[tuple[str, frozenset[int]]]:
-    for constant in code.co_consts:
-        if not isinstance(constant, CodeType):
-            continue
-        is_function = constant.co_flags & inspect.CO_OPTIMIZED
-        if is_function and constant.co_name != "<genexpr>":
-            first = constant.co_firstlineno
-            lines = {line for _, _, line in constant.co_lines() if line is not None}
-            yield constant.co_qualname, frozenset(lines - {first})
-        yield from _bodies(constant)
 
 
 @dataclass(frozen=True)
@@ -66,41 +38,13 @@ class Missing:
     why: str
 
 
-class CoreCoverage:
-    """Notes the lines of `impl.core` that run inside of ``with``, in this thread."""
+class CoreCoverage(LineNotes):
+    """Notes the lines of `impl.core` that run inside of ``with``."""
 
     def __init__(self, walked: Mapping[str, Iterable[int]] | None = None) -> None:
-        self.walked: Lines = {module: set() for module in modules()}
+        super().__init__(modules())
         for module, lines in (walked or {}).items():
-            self.walked.setdefault(module, set()).update(lines)
-        self._names = {str(import_module(name).__file__): name for name in modules()}
-
-    def __enter__(self) -> Self:
-        assert threading.current_thread() is threading.main_thread(), "walks run in one thread"
-        sys.settrace(self._called)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        sys.settrace(None)
-
-    def _called(self, frame: FrameType, event: str, argument: object) -> Any:
-        name = self._names.get(frame.f_code.co_filename)
-        if name is None:
-            return None
-        add = self.walked[name].add
-
-        def line(inner: FrameType, event: str, argument: object) -> Any:
-            if event == "line":
-                add(inner.f_lineno)
-            return line
-
-        add(frame.f_lineno)  # a coroutine that is resumed tells no line of its own
-        return line
+            self.walked[module].update(lines)
 
     # The report
 
@@ -108,7 +52,7 @@ class CoreCoverage:
         """(module, lines walked, lines), sorted by module."""
         found = []
         for module in modules():
-            all_of = {line for _, lines in _functions(module) for line in lines}
+            all_of = {line for _, lines in lines_of(module) for line in lines}
             found.append((module, len(all_of & self.walked[module]), len(all_of)))
         return found
 
@@ -123,7 +67,7 @@ class CoreCoverage:
         """What no walk reached, by function, with its reason."""
         why, found = reasons(), []
         for module in modules():
-            for function, lines in _functions(module):
+            for function, lines in lines_of(module):
                 left = tuple(sorted(lines - self.walked[module]))
                 if left:
                     name = function.replace(".<locals>", "")

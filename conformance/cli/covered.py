@@ -27,7 +27,7 @@ def coverage_option(command: F) -> F:
     return click.option(
         "--coverage", "coverage", metavar="[FILE]", is_flag=False, flag_value=SHOWN,
         help="Show which lines of impl/core ran under comparison with the model; with FILE keep "
-        "them there, added to those that FILE holds already. Slows the walks.",
+        "them there, added to those that FILE holds already.",
     )(command)  # fmt: skip
 
 

@@ -55,14 +55,14 @@ def mutants(
 ) -> None:  # fmt: skip
     """Plant Kafka's old bugs, and systematic mutants, in the implementation; count who is caught.
 
-    Judged by conformance alone: the model's rules for every small input, stories driven on both
-    sides, edges of the graphs of `replication`, `reassignment` and `topics`, and walks in lock-step
-    with `replication` and `cluster`. Systematic mutants change one comparison, connective,
-    constant, result or statement of the core, of the world of one partition, the log or the epoch
-    cache; they are drawn from every file and kind in proportion. A survivor is explained
-    by a table, or said to be unexplained. --show ID --open shows the run to a mismatch, and
-    --show ID --save-story FILE keeps it. Exits 0 when every old bug and enough of the others are
-    caught, 1 when not, and 3 when the implementation as it is fails already.
+    Judged by the model alone: its rules for every small input, stories driven on both sides, edges
+    of the graphs of all systems, and walks in lock-step. Each mutant is put before those of them
+    that run its line. Systematic mutants change one comparison, condition, connective, constant,
+    result or statement of impl/core, or of what the model speaks of in a log; they are drawn from
+    every file and kind in proportion. A line that no walk runs is a survivor, too. A survivor is
+    explained by a table, or said to be unexplained. --show ID --open shows the run to a mismatch,
+    and --show ID --save-story FILE keeps it. Exits 0 when every old bug and enough of the others
+    are caught, 1 when not, and 3 when the implementation as it is fails already.
 
     \b
     Example:
@@ -82,16 +82,14 @@ def mutants(
     kept = _kept(resume)
     wanted = size if size is not None else DEEP if deep else SAMPLE
     began = time.monotonic()
-    said, run = all_of.baseline()
+    with Progress() as progress:
+        said, run = all_of.reach(progress)
     if said[0]:
         say(f"not checked: the implementation as it is fails ({said[0]}: {said[1]})", json_target)
         emit_json(json_target, {"verdict": Verdict.NOT_CHECKED, "why": f"{said[0]}: {said[1]}"})
         finish(Verdict.NOT_CHECKED)
     every = [one for module in all_of.MODULES for one in all_of.mutants_of(module)]
-    reached = [one for one in every if (one.module, one.function) in run]
-    never = sorted({f"{m.module} {m.function}" for m in every} -
-                   {f"{m.module} {m.function}" for m in reached})  # fmt: skip
-    drawn = all_of.sample(reached, len(reached) if everything else wanted, seed)
+    drawn = all_of.sample(every, len(every) if everything else wanted, seed)
     planted: list[all_of.Trial] = []
     tried: list[all_of.Trial] = []
     with Progress() as progress:
@@ -116,7 +114,7 @@ def mutants(
     survivors = [one for one in tried if not one.caught]
     for one in survivors:
         say(f"survives: {one.label}", json_target)
-        say(f"          {because.get(one.key, 'not explained')}", json_target)
+        say(f"          {because.get(one.key) or one.why or 'not explained'}", json_target)
     for entry, reason in all_of.NOT_PLANTED.items():
         say(f"not planted: {entry}: {reason}", json_target)
     seconds = round(time.monotonic() - began, 1)
@@ -124,8 +122,10 @@ def mutants(
     if tried:
         say(
             f"mutants: {new.caught} of {new.tried} caught, {new.caught / new.tried:.1%} "
-            f"(95 %: {new.low:.1%} to {new.high:.1%}), drawn with seed {seed} from {len(reached)}; "
-            f"{len(every) - len(reached)} are in functions that no walk runs",
+            f"(95 %: {new.low:.1%} to {new.high:.1%}), drawn with seed {seed} from {len(every):,}; "
+            f"of {len(survivors)} survivors {sum(one.key in because for one in survivors)} have a "
+            f"reason, {sum(one.why == all_of.NOT_RUN for one in survivors)} are in lines that no "
+            "walk runs",
             json_target,
         )
     say(f"{verdict}, {seconds} s", json_target)
@@ -139,8 +139,7 @@ def mutants(
             "mutants": [one.as_json() for one in tried],
             "explained": {one.key: because[one.key] for one in survivors if one.key in because},
             "not_explained": [one.key for one in survivors if one.key not in because],
-            "population": len(reached),
-            "never_run": never,
+            "population": len(every),
             "caught": new.caught,
             "tried": new.tried,
             "interval": [round(new.low, 4), round(new.high, 4)],

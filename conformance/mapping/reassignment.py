@@ -81,8 +81,9 @@ ROWS: dict[str, Row] = {
         row("controller_hears_of_moves", "broker",
             "controller_begins_move", "controller_begins_with_targets_in_sync",
             "controller_drops_what_is_so_already", "controller_drops_unknown_partition",
-            "controller_write_is_fenced",
-            why="what it found when it became controller it begins in the same event",
+            "controller_write_is_fenced", "controller_resigns",
+            why="what it found when it became controller it begins in the same event; what a "
+                "deposed one finds in its memory alone it drops, and resigns at the fence",
             silent="the end of a request is told too, and nothing is asked for by then"),
         row("controller_hears_of_isr", "broker", "controller_sees_targets_in_sync",
             why="it is told of each write of the state, its own included",

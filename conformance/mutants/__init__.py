@@ -1,13 +1,14 @@
 """Mutants of the implementation, judged by conformance alone: who is caught, and who survives."""
 
+from conformance.mutants.judges import JUDGES, reach
 from conformance.mutants.kept import KeptTrials, NoSuchTrials
 from conformance.mutants.mutate import MODULES, Mutant, mutants_of, sample
 from conformance.mutants.planted import NOT_PLANTED, PLANTED, Planted
 from conformance.mutants.survivors import survivors
 from conformance.mutants.trial import (
+    NOT_RUN,
     Score,
     Trial,
-    baseline,
     first_mismatch,
     interval,
     score,
@@ -16,8 +17,10 @@ from conformance.mutants.trial import (
 )
 
 __all__ = [
+    "JUDGES",
     "MODULES",
     "NOT_PLANTED",
+    "NOT_RUN",
     "PLANTED",
     "KeptTrials",
     "Mutant",
@@ -25,10 +28,10 @@ __all__ = [
     "Planted",
     "Score",
     "Trial",
-    "baseline",
     "first_mismatch",
     "interval",
     "mutants_of",
+    "reach",
     "sample",
     "score",
     "survivors",

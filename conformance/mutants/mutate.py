@@ -27,9 +27,10 @@ CORE = tuple(modules())
 LOG = (
     "impl.log.checkpoint",
     "impl.log.leader_epoch_cache",
+    "impl.log.record_log",
     "impl.log.replica_log",
 )
-"""The log, epoch cache and checkpoint of the world of one partition."""
+"""What the model speaks of in a log: its end, epochs, truncation, high watermark, checkpoint."""
 
 MODULES = (*CORE, *LOG)
 """What is mutated."""
@@ -44,8 +45,8 @@ NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }  # fmt: skip
 """Orders have a second swap: the first moves the limit by one, this one turns them round."""
 
-ONLY_TOLD = "journal"
-"""What is only logged changes no state; logs are judged by `insync check`."""
+ONLY_TOLD = ("journal", "observer", "watching")
+"""What is only reported changes no state; logs and traces are judged by `insync check`."""
 
 
 @dataclass(frozen=True)
@@ -128,13 +129,16 @@ def _changes(function: Function) -> Iterator[Change]:
     for statement in function.body:
         for node in _code_in(statement):
             yield from _of(node)
+    if len(function.body) > 2 and not any(isinstance(one, ast.Return) and one.value
+                                          for one in ast.walk(function)):  # fmt: skip
+        yield "early", function.body[1], lambda mine: ast.Return(None)
 
 
 def _code_in(node: ast.AST) -> Iterator[ast.AST]:
     """The node and what is in it, without docstrings, annotations, assertions and logging."""
     if isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and _is_told(node)):
         return
-    if isinstance(node, ast.Assign) and ONLY_TOLD in ast.unparse(node.targets[0]):
+    if isinstance(node, ast.Assign) and _names_who_is_told(node.targets[0]):
         return
     yield node
     for name, value in ast.iter_fields(node):
@@ -145,7 +149,12 @@ def _code_in(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_told(node: ast.Expr) -> bool:
-    return isinstance(node.value, ast.Constant) or ONLY_TOLD in ast.unparse(node)
+    return isinstance(node.value, ast.Constant) or _names_who_is_told(node)
+
+
+def _names_who_is_told(node: ast.AST) -> bool:
+    text = ast.unparse(node)
+    return any(one in text for one in ONLY_TOLD)
 
 
 def _of(node: ast.AST) -> Iterator[Change]:
@@ -159,6 +168,8 @@ def _of(node: ast.AST) -> Iterator[Change]:
         yield "negation", node, lambda mine: mine.operand  # type: ignore[attr-defined]
     elif isinstance(node, ast.Constant) and isinstance(node.value, int):
         yield "constant", node, _other_constant
+        if not isinstance(node.value, bool):
+            yield "constant", node, lambda mine: ast.Constant(mine.value - 1)
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         yield "arithmetic", node, _swap_sign
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -169,11 +180,18 @@ def _of(node: ast.AST) -> Iterator[Change]:
         yield "condition", node.test, lambda mine: ast.Constant(False)
     elif isinstance(node, ast.Return) and not _is_none(node.value):
         yield "return", node, lambda mine: ast.Return(ast.Constant(None))
-    elif isinstance(node, ast.Expr | ast.Delete) or (
+    elif isinstance(node, ast.comprehension):
+        for one in node.ifs:
+            yield "condition", one, lambda mine: ast.Constant(True)
+    elif isinstance(node, _DROPPED) or (
         isinstance(node, ast.Assign)
         and all(isinstance(one, ast.Attribute | ast.Subscript) for one in node.targets)
     ):
         yield "statement", node, lambda mine: ast.Pass()
+
+
+_DROPPED = (ast.Expr, ast.Delete, ast.AugAssign, ast.Continue, ast.Break, ast.Return)
+"""What may be left out as a whole."""
 
 
 def _is_none(node: ast.expr | None) -> bool:

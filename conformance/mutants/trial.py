@@ -4,62 +4,44 @@ from __future__ import annotations
 
 import math
 import multiprocessing
-import sys
+import resource
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from types import CodeType, FrameType
 from typing import Any
 
-from conformance.edges import EdgeReport, walk_edges
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
-from conformance.mapping import map_of
-from conformance.mapping.rows import Family
-from conformance.mutants.mutate import MODULES, Mutant, function_named, mutants_of
+from conformance.mutants.judges import (
+    OF_ONE_PARTITION,
+    SEEDS,
+    STEPS,
+    Judgement,
+    Reach,
+    in_order,
+    judge,
+)
+from conformance.mutants.mutate import Mutant
 from conformance.mutants.planted import PLANTED, Planted
-from conformance.rules import RulesDiffer, compare_rules
+from conformance.mutants.survivors import survivors
 from conformance.tours import tour, tours
-from conformance.walks import walk, walk_cluster
+from conformance.walks import walk
 
-SMALL = {
-    "brokers": 2, "log": 1, "records": 1, "epoch": 2, "controllers": 1, "versions": 2,
-    "crashes": 0, "expiries": 1, "losses": 0,
-}  # fmt: skip
-"""The graph whose first states every mutant is walked through."""
+NOT_RUN = "no walk runs its line"
 
-STATES = 400
-"""How many of its states."""
+LONGEST_S = 60
+"""Seconds of processor time. A mutant that takes longer hangs, which nobody overlooks."""
 
-STATES_OF_ELECTION = 1_000
-"""How many states of `election`: they have an edge of each of its transitions."""
-
-SEEDS = (224, 46, 50, 52, 13, *range(1, 8))
-"""Walks; the first four reach the rarest transitions."""
-
-STEPS = 220
-
-CLUSTER_WALKS = ((0, "none"), (1, "everything"), (2, "sessions"), (3, "operators"), (4, "swarm"))
-"""Seeds and profiles of faults of the walks beside `cluster`; seeds differ in their shape."""
-
-CLUSTER_STEPS = 250
-
-FAMILIES_OF_TOPICS = ("growing", "disk", "preferred", "shutdown", "returning", "lost reply",
-                      "deposed", "conflict")  # fmt: skip
-"""The parts of the graph of `topics` that are walked whole in a few seconds each."""
-
-OF_ONE_PARTITION = ("rules", "tours", "edges of replication", "lock-step with replication")
-"""What the old bugs are judged by."""
-
-LONGEST_S = 180.0
-"""A mutant that takes longer hangs, which nobody overlooks. All suites take under a minute."""
+MOST_MEMORY = 1 << 30
+"""Bytes that a mutant may take beside what there is: one that only ever appends is ended."""
 
 
 @dataclass(frozen=True)
 class Trial:
     """What became of one mutant; `by` is empty for one that survived.
 
-    `key` is what it is known by in the table of survivors and in a file to resume from.
+    `key` is what it is known by in the table of survivors and in a file to resume from. `why` is
+    the first difference; of a survivor, why nobody could notice, where that is so.
     """
 
     key: str
@@ -108,92 +90,6 @@ def score(trials: Iterable[Trial]) -> Score:
     return Score(sum(told), len(told), *interval(sum(told), len(told)))
 
 
-Suite = Callable[[], str]
-"""Compares the implementation with the model; the first difference in a line, or nothing.
-
-Raises Mismatch or RulesDiffer where that is how it tells.
-"""
-
-
-def _rules() -> str:
-    compare_rules()
-    return ""
-
-
-def _tours() -> str:
-    for name in tours():
-        tour(name)
-    return ""
-
-
-def _edges(report: EdgeReport) -> str:
-    return report.mismatches[0].splitlines()[0] if report.mismatches else ""
-
-
-def _walks() -> str:
-    for seed in SEEDS:
-        walk(seed, STEPS, enabledness_every=20)
-    return ""
-
-
-def _family(system: str, family: Family | None, version: str | None = None) -> Suite:
-    about = map_of(system)
-    bounds = {**about.small, **(family.bounds if family else {})}
-    return lambda: _edges(walk_edges(bounds, None, about=about, version=version, family=family))
-
-
-def _first_edges(system: str, states: int) -> Suite:
-    about = map_of(system)
-    return lambda: _edges(walk_edges(about.small, states, about=about))
-
-
-def _cluster_walk(seed: int, faults: str) -> Suite:
-    def walks() -> str:
-        walk_cluster(seed, CLUSTER_STEPS, faults=faults)
-        return ""
-
-    return walks
-
-
-def _suites() -> dict[str, Suite]:
-    topics = map_of("topics")
-    return {
-        "rules": _rules,
-        "tours": _tours,
-        "edges of replication": lambda: _edges(walk_edges(SMALL, max_states=STATES)),
-        "lock-step with replication": _walks,
-        "edges of election": _first_edges("election", STATES_OF_ELECTION),
-        "edges of reassignment, 2.3": _family("reassignment", None, "2.3"),
-        "edges of reassignment, 2.4": _family("reassignment", None, "2.4"),
-        "edges of topics": _family("topics", None),
-        **{f"edges of topics, {name}": _family("topics", topics.families[name])
-           for name in FAMILIES_OF_TOPICS},
-        **{f"lock-step with cluster, {faults}, seed {seed}": _cluster_walk(seed, faults)
-           for seed, faults in CLUSTER_WALKS},
-    }  # fmt: skip
-
-
-SUITES: dict[str, Suite] = _suites()
-"""What judges, by name; a mutant is judged by those that run its function, in this order."""
-
-Judgement = tuple[str, str]
-"""By whom, and why; two empty texts where nothing was noticed."""
-
-
-def judge(names: Iterable[str] | None = None) -> Judgement:
-    """What conformance says of the implementation in this process, by some suites or by all."""
-    for by in SUITES if names is None else names:
-        try:
-            why = SUITES[by]()
-        except (Mismatch, RulesDiffer) as mismatch:
-            return by, str(mismatch).splitlines()[0]
-        except Exception as error:  # a mutant may do anything
-            return by, f"{type(error).__name__}: {error}"
-        if why:
-            return by, why
-    return "", ""
-
-
 def first_mismatch() -> tuple[Mismatch, dict[str, int]] | None:
     """The first mismatch of the implementation in this process, with the bounds it was found in."""
     for name, (brokers, _) in tours().items():
@@ -209,91 +105,73 @@ def first_mismatch() -> tuple[Mismatch, dict[str, int]] | None:
     return None
 
 
-def _child(apply: Callable[[], None], names: Iterable[str] | None, answer: Connection) -> None:
+def _child(apply: Callable[[], None], names: Sequence[str], answer: Connection) -> None:
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    seconds = int(used) + LONGEST_S
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    _limit_memory()
     apply()
     answer.send(judge(names))
 
 
-def _try(
-    key: str, label: str, apply: Callable[[], None], names: Iterable[str] | None = None
-) -> Trial:
+def _limit_memory() -> None:
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            pages = int(file.read().split()[0])
+    except OSError:
+        return  # no such file system: a hungry mutant is ended by its time alone
+    most = pages * resource.getpagesize() + MOST_MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _try(key: str, label: str, apply: Callable[[], None], names: Sequence[str]) -> Trial:
     began = time.monotonic()
+    by, why = _judged(apply, names)
+    return Trial(key, label, by, why, round(time.monotonic() - began, 2))
+
+
+def _judged(apply: Callable[[], None], names: Sequence[str]) -> Judgement:
     fork = multiprocessing.get_context("fork")
     here, there = fork.Pipe(duplex=False)
     child = fork.Process(target=_child, args=(apply, names, there))
     child.start()
     there.close()
-    by, why = "hang", f"no end after {LONGEST_S:.0f} s"
-    if here.poll(LONGEST_S):
-        try:
-            by, why = here.recv()
-        except EOFError:
-            by, why = "crash", "the process ended"
-    child.kill()
-    child.join()
-    return Trial(key, label, by, why, round(time.monotonic() - began, 2))
+    try:
+        found: Judgement = here.recv()
+    except EOFError:
+        child.join()
+        late = child.exitcode is not None and child.exitcode < 0
+        found = ("hang", f"no end after {LONGEST_S} s") if late else ("crash", "the process ended")
+    finally:
+        here.close()
+        child.kill()
+        child.join()
+    return found
 
 
 def _compiled_before_forking() -> None:
     for brokers in {brokers for brokers, _ in tours().values()}:
         Lockstep({**BOUNDS, "brokers": brokers})
-    Lockstep(SMALL)
     Lockstep(BOUNDS)
 
 
-Reached = dict[tuple[str, str], tuple[str, ...]]
-"""(module, function) -> the suites that run it."""
+def try_sample(mutants: Iterable[Mutant], reached: Reach) -> Iterator[Trial]:
+    """Each mutant in a process of its own, before the judges that run its line.
 
-
-def baseline() -> tuple[Judgement, Reached]:
-    """What is said of the implementation as it is, and which suites run which function.
-
-    What is compiled for the model's side meanwhile is there for the children that are forked later.
+    A survivor that has a reason is not put before the rest of them.
     """
-    names = {
-        function_named(mutant.module, mutant.function).__code__: (mutant.module, mutant.function)
-        for module in MODULES
-        for mutant in mutants_of(module)
-    }
-    reached: dict[tuple[str, str], list[str]] = {}
-    for suite in SUITES:
-        said, seen = _judged(suite)
-        if said[0]:
-            return said, {}
-        for code in seen:
-            if code in names:
-                reached.setdefault(names[code], []).append(suite)
-    return ("", ""), {function: tuple(suites) for function, suites in reached.items()}
-
-
-def _judged(suite: str) -> tuple[Judgement, set[CodeType]]:
-    """What a suite says, and the code that it ran."""
-    seen: set[CodeType] = set()
-
-    def note(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call":
-            seen.add(frame.f_code)
-
-    sys.setprofile(note)
-    try:
-        return judge([suite]), seen
-    finally:
-        sys.setprofile(None)
-
-
-def try_sample(mutants: Iterable[Mutant], reached: Reached | None = None) -> Iterator[Trial]:
-    """Each mutant in a process of its own, before the suites that run its function.
-
-    Without ``reached`` all suites judge.
-    """
-    _compiled_before_forking()
+    explained = survivors()
     for mutant in mutants:
-        names = None if reached is None else reached[mutant.module, mutant.function]
+        first, rest = in_order(mutant, reached)
+        if not first:
+            yield Trial(mutant.key, mutant.label, "", NOT_RUN, 0.0)
+            continue
+        names = first if mutant.key in explained else [*first, *rest]
         yield _try(mutant.key, mutant.label, mutant.apply, names)
 
 
 def try_planted(planted: Iterable[Planted] = PLANTED) -> Iterator[Trial]:
-    """Each old bug before the judge, in its own process."""
+    """Each old bug before the judges of one partition, in its own process."""
     _compiled_before_forking()
     for one in planted:
         yield _try(one.id, one.label, one.apply, OF_ONE_PARTITION)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from conformance import coverage
+from conformance import coverage, line_notes
 from conformance.cli.edges import edges
 from conformance.coverage import CoreCoverage, read, reasons
 from impl.core import strategies
@@ -67,6 +72,144 @@ def test_what_two_commands_walked_adds_up_in_a_file(tmp_path: Path) -> None:
     assert again.share > first.share
 
 
+@pytest.fixture
+def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """A module with every kind of statement, that nothing else imports."""
+    (tmp_path / "noted_sample.py").write_text(SAMPLE)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("noted_sample")
+    del sys.modules["noted_sample"]
+    line_notes.lines_of.cache_clear()
+    line_notes._instrumented.cache_clear()
+
+
+SAMPLE = """
+import asyncio
+from functools import cache
+
+
+class Base:
+    def hears(self, what):
+        return what
+
+
+class Sample(Base):
+    \"\"\"Of everything.\"\"\"
+
+    def hears(self, what):
+        return super().hears(
+            what
+            or "nothing"
+            or "never",
+        )
+
+    @property
+    def is_odd(self):
+        "Read as an attribute."
+        for number in range(3):
+            if number == 7:
+                break
+        else:
+            number = 1
+        while number > 5:
+            number -= 1
+        return bool(number)
+
+    def only_described(self):
+        "Nothing to run."
+
+
+@cache
+def chosen(what):
+    match what:
+        case 1:
+            return "one"
+        case 2 if what > 3:
+            return "never"
+        case [first, _]:
+            return first
+    try:
+        raise KeyError(what)
+    except (
+        IndexError
+    ):
+        return "index"
+    except KeyError:
+        return "key"
+    finally:
+        what = None
+
+
+async def waited(numbers):
+    odd = [
+        one
+        for one in numbers
+        if one % 2
+    ]
+    none = [
+        one
+        for one in ()
+    ]
+    later = lambda: (
+        1,
+        2,
+    )
+    await asyncio.sleep(0)
+    return (
+        odd
+        if odd
+        else none
+    )
+
+
+def run():
+    one = Sample()
+    one.hears(1), one.is_odd, one.only_described()
+    chosen(1), chosen(2), chosen((3, 4)), chosen(None)
+    asyncio.run(waited((1, 2)))
+"""
+
+
+def test_lines_that_are_noted_are_those_that_a_trace_function_sees(sample: ModuleType) -> None:
+    counted = {line for _, lines in line_notes.lines_of(sample.__name__) for line in lines}
+    traced: set[int] = set()
+
+    def called(frame: FrameType, event: str, argument: object) -> Any:
+        if frame.f_code.co_filename != sample.__file__:
+            return None
+        if event == "line":
+            traced.add(frame.f_lineno)
+        return called
+
+    sys.settrace(called)
+    sample.run()
+    sys.settrace(None)
+    sample.chosen.cache_clear()
+    with line_notes.LineNotes([sample.__name__]) as noted:
+        sample.run()
+
+    (walked,) = noted.walked.values()
+    assert walked & counted == traced & counted
+    text = SAMPLE.splitlines()
+    left = {text[line - 1].strip() for line in counted - walked}
+    assert left == {
+        'or "nothing"', "break", "number -= 1", 'return "never"', 'return "index"', "one",
+        "else none",
+    }  # fmt: skip
+
+
+def test_functions_are_as_they_were_afterwards(sample: ModuleType) -> None:
+    before = {one: one.__code__ for one in line_notes.functions_in(sample)}
+    with line_notes.LineNotes([sample.__name__]) as noted:
+        sample.Sample().hears(2)
+        first = noted.take()
+        second = noted.take()
+
+    assert {one: one.__code__ for one in before} == before
+    assert first != second
+    assert second == {sample.__name__: set()}
+
+
 @pytest.mark.parametrize(("text", "why"), [("{", "is no JSON"), ('{"format": 1}', "is no insync")])
 def test_another_file_is_refused_by_name(text: str, why: str, tmp_path: Path) -> None:
     kept = tmp_path / "other.json"
@@ -84,7 +227,7 @@ def test_every_function_that_has_a_reason_is_there() -> None:
     there = {
         f"{module} {function.replace('.<locals>', '')}"
         for module in coverage.modules()
-        for function, _ in coverage._functions(module)
+        for function, _ in line_notes.lines_of(module)
     }
 
     assert set(reasons()) <= there
