@@ -10,6 +10,10 @@ from impl import TraceError
 from specs.verdict import Verdict
 
 
+class UnknownLeaf(ValueError):
+    """A line shows a path or a value that no observation has; the message names it."""
+
+
 @dataclass(frozen=True)
 class Misfit:
     """A line that does not fit, and what would have."""

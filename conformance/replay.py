@@ -17,14 +17,14 @@ from typing import Any
 
 from conformance.followed import LEADER, Batch, EventBatch, follower_of
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, model_arguments
-from conformance.misfits import Misfit, TraceReport, unreadable
-from conformance.observed import Observed, Place, UnknownLeaf
+from conformance.misfits import Misfit, TraceReport, UnknownLeaf, unreadable
+from conformance.observed import Observed, Place
 from impl import Trace, TraceError, read_trace
 from impl.world.trace import Header
 from model.language.explain import place_and_value
 from model.language.sparse import Index, SparseState
 from model.systems import system
-from specs.partial.moves import Move, Moves
+from specs.partial.moves import Moves, TransitionMove
 from specs.verdict import Verdict
 
 __all__ = [
@@ -46,7 +46,7 @@ BATCH = 10_000
 
 _judged = {"lines": 0}
 
-Heard = Callable[[int, Move, tuple[int, ...]], None]
+Heard = Callable[[int, TransitionMove, tuple[int, ...]], None]
 
 
 def check_trace(path: str | Path) -> TraceReport:
@@ -251,7 +251,11 @@ class Replay:
         )
 
     def _nothing_fits(
-        self, line: int, step: str, candidates: list[tuple[Move, tuple[int, ...]]], facts: Facts
+        self,
+        line: int,
+        step: str,
+        candidates: list[tuple[TransitionMove, tuple[int, ...]]],
+        facts: Facts,
     ) -> None:
         refusals = list[str]()
         nearest: tuple[str, list[str]] | None = None
@@ -290,7 +294,7 @@ class Replay:
 
     def _candidates(
         self, row: Row, arguments: Mapping[str, int]
-    ) -> list[tuple[Move, tuple[int, ...]]]:
+    ) -> list[tuple[TransitionMove, tuple[int, ...]]]:
         named = {name: arguments[name] for name in row.parameters}
         for name, value in named.items():
             if isinstance(value, bool) or not isinstance(value, int):

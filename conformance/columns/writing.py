@@ -23,7 +23,8 @@ from conformance.columns.schema import (
     shown,
     told_of,
 )
-from conformance.observed import Observed, UnknownLeaf
+from conformance.misfits import UnknownLeaf
+from conformance.observed import Observed
 from conformance.partial import is_partial
 from conformance.replay import moves_of, not_replayed
 from impl import Trace, TraceError, read_trace

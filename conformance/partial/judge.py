@@ -16,9 +16,9 @@ from impl import TraceError
 from model.language.explain import place_and_value
 from model.systems import system
 from specs.partial.guided import Choice
-from specs.partial.moves import Move, Moves
-from specs.partial.search import MOST_TRIED, Search, find_run
-from specs.partial.ways import Found, Line
+from specs.partial.moves import Moves, TransitionMove
+from specs.partial.search import MOST_TRIED, PartialSearch, find_run
+from specs.partial.ways import FittingRun, PartialLine
 from specs.verdict import Verdict
 
 
@@ -77,7 +77,7 @@ class _Judge:
                 f"of {len(trace.events)} lines none names a step or shows a leaf",
                 "a step's name, or leaves that were seen, at some line",
             )  # fmt: skip
-        search = Search(self.moves, self.hidden, self.tried, CHANGES)
+        search = PartialSearch(self.moves, self.hidden, self.tried, CHANGES)
         first = self._line(1, None, seen(trace.initial, trace.brokers))
         wrong = search.mismatches(first)
         if wrong:
@@ -102,9 +102,9 @@ class _Judge:
             return report
         return self._explain(search, found, lines)
 
-    def _line(self, number: int, event: PartialEvent | None, leaves: Seen) -> Line:
+    def _line(self, number: int, event: PartialEvent | None, leaves: Seen) -> PartialLine:
         numbers = self.moves.numbers
-        steps: tuple[tuple[Move, Choice], ...] = ()
+        steps: tuple[tuple[TransitionMove, Choice], ...] = ()
         silent = True
         if event is not None and event.step is not None:
             row = ROWS[event.step]
@@ -123,9 +123,9 @@ class _Judge:
             ((role, (broker,), 1), tuple((numbers[n], at, code) for (n, at), code in ends.items()))
             for broker, ends in leaves.leading.items()
         )
-        return Line(number, steps, silent, cells, whole, leading)
+        return PartialLine(number, steps, silent, cells, whole, leading)
 
-    def _count(self, found: Found) -> None:
+    def _count(self, found: FittingRun) -> None:
         fired = Counter(step[0].name for _, step, _ in found.steps)
         self.report.fired = dict(sorted(fired.items()))
         self.report.hidden = sum(hidden for _, _, hidden in found.steps)
@@ -144,7 +144,9 @@ class _Judge:
         self.report.findings.append(Misfit(kind, self.name, line, rule, why, allowed))
         return self.report
 
-    def _explain(self, search: Search, found: Found, lines: list[Line]) -> PartialReport:
+    def _explain(
+        self, search: PartialSearch, found: FittingRun, lines: list[PartialLine]
+    ) -> PartialReport:
         assert search.furthest is not None
         at, state = search.furthest
         line = lines[at]

@@ -26,14 +26,14 @@ from model.language import RecordedSystem
 from model.language.evaluate import SparseState
 from model.language.sorts import Sort
 from model.systems import system
-from specs.partial.moves import Move
+from specs.partial.moves import TransitionMove
 from specs.story.heading import heading_line
 
 Facts = Mapping[tuple[str, tuple[int, ...]], int]
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedStep:
     """What a trace says it saw at the line that does not fit: its step, and every visible place.
 
     `candidates` are the steps of the model that the line could have been.
@@ -53,7 +53,7 @@ class Observed:
         return {name: cells for name, cells in seen.items() if cells}
 
 
-def traced(path: Path) -> tuple[Retold, Observed | None]:
+def traced(path: Path) -> tuple[Retold, ObservedStep | None]:
     """The run of a trace, and what was seen where it does not fit; None if it fits.
 
     Raises NoRunError for a file that is no whole trace, OSError.
@@ -66,7 +66,7 @@ def traced(path: Path) -> tuple[Retold, Observed | None]:
         raise NoRunError(str(error)) from error
 
 
-def _whole(path: Path) -> tuple[Retold, Observed | None]:
+def _whole(path: Path) -> tuple[Retold, ObservedStep | None]:
     trace = read_trace(path)
     recorded = system(trace.header.system).recorded(trace.header.version, AS_RELEASED)
     heading = heading_line(recorded, {"brokers": trace.header.brokers})
@@ -74,7 +74,7 @@ def _whole(path: Path) -> tuple[Retold, Observed | None]:
     places: list[str] = []
     steps = {event.line: event.step for event in trace.events}
 
-    def heard(line: int, move: Move, given: tuple[int, ...]) -> None:
+    def heard(line: int, move: TransitionMove, given: tuple[int, ...]) -> None:
         lines.append(_words(move.name, move.parameters, move.sorts, given))
         places.append(f"{path.name}:{line} {steps[line]}")
 
@@ -89,12 +89,12 @@ def _whole(path: Path) -> tuple[Retold, Observed | None]:
         return told, None
     at = next((n for n, event in enumerate(trace.events) if event.line == misfit.line), None)
     if at is None:
-        return told, Observed("the beginning", abstract(next(trace.observations())))
+        return told, ObservedStep("the beginning", abstract(next(trace.observations())))
     event = trace.events[at]
     before, after = itertools.islice(trace.observations(), at, at + 2)
     given = ", ".join(f"{name}={value}" for name, value in event.args.items())
     label, could = f"{event.step}({given})", _candidates(recorded, event.step, event.args, before)
-    return told, Observed(label, abstract(after), could)
+    return told, ObservedStep(label, abstract(after), could)
 
 
 def _candidates(
@@ -117,7 +117,7 @@ def _candidates(
     return tuple(found)
 
 
-def _partial(path: Path) -> tuple[Retold, Observed | None]:
+def _partial(path: Path) -> tuple[Retold, ObservedStep | None]:
     trace = read_partial(path)
     report = judge_partial(trace, str(path))
     misfit = next(iter(report.findings), None)

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED
+from conformance.misfits import UnknownLeaf
 from conformance.partial import check_partial, judge_partial, thinned
 from conformance.partial.laws import BY_ONE, CHANGES, NEVER_FALLS, ONE_LEADER, WRITTEN
-from conformance.partial.leaves import NOT_JUDGED, UnknownLeaf, seen
+from conformance.partial.leaves import NOT_JUDGED, seen
 from conformance.partial.reading import PartialTrace
 from conformance.partial.thinning import LEADER_ISR_EPOCHS, lines_of_partial
 from conformance.pipeline.traces import replayed
