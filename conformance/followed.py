@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from conformance.mapping import ROWS, UNOBSERVED
-from conformance.misfits import UnknownLeaf
 from conformance.observed import Observed, Place
+from conformance.trace_report import UnknownLeaf
 from impl.world.trace import TraceEvent
 from specs.native.unbounded_layout import CHANGE, NotNative
 from specs.native.unbounded_lines import LineArrays, StepWays, Way

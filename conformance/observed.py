@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from conformance.mapping import Facts, FactTable, section_facts
-from conformance.misfits import UnknownLeaf
+from conformance.trace_report import UnknownLeaf
 from impl.world.trace import rebuild
 
 Place = tuple[str, tuple[int, ...]]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.misfits import UnknownLeaf
+from conformance.trace_report import UnknownLeaf
 
 Place = tuple[str, tuple[int, ...]]
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from conformance.mapping import ROWS
-from conformance.misfits import UnknownLeaf
 from conformance.partial.leaves import seen
+from conformance.trace_report import UnknownLeaf
 from impl.world.trace import FORMAT, TraceError
 from model.language import ProtocolError
 from model.systems import SYSTEMS

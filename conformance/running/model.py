@@ -38,7 +38,7 @@ class Driver(ABC):
 
     @abstractmethod
     def take(self, line: TraceLine) -> None:
-        """One of them. Misfit, NotModelled."""
+        """One of them. MisfitError, NotModelled."""
 
     def go(self) -> Replayed:
         """All lines, up to the first that does not fit."""
@@ -63,7 +63,7 @@ class Driver(ABC):
         return self.done
 
     def step(self, name: str, *arguments: int) -> None:
-        """A step of the model; Misfit says why it is not possible."""
+        """A step of the model; MisfitError says why it is not possible."""
         lacking = self.refusal(name, *arguments)
         if lacking:
             raise MisfitError(

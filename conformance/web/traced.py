@@ -18,7 +18,7 @@ from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, abstract, model_a
 from conformance.partial import is_partial
 from conformance.partial.judge import judge_partial
 from conformance.partial.reading import read_partial
-from conformance.replay import REPLAYED, Misfit, judge
+from conformance.replay import REPLAYED, judge
 from conformance.web.stepped import stepped, system_of
 from conformance.web.telling import NoRunError, Retold
 from impl import TraceError, read_trace
@@ -28,6 +28,7 @@ from model.language.sorts import Sort
 from model.systems import system
 from specs.partial.moves import TransitionMove
 from specs.story.heading import heading_line
+from specs.verdict import Finding
 
 Facts = Mapping[tuple[str, tuple[int, ...]], int]
 
@@ -79,15 +80,15 @@ def _whole(path: Path) -> tuple[Retold, ObservedStep | None]:
         places.append(f"{path.name}:{line} {steps[line]}")
 
     report = judge(trace, str(path), heard)
-    misfit = next(iter(report.findings), None)
+    first = next(iter(report.findings), None)
     told = Retold(
         f"{path.name}: {report.accepted} of {report.events} lines are a run of "
         f"replication {trace.header.version}",
-        heading, tuple(lines), None, diagnosis(misfit), tuple(places),
+        heading, tuple(lines), None, diagnosis(first), tuple(places),
     )  # fmt: skip
-    if misfit is None:
+    if first is None:
         return told, None
-    at = next((n for n, event in enumerate(trace.events) if event.line == misfit.line), None)
+    at = next((n for n, event in enumerate(trace.events) if event.line == first.line), None)
     if at is None:
         return told, ObservedStep("the beginning", abstract(next(trace.observations())))
     event = trace.events[at]
@@ -120,7 +121,7 @@ def _candidates(
 def _partial(path: Path) -> tuple[Retold, ObservedStep | None]:
     trace = read_partial(path)
     report = judge_partial(trace, str(path))
-    misfit = next(iter(report.findings), None)
+    first = next(iter(report.findings), None)
     while report.findings and trace.events:
         # What is before the line that does not fit has a run of its own.
         end = report.findings[0].line
@@ -140,7 +141,7 @@ def _partial(path: Path) -> tuple[Retold, ObservedStep | None]:
         places.append(f"{path.name}:{line} {'hidden before it' if hidden else ''}".strip())
     told = Retold(
         f"{path.name}: a run of replication {trace.version} that fits {len(trace.events)} lines",
-        heading_line(recorded, {"brokers": trace.brokers}), tuple(lines), None, diagnosis(misfit),
+        heading_line(recorded, {"brokers": trace.brokers}), tuple(lines), None, diagnosis(first),
         tuple(places),
     )  # fmt: skip
     return told, None
@@ -156,13 +157,13 @@ def _words(
     return " ".join([name, *shown])
 
 
-def diagnosis(misfit: Misfit | None) -> str | None:
+def diagnosis(finding: Finding | None) -> str | None:
     """A finding in a sentence: where, which rule, why, and what would be allowed."""
-    if misfit is None:
+    if finding is None:
         return None
     return (
-        f"{misfit.file}:{misfit.line}: {misfit.kind}: {misfit.rule}: {misfit.why}. "
-        f"Allowed: {misfit.allowed}"
+        f"{finding.file}:{finding.line}: {finding.kind}: {finding.rule}: {finding.why}. "
+        f"Allowed: {finding.allowed}"
     )
 
 
