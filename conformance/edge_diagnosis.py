@@ -7,12 +7,12 @@ driven on the implementation again; what is found at its end is then a mismatch 
 from __future__ import annotations
 
 from conformance.diagnosis import Diagnosis, Pairing, diagnose, diagnose_missing
-from conformance.edges import Found
+from conformance.edges import EdgeMismatch
 from conformance.lockstep import Mismatch
 from impl import Step
 
 
-def diagnose_edge(found: Found, pairing: Pairing) -> Diagnosis | None:
+def diagnose_edge(found: EdgeMismatch, pairing: Pairing) -> Diagnosis | None:
     """The diagnosis of the mismatch that a walk found first; None if no run shows it."""
     pair = pairing.begun()
     taken: list[Step] = []

@@ -25,7 +25,7 @@ MOST_MISMATCHES = 5
 
 
 @dataclass(frozen=True)
-class Found:
+class EdgeMismatch:
     """A mismatch, and the model's way to the state where it is: after `begins`, these steps."""
 
     mismatch: Mismatch
@@ -49,7 +49,7 @@ class EdgeReport:
     complete: bool = True
     fired: Counter[str] = field(default_factory=Counter)
     mismatches: list[str] = field(default_factory=list)
-    first: Found | None = None
+    first: EdgeMismatch | None = None
     """The first of them, to be diagnosed."""
     not_walked: Counter[str] = field(default_factory=Counter)
     steps: Counter[str] = field(default_factory=Counter)
@@ -173,7 +173,7 @@ class _Walk:
             came = self.came[before]
         way.reverse()
         if self.report.first is None:
-            self.report.first = Found(mismatch, self.begins, tuple(way))
+            self.report.first = EdgeMismatch(mismatch, self.begins, tuple(way))
         steps = "\n".join(f"    {name}({', '.join(map(str, given))})" for name, given in way)
         shown = f"{mismatch}\nthe model's steps to this state:\n{steps or '    (none)'}"
         self.report.mismatches.append(shown)

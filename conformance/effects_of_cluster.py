@@ -32,7 +32,7 @@ COUNTED = {
 KINDS: dict[type, str] = {LeaderAndIsr: "leader_and_isr", UpdateMetadata: "update_metadata"}
 
 
-class EffectRecorder(Watches):
+class ClusterEffectRecorder(Watches):
     """Hears ZooKeeper's changes as its watches do, and goes on telling who watches."""
 
     def __init__(self, watches: Watches, heard: list[Any]) -> None:
@@ -65,7 +65,7 @@ class EffectsOfCluster:
         """Let the step act; what it did and should not have, or should have and did not."""
         before, heard = self._before(world, about_system), list[Any]()
         watches = world.zookeeper.watches
-        world.zookeeper.watches = EffectRecorder(watches, heard)
+        world.zookeeper.watches = ClusterEffectRecorder(watches, heard)
         world.hears = lambda controller, to, sent: heard.append(((controller, to), sent))
         try:
             act()

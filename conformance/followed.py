@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from conformance.mapping import ROWS, UNOBSERVED
-from conformance.observed import Observed, Place, UnknownLeaf
+from conformance.observed import Observed, Place
+from conformance.trace_report import UnknownLeaf
 from impl.world.trace import TraceEvent
 from specs.native.unbounded_layout import CHANGE, NotNative
-from specs.native.unbounded_lines import Lines, Way, Ways
+from specs.native.unbounded_lines import LineArrays, StepWays, Way
 from specs.partial.moves import Moves
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Follower:
     """A kernel, and what the steps may be in it."""
 
     kernel: Unbounded
-    ways: Ways
+    ways: StepWays
 
 
 @cache
@@ -90,7 +91,7 @@ class Batch(Protocol):
     def changed(self, number: int) -> Mapping[Place, int | None]:
         """The places that changed: their codes, None where they are blank now. UnknownLeaf."""
 
-    def lines(self) -> Lines:
+    def lines(self) -> LineArrays:
         """As arrays. What no array can say is a step of -1, where the kernel stops."""
 
 
@@ -125,7 +126,7 @@ class EventBatch:
             raise self._error
         return self.observed.show(self.events[number].observed)
 
-    def lines(self) -> Lines:
+    def lines(self) -> LineArrays:
         """All that can be read, and the first that cannot."""
         arrays = Arrays(self.moves)
         try:
@@ -195,9 +196,9 @@ class Arrays:
         padded = (number, *index, *[0] * (CHANGE - 2 - len(index)))
         return padded, int(self.moves.ledger.blanks[number])
 
-    def lines(self) -> Lines:
+    def lines(self) -> LineArrays:
         """All of them."""
-        return Lines(
+        return LineArrays(
             np.array(self.steps, np.int64),
             np.array(self.args, np.int64).reshape(-1, len(ARGUMENTS)),
             np.array(self._counts, np.int64),
@@ -205,7 +206,7 @@ class Arrays:
         )
 
 
-def places_of(moves: Moves, lines: Lines, line: int) -> dict[Place, int | None]:
+def places_of(moves: Moves, lines: LineArrays, line: int) -> dict[Place, int | None]:
     """The places that a line of arrays changed, as `Observed.show` has them."""
     found: dict[Place, int | None] = {}
     first, stop = (int(lines.changed_from[line + more]) for more in (0, 1))

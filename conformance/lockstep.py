@@ -46,7 +46,7 @@ Watcher = Callable[[Any, SystemMap, Callable[[], None]], list[str]]
 
 
 @dataclass
-class Progress:
+class WalkProgress:
     """What a lock-step run saw."""
 
     steps: int = 0
@@ -76,7 +76,7 @@ class Lockstep:
         self._candidates: dict[Step, list[Key]] = {}
         self.history: list[Step] = []
         self.last: Key | None = None
-        self.progress = Progress()
+        self.progress = WalkProgress()
         self._compare("at the start")
 
     # -- one step -----------------------------------------------------------------------------

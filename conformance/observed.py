@@ -10,14 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from conformance.mapping import Facts, FactTable, section_facts
+from conformance.trace_report import UnknownLeaf
 from impl.world.trace import rebuild
 
 Place = tuple[str, tuple[int, ...]]
 LOG = ".log"
-
-
-class UnknownLeaf(ValueError):
-    """A line shows what no observation has; the message names the path."""
 
 
 class Observed:

@@ -17,18 +17,18 @@ from typing import Any
 
 from conformance.followed import LEADER, Batch, EventBatch, follower_of
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, model_arguments
-from conformance.misfits import Misfit, TraceReport, unreadable
-from conformance.observed import Observed, Place, UnknownLeaf
+from conformance.observed import Observed, Place
+from conformance.trace_report import TraceReport, UnknownLeaf, finding, unreadable
 from impl import Trace, TraceError, read_trace
 from impl.world.trace import Header
 from model.language.explain import place_and_value
 from model.language.sparse import Index, SparseState
 from model.systems import system
-from specs.partial.moves import Move, Moves
-from specs.verdict import Verdict
+from specs.partial.moves import Moves, TransitionMove
+from specs.verdict import Kind, Verdict
 
 __all__ = [
-    "Misfit", "Replay", "TraceReport", "check_trace", "expect", "judge", "moves_of", "not_replayed",
+    "Replay", "TraceReport", "check_trace", "expect", "judge", "moves_of", "not_replayed",
     "unreadable",
 ]  # fmt: skip
 
@@ -46,7 +46,7 @@ BATCH = 10_000
 
 _judged = {"lines": 0}
 
-Heard = Callable[[int, Move, tuple[int, ...]], None]
+Heard = Callable[[int, TransitionMove, tuple[int, ...]], None]
 
 
 def check_trace(path: str | Path) -> TraceReport:
@@ -56,7 +56,7 @@ def check_trace(path: str | Path) -> TraceReport:
         with _uncollected():
             return judge(read_trace(where), str(where))
     except (TraceError, OSError) as error:
-        return TraceReport(str(where), Verdict.NOT_CHECKED, findings=[unreadable(where, error)])
+        return unreadable(where, error)
 
 
 @contextmanager
@@ -97,15 +97,15 @@ def not_replayed(header: Header, events: int, name: str) -> TraceReport | None:
     if unknown is not None:
         why, allowed = unknown
         rule = "a trace is of a system and a version that there are"
-        finding = Misfit("unreadable", name, 1, rule, why, allowed)
-        return TraceReport(name, Verdict.NOT_CHECKED, events, findings=[finding])
+        wrong = finding(Kind.UNREADABLE, name, 1, rule, why, allowed)
+        return TraceReport(name, Verdict.NOT_CHECKED, events, findings=[wrong])
     if events:
         return None
-    finding = Misfit(
-        "unreadable", name, 1, "a trace has lines to compare", "the run has no events",
+    wrong = finding(
+        Kind.UNREADABLE, name, 1, "a trace has lines to compare", "the run has no events",
         "a line for each step; to record some: insync simulate --steps 300 --out DIR",
     )  # fmt: skip
-    return TraceReport(name, Verdict.NOT_CHECKED, findings=[finding])
+    return TraceReport(name, Verdict.NOT_CHECKED, findings=[wrong])
 
 
 def _unknown(header: Header) -> tuple[str, str] | None:
@@ -190,7 +190,7 @@ class Replay:
 
     def _misfit(self, line: int, rule: str, why: str, allowed: str) -> None:
         self.report.verdict = Verdict.BROKEN
-        self.report.findings.append(Misfit("impossible", self.name, line, rule, why, allowed))
+        self.report.add(Kind.IMPOSSIBLE, self.name, line, rule, why, allowed)
 
     def _line(self, batch: Batch, number: int) -> bool:
         line, step, args = batch.line(number), batch.step(number), batch.args(number)
@@ -251,7 +251,11 @@ class Replay:
         )
 
     def _nothing_fits(
-        self, line: int, step: str, candidates: list[tuple[Move, tuple[int, ...]]], facts: Facts
+        self,
+        line: int,
+        step: str,
+        candidates: list[tuple[TransitionMove, tuple[int, ...]]],
+        facts: Facts,
     ) -> None:
         refusals = list[str]()
         nearest: tuple[str, list[str]] | None = None
@@ -290,7 +294,7 @@ class Replay:
 
     def _candidates(
         self, row: Row, arguments: Mapping[str, int]
-    ) -> list[tuple[Move, tuple[int, ...]]]:
+    ) -> list[tuple[TransitionMove, tuple[int, ...]]]:
         named = {name: arguments[name] for name in row.parameters}
         for name, value in named.items():
             if isinstance(value, bool) or not isinstance(value, int):

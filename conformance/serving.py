@@ -24,7 +24,7 @@ KILLED, KILLED_FOR_S, QUIET_S = 1, 1.8, 0.8
 _SCRIPT = "import sys; from conformance.serving import run_and_judge; run_and_judge(sys.argv[1])"
 
 
-class Said(NamedTuple):
+class RowResult(NamedTuple):
     """What one row says."""
 
     claim: str
@@ -49,7 +49,7 @@ def planned() -> list[tuple[str, str]]:
     return [*rows, ("running_brokers", "election 2.3"), ("running_brokers", "replication 2.3")]
 
 
-def walked(seeds: int, steps: int, report: Callable[[str], None]) -> Said:
+def walked(seeds: int, steps: int, report: Callable[[str], None]) -> RowResult:
     """Lock-step of whole controllers."""
     from conformance.lockstep import Mismatch
     from conformance.walks import cluster_bounds, walk_cluster
@@ -63,14 +63,14 @@ def walked(seeds: int, steps: int, report: Callable[[str], None]) -> Said:
         except Mismatch as mismatch:
             verdict, note = Verdict.BROKEN, f"seed {seed}: {str(mismatch).splitlines()[0]}"
             break
-    return Said(
+    return RowResult(
         "lock_step", WALKED, "cluster", verdict if taken or note else Verdict.NOT_CHECKED,
         f"{seeds} seeds, {taken:,} steps", time.perf_counter() - begun, note,
         f"insync lockstep --system cluster --seeds 0..{seeds - 1} --steps {steps}",
     )  # fmt: skip
 
 
-def covered(report: Callable[[str], None]) -> Said:
+def covered(report: Callable[[str], None]) -> RowResult:
     """A whole graph, edge by edge."""
     from conformance.edges import walk_edges
     from conformance.mapping.topics import MAP
@@ -78,7 +78,7 @@ def covered(report: Callable[[str], None]) -> Said:
     report("every edge of topics where writes conflict")
     begun, family = time.perf_counter(), MAP.families["conflict"]
     found = walk_edges({**MAP.small, **family.bounds}, None, report, MAP, family.version, family)
-    return Said(
+    return RowResult(
         "edges", COVERED, "topics", found.verdict, f"{found.covered:,} edges of {found.states:,} "
         "states", time.perf_counter() - begun, (found.mismatches or [""])[0].split("\n")[0],
         "insync edges topics --family conflict", found.states,
@@ -105,7 +105,7 @@ class Running:
             self._process.terminate()
             self._process.wait()
 
-    def rows(self, report: Callable[[str], None]) -> Iterator[Said]:
+    def rows(self, report: Callable[[str], None]) -> Iterator[RowResult]:
         """The controllership on `election`, and the partition on `replication`."""
         assert self._process is not None, "it was started"
         report("judging what running processes traced")
@@ -116,7 +116,9 @@ class Running:
             last = errors.decode(errors="replace").strip().splitlines()
             note = f"the run itself failed: {last[-1] if last else 'no output'}"
             for of in ("election", "replication"):
-                yield Said("running_brokers", RUN, of, Verdict.NOT_CHECKED, "", 0.0, note, show)
+                yield RowResult(
+                    "running_brokers", RUN, of, Verdict.NOT_CHECKED, "", 0.0, note, show
+                )
             return
         said = json.loads(found.read_text(encoding="utf-8"))
         for of, office in (("election", True), ("replication", False)):
@@ -125,8 +127,8 @@ class Running:
             verdicts = [Verdict(one["verdict"]) for one in some]
             verdict = combine([*verdicts, Verdict(said["files"])])
             counts = f"{lines:,} lines, {steps:,} steps"
-            yield Said("running_brokers", RUN, of, verdict, counts, said["seconds"], said["note"],
-                       show)  # fmt: skip
+            took, note = said["seconds"], said["note"]
+            yield RowResult("running_brokers", RUN, of, verdict, counts, took, note, show)
 
 
 def run_and_judge(folder: str) -> None:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from conformance.lockstep import BOUNDS, Mismatch
 from conformance.replay import judge
-from conformance.serving import Running, Said, covered, walked
+from conformance.serving import RowResult, Running, covered, walked
 from conformance.serving import planned as of_serving_code
 from conformance.walks import walk
 from impl import simulate
@@ -40,7 +40,7 @@ HISTORY = "as history says"
 
 
 @dataclass
-class Row:
+class ClaimRow:
     """One claim, and what became of it."""
 
     claim: str
@@ -86,7 +86,7 @@ class Exploring:
 
 
 @dataclass(frozen=True)
-class Finding:
+class HistoricBug:
     """A bug of history that must be found: a claim, and the version or switch that has it."""
 
     claim: str
@@ -136,12 +136,12 @@ EXPLORATIONS: tuple[Exploring, ...] = (
     Exploring("cluster", "2.3", {}, ("converges", "single_writer", "leader_unique")),
 )  # fmt: skip
 
-FINDINGS: tuple[Finding, ...] = (
-    Finding("strong_isr", "classic", "kip_320_first_try", {"epoch": 2}),
-    Finding("single_writer", "election", "2.3", {}, ("zk_writes_fenced",)),
-    Finding("single_master", "election", "2.3", {}, ("broker_epoch",)),
-    Finding("no_message_loss", "replication", "0.10", {"crashes": 1}),
-    Finding(
+FINDINGS: tuple[HistoricBug, ...] = (
+    HistoricBug("strong_isr", "classic", "kip_320_first_try", {"epoch": 2}),
+    HistoricBug("single_writer", "election", "2.3", {}, ("zk_writes_fenced",)),
+    HistoricBug("single_master", "election", "2.3", {}, ("broker_epoch",)),
+    HistoricBug("no_message_loss", "replication", "0.10", {"crashes": 1}),
+    HistoricBug(
         "no_message_loss",
         "replication",
         "2.3",
@@ -180,7 +180,7 @@ DEEP_EXPLORATIONS: tuple[Exploring, ...] = (
 )
 
 
-def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[Row]:
+def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[ClaimRow]:
     """Every row, as soon as it is known. Spark works in a process of its own meanwhile."""
     with (
         tempfile.TemporaryDirectory(prefix="insync-verify-") as folder,
@@ -222,7 +222,7 @@ def planned(deep: bool = False) -> list[tuple[str, str]]:
     return rows + [("control_plane", "logs 2.3")] * len(_Logs.ABOUT)
 
 
-def overall(rows: list[Row]) -> Verdict:
+def overall(rows: list[ClaimRow]) -> Verdict:
     """Holds if every row is as expected; else the worst of what is not."""
     if not rows:
         return Verdict.NOT_CHECKED
@@ -236,20 +236,20 @@ def overall(rows: list[Row]) -> Verdict:
     return combine(wrong) if wrong else Verdict.HOLDS
 
 
-def _proved(proof: Proof, report: Report) -> Row:
+def _proved(proof: Proof, report: Report) -> ClaimRow:
     recorded = system(proof.system).recorded()
     claim = recorded.claim(proof.claim)[0]
-    row = Row(
+    row = ClaimRow(
         claim.name, claim.sentence, proof.system, recorded.version, Verdict.HOLDS,
         {"brokers": "any", "epoch": "any"}, show=f"insync prove {claim.name} --each",
     )  # fmt: skip
     return _discharged(row, proof, recorded, report)
 
 
-def _refines(of_the_form: Row, report: Report) -> Row:
+def _refines(of_the_form: ClaimRow, report: Report) -> ClaimRow:
     """Whether `replication` refines the form that is proved: nothing unless that form is proved."""
     both = compose()
-    row = Row(
+    row = ClaimRow(
         *REFINES, "replication", both.recorded.version, Verdict.HOLDS,
         {"brokers": "any", "epoch": "any"}, show=f"insync prove {of_the_form.claim} --each",
     )  # fmt: skip
@@ -259,7 +259,7 @@ def _refines(of_the_form: Row, report: Report) -> Row:
     return _discharged(row, refinement(both), both.recorded, report)
 
 
-def _discharged(row: Row, proof: Proof, recorded: RecordedSystem, report: Report) -> Row:
+def _discharged(row: ClaimRow, proof: Proof, recorded: RecordedSystem, report: Report) -> ClaimRow:
     report(f"proving {row.claim}")
     started = time.perf_counter()
     asked = 0
@@ -277,7 +277,7 @@ def _discharged(row: Row, proof: Proof, recorded: RecordedSystem, report: Report
     return row
 
 
-def _explored(one: Exploring, report: Report) -> Iterator[Row]:
+def _explored(one: Exploring, report: Report) -> Iterator[ClaimRow]:
     chosen = system(one.system)
     recorded = chosen.recorded(one.version)
     bounds = chosen.limits(one.bounds)
@@ -289,7 +289,7 @@ def _explored(one: Exploring, report: Report) -> Iterator[Row]:
     for position, name in enumerate(one.claims):
         claim = result.claims[name]
         broken = name in one.broken
-        row = Row(
+        row = ClaimRow(
             name, claim.sentence, one.system, one.version,
             Verdict.BROKEN if broken else Verdict.HOLDS, dict(bounds),
             claim.verdict, result.distinct,
@@ -317,7 +317,7 @@ def _counts(result: Exploration) -> str:
     return f"{result.distinct:,} {what}, up to {_steps(result.depth)}"
 
 
-def _found(one: Finding, report: Report) -> Row:
+def _found(one: HistoricBug, report: Report) -> ClaimRow:
     chosen = system(one.system)
     without: dict[str, object] = dict.fromkeys(one.without, False)
     recorded = chosen.recorded(one.version, without)
@@ -325,7 +325,7 @@ def _found(one: Finding, report: Report) -> Row:
     claim = recorded.claim(one.claim)[0]
     report(f"finding {one.claim} in {one.system} {one.version}")
     result, run = find(recorded, bounds, one.claim)
-    row = Row(
+    row = ClaimRow(
         one.claim, claim.sentence, one.system, one.version, Verdict.BROKEN, dict(bounds),
         result.claims[one.claim].verdict, result.distinct, f"{result.distinct:,} states",
         result.seconds, without=without,
@@ -335,15 +335,15 @@ def _found(one: Finding, report: Report) -> Row:
     return row
 
 
-def _row(said: Said) -> Row:
-    return Row(
+def _row(said: RowResult) -> ClaimRow:
+    return ClaimRow(
         said.claim, said.words, said.system, "2.3", Verdict.HOLDS, {"brokers": 3}, said.verdict,
         said.distinct, said.counts, said.seconds, said.note, said.show,
     )  # fmt: skip
 
 
-def _in_step(seeds: int, report: Report) -> Row:
-    row = Row(
+def _in_step(seeds: int, report: Report) -> ClaimRow:
+    row = ClaimRow(
         "lock_step", "every step of the implementation is the model's, and the reverse",
         "replication", "2.3", Verdict.HOLDS, dict(BOUNDS),
     )  # fmt: skip
@@ -365,8 +365,8 @@ def _in_step(seeds: int, report: Report) -> Row:
     return row
 
 
-def _replayed(seeds: int, report: Report) -> Row:
-    row = Row(
+def _replayed(seeds: int, report: Report) -> ClaimRow:
+    row = ClaimRow(
         "trace_equivalence", "recorded runs of the implementation are runs of the model",
         "replication", "2.3", Verdict.HOLDS, {"brokers": 3},
         show="insync simulate --seeds 0..9",
@@ -418,13 +418,13 @@ class _Logs:
             self._running.terminate()
             self._running.wait()
 
-    def rows(self, report: Report) -> Iterator[Row]:
+    def rows(self, report: Report) -> Iterator[ClaimRow]:
         """One row a log folder, once Spark is done."""
         assert self._running is not None
         report("checking broker logs on Spark")
         _, errors = self._running.communicate()
         for name, (words, expected) in self.ABOUT.items():
-            row = Row(
+            row = ClaimRow(
                 "control_plane", words, "logs", "2.3", expected, {"brokers": 3},
                 show="insync check tests/data/logs/" + name,
             )  # fmt: skip

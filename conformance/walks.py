@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from conformance.effects import EffectsOfOnePartition
 from conformance.effects_of_cluster import EffectsOfCluster
-from conformance.lockstep import Lockstep, Progress
+from conformance.lockstep import Lockstep, WalkProgress
 from conformance.mapping import cluster
 from impl import Step
 from impl.world.faults import FaultProfile, profile_named, weight
@@ -21,7 +21,7 @@ def walk(
     enabledness_every: int = 10,
     faults: str = "everything",
     effects: EffectsOfOnePartition | None = None,
-) -> Progress:
+) -> WalkProgress:
     """A seeded walk of the implementation with the model beside it.
 
     The simulator's weights keep it lively. Every `enabledness_every` steps the two sets of possible
@@ -69,7 +69,7 @@ def walk_cluster(
     effects: EffectsOfCluster | None = None,
     version: str | None = None,
     pair: Lockstep | None = None,
-) -> Progress:
+) -> WalkProgress:
     """A seeded walk of a whole cluster, its controllers stage by stage, with `cluster` beside it.
 
     Raises Mismatch, ValueError for an unknown profile of faults. With `pair` it is that run which

@@ -44,7 +44,7 @@ class ClaimResult:
 
 
 @dataclass
-class Tally:
+class SearchTally:
     """What an engine counted. `settled`: claim -> depth of the first level that settles it; under
     `DEADLOCK`, of the first level with a dead end.
 
@@ -63,7 +63,7 @@ class Tally:
 
 
 @dataclass
-class Engine:
+class EngineRun:
     """How it was done, and what that took."""
 
     name: str
@@ -85,8 +85,8 @@ class Exploration:
     """
 
     grounded: Grounded
-    tally: Tally
-    engine: Engine
+    tally: SearchTally
+    engine: EngineRun
     path: Callable[[str], list[int]] = field(repr=False)
     ending: Callable[[str], Ending] = field(repr=False)
     counts: Callable[[], Counts] = field(repr=False)

@@ -14,10 +14,10 @@ from model.language import ProtocolError, RecordedSystem
 from model.language.properties import DEADLOCK
 from specs.exploration import (
     ClaimResult,
-    Engine,
+    EngineRun,
     Exploration,
     Report,
-    Tally,
+    SearchTally,
     grounded_for,
     with_companions,
 )
@@ -123,10 +123,10 @@ __all__ = [
     "DEADLOCK",
     "ENGINES",
     "ClaimResult",
-    "Engine",
+    "EngineRun",
     "Exploration",
     "Report",
-    "Tally",
+    "SearchTally",
     "explore",
     "find",
     "with_companions",

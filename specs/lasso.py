@@ -58,10 +58,10 @@ def loop_from(
     On the way each fair instance is taken, or comes to be impossible in some state. Always to the
     nearest evidence that is still missing, and home at last. Empty if all are impossible at once.
     """
-    return _Walk(code, inside).around(start, set(fair))
+    return _LassoWalk(code, inside).around(start, set(fair))
 
 
-class _Walk:
+class _LassoWalk:
     def __init__(self, code: PythonCode, inside: Callable[[State], bool]) -> None:
         self._code, self._inside = code, inside
         grounded = code.grounded

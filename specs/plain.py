@@ -14,7 +14,7 @@ from typing import Any
 from model.language.grounding import Grounded
 from model.language.properties import DEADLOCK
 from model.language.python_code import PythonCode
-from specs.exploration import Engine, Exploration, Report, Tally, settling_truths
+from specs.exploration import EngineRun, Exploration, Report, SearchTally, settling_truths
 from specs.growth import Counts
 from specs.lasso import Ending
 from specs.plain_loops import plain_ending
@@ -191,7 +191,7 @@ class PlainSearch:
 
     def result(self, seconds: float, setup: float) -> Exploration:
         """What was found."""
-        tally = Tally(
+        tally = SearchTally(
             levels=self.levels,
             generated=self.generated,
             fired=self.fired,
@@ -202,7 +202,7 @@ class PlainSearch:
             stopped=self.stopped,
         )
         exploration = Exploration(
-            self.grounded, tally, Engine("python", seconds, setup), self.path, self.ending,
+            self.grounded, tally, EngineRun("python", seconds, setup), self.path, self.ending,
             self.counts,
         )  # fmt: skip
         exploration.__dict__["code"] = self.code

@@ -21,7 +21,7 @@ STORIES = Path(__file__).parent / "stories"
 
 
 @dataclass(frozen=True)
-class Guard:
+class RefusalReason:
     """A reason that a step may be refused for, and the versions in which it is asked."""
 
     reason: str
@@ -36,7 +36,7 @@ class Page:
     summary: str
     parameters: dict[str, str]
     versions: tuple[str, ...]
-    guards: tuple[Guard, ...]
+    guards: tuple[RefusalReason, ...]
     writes: tuple[str, ...]
     bugs: tuple[Entry, ...]
     stories: tuple[str, ...]
@@ -84,7 +84,7 @@ def _parameters(step: Recorded | None) -> dict[str, str]:
     }
 
 
-def _guards(inside: Mapping[str, Recorded]) -> tuple[Guard, ...]:
+def _guards(inside: Mapping[str, Recorded]) -> tuple[RefusalReason, ...]:
     """In the order in which they are asked, as the newest version has them, the others after."""
     where: dict[str, list[str]] = {}
     for step in reversed(list(inside.values())):
@@ -93,7 +93,7 @@ def _guards(inside: Mapping[str, Recorded]) -> tuple[Guard, ...]:
     for version, step in inside.items():
         for reason in {requirement.reason for requirement in step.requires}:
             where[reason].append(version)
-    return tuple(Guard(reason, tuple(versions)) for reason, versions in where.items())
+    return tuple(RefusalReason(reason, tuple(versions)) for reason, versions in where.items())
 
 
 def _source(function: Callable[..., object]) -> str:
@@ -173,7 +173,7 @@ def markdown(system: System, found: Iterable[Page], with_claims: bool = True) ->
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _asked(guard: Guard, page: Page) -> str:
+def _asked(guard: RefusalReason, page: Page) -> str:
     if guard.versions == page.versions:
         return guard.reason
     return f"{guard.reason} (in {', '.join(guard.versions)})"

@@ -14,7 +14,7 @@ from specs.verdict import Verdict
 
 
 @dataclass
-class Step:
+class RunStep:
     """One step of a run: its name, its parameters, and the leaves it changed."""
 
     step: str
@@ -41,7 +41,7 @@ class Run:
     without: dict[str, object]
     bounds: dict[str, int]
     verdict: Verdict
-    steps: list[Step]
+    steps: list[RunStep]
     replay: str
     loop: int | None = None
 
@@ -127,7 +127,7 @@ def build_run(
     recorded = grounded.recorded
     reading = Reading(grounded)
     state = code.initial
-    steps: list[Step] = []
+    steps: list[RunStep] = []
     turn = state
     for position, number in enumerate(instances):
         turn = state if position == loop else turn
@@ -137,7 +137,7 @@ def build_run(
             raise AssertionError(f"a run of the explorer cannot be replayed at {instance.label}")
         changes = reading.changes(code.decode(state), code.decode(after))
         steps.append(
-            Step(
+            RunStep(
                 instance.step.transition.name,
                 told_arguments(instance),
                 changes,

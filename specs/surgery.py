@@ -46,7 +46,7 @@ class Guard:
 
 
 @dataclass(frozen=True)
-class Finding:
+class GuardTrial:
     """What became of the system without one guard.
 
     `by` is `claim`, `raises` or `story`, or None where nobody noticed; `who` the claim, the error,
@@ -180,7 +180,7 @@ class Surgery:
         same = story.heading.recorded.system is self.recorded.system
         return same and play(story).verdict is Verdict.HOLDS
 
-    def findings(self, guards: Sequence[Guard]) -> Iterator[Finding]:
+    def findings(self, guards: Sequence[Guard]) -> Iterator[GuardTrial]:
         """What became of the system without each guard, one by one."""
         whole = self._explore(self._whole())
         broken = _broken(whole)
@@ -195,7 +195,7 @@ class Surgery:
             found = self._finding(guard, whole)
             yield self._where_it_bites(found) if found.by is None else found
 
-    def _where_it_bites(self, found: Finding) -> Finding:
+    def _where_it_bites(self, found: GuardTrial) -> GuardTrial:
         """The finding where the capacities that the guard is about are the least, if it bites."""
         reached = {
             name: self.recorded.system.bounds[name].least for name in self._capacities(found.guard)
@@ -217,9 +217,9 @@ class Surgery:
     def _whole(self) -> RecordedSystem:
         return self.recorded.system.recorded(self.recorded.version, self.recorded.without)
 
-    def _finding(self, guard: Guard, whole: Exploration) -> Finding:
+    def _finding(self, guard: Guard, whole: Exploration) -> GuardTrial:
         mark, own = self.marks.get(guard.step, guard.reason)
-        found = Finding(guard, None, mark=mark, own_mark=own)
+        found = GuardTrial(guard, None, mark=mark, own_mark=own)
         cut = without(self.recorded, guard)
         assert cut is not None, guard
         try:

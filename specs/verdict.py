@@ -1,9 +1,11 @@
-"""The four answers that any check of the project can give, and how answers combine."""
+"""The four answers that any check of the project can give, how they combine, and what was found."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import Enum
+from dataclasses import asdict, dataclass
+from enum import Enum, StrEnum
+from typing import Any
 
 
 class Verdict(Enum):
@@ -41,3 +43,42 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
     No parts at all is NOT_CHECKED, never HOLDS: an empty check has seen nothing.
     """
     return min(verdicts, key=_WORST_FIRST.index, default=Verdict.NOT_CHECKED)
+
+
+class Kind(StrEnum):
+    """How sure a finding is, the surest first."""
+
+    VIOLATION = "violation"  # no run of the protocol writes these lines
+    IMPOSSIBLE = "impossible"  # the model cannot take the step that a log or a trace tells of
+    KNOWN_BUG = "known bug"  # it can, with a switch of the zoo thrown back
+    UNREADABLE = "unreadable"  # a trace that is not whole
+    NOT_JUDGED = "not judged"  # lines of another protocol than the one that is specified
+    INCOMPLETE = "incomplete"  # a line that shows why may be missing
+    EXPLAINED = "explained"  # strange, and other lines show why it is right
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One line of a log or a trace that broke a rule, cannot be judged, or only looks wrong.
+
+    `positions` are all lines that it is about, as FILE:LINE; `cluster` is empty for a trace.
+    """
+
+    kind: str
+    cluster: str = ""
+    file: str
+    line: int
+    rule: str
+    why: str
+    allowed: str
+    positions: tuple[str, ...] = ()
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """The surest first, then by place."""
+        surest = list(Kind).index(Kind(self.kind))
+        return surest, self.cluster, self.file, self.line, self.rule, self.why
+
+    def as_json(self) -> dict[str, Any]:
+        """A row of `findings`."""
+        return asdict(self)

@@ -1,18 +1,18 @@
 """Campaigns: seeds × fault profiles × planted bugs, run, recorded, judged, told in one table."""
 
-from conformance.campaign.carry import Engine, carry_out
+from conformance.campaign.carry import CampaignEngine, carry_out
 from conformance.campaign.kept import Folder, OtherCampaignError
-from conformance.campaign.local import LocalEngine
-from conformance.campaign.plan import NOTHING, Cell, Plan
-from conformance.campaign.summary import Line, summary
+from conformance.campaign.local import LocalCampaign
+from conformance.campaign.plan import NOTHING, CampaignRun, Plan
+from conformance.campaign.summary import SummaryLine, summary
 
 __all__ = [
     "NOTHING",
-    "Cell",
-    "Engine",
+    "CampaignRun",
+    "CampaignEngine",
     "Folder",
-    "Line",
-    "LocalEngine",
+    "SummaryLine",
+    "LocalCampaign",
     "OtherCampaignError",
     "Plan",
     "carry_out",

@@ -8,30 +8,30 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from conformance.campaign.kept import Folder
-from conformance.campaign.plan import Cell, Plan
+from conformance.campaign.plan import CampaignRun, Plan
 
 PART = 128
 """Runs a part: what an interruption costs at most."""
 
 
-class Engine(Protocol):
+class CampaignEngine(Protocol):
     """Where runs are made."""
 
-    def run(self, cells: Sequence[Cell], plan: Plan, folder: Path) -> None:
+    def run(self, cells: Sequence[CampaignRun], plan: Plan, folder: Path) -> None:
         """Records and judges runs; writes the tables `traces` and `verdicts` below a folder."""
 
-    def make_small(self, cells: Sequence[Cell], plan: Plan) -> list[dict[str, Any]]:
+    def make_small(self, cells: Sequence[CampaignRun], plan: Plan) -> list[dict[str, Any]]:
         """Rows of `SMALL`, one a run."""
 
 
 def carry_out(
-    plan: Plan, folder: Folder, engine: Engine, told: Callable[[int], None] = lambda _: None
+    plan: Plan, folder: Folder, engine: CampaignEngine, told: Callable[[int], None] = lambda _: None
 ) -> list[dict[str, Any]]:
     """Every verdict of the plan, by number; `told` hears how many runs are done."""
     left = plan.cells()
     while cells := tuple(islice(left, PART)):
 
-        def make(where: Path, cells: tuple[Cell, ...] = cells) -> None:
+        def make(where: Path, cells: tuple[CampaignRun, ...] = cells) -> None:
             engine.run(cells, plan, where)
 
         folder.part(cells[0].number, make)

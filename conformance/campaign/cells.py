@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from conformance.campaign.plan import NOTHING, Cell
+from conformance.campaign.plan import NOTHING, CampaignRun
 from conformance.diagnosis import diagnose
 from conformance.lockstep import BOUNDS
 from conformance.mutants.planted import PLANTED
@@ -43,7 +43,7 @@ def with_planted(bug: str) -> Iterator[None]:
                 setattr(owner, name, was)
 
 
-def recorded(cell: Cell, steps: int, brokers: int) -> list[dict[str, Any]]:
+def recorded(cell: CampaignRun, steps: int, brokers: int) -> list[dict[str, Any]]:
     """Rows of `TRACES`: the lines of the run's `insync.trace/1`.
 
     A planted bug may make the implementation itself fail; the line where it did says so.
@@ -84,7 +84,7 @@ def judged(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return verdict | found
 
 
-def made_small(cell: Cell, steps: int, brokers: int) -> dict[str, Any]:
+def made_small(cell: CampaignRun, steps: int, brokers: int) -> dict[str, Any]:
     """A row of `SMALL`: the smallest run found that breaks as this one does, and its story.
 
     The story is of the model: what it did up to there, and what it says of the step that it cannot

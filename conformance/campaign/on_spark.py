@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from conformance.campaign import cells as one
 from conformance.campaign.local import cells_as_table
-from conformance.campaign.plan import Cell, Plan
+from conformance.campaign.plan import CampaignRun, Plan
 from conformance.campaign.schema import CELLS, SMALL, TRACES, VERDICTS
 from conformance.pipeline.session import spark_session
 
@@ -28,7 +28,7 @@ def record_runs(steps: int, brokers: int) -> Step:
     def record(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.to_pylist():
-                lines = one.recorded(Cell(**row), steps, brokers)
+                lines = one.recorded(CampaignRun(**row), steps, brokers)
                 yield pa.RecordBatch.from_pylist(lines, TRACES)
 
     return lambda cells: cells.mapInArrow(record, schema=_spark(TRACES))
@@ -48,13 +48,13 @@ def shrink_runs(steps: int, brokers: int) -> Step:
 
     def small(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            rows = [one.made_small(Cell(**row), steps, brokers) for row in batch.to_pylist()]
+            rows = [one.made_small(CampaignRun(**row), steps, brokers) for row in batch.to_pylist()]
             yield pa.RecordBatch.from_pylist(rows, SMALL)
 
     return lambda cells: cells.mapInArrow(small, schema=_spark(SMALL))
 
 
-class SparkEngine:
+class SparkCampaign:
     """Steps, and the actions between them. `master` as Spark names it."""
 
     def __init__(self, master: str | None = None) -> None:
@@ -64,7 +64,7 @@ class SparkEngine:
     def _session(self) -> SparkSession:
         return spark_session(self._master)
 
-    def run(self, cells: Sequence[Cell], plan: Plan, folder: Path) -> None:
+    def run(self, cells: Sequence[CampaignRun], plan: Plan, folder: Path) -> None:
         """Records and judges runs; writes the tables `traces` and `verdicts` below a folder.
 
         Verdicts are of what was written, so that they can be had again from it.
@@ -75,12 +75,12 @@ class SparkEngine:
         kept = self._session.read.schema(_spark(TRACES)).parquet(str(where / "traces"))
         kept.transform(judge_runs).write.parquet(str(where / "verdicts"))
 
-    def make_small(self, cells: Sequence[Cell], plan: Plan) -> list[dict[str, Any]]:
+    def make_small(self, cells: Sequence[CampaignRun], plan: Plan) -> list[dict[str, Any]]:
         """Rows of `SMALL`, one a run, by number."""
         small = self._frame(cells).transform(shrink_runs(plan.steps, plan.brokers))
         return sorted((row.asDict() for row in small.collect()), key=lambda row: row["number"])
 
-    def _frame(self, cells: Sequence[Cell]) -> DataFrame:
+    def _frame(self, cells: Sequence[CampaignRun]) -> DataFrame:
         rows = cells_as_table(cells)
         slices = min(len(rows), 4 * self._session.sparkContext.defaultParallelism)
         return self._session.createDataFrame(rows, schema=_spark(CELLS)).repartition(slices)

@@ -11,7 +11,7 @@ NOTHING = "-"
 
 
 @dataclass(frozen=True)
-class Cell:
+class CampaignRun:
     """One run of a campaign; `number` is its place, from 0."""
 
     number: int
@@ -31,13 +31,13 @@ class Plan:
     steps: int
     brokers: int
 
-    def cells(self) -> Iterator[Cell]:
+    def cells(self) -> Iterator[CampaignRun]:
         """Every run, always in this order: a table depends on nothing else."""
         number = 0
         for planted in self.planted:
             for profile in self.profiles:
                 for seed in range(self.first, self.last + 1):
-                    yield Cell(number, seed, profile, planted)
+                    yield CampaignRun(number, seed, profile, planted)
                     number += 1
 
     def __len__(self) -> int:

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from conformance.campaign.plan import Cell
+from conformance.campaign.plan import CampaignRun
 from specs.verdict import Verdict, combine
 
 
 @dataclass(frozen=True)
-class Line:
+class SummaryLine:
     """The runs of one profile with one bug; `first` is the broken run of the lowest seed."""
 
     planted: str
@@ -22,7 +22,7 @@ class Line:
     events: int
     broken: int
     not_checked: int
-    first: Cell | None
+    first: CampaignRun | None
     why: str | None
 
     def as_json(self) -> dict[str, Any]:
@@ -33,16 +33,16 @@ class Line:
         }
 
 
-def summary(verdicts: Iterable[dict[str, Any]]) -> list[Line]:
+def summary(verdicts: Iterable[dict[str, Any]]) -> list[SummaryLine]:
     """The lines, in the order of the plan."""
     kinds = groupby(verdicts, lambda row: (row["planted"], row["profile"]))
     return [_line(planted, profile, list(rows)) for (planted, profile), rows in kinds]
 
 
-def _line(planted: str, profile: str, rows: list[dict[str, Any]]) -> Line:
+def _line(planted: str, profile: str, rows: list[dict[str, Any]]) -> SummaryLine:
     broken = [row for row in rows if row["verdict"] == str(Verdict.BROKEN)]
     first = broken[0] if broken else None
-    return Line(
+    return SummaryLine(
         planted,
         profile,
         combine(Verdict(row["verdict"]) for row in rows),
@@ -50,6 +50,8 @@ def _line(planted: str, profile: str, rows: list[dict[str, Any]]) -> Line:
         sum(row["events"] for row in rows),
         len(broken),
         sum(row["verdict"] == str(Verdict.NOT_CHECKED) for row in rows),
-        Cell(**{name: first[name] for name in Cell.__dataclass_fields__}) if first else None,
+        CampaignRun(**{name: first[name] for name in CampaignRun.__dataclass_fields__})
+        if first
+        else None,
         f"line {first['line']}: {first['why']}" if first else None,
     )

@@ -21,7 +21,7 @@ RLIMIT = 1_000_000_000
 
 
 @dataclass(frozen=True)
-class Bounded:
+class SearchLimits:
     """What --max-steps and --rlimit said."""
 
     max_steps: int | None
@@ -38,7 +38,7 @@ def bounded_options(command: Command) -> Command:
 
     @functools.wraps(command)
     def gathered(max_steps: int | None, rlimit: int | None, **rest: Any) -> Any:
-        return command(bounded=Bounded(max_steps, rlimit), **rest)
+        return command(bounded=SearchLimits(max_steps, rlimit), **rest)
 
     made = cast(Command, gathered)
     made = click.option(
@@ -66,7 +66,9 @@ def split_lifted(size: Size) -> tuple[Size, tuple[str, ...]]:
     return replace(size, bounds=kept), tuple(dict.fromkeys(lifted))
 
 
-def refuse_what_does_not_fit(search: Searching, bounded: Bounded, lifted: tuple[str, ...]) -> None:
+def refuse_what_does_not_fit(
+    search: Searching, bounded: SearchLimits, lifted: tuple[str, ...]
+) -> None:
     """Options of the explorer do not go with Z3, nor Z3's with the explorer."""
     if search.engine == ENGINE:
         if search.max_states is not None:

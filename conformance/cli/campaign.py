@@ -18,7 +18,7 @@ from impl.world.faults import SWARM
 from specs.verdict import combine
 
 if TYPE_CHECKING:
-    from conformance.campaign import Cell, Engine, Folder, Line, Plan
+    from conformance.campaign import CampaignEngine, CampaignRun, Folder, Plan, SummaryLine
 
 ALL = "all"
 ENGINES = ("spark", "local")
@@ -101,14 +101,14 @@ def bugs_named(planted: tuple[str, ...]) -> tuple[str, ...]:
     return (NOTHING, *dict.fromkeys(planted))
 
 
-def _engine(engine: str, master: str | None) -> Engine:
+def _engine(engine: str, master: str | None) -> CampaignEngine:
     if engine == "local":
-        from conformance.campaign import LocalEngine
+        from conformance.campaign import LocalCampaign
 
-        return LocalEngine()
-    from conformance.campaign.on_spark import SparkEngine
+        return LocalCampaign()
+    from conformance.campaign.on_spark import SparkCampaign
 
-    return SparkEngine(master)
+    return SparkCampaign(master)
 
 
 @contextlib.contextmanager
@@ -141,7 +141,7 @@ def _opened(out: str | None, plan: Plan) -> Iterator[Folder]:
 
 
 def _made_small(
-    broken: list[Cell], engine: Engine, plan: Plan, folder: Folder, out: str | None
+    broken: list[CampaignRun], engine: CampaignEngine, plan: Plan, folder: Folder, out: str | None
 ) -> list[dict[str, Any]]:
     """The smallest run of each line of the table; with --out, as files too."""
     told = []
@@ -155,7 +155,7 @@ def _made_small(
     return told
 
 
-def _show(result: dict[str, Any], table: list[Line], json_target: str | None) -> None:
+def _show(result: dict[str, Any], table: list[SummaryLine], json_target: str | None) -> None:
     columns = ["planted", "faults", "verdict", "runs", "events", "broken", "not checked", "first"]
     show_table(
         columns,

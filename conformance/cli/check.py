@@ -34,8 +34,8 @@ from specs.verdict import Verdict
 
 if TYPE_CHECKING:
     from conformance.pipeline.corpus import Corpus, Engine, Judged
-    from conformance.pipeline.report import TraceResult
     from conformance.pipeline.timeline import Timeline
+    from conformance.trace_report import TraceReport
 
 _EXAMPLE = """
 \b
@@ -233,18 +233,18 @@ def _judge(runner: Engine, corpora: list[Corpus]) -> Judged:
     return together
 
 
-def running_traces(paths: Sequence[str]) -> list[TraceResult]:
+def running_traces(paths: Sequence[str]) -> list[TraceReport]:
     """What processes of a cluster traced: the files of one folder are judged together."""
-    from conformance.pipeline.traces import replayed_cluster
+    from conformance.running.judge import judge_running
 
     folders: dict[str, list[str]] = {}
     for path in paths:
         if is_process_trace(path):
             folders.setdefault(str(Path(path).parent), []).append(path)
-    return [replayed_cluster(folder, inside) for folder, inside in sorted(folders.items())]
+    return [judge_running(inside, folder) for folder, inside in sorted(folders.items())]
 
 
-def _trace(path: str, hidden: int | None) -> TraceResult:
+def _trace(path: str, hidden: int | None) -> TraceReport:
     from conformance.pipeline.traces import replayed
 
     return replayed(path, hidden)

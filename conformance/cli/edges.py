@@ -18,7 +18,7 @@ from specs.verdict import Verdict, combine
 
 if TYPE_CHECKING:
     from conformance.diagnosis import Diagnosis
-    from conformance.edges import Found
+    from conformance.edges import EdgeMismatch
 
 SMALL = map_of("replication").small
 """The bounds of `replication` unless told otherwise: a graph that is walked whole in a second."""
@@ -183,7 +183,7 @@ def _refuse_what_has_no_row(about: SystemMap, version: str | None) -> None:
 
 
 def _diagnosed(
-    first: Found, about: SystemMap, bounds: dict[str, int], version: str | None
+    first: EdgeMismatch, about: SystemMap, bounds: dict[str, int], version: str | None
 ) -> Diagnosis | None:
     """The run to the first mismatch, shrunk; None where no run from the beginning shows it."""
     from conformance.diagnosis import Pairing

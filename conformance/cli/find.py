@@ -12,7 +12,7 @@ from conformance.cli.bounded import (
     MAX_STEPS,
     NONE,
     RLIMIT,
-    Bounded,
+    SearchLimits,
     bounded_options,
     refuse_what_does_not_fit,
     split_lifted,
@@ -27,7 +27,7 @@ from conformance.cli.choice import (
     system_named,
 )
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
-from conformance.cli.found import Found, steps
+from conformance.cli.found import ClaimAnswer, steps
 from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.options import (
     Searching,
@@ -59,7 +59,7 @@ def find(
     variant: Variant,
     size: Size,
     search: Searching,
-    bounded: Bounded,
+    bounded: SearchLimits,
     keeping: Keeping,
     json_target: str | None,
 ) -> None:
@@ -117,7 +117,7 @@ def _explored(
     claim: str,
     search: Searching,
     progress: Progress,
-) -> Found:
+) -> ClaimAnswer:
     found, run = shortest(
         recorded, limits, claim, search.max_states, progress, search.engine, search.symmetry,
         search.workers, search.memory_bytes,
@@ -126,7 +126,7 @@ def _explored(
     looked = f"{found.distinct:,} states in {found.seconds:.1f} s"
     result = found.deadlock if claim == DEADLOCK else found.claims[claim]
     every = result.verdict is Verdict.HOLDS
-    return Found(
+    return ClaimAnswer(
         found.grounded,
         result,
         run,
@@ -156,9 +156,9 @@ def _by_z3(
     limits: dict[str, int],
     claim: str,
     lifted: tuple[str, ...],
-    bounded: Bounded,
+    bounded: SearchLimits,
     progress: Progress,
-) -> Found:
+) -> ClaimAnswer:
     # Z3 takes a while to load: only now that the line is understood.
     from specs.bounded import find_by_z3
 
@@ -174,7 +174,7 @@ def _by_z3(
     every = f"every run of up to {steps(found.length)}" if found.length >= 0 else "no run at all"
     looked = f"{every} in {found.seconds:.1f} s"
     run = None if found.run is None else replace(found.run, replay=replay)
-    return Found(
+    return ClaimAnswer(
         found.grounded,
         found.result,
         run,

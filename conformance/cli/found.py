@@ -13,7 +13,7 @@ from specs.verdict import Verdict
 
 
 @dataclass
-class Found:
+class ClaimAnswer:
     """An answer about a claim, as it is told.
 
     `within` names the bounds, `beside_run` and `without_run` say how much was looked at; `more` is

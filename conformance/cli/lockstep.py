@@ -23,7 +23,7 @@ from specs.verdict import Verdict
 
 if TYPE_CHECKING:
     from conformance.diagnosis import Diagnosis
-    from conformance.lockstep import Mismatch, Progress
+    from conformance.lockstep import Mismatch, WalkProgress
 
 STEPS = 300
 SEEDS = "0..9"
@@ -210,7 +210,7 @@ def _campaign(faults: str, seeds: range, steps: int, every: int, with_effects: b
     effects = EffectsOfOnePartition()
     heard = effects if with_effects else None
 
-    def walked(seed: int) -> Progress:
+    def walked(seed: int) -> WalkProgress:
         return walk(seed, steps, None, every, faults, heard)
 
     told = _walked(Campaign(ONE_PARTITION, faults), seeds, walked, explained)
@@ -230,7 +230,7 @@ def _campaign_of_clusters(faults: str, seeds: range, steps: int, with_effects: b
     effects = EffectsOfCluster()
     heard = effects if with_effects else None
 
-    def walked(seed: int) -> Progress:
+    def walked(seed: int) -> WalkProgress:
         return walk_cluster(seed, steps, faults=faults, effects=heard)
 
     told = _walked(Campaign(CLUSTER, faults), seeds, walked)
@@ -241,7 +241,7 @@ def _campaign_of_clusters(faults: str, seeds: range, steps: int, with_effects: b
 def _walked(
     told: Campaign,
     seeds: range,
-    walk: Callable[[int], Progress],
+    walk: Callable[[int], WalkProgress],
     explained: Callable[[Mismatch], Diagnosis | None] = lambda _: None,
 ) -> Campaign:
     """The walks of the seeds in turn, up to the first mismatch, which is explained."""

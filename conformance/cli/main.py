@@ -27,7 +27,7 @@ READER_GONE = 141  # 128 + SIGPIPE: whoever read our output has left
 DEFECT = 70  # EX_SOFTWARE: a fault of insync itself, which must not look like "broken"
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """One command: where it lives, its line in `insync --help`, and under which heading."""
 
     module: str
@@ -36,10 +36,10 @@ class Entry(NamedTuple):
     group: str = ""
 
 
-def _group(heading: str, **lines: str) -> dict[str, Entry]:
+def _group(heading: str, **lines: str) -> dict[str, CommandEntry]:
     """Commands of one heading; each lives in the module of its name, but those named otherwise."""
     return {
-        name: Entry(
+        name: CommandEntry(
             f"conformance.cli.{_ELSEWHERE.get(name, name).replace('-', '_')}",
             name.replace("-", "_"),
             line,
@@ -52,7 +52,7 @@ def _group(heading: str, **lines: str) -> dict[str, Entry]:
 _ELSEWHERE = {"produce": "records", "consume": "records"}
 
 # In the order of --help. A command is written in one module and named here, nowhere else.
-COMMANDS: dict[str, Entry] = {
+COMMANDS: dict[str, CommandEntry] = {
     **_group(
         "Start here",
         verify="Check every claim; print one table.",

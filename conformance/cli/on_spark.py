@@ -57,11 +57,11 @@ class OnSpark:
         """Explores on Spark; None if another engine is asked for."""
         if search.engine != SPARK:
             return None
-        from conformance.distributed import Question, Segments, distributed_search
+        from conformance.distributed import ExplorationTask, Segments, distributed_search
         from conformance.pipeline.java import NoJavaError
         from conformance.pipeline.session import SparkFailedError, spark_session
 
-        question = Question(
+        question = ExplorationTask(
             recorded.system.name, recorded.version, json.dumps(recorded.switches, sort_keys=True),
             json.dumps(dict(bounds), sort_keys=True), None if claims is None else tuple(claims),
             search.symmetry, self.shards or SHARDS,

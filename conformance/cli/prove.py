@@ -305,7 +305,7 @@ def chosen(claims: tuple[str, ...], everything: bool) -> list[Proof]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProofRequest:
     """A proof to try, of a version, for a number of brokers or any.
 
     `given` is the proof whose invariants it assumes: while that is open, it says nothing.
@@ -317,17 +317,17 @@ class Asked:
     given: Proof | None = None
 
 
-def _understood(proof: Proof, variant: Variant, brokers: str) -> list[Asked]:
+def _understood(proof: Proof, variant: Variant, brokers: str) -> list[ProofRequest]:
     system = system_named(proof.system)
     recorded = variant.recorded(system)
     number = _number_of_brokers(brokers, variant, system)
-    asked = [Asked(proof, recorded, number)]
+    asked = [ProofRequest(proof, recorded, number)]
     if proof.claim == "no_message_loss":
         # What is proved of a form is claimed of what runs only by the refinement of the one by
         # the other.
         executable = variant.recorded(system_named("replication"))
         composed = compose(version=executable.version, changed=executable.without)
-        asked.append(Asked(refinement(composed), composed.recorded, number, given=proof))
+        asked.append(ProofRequest(refinement(composed), composed.recorded, number, given=proof))
     return asked
 
 
@@ -362,7 +362,7 @@ def _folder(target: str | None, certificate: bool) -> Iterator[Smt2Folder | None
 
 
 def _attempt(
-    asked: Asked, solvers: tuple[str, ...], folder: Smt2Folder | None, progress: Progress
+    asked: ProofRequest, solvers: tuple[str, ...], folder: Smt2Folder | None, progress: Progress
 ) -> Attempt:
     # z3 takes a while to load: only now that the line is understood.
     from specs.induction import counterexample_to_induction

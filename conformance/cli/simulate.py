@@ -305,6 +305,7 @@ def _row(trace: Trace, folder: Path, journal: KafkaLogs | None, kept: bool) -> d
         journal.write(folder / f"seed-{seed}-logs")
     report: TraceReport = check_trace(path)
     times = Counter(event.step for event in trace.events)
+    name = str(path) if kept else path.name
     return {
         "seed": seed,
         "verdict": report.verdict,
@@ -317,7 +318,7 @@ def _row(trace: Trace, folder: Path, journal: KafkaLogs | None, kept: bool) -> d
         "file": str(path) if kept else None,
         "findings": [
             # A temporary folder's name would mean nothing to anybody.
-            {**finding.as_json(), "file": str(path) if kept else path.name}
+            {**finding.as_json(), "file": name, "positions": [f"{name}:{finding.line}"]}
             for finding in report.findings
         ],
     }

@@ -23,7 +23,7 @@ from conformance.cli.kept import open_option, show_file
 from conformance.cli.options import fault_option
 from conformance.cli.pace import left_of
 from model.faults import means
-from specs.story import Outcome, Story, difference, play, read_story, rerecorded
+from specs.story import Story, StoryOutcome, difference, play, read_story, rerecorded
 from specs.story.heading import Heading
 from specs.verdict import Verdict, combine
 
@@ -184,7 +184,9 @@ def _under(story: Story, faults: tuple[str, ...]) -> Story:
     return replace(story, heading=Heading(recorded, given))
 
 
-def _told(path: Path, outcome: Outcome, accept: bool, json_target: str | None) -> dict[str, Any]:
+def _told(
+    path: Path, outcome: StoryOutcome, accept: bool, json_target: str | None
+) -> dict[str, Any]:
     """Reports one story, re-records it where asked, and gives its row of the JSON."""
     lines: list[str] = []
     verdict = outcome.verdict
@@ -211,11 +213,11 @@ def _told(path: Path, outcome: Outcome, accept: bool, json_target: str | None) -
     }  # fmt: skip
 
 
-def _about(outcome: Outcome) -> str:
+def _about(outcome: StoryOutcome) -> str:
     return outcome.story.title or "(no title: a comment in its first line would be one)"
 
 
-def _accept(path: Path, outcome: Outcome) -> None:
+def _accept(path: Path, outcome: StoryOutcome) -> None:
     try:
         if outcome.story.commands:
             write_atomically(path, rerecorded(outcome))
@@ -223,7 +225,7 @@ def _accept(path: Path, outcome: Outcome) -> None:
         raise WrongUse(f"{path}: {error.strerror}; name a story that can be written") from error
 
 
-def _advice(outcome: Outcome, accept: bool, lines: list[str]) -> list[str]:
+def _advice(outcome: StoryOutcome, accept: bool, lines: list[str]) -> list[str]:
     if not outcome.checks and outcome.failed is None:
         return ["    it checks nothing: add a line such as `check CLAIM` or `refused STEP`"]
     if outcome.failed is not None:

@@ -17,7 +17,7 @@ from model.language import RecordedSystem
 from specs.runs import Run
 from specs.story import Story, read_story
 from specs.story.heading import heading_line
-from specs.surgery import CLAIM, Finding, Guard, Surgery, guards_of, without
+from specs.surgery import CLAIM, Guard, GuardTrial, Surgery, guards_of, without
 from specs.verdict import Verdict, combine
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
@@ -135,7 +135,7 @@ class _Needed:
 
 
 def _first_needed(
-    findings: Sequence[Finding], recorded: RecordedSystem, limits: dict[str, int]
+    findings: Sequence[GuardTrial], recorded: RecordedSystem, limits: dict[str, int]
 ) -> _Needed | None:
     from specs.explorer import find
 
@@ -153,7 +153,7 @@ def _stories() -> list[Story]:
     return [read_story(path) for path in sorted(STORIES.glob("*.story"))]
 
 
-def _noticed(one: Finding) -> str:
+def _noticed(one: GuardTrial) -> str:
     if one.mark_is_wrong:
         return f"{one.who}, yet it is marked redundant: {one.mark}"
     if one.by is not None:
@@ -165,20 +165,20 @@ def _noticed(one: Finding) -> str:
     return f"nobody ({_what_it_changes(one)})"
 
 
-def _who(one: Finding) -> str:
+def _who(one: GuardTrial) -> str:
     where = f" (with {listed(one.within)})" if one.within else ""
     if one.by == "story":
         return f"the story {Path(one.who or '').stem}"
     return (f"a check of values: {one.who}" if one.by == "raises" else str(one.who)) + where
 
 
-def _what_it_changes(one: Finding) -> str:
+def _what_it_changes(one: GuardTrial) -> str:
     if one.changes_nothing:
         return "it decides nothing: other guards imply it"
     return f"{one.more_states:,} states and {one.more_steps:,} steps more without it"
 
 
-def _sum(findings: Sequence[Finding]) -> str:
+def _sum(findings: Sequence[GuardTrial]) -> str:
     noticed = sum(one.by is not None for one in findings)
     marked = sum(one.by is None and one.mark is not None for one in findings)
     rest = {

@@ -13,7 +13,7 @@ from conformance.cli.tables import Table
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
-    from conformance.verify import Row
+    from conformance.verify import ClaimRow
 
 
 @click.command()
@@ -33,7 +33,7 @@ def verify(deep: bool, json_target: str | None) -> None:
     from conformance.verify import verify as rows_of
 
     started = time.perf_counter()
-    rows: list[Row] = []
+    rows: list[ClaimRow] = []
     shown = _Shown(planned(deep), json_target)
     pace = Pace.of(f"verify{' --deep' if deep else ''}", len(shown.planned))
     say(pace.first_time(_SET_UP), json_target)
@@ -85,7 +85,7 @@ class _Shown:
         """The names of the columns."""
         self._say([*self._table.foot(), *self._table.head()])
 
-    def add(self, row: Row) -> None:
+    def add(self, row: ClaimRow) -> None:
         """One row."""
         of = f"{row.system} {_version(row)}"
         self._say(self._table.row([row.claim, of, _verdict(row), row.counts, _seconds(row)]))
@@ -100,7 +100,7 @@ _WIDEST = ("broken, as history says (18 steps)", "5,647,383 orbits, up to 32 ste
 """A verdict and counts as long as they get, but for a few."""
 
 
-def _show(rows: list[Row], verdict: Verdict, seconds: float, json_target: str | None) -> None:
+def _show(rows: list[ClaimRow], verdict: Verdict, seconds: float, json_target: str | None) -> None:
     say("", json_target)
     say("In words:", json_target)
     for sentence in dict.fromkeys(f"  {row.claim}: {row.words}" for row in rows):
@@ -124,17 +124,17 @@ def _show(rows: list[Row], verdict: Verdict, seconds: float, json_target: str | 
     say(f"\n{verdict}: {len(rows)} rows, {state}, {seconds:.0f} s", json_target)
 
 
-def _version(row: Row) -> str:
+def _version(row: ClaimRow) -> str:
     return row.version + "".join(f" without {name}" for name in row.without)
 
 
-def _verdict(row: Row) -> str:
+def _verdict(row: ClaimRow) -> str:
     return f"{row.verdict}, {row.note}" if row.note else str(row.verdict)
 
 
-def _bounds(row: Row) -> str:
+def _bounds(row: ClaimRow) -> str:
     return ", ".join(f"{name} {size}" for name, size in row.bounds.items())
 
 
-def _seconds(row: Row) -> str:
+def _seconds(row: ClaimRow) -> str:
     return f"{row.seconds:.1f}" if row.seconds else ""

@@ -16,7 +16,7 @@ from conformance.mapping import ROWS
 from conformance.observed import Place
 from impl import TraceError
 from specs.native.unbounded_layout import CHANGE, Words
-from specs.native.unbounded_lines import Lines
+from specs.native.unbounded_lines import LineArrays
 from specs.partial.moves import Moves
 
 
@@ -39,7 +39,7 @@ class ColumnBatch:
 
     def __init__(self, batch: pa.RecordBatch, first: int, moves: Moves, path: Path) -> None:
         self.batch, self.first, self.moves, self.path = batch, first, moves, path
-        self._lines: Lines | None = None
+        self._lines: LineArrays | None = None
 
     def __len__(self) -> int:
         return int(self.batch.num_rows)
@@ -61,13 +61,13 @@ class ColumnBatch:
         """The places that changed."""
         return places_of(self.moves, self.lines(), number)
 
-    def lines(self) -> Lines:
+    def lines(self) -> LineArrays:
         """All rows as arrays."""
         if self._lines is None:
             self._lines = self._read()
         return self._lines
 
-    def _read(self) -> Lines:
+    def _read(self) -> LineArrays:
         rows = len(self)
         codes, names = texts_of(self.batch.column("step"))
         steps = np.array([STEPS.get(name, -1) for name in names], np.int64)[codes]
@@ -79,7 +79,7 @@ class ColumnBatch:
             args[:, place] = numbers_of(compute.fill_null(column, 0))
         steps = np.where(_needed()[steps] & ~given, -1, steps[:, None]).min(axis=1)
         changed_from, changed = self._changed(rows)
-        return Lines(steps, args, changed_from, changed)
+        return LineArrays(steps, args, changed_from, changed)
 
     def _changed(self, rows: int) -> tuple[Words, Words]:
         owners, words = [], []

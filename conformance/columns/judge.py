@@ -7,9 +7,9 @@ from pathlib import Path
 from conformance.columns.batch import ColumnBatch
 from conformance.columns.reading import open_columns
 from conformance.columns.whole import require_whole
-from conformance.replay import Replay, TraceReport, not_replayed, unreadable
+from conformance.replay import Replay, not_replayed
+from conformance.trace_report import TraceReport, unreadable
 from impl import TraceError
-from specs.verdict import Verdict
 
 
 def check_columns(path: str | Path) -> TraceReport:
@@ -30,4 +30,4 @@ def check_columns(path: str | Path) -> TraceReport:
                 first += batch.num_rows
         return replay.report
     except (TraceError, OSError) as error:
-        return TraceReport(str(where), Verdict.NOT_CHECKED, findings=[unreadable(where, error)])
+        return unreadable(where, error)

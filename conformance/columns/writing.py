@@ -23,9 +23,10 @@ from conformance.columns.schema import (
     shown,
     told_of,
 )
-from conformance.observed import Observed, UnknownLeaf
+from conformance.observed import Observed
 from conformance.partial import is_partial
 from conformance.replay import moves_of, not_replayed
+from conformance.trace_report import UnknownLeaf
 from impl import Trace, TraceError, read_trace
 from impl.world.trace import TraceEvent
 from model.language.schema import Field

@@ -2,6 +2,6 @@
 
 from conformance.distributed.search import distributed_search
 from conformance.distributed.segments import Segments
-from conformance.distributed.task import Question
+from conformance.distributed.task import ExplorationTask
 
-__all__ = ["Question", "Segments", "distributed_search"]
+__all__ = ["ExplorationTask", "Segments", "distributed_search"]

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from conformance.distributed import task
 from conformance.distributed.segments import Segments
-from conformance.distributed.task import Asked, Question
+from conformance.distributed.task import ExplorationTask, OpenClaims
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,7 +34,7 @@ MERGED = pa.schema(
 Step = Callable[["DataFrame"], "DataFrame"]
 
 
-def expand(question: Question, segments: Segments, level: int, asked: Asked) -> Step:
+def expand(question: ExplorationTask, segments: Segments, level: int, asked: OpenClaims) -> Step:
     """Shards to the successors of the states that a level has found there."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -50,7 +50,7 @@ def expand(question: Question, segments: Segments, level: int, asked: Asked) -> 
     return lambda shards: shards.mapInArrow(run, schema=spark_schema(CANDIDATES))
 
 
-def merge(question: Question, segments: Segments, asked: Asked) -> Step:
+def merge(question: ExplorationTask, segments: Segments, asked: OpenClaims) -> Step:
     """Candidates to what is new, written by their owners; the counts are summed beside it."""
 
     def run(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:

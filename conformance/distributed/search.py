@@ -14,10 +14,10 @@ import numpy as np
 
 from conformance.distributed import on_spark, task
 from conformance.distributed.segments import Segments
-from conformance.distributed.task import Asked, Question
+from conformance.distributed.task import ExplorationTask, OpenClaims
 from model.language import ProtocolError
 from model.language.properties import DEADLOCK
-from specs.exploration import Engine, Exploration, Report, Tally, settling_truths
+from specs.exploration import EngineRun, Exploration, Report, SearchTally, settling_truths
 from specs.lasso import Ending
 from specs.native.backwards import judge_all
 from specs.native.search import Options, Search
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def distributed_search(
-    question: Question,
+    question: ExplorationTask,
     segments: Segments,
     session: SparkSession,
     max_states: int | None = None,
@@ -41,15 +41,15 @@ def distributed_search(
     """
     started = time.perf_counter()
     question.kernel()
-    search = _Search(question, segments, session, max_states, report)
+    search = _DistributedSearch(question, segments, session, max_states, report)
     began = time.perf_counter()
     search.go()
     return search.result(time.perf_counter() - began, began - started)
 
 
 @dataclass
-class _Search:
-    question: Question
+class _DistributedSearch:
+    question: ExplorationTask
     segments: Segments
     session: SparkSession
     max_states: int | None
@@ -69,9 +69,9 @@ class _Search:
         self.fired, self.refused, self.pruned = kernel.tallies()
 
     @property
-    def _asked(self) -> Asked:
+    def _asked(self) -> OpenClaims:
         bits = self.kernel.bits
-        return Asked(
+        return OpenClaims(
             int(bits(self.open - self.about_steps)), int(bits(self.open & self.about_steps))
         )
 
@@ -145,7 +145,7 @@ class _Search:
 
     def result(self, seconds: float, setup: float) -> Exploration:
         kernel = self.kernel
-        tally = Tally(
+        tally = SearchTally(
             levels=[size for size in self.levels if size],
             generated=self.generated,
             fired=self.fired.tolist(),
@@ -156,7 +156,7 @@ class _Search:
             settled=dict(self.settled),
             stopped=self.stopped,
         )  # fmt: skip
-        engine = Engine(
+        engine = EngineRun(
             "spark", seconds, setup, kernel.symmetry, self.question.shards,
             8.0 * kernel.words, kernel.words,
         )  # fmt: skip

@@ -33,7 +33,7 @@ STATS = -1
 
 
 @dataclass(frozen=True)
-class Question:
+class ExplorationTask:
     """What is explored, in words that every executor can read; `claims` None means all."""
 
     system: str
@@ -54,7 +54,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Asked:
+class OpenClaims:
     """The claims that are still open: about states, about steps; a bit each."""
 
     states: int
@@ -93,7 +93,9 @@ def owner(kernel: Kernel, state: Words, shards: int) -> int:
     return int(owner_of(hash_of(kernel.words, state, 0), shards))
 
 
-def expanded(question: Question, frontier: Words, asked: Asked) -> Iterator[tuple[int, bytes]]:
+def expanded(
+    question: ExplorationTask, frontier: Words, asked: OpenClaims
+) -> Iterator[tuple[int, bytes]]:
     """Rows (shard, successors, each once a batch), and one of STATS at the end.
 
     ImpossibleValue where a step would leave a field's domain.
@@ -119,7 +121,7 @@ def expanded(question: Question, frontier: Words, asked: Asked) -> Iterator[tupl
         for shard in range(shards):
             letters = worker.letters[shard * room * row :][: int(worker.sent[shard]) * row]
             if letters.size:
-                new, _ = taken_in(kernel, np.empty(0, np.uint64), [letters], Asked(0, 0))
+                new, _ = taken_in(kernel, np.empty(0, np.uint64), [letters], OpenClaims(0, 0))
                 yield shard, new.tobytes()
     fired, refused, pruned = worker.tallies
     stats = Stats(
@@ -130,7 +132,7 @@ def expanded(question: Question, frontier: Words, asked: Asked) -> Iterator[tupl
 
 
 def taken_in(
-    kernel: Kernel, visited: Words, letters: Iterable[Words], asked: Asked
+    kernel: Kernel, visited: Words, letters: Iterable[Words], asked: OpenClaims
 ) -> tuple[Words, int]:
     """The candidates that are not visited, each once, in the order of first arrival; and the
     claims that they settle. `letters` are hash and words of each candidate."""
@@ -164,7 +166,11 @@ def letters_of(kernel: Kernel, states: Words) -> Words:
 
 
 def merged(
-    question: Question, segments: Segments, shard: int, blocks: Iterable[bytes], asked: Asked
+    question: ExplorationTask,
+    segments: Segments,
+    shard: int,
+    blocks: Iterable[bytes],
+    asked: OpenClaims,
 ) -> dict[str, Any]:
     """Writes the new states of a shard into a file that is not committed yet; a row of MERGED.
 

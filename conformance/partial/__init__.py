@@ -1,11 +1,10 @@
 """Traces that show only part of what happened: read, judged, and made from whole ones."""
 
-from conformance.partial.judge import PartialReport, check_partial, judge_partial
+from conformance.partial.judge import check_partial, judge_partial
 from conformance.partial.reading import PartialTrace, is_partial, read_partial
 from conformance.partial.thinning import thinned
 
 __all__ = [
-    "PartialReport",
     "PartialTrace",
     "check_partial",
     "is_partial",

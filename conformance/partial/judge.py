@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,53 +10,32 @@ from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED
 from conformance.partial.laws import CHANGES, broken_law
 from conformance.partial.leaves import Seen, seen
 from conformance.partial.reading import PartialEvent, PartialTrace, read_partial
-from conformance.replay import Misfit, unreadable
+from conformance.trace_report import TraceReport, unreadable
 from impl import TraceError
 from model.language.explain import place_and_value
 from model.systems import system
 from specs.partial.guided import Choice
-from specs.partial.moves import Move, Moves
-from specs.partial.search import MOST_TRIED, Search, find_run
-from specs.partial.ways import Found, Line
-from specs.verdict import Verdict
-
-
-@dataclass
-class PartialReport:
-    """What was found out about one partial trace."""
-
-    path: str
-    verdict: Verdict
-    events: int = 0
-    accepted: int = 0
-    hidden: int = 0
-    fired: dict[str, int] = field(default_factory=dict)
-    findings: list[Misfit] = field(default_factory=list)
-    tried: int = 0
-    run: list[tuple[int, str, bool]] = field(default_factory=list)
-    """The run that fits: (line, step with its arguments, was it hidden)."""
-
-    @property
-    def silent(self) -> int:
-        """Lines at which the run takes no step."""
-        return self.accepted - (sum(self.fired.values()) - self.hidden)
+from specs.partial.moves import Moves, TransitionMove
+from specs.partial.search import MOST_TRIED, PartialSearch, find_run
+from specs.partial.ways import FittingRun, PartialLine
+from specs.verdict import Kind, Verdict
 
 
 def check_partial(
     path: str | Path, hidden: int | None = None, tried: int = MOST_TRIED
-) -> PartialReport:
+) -> TraceReport:
     """Judge one file; one that cannot be vouched for is not checked."""
     where = Path(path)
     try:
         trace = read_partial(where)
     except (TraceError, OSError) as error:
-        return PartialReport(str(where), Verdict.NOT_CHECKED, findings=[unreadable(where, error)])
+        return unreadable(where, error)
     return judge_partial(trace, str(where), hidden, tried)
 
 
 def judge_partial(
     trace: PartialTrace, name: str = "", hidden: int | None = None, tried: int = MOST_TRIED
-) -> PartialReport:
+) -> TraceReport:
     """Judge a trace that is in memory; `hidden` overrides what its header says."""
     return _Judge(trace, name, trace.hidden if hidden is None else hidden, tried).go()
 
@@ -67,9 +45,9 @@ class _Judge:
         self.trace, self.name, self.hidden, self.tried = trace, name, hidden, tried
         recorded = system("replication").recorded(trace.version, AS_RELEASED)
         self.moves = Moves(recorded, {"brokers": trace.brokers}, frozenset(UNOBSERVED))
-        self.report = PartialReport(name, Verdict.NOT_CHECKED, events=len(trace.events))
+        self.report = TraceReport(name, Verdict.NOT_CHECKED, events=len(trace.events))
 
-    def go(self) -> PartialReport:
+    def go(self) -> TraceReport:
         report, trace = self.report, self.trace
         if not any(event.step or event.observed for event in trace.events):
             return self._misfit(
@@ -77,7 +55,7 @@ class _Judge:
                 f"of {len(trace.events)} lines none names a step or shows a leaf",
                 "a step's name, or leaves that were seen, at some line",
             )  # fmt: skip
-        search = Search(self.moves, self.hidden, self.tried, CHANGES)
+        search = PartialSearch(self.moves, self.hidden, self.tried, CHANGES)
         first = self._line(1, None, seen(trace.initial, trace.brokers))
         wrong = search.mismatches(first)
         if wrong:
@@ -97,14 +75,15 @@ class _Judge:
             return self._misfit(law.line, Verdict.BROKEN, law.rule, law.why, law.allowed)
         search, found = find_run(self.moves, lines, self.hidden, self.tried, CHANGES)
         report.verdict, report.accepted, report.tried = found.verdict, found.reached, found.tried
+        report.silent = found.reached
         if found.verdict is Verdict.HOLDS:
             self._count(found)
             return report
         return self._explain(search, found, lines)
 
-    def _line(self, number: int, event: PartialEvent | None, leaves: Seen) -> Line:
+    def _line(self, number: int, event: PartialEvent | None, leaves: Seen) -> PartialLine:
         numbers = self.moves.numbers
-        steps: tuple[tuple[Move, Choice], ...] = ()
+        steps: tuple[tuple[TransitionMove, Choice], ...] = ()
         silent = True
         if event is not None and event.step is not None:
             row = ROWS[event.step]
@@ -123,12 +102,13 @@ class _Judge:
             ((role, (broker,), 1), tuple((numbers[n], at, code) for (n, at), code in ends.items()))
             for broker, ends in leaves.leading.items()
         )
-        return Line(number, steps, silent, cells, whole, leading)
+        return PartialLine(number, steps, silent, cells, whole, leading)
 
-    def _count(self, found: Found) -> None:
+    def _count(self, found: FittingRun) -> None:
         fired = Counter(step[0].name for _, step, _ in found.steps)
         self.report.fired = dict(sorted(fired.items()))
         self.report.hidden = sum(hidden for _, _, hidden in found.steps)
+        self.report.silent = self.report.accepted - (fired.total() - self.report.hidden)
         self.report.run = [
             (line, f"{move.name}({', '.join(map(str, arguments))})", hidden)
             for line, (move, arguments), hidden in found.steps
@@ -136,15 +116,15 @@ class _Judge:
 
     def _misfit(
         self, line: int, verdict: Verdict, rule: str, why: str, allowed: str
-    ) -> PartialReport:
-        kind = {Verdict.BROKEN: "impossible", Verdict.NOT_CHECKED: "unreadable"}.get(
-            verdict, "unknown"
-        )
+    ) -> TraceReport:
+        kinds = {Verdict.BROKEN: Kind.IMPOSSIBLE, Verdict.NOT_CHECKED: Kind.UNREADABLE}
         self.report.verdict = verdict
-        self.report.findings.append(Misfit(kind, self.name, line, rule, why, allowed))
+        self.report.add(kinds.get(verdict, Kind.INCOMPLETE), self.name, line, rule, why, allowed)
         return self.report
 
-    def _explain(self, search: Search, found: Found, lines: list[Line]) -> PartialReport:
+    def _explain(
+        self, search: PartialSearch, found: FittingRun, lines: list[PartialLine]
+    ) -> TraceReport:
         assert search.furthest is not None
         at, state = search.furthest
         line = lines[at]

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance.trace_report import UnknownLeaf
+
 Place = tuple[str, tuple[int, ...]]
 
 
@@ -38,10 +40,6 @@ _SLOTS = {
 }  # fmt: skip
 _ROLES = {"none": 0, "leader": 1, "follower": 2}
 _LEADER = 1
-
-
-class UnknownLeaf(ValueError):
-    """A path or a value that no observation has."""
 
 
 def seen(observed: dict[str, Any], brokers: int) -> Seen:

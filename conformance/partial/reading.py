@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from conformance.mapping import ROWS
-from conformance.partial.leaves import UnknownLeaf, seen
+from conformance.partial.leaves import seen
+from conformance.trace_report import UnknownLeaf
 from impl.world.trace import FORMAT, TraceError
 from model.language import ProtocolError
 from model.systems import SYSTEMS
@@ -71,7 +72,7 @@ def read_partial(path: str | Path) -> PartialTrace:
 
 def parse_partial(lines: Iterable[str], path: Path) -> PartialTrace:
     """Read the lines of a file; `path` is for the errors."""
-    reader = _Reader(path)
+    reader = _PartialReader(path)
     number = 0
     try:
         for number, text in enumerate(lines, 1):
@@ -81,7 +82,7 @@ def parse_partial(lines: Iterable[str], path: Path) -> PartialTrace:
     return reader.done(number)
 
 
-class _Reader:
+class _PartialReader:
     def __init__(self, path: Path) -> None:
         self.path, self.line = path, 0
         self.header: dict[str, Any] | None = None

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-
-class Kind(StrEnum):
-    """How sure a finding is, the surest first."""
-
-    VIOLATION = "violation"  # no run of the protocol writes these lines
-    IMPOSSIBLE = "impossible"  # the model cannot take the step that a log or a trace tells of
-    KNOWN_BUG = "known bug"  # it can, with a switch of the zoo thrown back
-    UNREADABLE = "unreadable"  # a trace that is not whole
-    NOT_JUDGED = "not judged"  # lines of another protocol than the one that is specified
-    INCOMPLETE = "incomplete"  # a line that shows why may be missing
-    EXPLAINED = "explained"  # strange, and other lines show why it is right
-
+from specs.verdict import Finding as Finding
+from specs.verdict import Kind as Kind
 
 BREAKS = frozenset((Kind.VIOLATION, Kind.IMPOSSIBLE, Kind.KNOWN_BUG))
 """The kinds that say that the protocol was broken."""
@@ -286,32 +275,6 @@ OF_CLUSTERS = frozenset(
 
 JUDGING = tuple(rule for rule in RULES if rule.needs)
 """The rules that compare lines."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line that broke a rule, or that cannot be judged, or that only looks wrong."""
-
-    kind: str
-    cluster: str
-    file: str
-    line: int
-    rule: str
-    why: str
-    allowed: str
-    positions: tuple[str, ...] = field(default=())
-
-    @property
-    def order(self) -> tuple[object, ...]:
-        """Violations first, then by place."""
-        return (
-            list(Kind).index(Kind(self.kind)),
-            self.cluster,
-            self.file,
-            self.line,
-            self.rule,
-            self.why,
-        )
 
 
 FINDINGS = pa.schema(

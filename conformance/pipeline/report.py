@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
 from conformance.ingest.parse import UNKNOWN_TEMPLATE, is_harmless
@@ -15,20 +15,9 @@ from conformance.pipeline.findings import FILE_ORDER, UNREAD, Finding, Kind
 from conformance.pipeline.judgement import judgement, rule_rows
 from conformance.pipeline.places import orders_of
 from conformance.pipeline.rules_controllership import HIDDEN, REFUSED
-from specs.verdict import Verdict
+from conformance.trace_report import TraceReport
 
 _TOLERATED = 10  # one protocol line in so many may be unknown before a judgement is doubtful
-
-
-@dataclass
-class TraceResult:
-    """What the replay of one recorded trace said."""
-
-    file: str
-    verdict: Verdict
-    lines: int = 0
-    findings: list[Finding] = field(default_factory=list)
-    coverage: dict[str, Any] = field(default_factory=dict)
 
 
 def lines_of(corpora: Iterable[Corpus]) -> dict[str, int]:
@@ -79,7 +68,7 @@ def _reasons(files: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
 def check_result(
     corpora: Sequence[Corpus],
     judged: Judged,
-    traces: Sequence[TraceResult] = (),
+    traces: Sequence[TraceReport] = (),
     *,
     unread_too: bool = True,
 ) -> dict[str, Any]:
@@ -95,11 +84,11 @@ def check_result(
     summary = ingest_summary(corpora)
     lines = summary.pop("lines")
     # A line of a recorded trace is an event; nothing in it is continued or rejected.
-    recorded = sum(trace.lines for trace in traces)
+    recorded = sum(trace.events for trace in traces)
     lines["read"] += recorded
     lines["events"] += recorded
     said = judgement(
-        findings, judged.checked, summary, [(trace.verdict, trace.lines) for trace in traces]
+        findings, judged.checked, summary, [(trace.verdict, trace.events) for trace in traces]
     )
     election = _office(judged.office)
     rows = [asdict(finding) for finding in findings]
@@ -134,7 +123,7 @@ def check_result(
             "kinds": summary["events_by_kind"],
             "histories": judged.sequences,
             "recorded": [
-                {"file": trace.file, "verdict": trace.verdict.value} | trace.coverage
+                {"file": trace.path, "verdict": trace.verdict.value} | trace.coverage
                 for trace in traces
             ],
         },

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 
 from conformance.running.model import Driver
 from conformance.running.order import Ordered
-from conformance.running.reading import IDS, STARTED, ZOOKEEPER, Line
-from conformance.running.result import Misfit, NotModelled, Replayed
+from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
+from conformance.running.result import MisfitError, NotModelled, Replayed
 from model.systems import system
 from specs.partial.moves import Moves
 
@@ -43,11 +43,11 @@ class _Office(Driver):
             if line.step == "request_refused"
         }  # fmt: skip
 
-    def lines(self) -> Iterable[Line]:
+    def lines(self) -> Iterable[TraceLine]:
         """All lines: what is about one partition tells of controllers too."""
         return self.order.lines
 
-    def take(self, line: Line) -> None:
+    def take(self, line: TraceLine) -> None:
         """One line."""
         if line.process[0] == ZOOKEEPER:
             self._zookeeper(line)
@@ -71,13 +71,13 @@ class _Office(Driver):
                 sender = line.args["sender"]
                 c = self.of[sender["controller"]]
                 if not self.refusal("request_is_obeyed", b, c, sender["epoch"]):
-                    raise Misfit(
+                    raise MisfitError(
                         "only a controller older than one that is known is refused",
                         f"controller epoch {sender['epoch']} is refused, and the newest known is "
                         f"{self.read('seen', b)}", "that it is obeyed",
                     )  # fmt: skip
 
-    def _obeyed(self, line: Line, b: int) -> None:
+    def _obeyed(self, line: TraceLine, b: int) -> None:
         sender = line.args["sender"]
         key = (line.broker, line.start, sender["correlation"], sender["controller"],
                sender["epoch"])  # fmt: skip
@@ -85,7 +85,7 @@ class _Office(Driver):
         if key not in self.refused:
             self.step("request_is_obeyed", b, self.of[sender["controller"]], sender["epoch"])
 
-    def _zookeeper(self, line: Line) -> None:
+    def _zookeeper(self, line: TraceLine) -> None:
         self.done.lines += 1
         if line.step == STARTED and line.start > 1:
             for one in self.of.values():

@@ -12,41 +12,27 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.misfits import Misfit as Told
 from conformance.running.controllership import replay_controllership
 from conformance.running.order import Ordered, ordered
 from conformance.running.partition import Judge
 from conformance.running.reading import ZOOKEEPER, Gathered, Trouble, gather
 from conformance.running.result import Replayed
+from conformance.trace_report import TraceReport
 from impl.releases import Release
 from model.language import ProtocolError
 from model.systems import system
-from specs.verdict import Verdict, combine
+from specs.verdict import Kind, Verdict, combine
 
 MOST_BROKERS = 9
 
 
 @dataclass
-class RunningReport:
-    """What was found out about a cluster: per partition, and for its controllership."""
+class RunningReport(TraceReport):
+    """What was found out about a cluster; `replayed` are its partitions and its controllership."""
 
-    path: str
-    verdict: Verdict
-    events: int = 0
     files: int = 0
     version: str = ""
     replayed: list[Replayed] = field(default_factory=list)
-    findings: list[Told] = field(default_factory=list)
-
-    @property
-    def fired(self) -> Counter[str]:
-        """Steps of the model, by name."""
-        return sum((one.fired for one in self.replayed), Counter())
-
-    @property
-    def forced(self) -> Counter[str]:
-        """What the model abstracts from, by reason, and how often that was."""
-        return sum((one.forced for one in self.replayed), Counter())
 
     def partitions(self) -> list[dict[str, object]]:
         """A row a partition, the controllership among them."""
@@ -56,35 +42,58 @@ class RunningReport:
             for one in self.replayed
         ]  # fmt: skip
 
+    def count(self) -> None:
+        """Sum up what was replayed: steps of the model, and what it abstracts from, by reason."""
+        self.fired = sum((one.fired for one in self.replayed), Counter[str]())
+        forced = sum((one.forced for one in self.replayed), Counter[str]())
+        self.silent = max(0, self.events - sum(one.lines for one in self.replayed))
+        self.details = {
+            "files": self.files,
+            "version": self.version,
+            "partitions": self.partitions(),
+            "by_force": dict(forced.most_common()),
+        }
+
 
 def judge_running(paths: Iterable[str | Path], folder: str = "") -> RunningReport:
     """Judge the files of one cluster; `folder` is what it is called."""
     gathered = gather(paths)
-    report = RunningReport(folder, Verdict.NOT_CHECKED, gathered.read, len(gathered.starts))
-    report.version = gathered.version
-    report.findings += [_told(one) for one in gathered.troubles]
+    report = RunningReport(
+        folder, Verdict.NOT_CHECKED, events=gathered.read, accepted=gathered.read,
+        files=len(gathered.starts), version=gathered.version,
+    )  # fmt: skip
+    for one in gathered.troubles:
+        report.add(
+            Kind.INCOMPLETE, one.file, one.line, "the files of one cluster are whole",
+            one.why, one.wanted,
+        )  # fmt: skip
     why = _why_not(gathered)
     if why:
-        report.findings.append(
-            Told("incomplete", folder, 1, "a traced cluster is judged by the model", why,
-                 "brokers and ZooKeeper of one cluster, of a release with leader epochs asked for")
+        report.add(
+            Kind.INCOMPLETE, folder, 1, "a traced cluster is judged by the model", why,
+            "brokers and ZooKeeper of one cluster, of a release with leader epochs asked for",
         )  # fmt: skip
         report.verdict = Verdict.UNKNOWN if gathered.read else Verdict.NOT_CHECKED
-        return report
+    else:
+        report.verdict = _judged(report, gathered)
+    report.count()
+    return report
+
+
+def _judged(report: RunningReport, gathered: Gathered) -> Verdict:
     order = ordered(gathered)
     if order.stuck:
         first = min(order.stuck, key=lambda one: (one.file, one.number))
-        report.findings.append(
-            Told("impossible", first.file, first.number, "an effect comes after its cause",
-                 f"{len(order.stuck)} lines wait for each other: no order of them is possible",
-                 "lines as the processes wrote them")
+        report.add(
+            Kind.IMPOSSIBLE, first.file, first.number, "an effect comes after its cause",
+            f"{len(order.stuck)} lines wait for each other: no order of them is possible",
+            "lines as the processes wrote them",
         )  # fmt: skip
     _replay(report, gathered, order)
     whole = not gathered.troubles
     verdicts = [_verdict(one) for one in report.replayed]
     verdicts += [Verdict.UNKNOWN] * (not whole) + [Verdict.BROKEN] * bool(order.stuck)
-    report.verdict = combine(verdicts)
-    return report
+    return combine(verdicts)
 
 
 def _why_not(gathered: Gathered) -> str:
@@ -118,9 +127,9 @@ def _replay(report: RunningReport, gathered: Gathered, order: Ordered) -> None:
         judge = Judge(order, brokers, version, {**switches, "unclean_leader_election": unclean})
         done = [replay_controllership(order, brokers, version, switches)]
     except ProtocolError as error:
-        report.findings.append(
-            Told("incomplete", report.path, 1, "the release is one of the model's", str(error),
-                 "a release that insync versions prints")
+        report.add(
+            Kind.INCOMPLETE, report.path, 1, "the release is one of the model's", str(error),
+            "a release that insync versions prints",
         )  # fmt: skip
         report.replayed.append(Replayed("", unknown=str(error)))
         return
@@ -151,22 +160,16 @@ def _explain(report: RunningReport, gathered: Gathered, one: Replayed) -> None:
     what = f"broker {one.at.broker}'s" if one.at.broker else "ZooKeeper's"
     place = f"{what} trace, line {one.at.number} ({one.name})"
     if one.misfit is None:
-        report.findings.append(
-            Told("incomplete", one.at.file, one.at.number, "every line is a step of the model",
-                 f"{place}: {one.unknown}; what follows is unknown", "a step that the model has")
+        report.add(
+            Kind.INCOMPLETE, one.at.file, one.at.number, "every line is a step of the model",
+            f"{place}: {one.unknown}; what follows is unknown", "a step that the model has",
         )  # fmt: skip
         return
-    rule, why, allowed = one.misfit.rule, one.misfit.why, one.misfit.allowed
+    kind, rule, why, allowed = Kind.IMPOSSIBLE, one.misfit.rule, one.misfit.why, one.misfit.allowed
     if gathered.troubles and _may_be_why(gathered.troubles):
-        one.unknown, one.misfit = why, None
+        one.unknown, one.misfit, kind = why, None, Kind.INCOMPLETE
         why += "; lines are missing that may say why"
-        report.findings.append(
-            Told("incomplete", one.at.file, one.at.number, rule, f"{place}: {why}", allowed)
-        )
-        return
-    report.findings.append(
-        Told("impossible", one.at.file, one.at.number, rule, f"{place}: {why}", allowed)
-    )
+    report.add(kind, one.at.file, one.at.number, rule, f"{place}: {why}", allowed)
 
 
 def _may_be_why(troubles: Iterable[Trouble]) -> bool:
@@ -179,10 +182,3 @@ def _verdict(one: Replayed) -> Verdict:
     if one.unknown:
         return Verdict.UNKNOWN
     return Verdict.HOLDS if one.fired else Verdict.NOT_CHECKED
-
-
-def _told(trouble: Trouble) -> Told:
-    return Told(
-        "incomplete", trouble.file, trouble.line, "the files of one cluster are whole",
-        trouble.why, trouble.wanted,
-    )  # fmt: skip

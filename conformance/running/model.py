@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
-from conformance.running.reading import Line, MissingField
-from conformance.running.result import Misfit, NotModelled, Replayed
+from conformance.running.reading import MissingField, TraceLine
+from conformance.running.result import MisfitError, NotModelled, Replayed
 from model.language.sparse import Index
 from specs.partial.moves import Moves
 
@@ -15,7 +15,7 @@ class UnknownBroker(Exception):
     """A line names a broker that no file and no registration tells of."""
 
 
-class Numbers(dict[int, int]):
+class BrokerNumbers(dict[int, int]):
     """The model's numbers of Kafka's brokers."""
 
     def __missing__(self, broker: int) -> int:
@@ -28,17 +28,17 @@ class Driver(ABC):
     def __init__(self, moves: Moves, ids: list[int], done: Replayed) -> None:
         self.moves, self.ledger, self.numbers = moves, moves.ledger, moves.numbers
         self.ids = ids
-        self.of = Numbers((one, number) for number, one in enumerate(ids, 1))
+        self.of = BrokerNumbers((one, number) for number, one in enumerate(ids, 1))
         self.done = done
-        self.line: Line | None = None
+        self.line: TraceLine | None = None
 
     @abstractmethod
-    def lines(self) -> Iterable[Line]:
+    def lines(self) -> Iterable[TraceLine]:
         """The lines that it looks at, in order."""
 
     @abstractmethod
-    def take(self, line: Line) -> None:
-        """One of them. Misfit, NotModelled."""
+    def take(self, line: TraceLine) -> None:
+        """One of them. MisfitError, NotModelled."""
 
     def go(self) -> Replayed:
         """All lines, up to the first that does not fit."""
@@ -47,12 +47,12 @@ class Driver(ABC):
                 self.line = self.done.at = line
                 self.take(line)
                 self.ledger.journal.clear()
-        except Misfit as misfit:
+        except MisfitError as misfit:
             self.done.misfit = misfit
         except NotModelled as beyond:
             self.done.unknown = str(beyond)
         except UnknownBroker as strange:
-            self.done.misfit = Misfit(
+            self.done.misfit = MisfitError(
                 f"{self.named} names brokers of the cluster", f"there is no broker {strange}",
                 f"one of {', '.join(map(str, self.ids))}",
             )  # fmt: skip
@@ -63,10 +63,10 @@ class Driver(ABC):
         return self.done
 
     def step(self, name: str, *arguments: int) -> None:
-        """A step of the model; Misfit says why it is not possible."""
+        """A step of the model; MisfitError says why it is not possible."""
         lacking = self.refusal(name, *arguments)
         if lacking:
-            raise Misfit(
+            raise MisfitError(
                 f"{self.named} is a step of the model", f"{name}: {lacking}",
                 "the line only when what is said to be false holds",
             )  # fmt: skip
@@ -102,7 +102,9 @@ class Driver(ABC):
         """What the line shows is what the model has."""
         if seen != mine:
             told = shown or f"{what} is {seen}, where the model has {mine}"
-            raise Misfit(f"{self.named} ends as the model's step does", told, f"{what} is {mine}")
+            raise MisfitError(
+                f"{self.named} ends as the model's step does", told, f"{what} is {mine}"
+            )
 
     @property
     def named(self) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from conformance.running.reading import IDS, STARTED, ZOOKEEPER, Gathered, Line, Process
+from conformance.running.reading import IDS, STARTED, ZOOKEEPER, Gathered, Process, TraceLine
 
 STATE = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 _FETCHER = re.compile(r"broker-(\d+)-fetcher-\d+")
@@ -25,10 +25,10 @@ TAKES = ("log_truncating", "records_replicated", "append_failed")
 
 
 @dataclass(frozen=True)
-class Write:
+class StateWrite:
     """A state of a partition, as ZooKeeper has it from a transaction on."""
 
-    line: Line
+    line: TraceLine
     partition: str
     version: int
     state: dict[str, Any]
@@ -46,18 +46,18 @@ class Write:
 class Ordered:
     """Lines in an order that keeps to every "after"; `stuck` are those that wait for each other."""
 
-    lines: list[Line] = field(default_factory=list)
-    stuck: list[Line] = field(default_factory=list)
-    writes: dict[Line, list[Write]] = field(default_factory=dict)
-    takes: dict[tuple[int, str, int], Line] = field(default_factory=dict)
+    lines: list[TraceLine] = field(default_factory=list)
+    stuck: list[TraceLine] = field(default_factory=list)
+    writes: dict[TraceLine, list[StateWrite]] = field(default_factory=dict)
+    takes: dict[tuple[int, str, int], TraceLine] = field(default_factory=dict)
     """(follower, partition, correlation) -> what the follower made of the answer."""
-    wrote: dict[tuple[str, int, int], Line] = field(default_factory=dict)
+    wrote: dict[tuple[str, int, int], TraceLine] = field(default_factory=dict)
     """(partition, leader epoch, zkVersion) -> where the controller tells of its write."""
     brokers: dict[int, int] = field(default_factory=dict)
     """Session -> broker."""
 
 
-def follower_of(line: Line) -> int | None:
+def follower_of(line: TraceLine) -> int | None:
     """Which follower is answered: its requests name it."""
     found = _FETCHER.fullmatch(str(line.args.get("client", "")))
     return int(found[1]) if found else None
@@ -72,14 +72,14 @@ class _Ordering:
     def __init__(self, gathered: Gathered) -> None:
         self.gathered = gathered
         self.found = Ordered()
-        self.lines: list[Line] = []
-        self.at: dict[Line, int] = {}
+        self.lines: list[TraceLine] = []
+        self.at: dict[TraceLine, int] = {}
         self.after: dict[int, list[int]] = defaultdict(list)
-        self.known: dict[Line, int] = {}
-        self.left: dict[Line | None, Line] = {}
+        self.known: dict[TraceLine, int] = {}
+        self.left: dict[TraceLine | None, TraceLine] = {}
 
     def go(self) -> Ordered:
-        chains: dict[Process, list[Line]] = defaultdict(list)
+        chains: dict[Process, list[TraceLine]] = defaultdict(list)
         for start in sorted(self.gathered.starts, key=lambda one: (one.process, one.number)):
             chains[start.process] += start.lines
         for chain in chains.values():
@@ -99,13 +99,13 @@ class _Ordering:
         self._sort()
         return self.found
 
-    def _follows(self, later: Line | None, earlier: Line | None) -> None:
+    def _follows(self, later: TraceLine | None, earlier: TraceLine | None) -> None:
         if later is not None and earlier is not None and later is not earlier:
             self.after[self.at[earlier]].append(self.at[later])
 
     # ZooKeeper
 
-    def _zookeeper(self, chain: list[Line]) -> None:
+    def _zookeeper(self, chain: list[TraceLine]) -> None:
         starts = {(one.process[1], one.lines[0].start): one for one in self.gathered.starts}
         registered = {
             (line.broker, line.args.get("epoch")): line
@@ -128,12 +128,12 @@ class _Ordering:
                     name, state = f"{place[1]}-{place[2]}", json.loads(op["data"])
                     same = epochs.get(name) == state["leader_epoch"] and op["version"] > 0
                     epochs[name] = state["leader_epoch"]
-                    write = Write(
+                    write = StateWrite(
                         line, name, op["version"], state, line.args.get("session", -1), same
                     )
                     self.found.writes.setdefault(line, []).append(write)
 
-    def _offices(self, chains: dict[Process, list[Line]]) -> None:
+    def _offices(self, chains: dict[Process, list[TraceLine]]) -> None:
         """A controller's write to its epoch, and when it heard of it."""
         elected = {
             (line.broker, line.args.get("epoch")): line
@@ -161,16 +161,16 @@ class _Ordering:
             if isinstance(sender, dict):
                 self._follows(line, elected.get((sender["controller"], sender["epoch"])))
 
-    def _lives(self, chains: dict[Process, list[Line]]) -> None:
+    def _lives(self, chains: dict[Process, list[TraceLine]]) -> None:
         """A process writes to ZooKeeper before its next start; a lost office is left after."""
         started = {(line.process, line.start): line for line in self.lines if line.step == STARTED}
-        sessions: dict[int, Line | None] = {}
+        sessions: dict[int, TraceLine | None] = {}
         for line in self.lines:
             if line.step == "registered":
                 following = started.get((line.process, line.start + 1))
                 sessions[line.args.get("session", -1)] = following
         owner: int | None = None  # the session that has /controller
-        held: Line | None = None
+        held: TraceLine | None = None
         offices = {
             line.args["epoch"]: line for line in self.lines if line.step == "controller_elected"
         }
@@ -191,9 +191,9 @@ class _Ordering:
                 elif op["path"] == "/controller_epoch" and int(op.get("data") or 0) > 0:
                     owner, held = line.args["session"], offices.get(int(op["data"]))
 
-    def _before(self, chain: list[Line], line: Line) -> Line | None:
+    def _before(self, chain: list[TraceLine], line: TraceLine) -> TraceLine | None:
         """The last time that a broker resigned before it came into it."""
-        found: Line | None = None
+        found: TraceLine | None = None
         for one in chain:
             if one is line:
                 return found
@@ -205,7 +205,7 @@ class _Ordering:
 
     def _ends_of_offices(self) -> None:
         """Where each controller left its controllership, by the line at which it came into it."""
-        holds: dict[int, Line] = {}
+        holds: dict[int, TraceLine] = {}
         for line in self.lines:
             if line.step == "controller_elected":
                 holds[line.broker] = line
@@ -215,8 +215,8 @@ class _Ordering:
                 holds.pop(line.broker, None)
 
     def _states(self) -> None:
-        writes: dict[tuple[str, int, int], Write] = {}
-        epochs: dict[int, Line] = {
+        writes: dict[tuple[str, int, int], StateWrite] = {}
+        epochs: dict[int, TraceLine] = {
             int(line.args["epoch"]): line
             for line in self.lines
             if line.step == "controller_elected"
@@ -225,12 +225,12 @@ class _Ordering:
             for one in some:
                 writes[one.partition, one.version, int(one.state["leader_epoch"])] = one
         of_version = {(one.partition, one.version): one for one in writes.values()}
-        attempts: dict[tuple[int, str], list[Line]] = defaultdict(list)
+        attempts: dict[tuple[int, str], list[TraceLine]] = defaultdict(list)
         known: dict[tuple[int, str], int] = {}
         for line in self.lines:
             self._note_version(line, known)
             self._state(line, writes, of_version, attempts)
-        used: set[Line] = set()
+        used: set[TraceLine] = set()
         for key in sorted(writes):
             one = writes[key]
             if not one.by_leader:
@@ -248,7 +248,7 @@ class _Ordering:
                     self._follows(one.line, line)
                     break
 
-    def _note_version(self, line: Line, known: dict[tuple[int, str], int]) -> None:
+    def _note_version(self, line: TraceLine, known: dict[tuple[int, str], int]) -> None:
         """The zkVersion under which a leader wants another ISR: the last one that it was told."""
         if line.partition is None:
             return
@@ -261,8 +261,9 @@ class _Ordering:
             self.known[line] = known.get(key, -1)
 
     def _state(
-        self, line: Line, writes: dict[tuple[str, int, int], Write],
-        of_version: dict[tuple[str, int], Write], attempts: dict[tuple[int, str], list[Line]],
+        self, line: TraceLine, writes: dict[tuple[str, int, int], StateWrite],
+        of_version: dict[tuple[str, int], StateWrite],
+        attempts: dict[tuple[int, str], list[TraceLine]],
     ) -> None:  # fmt: skip
         args, partition = line.args, line.partition
         if partition is None:
@@ -286,10 +287,10 @@ class _Ordering:
 
     # Questions and answers
 
-    def _requests(self, chain: list[Line]) -> None:
+    def _requests(self, chain: list[TraceLine]) -> None:
         """A follower's questions, their answers, and what it made of them."""
         if not hasattr(self, "_answers"):
-            self._answers: dict[tuple[int, str, int], list[Line]] = defaultdict(list)
+            self._answers: dict[tuple[int, str, int], list[TraceLine]] = defaultdict(list)
             for line in self.lines:
                 if line.step in ("fetch_served", "epoch_served"):
                     follower, partition = follower_of(line), line.partition

@@ -14,9 +14,9 @@ from typing import Any
 
 from conformance.mapping import AS_RELEASED, UNOBSERVED
 from conformance.running.model import Driver
-from conformance.running.order import Ordered, Write, follower_of
-from conformance.running.reading import IDS, STARTED, ZOOKEEPER, Line
-from conformance.running.result import Misfit, NotModelled, Replayed
+from conformance.running.order import Ordered, StateWrite, follower_of
+from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
+from conformance.running.result import MisfitError, NotModelled, Replayed
 from model.systems import system
 from specs.partial.moves import Moves
 
@@ -75,10 +75,10 @@ class _Replay(Driver):
         self.bounds = self._bounds()
         self.ends: dict[int, int] = {}  # real log ends, by broker
         self.had: dict[int, set[int]] = {}  # high watermarks of a broker since it was loaded
-        self.pending: dict[int, tuple[Line, dict[str, Any]]] = {}
+        self.pending: dict[int, tuple[TraceLine, dict[str, Any]]] = {}
         self.versions: dict[int, int] = {}  # zkVersion -> the model's
         self.states: dict[int, dict[str, Any]] = {}  # zkVersion -> what was registered
-        self.committed: list[tuple[int, Line]] = []
+        self.committed: list[tuple[int, TraceLine]] = []
         self.loads = self._loads()
         self.born = self.gone = False
         self.wanted: dict[int, tuple[int, ...]] = {}
@@ -88,7 +88,7 @@ class _Replay(Driver):
 
     # Offsets
 
-    def _mine(self) -> list[Line]:
+    def _mine(self) -> list[TraceLine]:
         return [one for one in self.order.lines if one.partition == self.partition]
 
     def _bounds(self) -> list[int]:
@@ -124,8 +124,8 @@ class _Replay(Driver):
             return bisect_right(self.bounds, offset) - 1
         return at
 
-    def _loads(self) -> dict[tuple[int, int], Line]:
-        found: dict[tuple[int, int], Line] = {}
+    def _loads(self) -> dict[tuple[int, int], TraceLine]:
+        found: dict[tuple[int, int], TraceLine] = {}
         for line in self._mine():
             if line.step == "log_loaded":
                 found.setdefault((line.broker, line.start), line)
@@ -133,19 +133,19 @@ class _Replay(Driver):
 
     # Steps
 
-    def lines(self) -> Iterable[Line]:
+    def lines(self) -> Iterable[TraceLine]:
         """The lines that concern the partition."""
         for line in self.order.lines:
             if self._concerns(line):
                 self.done.lines += line.partition == self.partition
                 yield line
 
-    def _concerns(self, line: Line) -> bool:
+    def _concerns(self, line: TraceLine) -> bool:
         if line.partition is not None:
             return line.partition == self.partition or line.step in _OF_CONTROLLERS
         return line.process[0] == ZOOKEEPER or line.step in _OF_PROCESSES
 
-    def take(self, line: Line) -> None:
+    def take(self, line: TraceLine) -> None:
         """One line."""
         if line.process[0] == ZOOKEEPER:
             self._zookeeper(line)
@@ -153,7 +153,7 @@ class _Replay(Driver):
         if line.partition is not None and line.partition != self.partition:
             self._note_controller(line)
             return
-        handler: Callable[[Line, int], None] | None = getattr(self, f"_on_{line.step}", None)
+        handler: Callable[[TraceLine, int], None] | None = getattr(self, f"_on_{line.step}", None)
         if handler is not None and (self.born or line.step in _OF_PROCESSES):
             handler(line, self.of[line.broker])
 
@@ -161,7 +161,7 @@ class _Replay(Driver):
         """The same for an offset: told in the cluster's own numbers."""
         if self.index(seen) != mine:
             there = self.bounds[mine] if 0 <= mine < len(self.bounds) else mine
-            raise Misfit(
+            raise MisfitError(
                 f"{self.named} ends as the model's step does",
                 f"{what} is {seen}, where the model has {there}{self._lost(what, seen)}",
                 f"{what} is {there}",
@@ -181,7 +181,7 @@ class _Replay(Driver):
 
     # ZooKeeper
 
-    def _zookeeper(self, line: Line) -> None:
+    def _zookeeper(self, line: TraceLine) -> None:
         if line.step == STARTED and line.start > 1:
             for one, at in self.of.items():
                 if one in self.members("zk.registered"):
@@ -199,7 +199,7 @@ class _Replay(Driver):
             if write.partition == self.partition:
                 self._written(write)
 
-    def _node(self, line: Line, op: Mapping[str, Any]) -> None:
+    def _node(self, line: TraceLine, op: Mapping[str, Any]) -> None:
         path, kind = str(op["path"]), op["op"]
         broker = self.order.brokers.get(line.args["session"], -1)
         if path.startswith(IDS) and kind == "Create":
@@ -237,7 +237,7 @@ class _Replay(Driver):
         self.force(EMPTY_EPOCH, ("replica.latest_epoch", (at,), last))
         self.had[broker] = {0} if loaded is None else {0, loaded.args["high_watermark"]}
 
-    def _written(self, write: Write) -> None:
+    def _written(self, write: StateWrite) -> None:
         state, zk = write.state, write.version
         epoch, before = state["leader_epoch"] + 1, self.states.get(zk - 1)
         if write.is_new:
@@ -254,7 +254,7 @@ class _Replay(Driver):
         self.expect("the leader epoch", epoch, self.read("zk.leader_epoch"))
         isr, mine = set(state["isr"]), self.members("zk.isr")
         if isr != mine:
-            raise Misfit(
+            raise MisfitError(
                 "a written state is what the model's step writes",
                 f"the ISR is {sorted(isr)}, where the model has {sorted(mine)}",
                 f"the ISR is {sorted(mine)}",
@@ -271,7 +271,7 @@ class _Replay(Driver):
             return
         hw, line = max(self.committed, key=lambda one: one[0])
         if self.read("log.end", self.of[leader]) < self.index(hw):
-            raise Misfit(
+            raise MisfitError(
                 "no_message_loss: who leads has all that was committed",
                 f"broker {leader} is to lead and has no more than offset "
                 f"{self.bounds[self.read('log.end', self.of[leader])]}; below {hw} is committed "
@@ -279,7 +279,7 @@ class _Replay(Driver):
                 "a leader that has what was committed",
             )  # fmt: skip
 
-    def _controller_writes(self, write: Write, before: Mapping[str, Any] | None) -> None:
+    def _controller_writes(self, write: StateWrite, before: Mapping[str, Any] | None) -> None:
         state = write.state
         c = self.of.get(self.order.brokers.get(write.session, -1), 0)
         if not c:
@@ -306,7 +306,7 @@ class _Replay(Driver):
             gone = next(iter(removed)) if removed else (before or {})["leader"]
             self.step("controller_removes_replica", c, self.of[gone])
         else:
-            raise Misfit(
+            raise MisfitError(
                 "a controller elects a leader or removes a replica",
                 f"it writes leader {leader} and ISR {sorted(isr)} over {before}",
                 "one of the two",
@@ -323,7 +323,7 @@ class _Replay(Driver):
         else:
             self.step(name, b, replica)
 
-    def _isr_written(self, write: Write, before: Mapping[str, Any]) -> None:
+    def _isr_written(self, write: StateWrite, before: Mapping[str, Any]) -> None:
         """A leader's own write; several replicas at once are one after the other here."""
         leader = write.state["leader"]
         at = self.of.get(leader, 0)
@@ -336,7 +336,7 @@ class _Replay(Driver):
             if number < len(steps):
                 self.step("leader_learns_isr_is_written", at)
         if not steps:
-            raise Misfit("an ISR write changes the ISR", f"{before['isr']} is written again",
+            raise MisfitError("an ISR write changes the ISR", f"{before['isr']} is written again",
                          "another ISR")  # fmt: skip
         epoch = before["controller_epoch"]
         self.expect("the state's controller epoch", write.state["controller_epoch"], epoch)
@@ -346,16 +346,16 @@ class _Replay(Driver):
 
     # Processes and offices
 
-    def _on_process_started(self, line: Line, b: int) -> None:
+    def _on_process_started(self, line: TraceLine, b: int) -> None:
         self.starts[line.broker] = line.start
         if line.broker in self.members("up"):
             self.step("broker_crashes", b)
 
-    def _on_controller_elected(self, line: Line, b: int) -> None:
+    def _on_controller_elected(self, line: TraceLine, b: int) -> None:
         self.step("broker_learns_it_won", b)
         self.expect("the controller epoch", line.args["epoch"], self.read("belief", b))
 
-    def _on_controller_resigned(self, _line: Line, b: int) -> None:
+    def _on_controller_resigned(self, _line: TraceLine, b: int) -> None:
         if not self.read("belief", b):
             return
         if self.read("zk.controller") != b:
@@ -366,13 +366,13 @@ class _Replay(Driver):
                        *self.set_cells("cache.isr", (b,), ()),
                        *self.set_cells("cache.reached", (b,), ()))  # fmt: skip
 
-    def _note_controller(self, line: Line) -> None:
+    def _note_controller(self, line: TraceLine) -> None:
         """A request of a controller, about whatever partition, that the broker did not refuse."""
         self._heard_of(self.of[line.broker], line.args["sender"]["epoch"])
 
     def _heard_of(self, b: int, epoch: int) -> None:
         if epoch > self.read("zk.epoch"):
-            raise Misfit("a controller's epoch was won in ZooKeeper",
+            raise MisfitError("a controller's epoch was won in ZooKeeper",
                          f"epoch {epoch}, and the newest is {self.read('zk.epoch')}",
                          f"{self.read('zk.epoch')} or less")  # fmt: skip
         if self.judge.ids[b - 1] in self.members("up"):
@@ -380,23 +380,23 @@ class _Replay(Driver):
             if epoch > known:
                 self.force(METADATA, ("replica.controller_epoch", (b,), epoch))
 
-    def _on_state_written(self, line: Line, _b: int) -> None:
+    def _on_state_written(self, line: TraceLine, _b: int) -> None:
         """What a controller says that it wrote is what ZooKeeper got."""
         there = self.states.get(line.args["zk_version"], {})
         for name in ("leader", "leader_epoch", "isr"):
             if there.get(name) != line.args[name]:
-                raise Misfit(
+                raise MisfitError(
                     "a controller writes what it says",
                     f"{name} is {line.args[name]}, and {there.get(name)} was written",
                     f"{name} is {there.get(name)}",
                 )  # fmt: skip
 
-    def _on_leader_cached(self, line: Line, _b: int) -> None:
+    def _on_leader_cached(self, line: TraceLine, _b: int) -> None:
         self._note_controller(line)
 
     # Orders
 
-    def _on_leader_and_isr_received(self, line: Line, b: int) -> None:
+    def _on_leader_and_isr_received(self, line: TraceLine, b: int) -> None:
         self.pending[b] = line, line.args["order"]
 
     def _arrives(self, b: int) -> tuple[int, int]:
@@ -410,7 +410,7 @@ class _Replay(Driver):
             or any(there[name] != value for name, value in shown.items())
             or (set(there["isr"]) != set(order["isr"]))
         ):
-            raise Misfit(
+            raise MisfitError(
                 "a LeaderAndIsr tells a state that was registered",
                 f"leader {order['leader']}, leader epoch {order['leader_epoch']}, ISR "
                 f"{order['isr']}, zkVersion {order['zk_version']}; registered was {there}",
@@ -421,7 +421,7 @@ class _Replay(Driver):
                  *self.set_cells("request.isr", index, order["isr"])]  # fmt: skip
         older = c < order["controller_epoch"] and order["leader"] >= 0
         if c > self.read("zk.epoch") or older:
-            raise Misfit("a controller tells what it or an earlier one wrote",
+            raise MisfitError("a controller tells what it or an earlier one wrote",
                          f"controller epoch {c} tells what epoch {order['controller_epoch']} wrote",
                          "the epoch that wrote it, or a later one")  # fmt: skip
         if not self.read("request.in_flight", *index):
@@ -432,7 +432,7 @@ class _Replay(Driver):
         self.force(TOLD_AGAIN, *cells)
         return epoch, c
 
-    def _on_became_leader(self, line: Line, b: int) -> None:
+    def _on_became_leader(self, line: TraceLine, b: int) -> None:
         epoch, c = self._arrives(b)
         self.expect("the leader epoch", line.args["leader_epoch"] + 1, epoch)
         leads = self.read("replica.role", b) == _LEADS
@@ -446,14 +446,14 @@ class _Replay(Driver):
             "the high watermark", line.args["high_watermark"], self.read("replica.hw", b)
         )
 
-    def _on_became_follower(self, line: Line, b: int) -> None:
+    def _on_became_follower(self, line: TraceLine, b: int) -> None:
         epoch, c = self._arrives(b)
         self.expect("the leader epoch", line.args["leader_epoch"] + 1, epoch)
         self.step("broker_becomes_follower", b, epoch, c)
         leader = self.kafka_id(self.read("replica.leader", b), -1)
         self.expect("the leader", line.args["leader"], leader)
 
-    def _on_leader_and_isr_ignored(self, line: Line, b: int) -> None:
+    def _on_leader_and_isr_ignored(self, line: TraceLine, b: int) -> None:
         epoch, c = self._arrives(b)
         if line.args["error"] == "STALE_CONTROLLER_EPOCH":
             self.step("older_epoch_is_refused", b, epoch, c)
@@ -461,7 +461,7 @@ class _Replay(Driver):
             self.step("request_is_lost", b, epoch, c)
             self._heard_of(b, c)
 
-    def _on_leader_unavailable(self, line: Line, b: int) -> None:
+    def _on_leader_unavailable(self, line: TraceLine, b: int) -> None:
         epoch, c = self._arrives(b)
         if line.args["order"]["leader"] < 0:
             self.step("leaderless_request_is_ignored", b, epoch, c)
@@ -470,14 +470,14 @@ class _Replay(Driver):
         self.done.forced[WAITS] += 1
         self._heard_of(b, c)
 
-    def _on_request_refused(self, line: Line, b: int) -> None:
+    def _on_request_refused(self, line: TraceLine, b: int) -> None:
         known = line.args["known"]
         self._heard_of(b, known)
         if line.args["kind"] == "LeaderAndIsr" and b in self.pending:
             epoch, c = self._arrives(b)
             self.step("older_controller_is_refused", b, epoch, c)
 
-    def _on_stop_replica_completed(self, line: Line, b: int) -> None:
+    def _on_stop_replica_completed(self, line: TraceLine, b: int) -> None:
         if line.args["delete"]:
             self.ends.pop(line.broker, None)
             self.gone = True
@@ -490,14 +490,16 @@ class _Replay(Driver):
 
     # Logs
 
-    def _on_log_created(self, line: Line, b: int) -> None:
+    def _on_log_created(self, line: TraceLine, b: int) -> None:
         self.ends[line.broker] = 0
         if self.read("log.end", b) and not self.gone:
             end = self.bounds[self.read("log.end", b)]
-            raise Misfit("a log outlives its process", f"a new log, where the old ended at {end}",
-                         f"a log that ends at {end}")  # fmt: skip
+            raise MisfitError(
+                "a log outlives its process", f"a new log, where the old ended at {end}",
+                f"a log that ends at {end}",
+            )  # fmt: skip
 
-    def _on_log_loaded(self, line: Line, b: int) -> None:
+    def _on_log_loaded(self, line: TraceLine, b: int) -> None:
         self.ends[line.broker] = line.args["log_end"]
         self._grow(b, line.args["log_end"], only_check=True)
         self.expect_offset("the log end", line.args["log_end"], self.read("log.end", b))
@@ -511,12 +513,12 @@ class _Replay(Driver):
             while self.read("log.end", b) < self.index(end):
                 self.step("leader_appends", b)
 
-    def _on_records_appended(self, line: Line, b: int) -> None:
+    def _on_records_appended(self, line: TraceLine, b: int) -> None:
         self.expect("the leader epoch", line.args["leader_epoch"] + 1,
                     self.read("replica.epoch", b))  # fmt: skip
         end = self.ends.get(line.broker, 0)
         if line.args["first"] != end:
-            raise Misfit("records are appended at the end of the log",
+            raise MisfitError("records are appended at the end of the log",
                          f"at offset {line.args['first']}, and the log ends at {end}",
                          f"offset {end}")  # fmt: skip
         if self.read("replica.role", b) != _LEADS:
@@ -524,7 +526,7 @@ class _Replay(Driver):
         self.ends[line.broker] = line.args["end"]
         self._grow(b, line.args["end"])
 
-    def _on_producer_answered(self, line: Line, b: int) -> None:
+    def _on_producer_answered(self, line: TraceLine, b: int) -> None:
         if line.args["error"] != "NONE" or line.args["acks"] != -1:
             return
         last = self.index(line.args["end"]) - 1
@@ -541,7 +543,7 @@ class _Replay(Driver):
             self.expect("the leader epoch", epoch, written)
         self.step("leader_acknowledges_for_isr", b, last)
 
-    def _on_high_watermark_raised(self, line: Line, b: int) -> None:
+    def _on_high_watermark_raised(self, line: TraceLine, b: int) -> None:
         now = self.index(line.args["now"])
         self.expect_offset("the high watermark before", line.args["before"],
                            self.read("replica.hw", b))  # fmt: skip
@@ -558,7 +560,7 @@ class _Replay(Driver):
 
     # Questions of followers
 
-    def _leader_asked(self, line: Line, b: int) -> int:
+    def _leader_asked(self, line: TraceLine, b: int) -> int:
         leader = self.of[line.args["leader"]]
         state = self.read("fetch.state", b, leader)
         if state == _GIVEN_UP:
@@ -570,7 +572,7 @@ class _Replay(Driver):
         self.slots[b, leader] = line.args["correlation"]
         return leader
 
-    def _names_epoch(self, line: Line, mine: int) -> None:
+    def _names_epoch(self, line: TraceLine, mine: int) -> None:
         """Since 2.1 a question names the leader epoch that the follower is in (KIP-320)."""
         sent = line.args["asked"]["leader_epoch"]
         if not self.judge.switches["fetch_fencing"]:
@@ -580,11 +582,11 @@ class _Replay(Driver):
                 )
             return
         if sent is None or sent + 1 != mine:
-            raise Misfit("a question names the leader epoch of who asks (KIP-320)",
+            raise MisfitError("a question names the leader epoch of who asks (KIP-320)",
                          f"the leader epoch is {sent}, and the follower is in {mine - 1}",
                          f"the leader epoch is {mine - 1}")  # fmt: skip
 
-    def _on_records_asked(self, line: Line, b: int) -> None:
+    def _on_records_asked(self, line: TraceLine, b: int) -> None:
         leader = self._leader_asked(line, b)
         self.step("follower_asks_records", b, leader)
         self._names_epoch(line, self.read("fetch.epoch", b, leader))
@@ -593,14 +595,14 @@ class _Replay(Driver):
             "the offset", line.args["asked"]["offset"], self.read("fetch.offset", b, leader)
         )
 
-    def _on_epoch_asked(self, line: Line, b: int) -> None:
+    def _on_epoch_asked(self, line: TraceLine, b: int) -> None:
         leader = self._leader_asked(line, b)
         self.step("follower_asks_epoch", b, leader)
         self._names_epoch(line, self.read("fetch.epoch", b, leader))
         self.expect("the epoch asked for", line.args["asked"]["epoch"] + 1,
                     self.read("fetch.last_epoch", b, leader))  # fmt: skip
 
-    def _on_epoch_served(self, line: Line, b: int) -> None:
+    def _on_epoch_served(self, line: TraceLine, b: int) -> None:
         follower = follower_of(line)
         if follower is None:
             return
@@ -618,12 +620,12 @@ class _Replay(Driver):
             self.expect("the epoch", epoch + 1 if epoch >= 0 else -1, mine)
         self.expect_offset("its end", end, self.read("fetch.answer_end", f, b))
 
-    def _on_fetch_served(self, line: Line, b: int) -> None:
+    def _on_fetch_served(self, line: TraceLine, b: int) -> None:
         args, follower = line.args, line.args["reader"]
         reply, offset = args["reply"], args["asked"]["offset"]
         end = reply["end"]
         if end > self.ends.get(line.broker, 0):
-            raise Misfit("what is handed out is in the log",
+            raise MisfitError("what is handed out is in the log",
                          f"records up to {end}, and the log ends at {self.ends.get(line.broker)}",
                          "no more than the log has")  # fmt: skip
         if follower < 0:
@@ -661,7 +663,7 @@ class _Replay(Driver):
         if take is not None and taken and take.args["log_end"] <= end:
             self._several(b, f, offset, take.args["log_end"], reply)
 
-    def _heard(self, line: Line, f: int, b: int) -> None:
+    def _heard(self, line: TraceLine, f: int, b: int) -> None:
         """A leader answers what was asked."""
         asked = line.args["asked"]
         self._names_epoch(line, self.read("fetch.epoch", f, b))
@@ -675,7 +677,7 @@ class _Replay(Driver):
         """The question is not the one that the follower waits for."""
         return self.slots.get((f, b)) != correlation or self.read("fetch.state", f, b) != state
 
-    def _answers_nobody(self, line: Line, b: int, f: int) -> None:
+    def _answers_nobody(self, line: TraceLine, b: int, f: int) -> None:
         """The leader notes how far a follower was that does not wait for the answer any more."""
         asked = line.args["asked"]
         kept = [(name, (f, b), self.read(name, f, b)) for name in self.numbers
@@ -717,10 +719,10 @@ class _Replay(Driver):
             ("fetch.hw", (f, b), self.index(reply["high_watermark"])),
         )  # fmt: skip
 
-    def _on_records_replicated(self, line: Line, b: int) -> None:
+    def _on_records_replicated(self, line: TraceLine, b: int) -> None:
         leader = self.read("replica.leader", b)
         if not leader:
-            raise Misfit("a follower appends what its leader answered", "it follows nobody",
+            raise MisfitError("a follower appends what its leader answered", "it follows nobody",
                          "a leader")  # fmt: skip
         asked = self.asked.get((b, leader), -1)
         self.expect("the offset that was asked for", line.args["offset"], asked)
@@ -731,7 +733,7 @@ class _Replay(Driver):
         self.expect_offset("the high watermark", hw, self.read("replica.hw", b))
         self.had.setdefault(line.broker, set()).add(hw)
 
-    def _on_log_truncating(self, line: Line, b: int) -> None:
+    def _on_log_truncating(self, line: TraceLine, b: int) -> None:
         end = min(line.args["offset"], line.args["log_end"])
         leader = self.read("replica.leader", b)
         hw = line.args["high_watermark"]
@@ -741,7 +743,7 @@ class _Replay(Driver):
         if leader and self.read("fetch.state", b, leader) == _EPOCH_ANSWERED:
             self.step("follower_truncates", b, leader)
         elif self.index(end) < before:
-            raise Misfit(
+            raise MisfitError(
                 "a follower cuts its log by its leader's answer",
                 f"it cuts to offset {end} and no answer says so{self._lost('the log end', end)}",
                 f"its log up to offset {self.bounds[before]}",
@@ -750,29 +752,29 @@ class _Replay(Driver):
         self.expect_offset("the log end", end, self.read("log.end", b))
         self.had.setdefault(line.broker, set()).add(self.bounds[self.read("replica.hw", b)])
 
-    def _on_append_failed(self, line: Line, _b: int) -> None:
+    def _on_append_failed(self, line: TraceLine, _b: int) -> None:
         raise NotModelled(f"a log could not be appended to: {line.args['error']}")
 
-    def _on_log_failed(self, line: Line, _b: int) -> None:
+    def _on_log_failed(self, line: TraceLine, _b: int) -> None:
         raise NotModelled(f"a log failed: {line.args['error']}")
 
     # The ISR
 
-    def _on_isr_expanding(self, line: Line, b: int) -> None:
+    def _on_isr_expanding(self, line: TraceLine, b: int) -> None:
         self._attempt(line, b)
 
-    def _on_isr_shrinking(self, line: Line, b: int) -> None:
+    def _on_isr_shrinking(self, line: TraceLine, b: int) -> None:
         self._attempt(line, b)
 
-    def _attempt(self, line: Line, b: int) -> None:
+    def _attempt(self, line: TraceLine, b: int) -> None:
         mine = self.members("replica.isr", b)
         if set(line.args["isr"]) != mine:
-            raise Misfit("a leader changes the ISR that it has",
+            raise MisfitError("a leader changes the ISR that it has",
                          f"the ISR is {line.args['isr']}, where the model has {sorted(mine)}",
                          f"the ISR is {sorted(mine)}")  # fmt: skip
         self.wanted[b] = tuple(line.args["wanted"])
 
-    def _on_isr_updated(self, line: Line, b: int) -> None:
+    def _on_isr_updated(self, line: TraceLine, b: int) -> None:
         state = self.read("isr_write.state", b)
         if state == 0:
             self._refused_by_zookeeper(b)
@@ -781,14 +783,14 @@ class _Replay(Driver):
         self.step(name, b)
         isr, mine = set(line.args["isr"]), self.members("replica.isr", b)
         if isr != mine:
-            raise Misfit("a leader adopts the ISR that it wrote",
+            raise MisfitError("a leader adopts the ISR that it wrote",
                          f"the ISR is {sorted(isr)}, where the model has {sorted(mine)}",
                          f"the ISR is {sorted(mine)}")  # fmt: skip
         known = self.versions.get(line.args["zk_version"], -1)
         self.expect("the zkVersion", known, self.read("replica.zk_version", b),
                     f"zkVersion {line.args['zk_version']} is not that of its write")  # fmt: skip
 
-    def _on_isr_update_refused(self, _line: Line, b: int) -> None:
+    def _on_isr_update_refused(self, _line: TraceLine, b: int) -> None:
         state = self.read("isr_write.state", b)
         if state == 1:
             self.step("isr_answer_is_lost", b)
@@ -805,12 +807,12 @@ class _Replay(Driver):
         elif leaves:
             self._changes_isr("leader_shrink_is_refused", b, self.of[leaves[0]])
         else:
-            raise Misfit("a leader hears of a write that it wanted", "it wanted no other ISR",
+            raise MisfitError("a leader hears of a write that it wanted", "it wanted no other ISR",
                          "a line in which it wants one")  # fmt: skip
         cells = self.set_cells("isr_write.isr", (b,), wanted)
         self.force("several replicas leave the ISR in one write", *cells)
 
-    def _on_isr_update_failed(self, _line: Line, b: int) -> None:
+    def _on_isr_update_failed(self, _line: TraceLine, b: int) -> None:
         state = self.read("isr_write.state", b)
         if state == 1:
             self.step("isr_answer_is_lost", b)

@@ -50,7 +50,7 @@ class Fields(dict[str, Any]):
 
 
 @dataclass(eq=False, slots=True)
-class Line:
+class TraceLine:
     """One line of one file; the header counts as the line at which a process starts."""
 
     file: str
@@ -73,7 +73,7 @@ class Line:
 
 
 @dataclass
-class Start:
+class ProcessStart:
     """One start of a process: its file."""
 
     path: str
@@ -82,7 +82,7 @@ class Start:
     cluster: str
     version: str
     settings: dict[str, Any]
-    lines: list[Line]
+    lines: list[TraceLine]
     cut: int = 0
     """Lines left out since the file ends within one."""
 
@@ -91,7 +91,7 @@ class Start:
 class Gathered:
     """All that was read of one cluster."""
 
-    starts: list[Start] = field(default_factory=list)
+    starts: list[ProcessStart] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
     read: int = 0
 
@@ -135,7 +135,7 @@ def _by_number(path: str) -> tuple[str, int, str]:
     return (head, int(tail), path) if tail.isdecimal() else (path, 0, path)
 
 
-def _read(path: str, found: Gathered) -> Start | None:
+def _read(path: str, found: Gathered) -> ProcessStart | None:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -162,7 +162,7 @@ def _read(path: str, found: Gathered) -> Start | None:
     return start
 
 
-def _start(path: str, text: bytes, found: Gathered) -> Start | None:
+def _start(path: str, text: bytes, found: Gathered) -> ProcessStart | None:
     try:
         header = json.loads(text)
     except ValueError:
@@ -185,16 +185,16 @@ def _start(path: str, text: bytes, found: Gathered) -> Start | None:
         found.troubles.append(Trouble(path, 1, f"node is {node!r}", "the broker's id"))
         return None
     process: Process = ("broker", int(node)) if is_broker else (ZOOKEEPER, 0)  # type: ignore[arg-type]
-    start = Start(
+    start = ProcessStart(
         path, process, header["start"], str(header.get("cluster") or ""),
         str(header.get("version") or ""), header.get("settings") or {}, [],
     )  # fmt: skip
-    start.lines.append(Line(path, 1, process, start.number, STARTED, {}))
+    start.lines.append(TraceLine(path, 1, process, start.number, STARTED, {}))
     start.settings.setdefault("run", header["run"])
     return start
 
 
-def _take(start: Start, number: int, text: bytes) -> str:
+def _take(start: ProcessStart, number: int, text: bytes) -> str:
     """Add a line; why it cannot be believed, "end" for the last one."""
     try:
         fields = json.loads(text, object_hook=Fields)
@@ -212,11 +212,11 @@ def _take(start: Start, number: int, text: bytes) -> str:
     step, args = fields.get("step"), fields.get("args")
     if not isinstance(step, str) or not isinstance(args, dict):
         return "no step with its args"
-    start.lines.append(Line(start.path, number, start.process, start.number, step, args))
+    start.lines.append(TraceLine(start.path, number, start.process, start.number, step, args))
     return ""
 
 
-def _without_strangers(found: Gathered) -> list[Start]:
+def _without_strangers(found: Gathered) -> list[ProcessStart]:
     """Files of one cluster: that of ZooKeeper's file, else the one that most brokers name."""
     ours = ""
     for start in found.starts:
@@ -227,7 +227,7 @@ def _without_strangers(found: Gathered) -> list[Start]:
     named = Counter(one.cluster for one in found.starts if one.cluster)
     if not ours and named:
         ours = named.most_common(1)[0][0]
-    kept: list[Start] = []
+    kept: list[ProcessStart] = []
     for start in found.starts:
         if start.cluster and start.cluster != ours:
             found.troubles.append(
@@ -247,9 +247,9 @@ def _without_strangers(found: Gathered) -> list[Start]:
     return kept
 
 
-def _without_twins(found: Gathered) -> list[Start]:
+def _without_twins(found: Gathered) -> list[ProcessStart]:
     """No two files are one start of one process."""
-    seen: dict[tuple[Process, int], Start] = {}
+    seen: dict[tuple[Process, int], ProcessStart] = {}
     twins: set[tuple[Process, int]] = set()
     for start in found.starts:
         key = (start.process, start.number)
@@ -297,8 +297,8 @@ def _look_for_the_missing(found: Gathered) -> None:
     _look_for_gaps(found, found.starts)
 
 
-def _look_for_gaps(found: Gathered, starts: Sequence[Start]) -> None:
-    numbers: dict[Process, list[Start]] = {}
+def _look_for_gaps(found: Gathered, starts: Sequence[ProcessStart]) -> None:
+    numbers: dict[Process, list[ProcessStart]] = {}
     for start in starts:
         numbers.setdefault(start.process, []).append(start)
     for process, mine in sorted(numbers.items()):

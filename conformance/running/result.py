@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from conformance.running.reading import Line
+from conformance.running.reading import TraceLine
 
 
-class Misfit(Exception):
+class MisfitError(Exception):
     """A line that is no step of the model; `rule` says what would have been one."""
 
     def __init__(self, rule: str, why: str, allowed: str) -> None:
@@ -31,6 +31,6 @@ class Replayed:
     lines: int = 0
     fired: Counter[str] = field(default_factory=Counter)
     forced: Counter[str] = field(default_factory=Counter)
-    at: Line | None = None
-    misfit: Misfit | None = None
+    at: TraceLine | None = None
+    misfit: MisfitError | None = None
     unknown: str = ""

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from conformance.web.address import address, opened
-from conformance.web.board import Board, Frame, board
+from conformance.web.board import Board, RunFrame, board
 from conformance.web.compare import NoComparisonError, compared, packed, under
 from conformance.web.explain import frames_of, markdown, page
 from conformance.web.exported import mermaid, pytest_of
@@ -186,7 +186,7 @@ def kept(asked: dict[str, Any]) -> dict[str, str]:
             else f"run.{form}"}  # fmt: skip
 
 
-FORMS: dict[str, Callable[[Retold, Sequence[Frame]], str]] = {
+FORMS: dict[str, Callable[[Retold, Sequence[RunFrame]], str]] = {
     "svg": svg, "mmd": mermaid, "py": pytest_of, "md": markdown, "html": page,
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from conformance.web.in_flight import Message, in_flight
-from conformance.web.known import Known, Node
+from conformance.web.known import RunNode, RunTree
 from conformance.web.lamps import Lamp, Lamps, greatest_in
 from conformance.web.messages import Taken, aged, arrows
 from conformance.web.phrases import is_fault, phrase
@@ -57,7 +57,7 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class RefusedStep:
     """A step that cannot happen now, for the parameters that come nearest, and why not.
 
     `others` counts its other choices of parameters.
@@ -73,7 +73,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Frame:
+class RunFrame:
     """One state on a run: the step that led to it, what it changed, and the whole picture.
 
     `words` say the step plainly.
@@ -110,7 +110,7 @@ class Board:
         self.leaves = Leaves(self.twin, recorded.fields_needed(judged, self.heading.given))
         self.picture = Picture(self.twin)
         self.start = self.twin.initial()
-        self._known = Known(self.start, self.take)
+        self._known = RunTree(self.start, self.take)
         self._lamps = Lamps(self.heading)
         self._without_parameters: dict[str, list[int]] = {}
 
@@ -146,7 +146,7 @@ class Board:
             raise ProtocolError(f"step {number}: {line!r} is no step of {self.name}")
         return self._steps[command.what], command.arguments
 
-    def frame(self, lines: Sequence[str]) -> Frame:
+    def frame(self, lines: Sequence[str]) -> RunFrame:
         """The state after these lines, as it is shown."""
         path = self._known.path(lines)
         for before, here in zip([None, *path], path, strict=False):
@@ -156,12 +156,14 @@ class Board:
         step, arguments = self.read(lines[-1], len(lines))
         return self.shown(label(step, arguments), path[-2], path[-1], lines[-1])
 
-    def shown(self, told: str, before: Node | None, here: Node, line: str | None = None) -> Frame:
+    def shown(
+        self, told: str, before: RunNode | None, here: RunNode, line: str | None = None
+    ) -> RunFrame:
         """A state as it is shown, after what is `told` led to it from `before`, by a `line`."""
         if before is None:
-            return Frame(told, told, (), self._pictured(None, here, None),
+            return RunFrame(told, told, (), self._pictured(None, here, None),
                          self._lamps.of(None, here))  # fmt: skip
-        return Frame(
+        return RunFrame(
             told,
             phrase(line).words if line is not None else told,
             tuple(self.leaves.changes(before.state, here.state)),
@@ -169,7 +171,7 @@ class Board:
             self._lamps.of(before, here),
         )
 
-    def _pictured(self, before: Node | None, here: Node, line: str | None) -> dict[str, Any]:
+    def _pictured(self, before: RunNode | None, here: RunNode, line: str | None) -> dict[str, Any]:
         """The lanes, and the arrows between them."""
         picture = self.picture.of(
             here.state, before.state if before is not None else None, here.cut
@@ -185,7 +187,7 @@ class Board:
         picture["messages"] = arrows(sent, flying, here.ages or {}, taken)
         return picture
 
-    def _fly(self, before: Node | None, here: Node) -> tuple[Message, ...]:
+    def _fly(self, before: RunNode | None, here: RunNode) -> tuple[Message, ...]:
         """What is on its way in a state; how long it is, goes on from the state before."""
         if here.flight is None:
             here.flight = in_flight(self.twin, here.state)
@@ -201,7 +203,7 @@ class Board:
 
     # -- what can happen --------------------------------------------------------------------------
 
-    def choices(self, lines: Sequence[str]) -> tuple[list[Card], list[Refusal]]:
+    def choices(self, lines: Sequence[str]) -> tuple[list[Card], list[RefusedStep]]:
         """As `cards`, after these lines, the likeliest first: what the last step made possible."""
         path = self._known.path(lines)
         possible, refused = self.cards(path[-1].state)
@@ -214,11 +216,11 @@ class Board:
             possible = [replace(one, fresh=one.line not in known) for one in possible]
         return sorted(possible, key=lambda one: (one.fault, not one.fresh)), refused
 
-    def cards(self, state: SparseState) -> tuple[list[Card], list[Refusal]]:
+    def cards(self, state: SparseState) -> tuple[list[Card], list[RefusedStep]]:
         """Every step that can happen now, and of every other step the choice that comes nearest."""
         greatest = greatest_in(state)
         possible: list[Card] = []
-        refused: list[Refusal] = []
+        refused: list[RefusedStep] = []
         for step in self.heading.recorded.steps:
             nearest: tuple[int, Requirement, Arguments] | None = None
             allowed = 0
@@ -243,7 +245,7 @@ class Board:
                 why = self.twin.explain(failing, state, arguments)
                 line = _line(step, arguments)
                 refused.append(
-                    Refusal(
+                    RefusedStep(
                         step.transition.name, line, label(step, arguments),
                         step.transition.summary,
                         why.removeprefix("not possible: "), len(choices) - 1, phrase(line).words,
@@ -313,7 +315,7 @@ class Board:
 
     def lamps(self, before: SparseState | None, after: SparseState) -> tuple[Lamp, ...]:
         """Every claim that can be said of a state, or of the step that led to it."""
-        return self._lamps.of(Node(before) if before is not None else None, Node(after))
+        return self._lamps.of(RunNode(before) if before is not None else None, RunNode(after))
 
     def guards_that_save(self, lines: Sequence[str]) -> list[dict[str, str]]:
         """Guards without which a claim would break by the very next step.

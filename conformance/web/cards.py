@@ -11,7 +11,7 @@ import string
 from collections.abc import Sequence
 from hashlib import sha256
 
-from conformance.web.board import Frame
+from conformance.web.board import RunFrame
 from conformance.web.explain import broken_by
 from conformance.web.retold import Retold
 
@@ -43,7 +43,7 @@ def shuffled(told: Retold, count: int) -> list[int]:
     return sorted(range(1, count + 1), key=lambda n: sha256(f"{n}\n{text}".encode()).digest())
 
 
-def cards(told: Retold, frames: Sequence[Frame]) -> str:
+def cards(told: Retold, frames: Sequence[RunFrame]) -> str:
     """The sheet as one page that needs nothing else."""
     order = shuffled(told, len(frames) - 1)
     names = {step: letters(place) for place, step in enumerate(order)}
@@ -65,7 +65,7 @@ def cards(told: Retold, frames: Sequence[Frame]) -> str:
     return "".join([*parts, "</section></body></html>\n"])
 
 
-def _card(name: str, frame: Frame) -> str:
+def _card(name: str, frame: RunFrame) -> str:
     kept = [*frame.changes[:_FEW], *(["…"] if len(frame.changes) > _FEW else [])]
     changes = "".join(f"<li>{html.escape(one)}</li>" for one in kept or ["nothing changes"])
     return f"<li><b>{name}</b><b>{html.escape(frame.label)}</b><ul>{changes}</ul></li>"

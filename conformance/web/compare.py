@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from conformance.web.board import Board, Frame, board
+from conformance.web.board import Board, RunFrame, board
 from conformance.web.frozen import Packer, one_file
-from conformance.web.known import Node
+from conformance.web.known import RunNode
 from conformance.web.retold import Retold
 from model.language import ProtocolError
 from specs.story.heading import heading_line, read_heading
 
 if TYPE_CHECKING:
-    from conformance.web.traced import Observed
+    from conformance.web.traced import ObservedStep
 
 MOST_ROWS = 2000
 AROUND = 3
@@ -35,11 +35,11 @@ class Side:
 
     label: str
     refused: str | None
-    frame: Frame | None
+    frame: RunFrame | None
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedRow:
     """Both sides after as many lines; None where a run has ended. `differs`: leaf by leaf."""
 
     left: Side | None
@@ -59,7 +59,7 @@ class Comparison:
 
     left: str
     right: str
-    rows: list[Row] = field(default_factory=list)
+    rows: list[ComparedRow] = field(default_factory=list)
     diagnosis: str | None = None
     unit: str = "step"
 
@@ -112,34 +112,34 @@ def compared_on(a: tuple[Board, Retold], b: tuple[Board, Retold]) -> Comparison:
     return result
 
 
-def with_trace(told: Retold, observed: Observed | None) -> Comparison:
+def with_trace(told: Retold, observed: ObservedStep | None) -> Comparison:
     """The model against a trace: alike up to the line that does not fit, and there what differs."""
     result = compared(replace(told, title="the model"), told)
     if observed is None and told.diagnosis is not None:
         none, more = Side("no run goes on", None, None), Side("the next line", None, None)
-        result.rows.append(Row(none, more, (), told.diagnosis))
+        result.rows.append(ComparedRow(none, more, (), told.diagnosis))
     if observed is None or len(told.lines) > MOST_ROWS:
         return result
     here = board(told.heading)
-    last = Node(here.at(told.lines))
-    seen = Node(observed.over(last.state))
+    last = RunNode(here.at(told.lines))
+    seen = RunNode(observed.over(last.state))
     best = Side(f"no step of the model is {observed.label}", None, here.frame(told.lines))
     differs = tuple(here.leaves.changes(last.state, seen.state))
     fewest = None
     for line in observed.candidates:
         try:
-            after = Node(here.take(last.state, line, len(told.lines) + 1))
+            after = RunNode(here.take(last.state, line, len(told.lines) + 1))
         except ProtocolError:
             continue
         # What no trace shows is as this step leaves it.
         over = observed.over(after.state)
         leaves = tuple(here.leaves.changes(after.state, over))
         if fewest is None or len(leaves) < fewest:
-            fewest, differs, seen = len(leaves), leaves, Node(over)
+            fewest, differs, seen = len(leaves), leaves, RunNode(over)
             best = Side(line, None, here.shown(line, last, after, line))
     shown = here.shown(observed.label, last, seen)
     words = told.diagnosis or "the trace goes on as the model does not"
-    result.rows.append(Row(best, Side(observed.label, None, shown), differs, words))
+    result.rows.append(ComparedRow(best, Side(observed.label, None, shown), differs, words))
     return result
 
 
@@ -148,7 +148,7 @@ class _Track:
 
     def __init__(self, played: Board, lines: Sequence[str]) -> None:
         self.board, self.lines = played, lines
-        self.here = Node(played.start)
+        self.here = RunNode(played.start)
 
     def begin(self) -> Side:
         return Side("the beginning", None, self.board.shown("the beginning", None, self.here))
@@ -158,14 +158,16 @@ class _Track:
             return None
         line, before = self.lines[number], self.here
         try:
-            self.here = Node(self.board.take(before.state, line, number + 1))
+            self.here = RunNode(self.board.take(before.state, line, number + 1))
         except ProtocolError as error:
             why = str(error).removeprefix(f"step {number + 1}: ")
             return Side(line, why, self.board.shown(line, before, before))
         return Side(line, None, self.board.shown(line, before, self.here, line))
 
 
-def _row(one: Board, left: Side | None, right: Side | None, sides: tuple[_Track, _Track]) -> Row:
+def _row(
+    one: Board, left: Side | None, right: Side | None, sides: tuple[_Track, _Track]
+) -> ComparedRow:
     differs = tuple(one.leaves.changes(sides[0].here.state, sides[1].here.state))
     words = ""
     if left is None or right is None:
@@ -175,7 +177,7 @@ def _row(one: Board, left: Side | None, right: Side | None, sides: tuple[_Track,
         words = f"refused on the {who}: {why}"
     elif left.label != right.label:
         words = "two steps"
-    return Row(left, right, differs, words)
+    return ComparedRow(left, right, differs, words)
 
 
 # -- told -----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.web.board import Board, Frame
+from conformance.web.board import Board, RunFrame
 from conformance.web.frozen import Packer, one_file
 from conformance.web.lamps import Lamp
 from conformance.web.retold import Retold
@@ -13,22 +13,22 @@ from conformance.web.retold import Retold
 MOST_FRAMES = 2000
 
 
-def frames_of(board: Board, lines: Sequence[str]) -> list[Frame]:
+def frames_of(board: Board, lines: Sequence[str]) -> list[RunFrame]:
     """Every state on the run. Raises ProtocolError for a line that is not possible."""
     return [board.frame(lines[:end]) for end in range(min(len(lines), MOST_FRAMES) + 1)]
 
 
-def page(told: Retold, frames: Sequence[Frame]) -> str:
+def page(told: Retold, frames: Sequence[RunFrame]) -> str:
     """One HTML file with everything in it: no address is fetched when it is opened."""
     return one_file("index.html", told.title, packed(told, frames))
 
 
-def embedded(told: Retold, frames: Sequence[Frame]) -> str:
+def embedded(told: Retold, frames: Sequence[RunFrame]) -> str:
     """The same to stand in a page of somebody else: the board and the steps, from the beginning."""
     return one_file("index.html", told.title, packed(told, frames) | {"embed": True})
 
 
-def packed(told: Retold, frames: Sequence[Frame]) -> dict[str, Any]:
+def packed(told: Retold, frames: Sequence[RunFrame]) -> dict[str, Any]:
     """The run as the page's script plays it."""
     packer = Packer()
     return {
@@ -38,7 +38,7 @@ def packed(told: Retold, frames: Sequence[Frame]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def markdown(told: Retold, frames: Sequence[Frame]) -> str:
+def markdown(told: Retold, frames: Sequence[RunFrame]) -> str:
     """The run as a numbered list, each step with what it changed, and the claims at the end."""
     lines = [f"# {told.title}", "", f"`{told.heading}`", ""]
     for number, frame in enumerate(frames[1:], 1):
@@ -61,7 +61,7 @@ def state_of(lamp: Lamp) -> str:
     return "so here" if lamp.lit else "not here"
 
 
-def broken_by(frames: Sequence[Frame], number: int) -> list[str]:
+def broken_by(frames: Sequence[RunFrame], number: int) -> list[str]:
     """The `always` claims that hold before a step and not after it."""
     before = {lamp.claim for lamp in frames[number - 1].lamps if lamp.lit}
     return [

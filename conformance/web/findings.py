@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from conformance.web.board import Board
-from conformance.web.compare import Comparison, Row, Side, compared_on
-from conformance.web.known import Node
+from conformance.web.compare import ComparedRow, Comparison, Side, compared_on
+from conformance.web.known import RunNode
 from conformance.web.retold import Retold, line_of, line_of_step
 from model.language import ProtocolError, RecordedSystem
 from model.language.evaluate import SparseState
@@ -60,9 +60,9 @@ def without_guard(
 def of_induction(shown: InductionCounterexample, recorded: RecordedSystem) -> Comparison:
     """The state that obeys every invariant, the step, and the state that does not."""
     here = Board(heading_line(recorded, {"brokers": _brokers(recorded, shown.state)}))
-    before = Node(state_of(here, shown.state))
+    before = RunNode(state_of(here, shown.state))
     line = line_of_step(shown.step, shown.args)
-    after = Node(here.take(before.state, line))
+    after = RunNode(here.take(before.state, line))
     differs = tuple(here.leaves.changes(before.state, after.state))
     why = (f"{shown.obligation.invariant} does not hold after it: {shown.sentence}. "
            "The state before need not be reachable.")  # fmt: skip
@@ -70,7 +70,8 @@ def of_induction(shown: InductionCounterexample, recorded: RecordedSystem) -> Co
     broken = here.shown(line, before, after, line)
     return Comparison(
         "a state that obeys every invariant", "one step later",
-        [Row(Side(beginning.label, None, beginning), Side(line, None, broken), differs, why)],
+        [ComparedRow(
+            Side(beginning.label, None, beginning), Side(line, None, broken), differs, why)],
         f"{shown.obligation.step} does not keep {shown.obligation.invariant}",
     )  # fmt: skip
 
@@ -134,6 +135,10 @@ def _brokers(recorded: RecordedSystem, leaves: dict[str, Any]) -> int:
 
 def of_answers(wrong: Sequence[tuple[str, str, str]]) -> Comparison:
     """Questions that were answered otherwise: which, what is expected, and what was said."""
-    rows = [Row(Side(f"expected: {wanted}", None, None), Side(f"got: {got}", None, None), (), name)
-            for name, wanted, got in wrong]  # fmt: skip
+    rows = [
+        ComparedRow(
+            Side(f"expected: {wanted}", None, None), Side(f"got: {got}", None, None), (), name
+        )
+        for name, wanted, got in wrong
+    ]
     return Comparison("what is expected", "what was answered", rows, wrong[0][0], "case")

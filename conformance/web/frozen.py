@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.web.board import Frame
+from conformance.web.board import RunFrame
 
 STATIC = Path(__file__).parent / "static"
 MOST_PLAIN = 300_000
@@ -43,7 +43,7 @@ class Packer:
         """The number of a list, whose members stand in the table themselves."""
         return self.put([self.put(row) for row in rows])
 
-    def frame(self, frame: Frame) -> list[Any]:
+    def frame(self, frame: RunFrame) -> list[Any]:
         """A state as numbers: label, changes, ZooKeeper, world, brokers, flight, logs, badges,
         committed, lamps, lanes, controllers, clients, messages, words."""
         picture = frame.picture

@@ -99,7 +99,7 @@ def reads(recorded: RecordedSystem, text: str) -> t.Term:
         raise ProtocolError(f"{text!r} is no expression; write one such as {_EXAMPLE}") from error
     try:
         return record_condition(
-            lambda now: _Reader(recorded, now).condition(tree),
+            lambda now: _GoalReader(recorded, now).condition(tree),
             recorded.system.state, recorded.switches,
         )  # fmt: skip
     except ProtocolError as error:
@@ -109,7 +109,7 @@ def reads(recorded: RecordedSystem, text: str) -> t.Term:
         raise ProtocolError(f"{text!r} makes no sense here; write such as {_EXAMPLE}") from error
 
 
-class _Reader:
+class _GoalReader:
     """An expression by its tree: whatever is not listed here is refused."""
 
     def __init__(self, recorded: RecordedSystem, now: Any) -> None:

@@ -15,7 +15,7 @@ MOST = 20_000
 
 
 @dataclass
-class Node:
+class RunNode:
     """A state, and what follows it by which line.
 
     Once known: `lit`, the claims that hold here; `flight`, what is on its way, and `ages`, since
@@ -24,7 +24,7 @@ class Node:
     """
 
     state: SparseState
-    after: dict[str, Node] = field(default_factory=dict)
+    after: dict[str, RunNode] = field(default_factory=dict)
     lit: dict[str, bool] | None = None
     flight: tuple[Message, ...] | None = None
     ages: Aged | None = None
@@ -33,29 +33,29 @@ class Node:
     possible: frozenset[str] | None = None
 
 
-class Known:
+class RunTree:
     """The tree below one beginning. `take(state, line, number)` is a step, and may refuse it."""
 
     def __init__(
         self, start: SparseState, take: Callable[[SparseState, str, int], SparseState]
     ) -> None:
         self._start, self._take = start, take
-        self._root, self._count = Node(start), 0
+        self._root, self._count = RunNode(start), 0
 
-    def along(self, lines: Sequence[str]) -> Node:
+    def along(self, lines: Sequence[str]) -> RunNode:
         """The state after these lines. Raises what `take` raises for one that is not possible."""
         return self.path(lines)[-1]
 
-    def path(self, lines: Sequence[str]) -> list[Node]:
+    def path(self, lines: Sequence[str]) -> list[RunNode]:
         """Every state on the way, the first and the last included."""
         if self._count > MOST:
-            self._root, self._count = Node(self._start), 0
+            self._root, self._count = RunNode(self._start), 0
         node = self._root
         found = [node]
         for number, line in enumerate(lines, 1):
             after = node.after.get(line)
             if after is None:
-                after = Node(self._take(node.state, line, number))
+                after = RunNode(self._take(node.state, line, number))
                 node.after[line] = after
                 self._count += 1
             node = after

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.web.known import Node
+from conformance.web.known import RunNode
 from conformance.web.quick import QuickEvaluator
 from model.language.evaluate import Evaluator, SparseState
 from model.language.explain import why_not
@@ -45,7 +45,7 @@ class Lamps:
         self._told: dict[tuple[object, ...], tuple[list[Any], bool]] = {}
         self._judge: Evaluator = QuickEvaluator(heading.recorded, heading.claim_bounds(ROOM - 1))
 
-    def of(self, before: Node | None, here: Node) -> tuple[Lamp, ...]:
+    def of(self, before: RunNode | None, here: RunNode) -> tuple[Lamp, ...]:
         """Every claim, in the system's order."""
         judge = self._for(here.state)
         if here.lit is None:
@@ -65,7 +65,7 @@ class Lamps:
             for name, (claim, _) in self._claims.items()
         )  # fmt: skip
 
-    def _witness(self, judge: Evaluator, name: str, here: Node) -> tuple[str, ...]:
+    def _witness(self, judge: Evaluator, name: str, here: RunNode) -> tuple[str, ...]:
         """The places that settle a claim against (or, of a `sometimes`, for) itself."""
         claim, term = self._claims[name]
         settles = claim.kind == "sometimes"
@@ -98,7 +98,7 @@ class Lamps:
             return self._judge
         return QuickEvaluator(self._heading.recorded, self._heading.claim_bounds(greatest))
 
-    def _is_as_it_was(self, name: str, before: Node, here: Node) -> bool:
+    def _is_as_it_was(self, name: str, before: RunNode, here: RunNode) -> bool:
         """Is all that the claim reads unchanged?"""
         old, new = before.state, here.state
         return all(

@@ -53,7 +53,7 @@ class LessonError(Exception):
 
 
 @dataclass(frozen=True)
-class Question:
+class Prediction:
     """A prediction: what is asked, the answers, which is right, and why each other one is not.
 
     `plays`: for each answer what is played when it is chosen, `m2_is_lost 12-20`, or nothing.
@@ -67,7 +67,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Block:
+class FencedBlock:
     """A fenced block: its kind, its text, and the line where the text begins."""
 
     kind: str
@@ -90,19 +90,19 @@ class Lesson:
         return self.path.stem
 
     @cached_property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> tuple[FencedBlock, ...]:
         """Its stories, questions, diagrams and commands, in order."""
         return tuple(
-            Block(found[1], found[2], self.text.count("\n", 0, found.start(2)) + 1)
+            FencedBlock(found[1], found[2], self.text.count("\n", 0, found.start(2)) + 1)
             for found in _BLOCK.finditer(self.text)
         )
 
-    def of(self, kind: str) -> Iterator[Block]:
+    def of(self, kind: str) -> Iterator[FencedBlock]:
         """The blocks of one kind."""
         return (block for block in self.blocks if block.kind == kind)
 
     @property
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[Prediction]:
         """Its predictions."""
         return [self._question(block) for block in self.of("predict")]
 
@@ -144,14 +144,14 @@ class Lesson:
             end = found.end(2)
         return "".join([*pieces, self.text[end:]])
 
-    def drawn(self, block: Block) -> str:
+    def drawn(self, block: FencedBlock) -> str:
         """A diagram as a figure. Raises LessonError for a line that cannot be drawn."""
         try:
             return diagram(block.text)
         except DiagramError as error:
             raise LessonError(f"{self.path}:{block.line + error.line}: {error}") from error
 
-    def _question(self, block: Block) -> Question:
+    def _question(self, block: FencedBlock) -> Prediction:
         lines = [line for line in block.text.splitlines() if line.strip()]
         first = next((n for n, line in enumerate(lines) if line[:2] in ("+ ", "- ")), len(lines))
         asked, lines = " ".join(lines[:first]), lines[first:]
@@ -186,10 +186,10 @@ class Lesson:
                     f"{self.path}:{block.line}: > {shown}: write a story and its states, such as "
                     "> m2_is_lost 12-20, or > this 3-7"
                 )
-        return Question(asked, tuple(line[2:] for line in lines), marks.index("+ "), tuple(why),
+        return Prediction(asked, tuple(line[2:] for line in lines), marks.index("+ "), tuple(why),
                         tuple(plays))  # fmt: skip
 
-    def _story(self, block: Block) -> Story:
+    def _story(self, block: FencedBlock) -> Story:
         try:
             return parse(block.text, f"{self.path}")
         except StoryError as error:
@@ -216,7 +216,7 @@ def lessons(folder: Path = FOLDER) -> list[Lesson]:
 
 
 @dataclass(frozen=True)
-class Place:
+class PageContext:
     """Where a page stands: what its links begin with, and whether a server answers it.
 
     `ending` is what an address of a lesson ends in.
@@ -233,12 +233,12 @@ class Place:
         return f"{self.lessons}/{name}{self.ending}"
 
 
-SERVED = Place()
-STATIC_SITE = Place("../board/", ".", "index.html", ".html", None)
+SERVED = PageContext()
+STATIC_SITE = PageContext("../board/", ".", "index.html", ".html", None)
 """In `played/` of a site that any host serves, beside `board/` with the page's own files."""
 
 
-def index_page(folder: Path = FOLDER, place: Place = SERVED) -> str:
+def index_page(folder: Path = FOLDER, place: PageContext = SERVED) -> str:
     """The page that lists the lessons."""
     items = "".join(
         f'<li value="{one.number}"><a href="{place.lesson(one.name)}">{html.escape(one.title)}</a>'
@@ -252,7 +252,7 @@ def index_page(folder: Path = FOLDER, place: Place = SERVED) -> str:
     )  # fmt: skip
 
 
-def lesson_page(lesson: Lesson, place: Place = SERVED) -> str:
+def lesson_page(lesson: Lesson, place: PageContext = SERVED) -> str:
     """A lesson as a page: the text, and beside it the board that shows what is read."""
     from markdown_it import MarkdownIt
 
@@ -340,7 +340,9 @@ def _prose(text: str, lesson: Lesson, runs: list[dict[str, Any]]) -> str:
     return _STATE.sub(link, text)
 
 
-def _asked(question: Question, named: dict[str, int], this: int, runs: list[dict[str, Any]]) -> str:
+def _asked(
+    question: Prediction, named: dict[str, int], this: int, runs: list[dict[str, Any]]
+) -> str:
     answers = []
     for n, answer in enumerate(question.answers):
         right = n == question.right
@@ -362,7 +364,7 @@ def _asked(question: Question, named: dict[str, int], this: int, runs: list[dict
     )
 
 
-def _story_told(story: Story, run: dict[str, Any], number: int, place: Place) -> str:
+def _story_told(story: Story, run: dict[str, Any], number: int, place: PageContext) -> str:
     """A story as its steps in words, each of which the board can show."""
     items = "".join(
         f'<li data-run="{number}" data-at="{n}" class="beat {_LOOKS[one["kind"]]}'
@@ -385,7 +387,7 @@ def _story_told(story: Story, run: dict[str, Any], number: int, place: Place) ->
     )
 
 
-def _page(title: str, body: str, place: Place) -> str:
+def _page(title: str, body: str, place: PageContext) -> str:
     scripts = "".join(
         f'<script src="{place.files}{name}"></script>'
         for name in ("words.js", "draw.js", "lesson.js")

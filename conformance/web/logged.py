@@ -15,7 +15,7 @@ from conformance.ingest.files import discover
 from conformance.ingest.schema import Event, events_of
 from conformance.pipeline.findings import Finding, Kind
 from conformance.pipeline.local import LocalEngine
-from conformance.web.compare import Comparison, Row, Side
+from conformance.web.compare import ComparedRow, Comparison, Side
 from conformance.web.retold import NoRunError
 
 AROUND = 60
@@ -28,14 +28,14 @@ _TOLD = (
 
 
 @dataclass(frozen=True)
-class Judged:
+class LogComparison:
     """A comparison, and how often a rule compared anything: without that it says nothing."""
 
     comparison: Comparison
     compared: int
 
 
-def with_logs(path: Path) -> Judged:
+def with_logs(path: Path) -> LogComparison:
     """Logs beside the rules that they are judged by. Raises NoRunError, OSError."""
     found = discover((str(path),))
     if not found.logs:
@@ -61,7 +61,7 @@ def with_logs(path: Path) -> Judged:
         result.diagnosis = (
             f"{first.file}:{first.line}: {first.rule}: {first.why}. Allowed: {first.allowed}"
         )
-    return Judged(result, sum(judged.checked.values()))
+    return LogComparison(result, sum(judged.checked.values()))
 
 
 def _about(events: list[Event], worst: Event | None) -> list[Event]:
@@ -71,13 +71,13 @@ def _about(events: list[Event], worst: Event | None) -> list[Event]:
     return [one for one in events if one.cluster == worst.cluster and one.tp == worst.tp]
 
 
-def _row(event: Event, findings: list[Finding]) -> Row:
+def _row(event: Event, findings: list[Finding]) -> ComparedRow:
     label = _label(event)
     if not findings:
-        return Row(Side(label, None, None), Side(label, None, None), ())
+        return ComparedRow(Side(label, None, None), Side(label, None, None), ())
     allowed = "; ".join(dict.fromkeys(one.allowed for one in findings))
     why = "; ".join(f"{one.rule}: {one.why}" for one in findings)
-    return Row(Side(f"allowed: {allowed}", None, None), Side(label, None, None), (), why)
+    return ComparedRow(Side(f"allowed: {allowed}", None, None), Side(label, None, None), (), why)
 
 
 def _label(event: Event) -> str:

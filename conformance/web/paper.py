@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.web.board import Frame
+from conformance.web.board import RunFrame
 from conformance.web.explain import broken_by
 from conformance.web.messages import FATES, lane_names, told
 from conformance.web.retold import Retold
@@ -23,7 +23,7 @@ _MARKS = {"sent": "✉", "flying": "✉", "late": "⧖", "copy": "⧉", "lost": 
 _DASHES = {"late": "2 4", "copy": "8 3 2 3", "lost": "2 4"}
 
 
-def svg(run: Retold, frames: Sequence[Frame]) -> str:
+def svg(run: Retold, frames: Sequence[RunFrame]) -> str:
     """The run as SVG, complete in itself."""
     rows: list[str] = []
     y = 70

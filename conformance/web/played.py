@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.web.address import address
-from conformance.web.board import Board, Frame, board
+from conformance.web.board import Board, RunFrame, board
 from conformance.web.frozen import Packer
 from conformance.web.phrases import phrase
 from conformance.web.retold import Retold, line_of
@@ -47,7 +47,7 @@ def run_of_story(story: Story, packer: Packer) -> dict[str, Any]:
                 packer)  # fmt: skip
 
 
-def run_of(told: Retold, frames: Sequence[Frame], packer: Packer) -> dict[str, Any]:
+def run_of(told: Retold, frames: Sequence[RunFrame], packer: Packer) -> dict[str, Any]:
     """The run of what was retold: each step a beat."""
     lines = list(told.lines[: len(frames) - 1])
     beats = [_beat(0, "start", "the initial state")]
@@ -57,7 +57,7 @@ def run_of(told: Retold, frames: Sequence[Frame], packer: Packer) -> dict[str, A
 
 
 def _run(
-    heading: str, lines: list[str], beats: list[dict[str, Any]], frames: Sequence[Frame],
+    heading: str, lines: list[str], beats: list[dict[str, Any]], frames: Sequence[RunFrame],
     packer: Packer,
 ) -> dict[str, Any]:  # fmt: skip
     return {"heading": heading, "address": address(heading, lines), "lines": lines,

@@ -18,7 +18,7 @@ from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, abstract, model_a
 from conformance.partial import is_partial
 from conformance.partial.judge import judge_partial
 from conformance.partial.reading import read_partial
-from conformance.replay import REPLAYED, Misfit, judge
+from conformance.replay import REPLAYED, judge
 from conformance.web.stepped import stepped, system_of
 from conformance.web.telling import NoRunError, Retold
 from impl import TraceError, read_trace
@@ -26,14 +26,15 @@ from model.language import RecordedSystem
 from model.language.evaluate import SparseState
 from model.language.sorts import Sort
 from model.systems import system
-from specs.partial.moves import Move
+from specs.partial.moves import TransitionMove
 from specs.story.heading import heading_line
+from specs.verdict import Finding
 
 Facts = Mapping[tuple[str, tuple[int, ...]], int]
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedStep:
     """What a trace says it saw at the line that does not fit: its step, and every visible place.
 
     `candidates` are the steps of the model that the line could have been.
@@ -53,7 +54,7 @@ class Observed:
         return {name: cells for name, cells in seen.items() if cells}
 
 
-def traced(path: Path) -> tuple[Retold, Observed | None]:
+def traced(path: Path) -> tuple[Retold, ObservedStep | None]:
     """The run of a trace, and what was seen where it does not fit; None if it fits.
 
     Raises NoRunError for a file that is no whole trace, OSError.
@@ -66,7 +67,7 @@ def traced(path: Path) -> tuple[Retold, Observed | None]:
         raise NoRunError(str(error)) from error
 
 
-def _whole(path: Path) -> tuple[Retold, Observed | None]:
+def _whole(path: Path) -> tuple[Retold, ObservedStep | None]:
     trace = read_trace(path)
     recorded = system(trace.header.system).recorded(trace.header.version, AS_RELEASED)
     heading = heading_line(recorded, {"brokers": trace.header.brokers})
@@ -74,27 +75,27 @@ def _whole(path: Path) -> tuple[Retold, Observed | None]:
     places: list[str] = []
     steps = {event.line: event.step for event in trace.events}
 
-    def heard(line: int, move: Move, given: tuple[int, ...]) -> None:
+    def heard(line: int, move: TransitionMove, given: tuple[int, ...]) -> None:
         lines.append(_words(move.name, move.parameters, move.sorts, given))
         places.append(f"{path.name}:{line} {steps[line]}")
 
     report = judge(trace, str(path), heard)
-    misfit = next(iter(report.findings), None)
+    first = next(iter(report.findings), None)
     told = Retold(
         f"{path.name}: {report.accepted} of {report.events} lines are a run of "
         f"replication {trace.header.version}",
-        heading, tuple(lines), None, diagnosis(misfit), tuple(places),
+        heading, tuple(lines), None, diagnosis(first), tuple(places),
     )  # fmt: skip
-    if misfit is None:
+    if first is None:
         return told, None
-    at = next((n for n, event in enumerate(trace.events) if event.line == misfit.line), None)
+    at = next((n for n, event in enumerate(trace.events) if event.line == first.line), None)
     if at is None:
-        return told, Observed("the beginning", abstract(next(trace.observations())))
+        return told, ObservedStep("the beginning", abstract(next(trace.observations())))
     event = trace.events[at]
     before, after = itertools.islice(trace.observations(), at, at + 2)
     given = ", ".join(f"{name}={value}" for name, value in event.args.items())
     label, could = f"{event.step}({given})", _candidates(recorded, event.step, event.args, before)
-    return told, Observed(label, abstract(after), could)
+    return told, ObservedStep(label, abstract(after), could)
 
 
 def _candidates(
@@ -117,10 +118,10 @@ def _candidates(
     return tuple(found)
 
 
-def _partial(path: Path) -> tuple[Retold, Observed | None]:
+def _partial(path: Path) -> tuple[Retold, ObservedStep | None]:
     trace = read_partial(path)
     report = judge_partial(trace, str(path))
-    misfit = next(iter(report.findings), None)
+    first = next(iter(report.findings), None)
     while report.findings and trace.events:
         # What is before the line that does not fit has a run of its own.
         end = report.findings[0].line
@@ -140,7 +141,7 @@ def _partial(path: Path) -> tuple[Retold, Observed | None]:
         places.append(f"{path.name}:{line} {'hidden before it' if hidden else ''}".strip())
     told = Retold(
         f"{path.name}: a run of replication {trace.version} that fits {len(trace.events)} lines",
-        heading_line(recorded, {"brokers": trace.brokers}), tuple(lines), None, diagnosis(misfit),
+        heading_line(recorded, {"brokers": trace.brokers}), tuple(lines), None, diagnosis(first),
         tuple(places),
     )  # fmt: skip
     return told, None
@@ -156,13 +157,13 @@ def _words(
     return " ".join([name, *shown])
 
 
-def diagnosis(misfit: Misfit | None) -> str | None:
+def diagnosis(finding: Finding | None) -> str | None:
     """A finding in a sentence: where, which rule, why, and what would be allowed."""
-    if misfit is None:
+    if finding is None:
         return None
     return (
-        f"{misfit.file}:{misfit.line}: {misfit.kind}: {misfit.rule}: {misfit.why}. "
-        f"Allowed: {misfit.allowed}"
+        f"{finding.file}:{finding.line}: {finding.kind}: {finding.rule}: {finding.why}. "
+        f"Allowed: {finding.allowed}"
     )
 
 

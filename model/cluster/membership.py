@@ -42,7 +42,7 @@ def without_channels(now, broker, brokers):
         brokers.has(target), BLANK, now.cache[broker].queue[target]))
 
 
-class Change(NamedTuple):
+class MembershipChange(NamedTuple):
     """What one event found: ids that are new, that are back under another registration, gone."""
 
     new: Any
@@ -56,7 +56,7 @@ def change(now, broker):
     cache, registered = now.cache[broker], now.zk.registered
     taken_up = cache.stage == "comparing"
     bounced = cache.live.within(registered).such_that(lambda one: not_(cache.reached.has(one)))
-    return Change(
+    return MembershipChange(
         registered.such_that(lambda one: all_of(not_(taken_up), not_(cache.live.has(one)))),
         when(taken_up, cache.bounced, bounced),
         when(taken_up, cache.dead, cache.live.such_that(lambda one: not_(registered.has(one)))))

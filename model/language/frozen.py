@@ -43,7 +43,7 @@ class Kept:
         return self.instance.label
 
 
-class Substitution:
+class CellSubstitution:
     """Terms with some cells replaced by their values, simplified on the way."""
 
     def __init__(self, values: dict[int, int]) -> None:
@@ -113,7 +113,7 @@ class Frozen:
                 del self.values[number]
         # A claim about steps reads a second copy of the cells, and they never change there either.
         after = {number + len(grounded.cells): code for number, code in self.values.items()}
-        known = Substitution(self.values | after)
+        known = CellSubstitution(self.values | after)
         self.claims = {name: known.of(term) for name, term in grounded.claims.items()}
 
     def _changed(self) -> set[int]:
@@ -129,10 +129,10 @@ class Frozen:
         return changed
 
     def _simplified(self) -> list[Kept]:
-        known = Substitution(self.values)
+        known = CellSubstitution(self.values)
         return [self._simplify(instance, known) for instance in self.grounded.instances]
 
-    def _simplify(self, instance: Instance, known: Substitution) -> Kept:
+    def _simplify(self, instance: Instance, known: CellSubstitution) -> Kept:
         requires: list[tuple[Term, int]] = []
         possible = True
         for condition, reason in instance.requires:

@@ -24,7 +24,7 @@ class TooWide(ProtocolError):
 
 
 @dataclass(frozen=True)
-class Place:
+class BitPlace:
     """Where a cell lies: bits `shift` to `shift + width` of word `word`."""
 
     word: int
@@ -58,7 +58,7 @@ class Packing:
     def __init__(self, grounded: Grounded, frozen: Mapping[int, int]) -> None:
         self.grounded = grounded
         self.frozen = dict(frozen)
-        self.places: dict[int, Place] = {}
+        self.places: dict[int, BitPlace] = {}
         self._used: list[int] = []
         self.blocks: list[list[int]] = []
         """By broker, the numbers of the cells of its block (the same fields for each)."""
@@ -76,7 +76,7 @@ class Packing:
         self.bits = sum(self._used)
         if self.words > MOST_WORDS:
             raise TooWide(self._why_too_wide())
-        self._by_word: list[list[tuple[int, Place]]] = [[] for _ in range(self.words)]
+        self._by_word: list[list[tuple[int, BitPlace]]] = [[] for _ in range(self.words)]
         for number, place in sorted(self.places.items()):
             self._by_word[place.word].append((number, place))
 
@@ -136,7 +136,7 @@ class Packing:
         return len(self._used) - 1, 0
 
     def _put(self, cell: Cell, word: int, shift: int) -> int:
-        self.places[cell.number] = Place(word, shift, width_of(cell), cell.domain[0])
+        self.places[cell.number] = BitPlace(word, shift, width_of(cell), cell.domain[0])
         return shift + width_of(cell)
 
     def _why_too_wide(self) -> str:
@@ -175,6 +175,6 @@ class Packing:
             codes[number] = ((int(words[place.word]) >> place.shift) & place.mask) + place.low
         return tuple(codes)
 
-    def in_word(self, word: int) -> Iterable[tuple[int, Place]]:
+    def in_word(self, word: int) -> Iterable[tuple[int, BitPlace]]:
         """The cells of one word, by number."""
         return self._by_word[word]

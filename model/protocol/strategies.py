@@ -20,7 +20,7 @@ from model.protocol.state import BROKERS
 Brokers = tuple[int, ...]
 
 
-class Order(NamedTuple):
+class ReplicaOrder(NamedTuple):
     """A list of replicas in the notation: who is in it, and who stands before whom."""
 
     has: Callable[[Any], Any]
@@ -29,7 +29,7 @@ class Order(NamedTuple):
 
 def placed(replicas, place):
     """The list of the set `replicas`, each at its `place[broker]`; the first is preferred."""
-    return Order(replicas.has, lambda one, other: place[one] < place[other])
+    return ReplicaOrder(replicas.has, lambda one, other: place[one] < place[other])
 
 
 class Choice(NamedTuple):

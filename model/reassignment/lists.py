@@ -21,7 +21,7 @@ from model.language.scalars import scalar
 from model.language.sets import as_set
 from model.language.values import coerce
 from model.protocol.state import BROKERS
-from model.protocol.strategies import Order
+from model.protocol.strategies import ReplicaOrder
 from model.reassignment.state import LIST, PLACES
 
 
@@ -89,7 +89,7 @@ def nothing():
 
 def in_order(places):
     """The list as the election strategies take one."""
-    return Order(lambda b: listed(places, b), lambda one, other: places[one] < places[other])
+    return ReplicaOrder(lambda b: listed(places, b), lambda one, other: places[one] < places[other])
 
 
 def written(first, second, third):

@@ -16,7 +16,7 @@ from model.language import (
 )
 from model.protocol.controllership import leave_office, require_fence, require_task
 from model.protocol.state import BROKERS
-from model.protocol.strategies import Order, reassigned_partition
+from model.protocol.strategies import ReplicaOrder, reassigned_partition
 from model.topics.elections import leader_of
 from model.topics.state import CONTROLLERS, PARTITIONS, PLACES
 from model.topics.zookeeper import has_partition, in_list, in_order
@@ -92,7 +92,7 @@ def dead_replica_is_reassigned(now, new, broker, replica):
 
     def target(p):
         known = in_order(cache.known[p])
-        return Order(lambda b: all_of(known.has(b), b != replica), known.before)
+        return ReplicaOrder(lambda b: all_of(known.has(b), b != replica), known.before)
 
     def stays(p):
         return some(BROKERS, lambda b: all_of(cache.leader[p] == b, target(p).has(b)))

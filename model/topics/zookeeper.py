@@ -6,7 +6,7 @@ into one, and the controller reads anew what is there then.
 
 from model.language import all_of, any_of, every, implies, is_none, lam, not_, some, when
 from model.protocol.state import BROKERS
-from model.protocol.strategies import Order
+from model.protocol.strategies import ReplicaOrder
 from model.topics.state import PARTITIONS, PLACES
 
 
@@ -21,7 +21,7 @@ def in_order(replicas):
         return some(PLACES, lambda at: all_of(replicas[at] == one, some(
             PLACES, lambda later: all_of(at < later, replicas[later] == other))))
 
-    return Order(lambda broker: in_list(replicas, broker), before)
+    return ReplicaOrder(lambda broker: in_list(replicas, broker), before)
 
 
 def has_partition(lists, partition):

@@ -60,10 +60,10 @@ def find_by_z3(
     run is longer than those looked at. Raises ProtocolError for a claim about loops and for what
     cannot be lifted, ImpossibleValue where a step would leave a field's domain.
     """
-    return _Search(recorded, bounds, claim, lifted, max_steps, work, report).go()
+    return _BoundedSearch(recorded, bounds, claim, lifted, max_steps, work, report).go()
 
 
-class _Search:
+class _BoundedSearch:
     def __init__(
         self,
         recorded: RecordedSystem,

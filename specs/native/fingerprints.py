@@ -21,7 +21,7 @@ from model.language.errors import ImpossibleValue, ProtocolError
 from model.language.grounding import Grounded
 from model.language.llvm_terms import LANES
 from model.language.properties import DEADLOCK
-from specs.exploration import Engine, Exploration, Report, Tally, settling_truths
+from specs.exploration import EngineRun, Exploration, Report, SearchTally, settling_truths
 from specs.native import driver
 from specs.native.backwards import judge_all
 from specs.native.kernel import Kernel, kernel_of
@@ -264,7 +264,7 @@ class FingerprintSearch:
         """What was found; nothing that was not found is more than unknown."""
         kernel, total = self.kernel, self.total
         fired, refused, pruned = total.tallies
-        tally = Tally(
+        tally = SearchTally(
             levels=self.levels,
             generated=int(total.counters[driver.GENERATED]),
             fired=fired.tolist(),
@@ -276,7 +276,7 @@ class FingerprintSearch:
             stopped=self.stopped,
         )  # fmt: skip
         size = self.table.nbytes / max(self.count, 1)
-        engine = Engine(
+        engine = EngineRun(
             "native", seconds, setup, kernel.symmetry, 1, round(size, 1), kernel.words
         )  # fmt: skip
         return Exploration(

@@ -48,11 +48,11 @@ class Loops:
             return Ending(Verdict.UNKNOWN, f"memory: loops would take {needed / 1e6:,.0f} MB more")
         if self.store.count > MOST_STATES:
             return Ending(Verdict.UNKNOWN, f"{self.store.count:,} states are too many for loops")
-        return _Search(self, claim).answer()
+        return _LoopSearch(self, claim).answer()
 
 
 @dataclass
-class _Search:
+class _LoopSearch:
     loops: Loops
     claim: str
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from model.language.errors import ImpossibleValue
 from model.language.grounding import Grounded
 from model.language.properties import DEADLOCK
-from specs.exploration import Engine, Exploration, Report, Tally, settling_truths
+from specs.exploration import EngineRun, Exploration, Report, SearchTally, settling_truths
 from specs.growth import Counts
 from specs.native import driver
 from specs.native.backwards import judge_all
@@ -326,7 +326,7 @@ class Search:
     def result(self, seconds: float, setup: float) -> Exploration:
         """Counts, verdicts, and runs on demand."""
         sizes = [int((spans[:, 1] - spans[:, 0]).sum()) for spans in self.levels]
-        tally = Tally(
+        tally = SearchTally(
             levels=[size for size in sizes if size],
             generated=self.generated,
             fired=self.fired.tolist(),
@@ -337,7 +337,7 @@ class Search:
             settled=dict(self.settled),
             stopped=self.stopped,
         )  # fmt: skip
-        engine = Engine(
+        engine = EngineRun(
             "native", seconds, setup, self.options.symmetry, self.store.shards,
             round(self.store.bytes_used / max(self.store.count, 1), 1), self.kernel.words,
         )  # fmt: skip

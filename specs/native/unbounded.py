@@ -17,7 +17,7 @@ import numpy as np
 from model.language.sparse import SparseState
 from specs.native.machine import Machine, build
 from specs.native.unbounded_layout import CAPACITY, CHANGE, Layout, NotNative, UnboundedState, Words
-from specs.native.unbounded_lines import Lines, Way, Ways
+from specs.native.unbounded_lines import LineArrays, StepWays, Way
 from specs.native.unbounded_loops import FITS, NEEDS_ROOM, NEEDS_WORDS, follow_lines
 from specs.native.unbounded_text import StepsText
 from specs.partial.moves import Moves
@@ -47,7 +47,7 @@ class Unbounded:
         """Become a state."""
         self.state.load(state)
 
-    def ways(self, steps: Sequence[Sequence[Way]], silent: Sequence[bool], leader: str) -> Ways:
+    def ways(self, steps: Sequence[Sequence[Way]], silent: Sequence[bool], leader: str) -> StepWays:
         """What the steps may be, by their numbers; `leader` is the field that says who leads."""
         flat = [way for one in steps for way in one]
         if any(len(way.sources) > MOST_ARGUMENTS for way in flat):
@@ -56,7 +56,7 @@ class Unbounded:
         for at, way in enumerate(flat):
             sources[at, : len(way.sources)] = way.sources
         names = {name: number for number, name in enumerate(self.text.names)}
-        return Ways(
+        return StepWays(
             np.cumsum([0, *(len(one) for one in steps)], dtype=np.int64),
             np.array([names[way.move] for way in flat], np.int64),
             sources,
@@ -64,7 +64,7 @@ class Unbounded:
             self.layout.numbers[leader],
         )
 
-    def follow(self, lines: Lines, ways: Ways, first: int = 0) -> int:
+    def follow(self, lines: LineArrays, ways: StepWays, first: int = 0) -> int:
         """Takes lines from `first` on: the number of the first that does not fit, or of lines."""
         layout = self.layout
         about = (layout.shape.ravel(), layout.blanks, layout.logs.ravel(), self._observable)
@@ -111,4 +111,4 @@ class Unbounded:
         return int(self.fired[-1])
 
 
-__all__ = ["FITS", "Lines", "NotNative", "Unbounded", "Way", "Ways"]
+__all__ = ["FITS", "LineArrays", "NotNative", "Unbounded", "Way", "StepWays"]

@@ -23,7 +23,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Ways:
+class StepWays:
     """By step: the moves that it may be, and whether it may also change nothing."""
 
     starts: Words
@@ -34,7 +34,7 @@ class Ways:
 
 
 @dataclass(frozen=True)
-class Lines:
+class LineArrays:
     """Lines of a trace as arrays, `n` of them.
 
     steps (n): a step's number, -1 for one to stop at; args (n, arguments); changed (k, 6): field,

@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from model.language.recording import Write
 from specs.native.unbounded_layout import CHANGE, COUNT, MOST_INDICES, Layout, NotNative
 from specs.native.unbounded_terms import Function
-from specs.partial.moves import Move, Moves
+from specs.partial.moves import Moves, TransitionMove
 from specs.partial.written import blank_where_blank, limited, only_point
 
 FIND = """
@@ -90,7 +90,7 @@ class StepsText:
             "",
         ])  # fmt: skip
 
-    def _function(self, number: int, move: Move) -> str:
+    def _function(self, number: int, move: TransitionMove) -> str:
         made = Function(self.layout, self.moves.twin)
         for place, name in enumerate(move.parameters):
             made.variables[f"${name}"] = made.word("%args", str(place))

@@ -19,7 +19,7 @@ from specs.partial.guided import Changes, Fuel, OutOfBudget, Step
 from specs.partial.moves import Moves
 from specs.partial.plan_cache import Habits
 from specs.partial.plans import Planner
-from specs.partial.ways import Found, Line, fits
+from specs.partial.ways import FittingRun, PartialLine, fits
 from specs.partial.writers import Place
 from specs.verdict import Verdict
 
@@ -46,7 +46,7 @@ TRIES_A_CHANGE = 400
 
 
 @dataclass(frozen=True)
-class Change:
+class Conflict:
     """A line that does not fit as it is, and the number of the line at which steps were last taken;
     so many steps may have been taken since."""
 
@@ -56,10 +56,10 @@ class Change:
 
 
 @dataclass
-class Choice:
+class Decision:
     """A plan that was taken to come to a change."""
 
-    change: Change
+    change: Conflict
     mark: int
     """Where the journal stood before it."""
     plan: list[Step]
@@ -81,10 +81,10 @@ class Backjumping:
         self.rising = self.planner.writers.rising
         self.habits = Habits(moves, self.rising)
         self.budget = tried
-        self.choices: list[Choice] = []
+        self.choices: list[Decision] = []
         self.furthest: tuple[int, SparseState] | None = None
         self._dead: set[tuple[int, int]] = set()
-        self._lines: Sequence[Line] = ()
+        self._lines: Sequence[PartialLine] = ()
         self._next: list[int] = []
 
     @property
@@ -92,7 +92,7 @@ class Backjumping:
         """Steps that were looked at so far."""
         return self.planner.tried
 
-    def find(self, lines: Sequence[Line]) -> Found:
+    def find(self, lines: Sequence[PartialLine]) -> FittingRun:
         """A run over all lines. The ledger is left where the furthest run stands."""
         self._lines, self._next = lines, _next_others(lines)
         why = ""
@@ -109,9 +109,9 @@ class Backjumping:
             why = f"{self.tried:,} steps were tried"
         if why:
             assert self.furthest is not None
-            return Found(Verdict.UNKNOWN, self.furthest[0], [], self.tried, why)
+            return FittingRun(Verdict.UNKNOWN, self.furthest[0], [], self.tried, why)
         self.furthest = len(lines), {}
-        return Found(Verdict.HOLDS, len(lines), list(self._steps()), self.tried)
+        return FittingRun(Verdict.HOLDS, len(lines), list(self._steps()), self.tried)
 
     def _steps(self) -> Iterator[tuple[int, Step, bool]]:
         """The run: (number of the line at or before which it is, step, is it hidden)."""
@@ -120,23 +120,23 @@ class Backjumping:
             for place, step in enumerate(choice.plan, 1):
                 yield number, step, place < len(choice.plan)
 
-    def _keep_furthest(self, change: Change) -> None:
+    def _keep_furthest(self, change: Conflict) -> None:
         if self.furthest is None or change.at > self.furthest[0]:
             self.furthest = change.at, self.ledger.state()
 
     # -- forward ----------------------------------------------------------------------------------
 
-    def _next_change(self, end: int) -> Change | None:
+    def _next_change(self, end: int) -> Conflict | None:
         """The first line since the last choice, and before `end`, that does not fit as it is."""
         since = self.choices[-1].change.at if self.choices else -1
         at = since + 1
         while at < end:
             if not fits(self.ledger, self._lines[at]):
-                return Change(at, since, (at - since) * (self.hidden + 1))
+                return Conflict(at, since, (at - since) * (self.hidden + 1))
             at = self._next[at]
         return None
 
-    def _come_to(self, change: Change) -> bool:
+    def _come_to(self, change: Conflict) -> bool:
         """Take the first plan that comes to a change; no way is remembered."""
         key, mark = (change.at, self.ledger.key), self.ledger.mark()
         if key in self._dead:
@@ -147,10 +147,10 @@ class Backjumping:
         self._dead.add(key)
         return False
 
-    def _take(self, change: Change, mark: int, plan: list[Step]) -> None:
+    def _take(self, change: Conflict, mark: int, plan: list[Step]) -> None:
         """The ledger is at the end of a plan, which is now the choice."""
         raised = frozenset(n for n, _, _ in self.ledger.journal[mark:] if n in self.rising)
-        self.choices.append(Choice(change, mark, plan, raised))
+        self.choices.append(Decision(change, mark, plan, raised))
 
     def _goal(self, at: int) -> dict[Place, int]:
         line = self._lines[at]
@@ -159,7 +159,7 @@ class Backjumping:
             goal.update({(number, index): code for index, code in cells})
         return goal
 
-    def _ways(self, change: Change, is_brief: bool = False) -> Iterator[list[Step]]:
+    def _ways(self, change: Conflict, is_brief: bool = False) -> Iterator[list[Step]]:
         """Plans to a change; the ledger shows each until the next is asked for."""
         goal, mark = self._goal(change.at), self.ledger.mark()
         most = min(change.room, MOST_PLANNED)
@@ -181,12 +181,12 @@ class Backjumping:
                 yield plan
                 path[:] = plan
 
-    def _has_time(self, change: Change, plan: list[Step], mark: int) -> bool:
+    def _has_time(self, change: Conflict, plan: list[Step], mark: int) -> bool:
         """Steps that no single gap can hide: do the lines that were passed over still fit?"""
         early = len(plan) - self.hidden - 1
         if early <= 0:
             return True
-        between, at = list[Line](), max(0, change.since)
+        between, at = list[PartialLine](), max(0, change.since)
         while at < change.at:
             between.append(self._lines[at])
             at = self._next[at]
@@ -204,7 +204,7 @@ class Backjumping:
 
     # -- back -------------------------------------------------------------------------------------
 
-    def _jump_back(self, change: Change) -> bool:
+    def _jump_back(self, change: Conflict) -> bool:
         """Take another plan at an earlier change, so that one comes past this one."""
         old = list(self.choices)
         for at in self._suspects(change):
@@ -221,7 +221,7 @@ class Backjumping:
         self._back_to(old, len(old))
         return False
 
-    def _instead(self, old: list[Choice], at: int, plan: list[Step], change: Change) -> bool:
+    def _instead(self, old: list[Decision], at: int, plan: list[Step], change: Conflict) -> bool:
         """Does another plan at a choice lead past a change? Then the run is another one since."""
         there = old[at].change
         mark = self.ledger.mark()
@@ -234,7 +234,7 @@ class Backjumping:
             self.ledger.undo(mark)
         return False
 
-    def _suspects(self, change: Change) -> Iterable[int]:
+    def _suspects(self, change: Conflict) -> Iterable[int]:
         """Choices that may be wrong: where a number that is shown rose last, then the nearest."""
         last = len(self.choices)
         shown = {number for number, _ in self._goal(change.at)}
@@ -248,7 +248,7 @@ class Backjumping:
         found.update(dict.fromkeys(range(last - 1, max(-1, last - NEAR), -1)))
         return found
 
-    def _back_to(self, old: list[Choice], at: int) -> None:
+    def _back_to(self, old: list[Decision], at: int) -> None:
         """The state before a choice, or at the end of all; what lies before it is as it was."""
         same = 0
         while same < min(len(self.choices), at) and self.choices[same] is old[same]:
@@ -270,7 +270,7 @@ class Backjumping:
             self.moves.take(move, given)
         return True
 
-    def _others(self, choice: Choice) -> list[list[Step]]:
+    def _others(self, choice: Decision) -> list[list[Step]]:
         """Other plans for a choice that end in other states."""
         mark, seen, found = self.ledger.mark(), set[int](), list[list[Step]]()
         self._retake(choice.plan)
@@ -285,7 +285,7 @@ class Backjumping:
         self.ledger.undo(mark)
         return found
 
-    def _prepared(self, old: list[Choice], at: int, change: Change) -> list[list[Step]]:
+    def _prepared(self, old: list[Decision], at: int, change: Conflict) -> list[list[Step]]:
         """The choice's plan after steps that a later line needs, as far as there is time for them.
 
         They are those of a plan to what changes there, but for its last one, which is for later.
@@ -313,7 +313,7 @@ class Backjumping:
         path.clear()
         return [early + choice.plan for early in found]
 
-    def _follow(self, old: list[Choice], change: Change) -> bool:
+    def _follow(self, old: list[Decision], change: Conflict) -> bool:
         """Go on as before where that is possible, and otherwise anew, past the line in question."""
         plans = {choice.change.at: choice.plan for choice in old}
         while (next_change := self._next_change(change.at + 1)) is not None:
@@ -334,7 +334,7 @@ class Backjumping:
         return True
 
 
-def _next_others(lines: Sequence[Line]) -> list[int]:
+def _next_others(lines: Sequence[PartialLine]) -> list[int]:
     """For every line the number of the first one after it that shows anything else."""
     found = [len(lines)] * len(lines)
     for at in range(len(lines) - 2, -1, -1):
@@ -342,5 +342,5 @@ def _next_others(lines: Sequence[Line]) -> list[int]:
     return found
 
 
-def _same(one: Line, other: Line) -> bool:
+def _same(one: PartialLine, other: PartialLine) -> bool:
     return one.cells == other.cells and one.whole == other.whole and one.leading == other.leading

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from model.language.sorts import Numbers
 from model.language.sparse import Index
 from model.language.terms import Term, const
-from specs.partial.moves import Move, Moves
+from specs.partial.moves import Moves, TransitionMove
 from specs.partial.written import could_write
 
-Step = tuple[Move, tuple[int, ...]]
+Step = tuple[TransitionMove, tuple[int, ...]]
 Choice = tuple[int | None, ...]
 """Arguments, None where any will do."""
 
@@ -57,7 +57,7 @@ class Guide:
         self.moves, self.ledger = moves, moves.ledger
         self.budget, self._changes = budget, changes
         self.path: list[Step] = []
-        self._writers: dict[str, list[Move]] = {}
+        self._writers: dict[str, list[TransitionMove]] = {}
         for move in moves.by_name.values():
             for write in move.writes:
                 found = self._writers.setdefault(write.field, [])
@@ -71,7 +71,7 @@ class Guide:
         self._plain = {move.name: self._said_plainly(move) for move in moves.by_name.values()}
         self._wanted: set[tuple[str, tuple[int, ...], int | Place]] = set()
 
-    def _said_plainly(self, move: Move) -> list[tuple[Place, int | str]]:
+    def _said_plainly(self, move: TransitionMove) -> list[tuple[Place, int | str]]:
         """The single cells that a step sets to a literal, or to one of its arguments."""
         found: list[tuple[Place, int | str]] = []
         for write in move.writes:
@@ -91,7 +91,7 @@ class Guide:
 
     # -- arguments ------------------------------------------------------------------------------
 
-    def arguments(self, move: Move, known: Choice) -> list[tuple[int, ...]]:
+    def arguments(self, move: TransitionMove, known: Choice) -> list[tuple[int, ...]]:
         """Every choice of the arguments that are not known, as far as this state suggests them."""
         choices: list[list[int]] = []
         for sort, value in zip(move.sorts, known, strict=True):
@@ -106,7 +106,7 @@ class Guide:
             return in_flight
         return list(itertools.product(*choices))
 
-    def _entries(self, move: Move, known: Choice) -> list[tuple[int, ...]] | None:
+    def _entries(self, move: TransitionMove, known: Choice) -> list[tuple[int, ...]] | None:
         """The arguments for which `something[arguments].in_flight` holds, where it is required."""
         if all(value is not None for value in known) or not any(
             isinstance(sort, Numbers) for sort in move.sorts
@@ -146,7 +146,7 @@ class Guide:
     # -- ways -----------------------------------------------------------------------------------
 
     def achieve(
-        self, move: Move, arguments: tuple[int, ...], most: int, fuel: Fuel,
+        self, move: TransitionMove, arguments: tuple[int, ...], most: int, fuel: Fuel,
         targets: Targets | None = None,
     ) -> Iterator[None]:  # fmt: skip
         """Ways to take a step, after hidden ones, in at most so many steps together.
@@ -200,7 +200,7 @@ class Guide:
             self._wanted.add(wanted)
         self._wanted.discard(wanted)
 
-    def _never(self, move: Move, arguments: tuple[int, ...], targets: Targets) -> bool:
+    def _never(self, move: TransitionMove, arguments: tuple[int, ...], targets: Targets) -> bool:
         """Do the arguments alone say that the step writes another value than is wanted?"""
         for place, value in self._plain[move.name]:
             code = targets.get(place)
@@ -210,7 +210,9 @@ class Guide:
                     return True
         return False
 
-    def _off(self, move: Move, arguments: tuple[int, ...], targets: Targets) -> Place | None:
+    def _off(
+        self, move: TransitionMove, arguments: tuple[int, ...], targets: Targets
+    ) -> Place | None:
         """The first cell that the step would write otherwise than wanted."""
         for number, index, code in move.changes(*arguments):
             if targets.get((number, index), code) != code:
@@ -218,14 +220,14 @@ class Guide:
         return None
 
     @staticmethod
-    def _value(move: Move, arguments: tuple[int, ...], place: Place) -> int | None:
+    def _value(move: TransitionMove, arguments: tuple[int, ...], place: Place) -> int | None:
         """What a step would write to a cell; None if nothing."""
         for number, index, code in move.changes(*arguments):
             if (number, index) == place:
                 return int(code)
         return None
 
-    def _made_of(self, move: Move, place: Place) -> list[tuple[str, tuple[Term, ...]]]:
+    def _made_of(self, move: TransitionMove, place: Place) -> list[tuple[str, tuple[Term, ...]]]:
         """The cells of which a step makes the value of another."""
         field = self.moves.fields[place[0]].name
         found: list[tuple[str, tuple[Term, ...]]] = []
@@ -239,7 +241,7 @@ class Guide:
                     found.append((name, there))
         return found
 
-    def _all_of(self, move: Move, place: Place) -> dict[CellRead, int]:
+    def _all_of(self, move: TransitionMove, place: Place) -> dict[CellRead, int]:
         """What cells must be for the value that a step writes to be true, where that is plain."""
         found: dict[CellRead, int] = {}
         for write in move.writes:
@@ -284,7 +286,7 @@ class Guide:
     def _view(self) -> dict[str, dict[tuple[int, ...], int]]:
         return dict(zip(self.ledger.names, self.ledger.cells, strict=True))
 
-    def helpers_of(self, move: Move, arguments: tuple[int, ...]) -> list[Step]:
+    def helpers_of(self, move: TransitionMove, arguments: tuple[int, ...]) -> list[Step]:
         """Steps that write what the first failing requirement of a step looks at."""
         lacking = move.refusal(*arguments)
         if lacking < 0:
@@ -330,7 +332,7 @@ class Guide:
         return list(found)
 
     def _feeders(
-        self, helper: Move, given: tuple[int, ...], field: str, index: Choice
+        self, helper: TransitionMove, given: tuple[int, ...], field: str, index: Choice
     ) -> list[Step]:
         """Steps that write what another step's value of a cell is made of."""
         names = {f"${n}": value for n, value in zip(helper.parameters, given, strict=True)}
@@ -348,7 +350,7 @@ class Guide:
         return sorted(found, key=lambda step: self.lacks(*step))[:20]
 
     @staticmethod
-    def lacks(move: Move, arguments: tuple[int, ...]) -> int:
+    def lacks(move: TransitionMove, arguments: tuple[int, ...]) -> int:
         """How many requirements of a step do not hold."""
         return sum(not holds(*arguments) for holds in move.requires)
 

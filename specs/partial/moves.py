@@ -21,7 +21,7 @@ from specs.partial.written import Writer, blank_where_blank, only_point, repeate
 
 
 @dataclass(eq=False)
-class Move:
+class TransitionMove:
     """One transition: what refuses it, and what it changes.
 
     `refusal(*arguments)` is the number of the first requirement that fails, -1 if it is possible;
@@ -71,7 +71,7 @@ class Moves:
 
     # -- compiling ------------------------------------------------------------------------------
 
-    def _compiled(self, step: Recorded) -> Move:
+    def _compiled(self, step: Recorded) -> TransitionMove:
         writes = tuple(write for write in step.writes if write.field in self.numbers)
         names = {f"${name}": f"p{number}" for number, name in enumerate(step.parameters)}
         given = ", ".join(names.values())
@@ -88,7 +88,7 @@ class Moves:
             lines.append(f"if not ({holds}): return {number}")
         refusal = self._function("refusal", given, [*lines, "return -1"], space)
         changes = self._function("changes", given, self._changes(writes, names, space), space)
-        return Move(
+        return TransitionMove(
             step, tuple(step.parameters), tuple(sorts), refusal, changes, tuple(singles), writes
         )
 
@@ -179,7 +179,7 @@ class Moves:
 
     # -- taking steps ---------------------------------------------------------------------------
 
-    def take(self, move: Move, arguments: tuple[int, ...]) -> None:
+    def take(self, move: TransitionMove, arguments: tuple[int, ...]) -> None:
         """A step that is possible."""
         self.ledger.apply(move.changes(*arguments))
 

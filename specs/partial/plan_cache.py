@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from model.language.sorts import Numbers, Sort
 from specs.partial.guided import Step
-from specs.partial.moves import Move, Moves
+from specs.partial.moves import Moves, TransitionMove
 from specs.partial.plans import Goal
 
 MOST_KEPT = 16
@@ -21,7 +21,7 @@ MOST_KEPT = 16
 MOST_EXCHANGED = 4
 """With more members than this, plans are tried for the very same members only."""
 
-Habit = tuple[tuple[Move, tuple[int, ...]], ...]
+Habit = tuple[tuple[TransitionMove, tuple[int, ...]], ...]
 """Steps, with numbers as distances."""
 
 Kind = tuple[tuple[int, int | None], ...]

@@ -55,7 +55,7 @@ class Option(NamedTuple):
     """What it writes of what is looked at."""
 
 
-class Options(NamedTuple):
+class PlanOptions(NamedTuple):
     """Steps that would make a condition hold at once, that could if other cells were different,
     and that would and break something else that is asked for."""
 
@@ -79,7 +79,7 @@ class Planner:
         self._goal: dict[Place, int] = {}
         self._wanted: set[Step] = set()
         self._in_vain: dict[tuple[Step, int], int] = {}
-        self._options: dict[Hashable, Options] = {}
+        self._options: dict[Hashable, PlanOptions] = {}
 
     def ways(
         self, goal: Goal, most: int, fuel: Fuel, last: frozenset[Step] | None = None,
@@ -242,7 +242,7 @@ class Planner:
                         yield
 
     def _by_options(
-        self, options: Options, holds: Holds, most: int, fuel: Fuel, feeds: int, label: Hashable
+        self, options: PlanOptions, holds: Holds, most: int, fuel: Fuel, feeds: int, label: Hashable
     ) -> Iterator[Iterator[None]]:
         for option in options.helpful[:MOST_OPTIONS]:
             if option.step not in self._wanted:
@@ -279,9 +279,9 @@ class Planner:
             self._wanted.add(step)
         self._wanted.discard(step)
 
-    def _ranked(self, holds: Holds, places: list[Place], target: Step) -> Options:
+    def _ranked(self, holds: Holds, places: list[Place], target: Step) -> PlanOptions:
         """Steps by what they would do for a condition, which a step to come asks for."""
-        options, ledger, steps = Options([], [], []), self.ledger, dict[Step, list[Place]]()
+        options, ledger, steps = PlanOptions([], [], []), self.ledger, dict[Step, list[Place]]()
         keyed, lacking = ledger.is_keyed, self.lacks(target)
         for place in places:
             for step in self.writers.of(place):

@@ -15,7 +15,7 @@ from model.language.sparse import SparseState
 from specs.partial.backjump import Backjumping
 from specs.partial.guided import Changes, Fuel, OutOfBudget, Step
 from specs.partial.moves import Moves
-from specs.partial.ways import MOST_HIDDEN, Found, Line, Ways
+from specs.partial.ways import MOST_HIDDEN, FittingRun, PartialLine, Ways
 from specs.verdict import Verdict
 
 MOST_TRIED = 50_000
@@ -42,7 +42,7 @@ class Open(NamedTuple):
     mark: int
 
 
-class Search(Ways):
+class PartialSearch(Ways):
     """Looks for a run; one search for one trace.
 
     `changes` says what some steps can bring about at all; it only spares attempts, and what is not
@@ -61,7 +61,7 @@ class Search(Ways):
 
     # -- the trace ------------------------------------------------------------------------------
 
-    def find(self, lines: list[Line]) -> Found:
+    def find(self, lines: list[PartialLine]) -> FittingRun:
         """A run over all lines. The ledger is left where the furthest run stands."""
         self._lines, self._slacks = lines, _slacks(lines, self.hidden)
         path = self.guide.path
@@ -85,13 +85,13 @@ class Search(Ways):
                     for place in range(start, end)
                 ]
         reached = self.furthest[0] if self.furthest else 0
-        return Found(verdict, reached, steps, self._budget - self.guide.budget, why)
+        return FittingRun(verdict, reached, steps, self._budget - self.guide.budget, why)
 
     def _keep_furthest(self, at: int) -> None:
         if self.furthest is None or at > self.furthest[0]:
             self.furthest = at, self.ledger.state()
 
-    def _deepen(self, lines: list[Line], spans: list[tuple[int, int]]) -> Verdict:
+    def _deepen(self, lines: list[PartialLine], spans: list[tuple[int, int]]) -> Verdict:
         """Line after line; where a line has no way left, the one before it takes another."""
         path = self.guide.path
         open_ways, tried = self._open, -1
@@ -158,7 +158,7 @@ class Search(Ways):
             assert ledger.mark() == end
         return False
 
-    def _wishes(self, line: Line) -> list[Step]:
+    def _wishes(self, line: PartialLine) -> list[Step]:
         """Steps that write what the line lacks."""
         guide, found = self.guide, dict[Step, None]()
         for move, known in line.steps:
@@ -227,8 +227,8 @@ class Search(Ways):
 
 
 def find_run(
-    moves: Moves, lines: list[Line], hidden: int, tried: int, changes: Changes
-) -> tuple[Search, Found]:
+    moves: Moves, lines: list[PartialLine], hidden: int, tried: int, changes: Changes
+) -> tuple[PartialSearch, FittingRun]:
     """The answer, and a search that has the furthest state.
 
     Where steps are not named, mostly each line is one of them all the same: that is tried first,
@@ -237,7 +237,7 @@ def find_run(
     """
     before = 0
     if hidden and any(not line.steps for line in lines):
-        first = Search(moves, 0, min(FIRST_TRIES, tried), changes, TRIES_A_LINE)
+        first = PartialSearch(moves, 0, min(FIRST_TRIES, tried), changes, TRIES_A_LINE)
         found = first.find(lines)
         if found.verdict is Verdict.HOLDS:
             return first, found
@@ -249,10 +249,10 @@ def find_run(
         found = planned.find(lines)
         found.tried += before
         if found.verdict is Verdict.HOLDS:
-            return Search(moves, hidden, tried, changes), found
+            return PartialSearch(moves, hidden, tried, changes), found
         before = found.tried
         moves.ledger.load(moves.twin.initial())
-    search = Search(moves, hidden, tried, changes)
+    search = PartialSearch(moves, hidden, tried, changes)
     other = search.find(lines)
     other.tried += before
     if other.verdict is Verdict.UNKNOWN and planned is not None and found.reached > other.reached:
@@ -261,7 +261,7 @@ def find_run(
     return search, other
 
 
-def _slacks(lines: list[Line], hidden: int) -> list[int]:
+def _slacks(lines: list[PartialLine], hidden: int) -> list[int]:
     """How many hidden steps may come before each line.
 
     Lines that show the same, one after the other and without a step's name, ask for nothing: the
@@ -277,5 +277,5 @@ def _slacks(lines: list[Line], hidden: int) -> list[int]:
     return found
 
 
-def _shown(line: Line) -> tuple[object, ...]:
+def _shown(line: PartialLine) -> tuple[object, ...]:
     return line.cells, line.whole, line.leading

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from model.language.sparse import Index
 from specs.partial.guided import Changes, Choice, Fuel, Guide, Step, Targets
 from specs.partial.ledger import Ledger
-from specs.partial.moves import Move, Moves
+from specs.partial.moves import Moves, TransitionMove
 from specs.verdict import Verdict
 
 MOST_HIDDEN = 8
@@ -32,7 +32,7 @@ Cell = tuple[int, Index, int]
 
 
 @dataclass(frozen=True)
-class Line:
+class PartialLine:
     """One line: which steps it may be, and what is seen after it.
 
     `steps` is empty where the step is not known; `silent` says that it may also be no step of the
@@ -41,7 +41,7 @@ class Line:
     """
 
     number: int
-    steps: tuple[tuple[Move, Choice], ...] = ()
+    steps: tuple[tuple[TransitionMove, Choice], ...] = ()
     silent: bool = False
     cells: tuple[Cell, ...] = ()
     whole: tuple[tuple[int, tuple[tuple[Index, int], ...]], ...] = ()
@@ -49,7 +49,7 @@ class Line:
 
 
 @dataclass
-class Found:
+class FittingRun:
     """The answer, and the run that fits, or how far one came."""
 
     verdict: Verdict
@@ -61,7 +61,7 @@ class Found:
     why: str = ""
 
 
-def mismatches(ledger: Ledger, line: Line) -> list[Cell]:
+def mismatches(ledger: Ledger, line: PartialLine) -> list[Cell]:
     """What a line shows and is not so in the state as it is."""
     read = ledger.read
     found = [cell for cell in line.cells if read(cell[0], cell[1]) != cell[2]]
@@ -80,7 +80,7 @@ def mismatches(ledger: Ledger, line: Line) -> list[Cell]:
     return found
 
 
-def fits(ledger: Ledger, line: Line) -> bool:
+def fits(ledger: Ledger, line: PartialLine) -> bool:
     """Is everything that a line shows so?"""
     read = ledger.read
     for number, index, code in line.cells:
@@ -100,16 +100,16 @@ class Ways:
         self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
         self.guide = Guide(moves, tried, changes)
         self._cut = False  # were choices left out that might have been the right ones?
-        self._lines: list[Line] = []
+        self._lines: list[PartialLine] = []
         self._slacks: list[int] = []
 
     # -- a line ---------------------------------------------------------------------------------
 
-    def mismatches(self, line: Line) -> list[Cell]:
+    def mismatches(self, line: PartialLine) -> list[Cell]:
         """What is seen and is not so in the state as it is."""
         return mismatches(self.ledger, line)
 
-    def fits(self, line: Line) -> bool:
+    def fits(self, line: PartialLine) -> bool:
         """Is everything that the line shows so?"""
         return fits(self.ledger, line)
 
@@ -130,7 +130,7 @@ class Ways:
             # Nothing is hidden, and the line itself may be any step: every one is tried.
             yield from (0 for _ in self._blind(line, 1, set()))
 
-    def _directly(self, line: Line) -> Iterator[int]:
+    def _directly(self, line: PartialLine) -> Iterator[int]:
         ledger, path = self.ledger, self.guide.path
         if line.silent and not line.steps and self.fits(line):
             yield 0
@@ -149,7 +149,7 @@ class Ways:
         if not line.steps:
             yield from self._by_one_step(line)
 
-    def _by_one_step(self, line: Line) -> Iterator[int]:
+    def _by_one_step(self, line: PartialLine) -> Iterator[int]:
         """A line whose step is not named: the one that makes all of what is seen so."""
         wrong = self.mismatches(line)
         if not wrong:
@@ -192,7 +192,7 @@ class Ways:
                 fine = False
         return fine
 
-    def _purposeful(self, line: Line, most: int) -> Iterator[None]:
+    def _purposeful(self, line: PartialLine, most: int) -> Iterator[None]:
         """Hidden steps that bring the line's step about, or what it shows."""
         most = min(most, MOST_WITH_A_PURPOSE)
         targets = {(number, index): code for number, index, code in line.cells}
@@ -212,13 +212,17 @@ class Ways:
         self._cut = self._cut or fuel.units < 0
 
     def _beside(
-        self, line: Line, ready: list[tuple[int, int, tuple[int, ...], Move]], targets: Targets,
-        most: int, fuel: Fuel,
-    ) -> Iterator[None]:  # fmt: skip
+        self,
+        line: PartialLine,
+        ready: list[tuple[int, int, tuple[int, ...], TransitionMove]],
+        targets: Targets,
+        most: int,
+        fuel: Fuel,
+    ) -> Iterator[None]:
         """Hidden steps for what the line's own step does not write, and then the step."""
         own = {self.moves.numbers[w.field] for move, _ in line.steps for w in move.writes}
         others = tuple(cell for cell in line.cells if cell[0] not in own)
-        part = Line(line.number, cells=others)
+        part = PartialLine(line.number, cells=others)
         if not others or self.fits(part):
             return
         before = len(self.guide.path)
@@ -228,7 +232,9 @@ class Ways:
                 share = Fuel(MOST_FOR_A_STEP, fuel)
                 yield from self.guide.achieve(move, arguments, left, share, targets)
 
-    def _to_cells(self, line: Line, targets: Targets, most: int, fuel: Fuel) -> Iterator[None]:
+    def _to_cells(
+        self, line: PartialLine, targets: Targets, most: int, fuel: Fuel
+    ) -> Iterator[None]:
         """Hidden steps until the line's cells are as seen, one wrong cell after the other."""
         wrong = self.mismatches(line)
         if not wrong:
@@ -261,7 +267,7 @@ class Ways:
                 self.ledger.undo(mark)
                 del self.guide.path[before:]
 
-    def _blind(self, line: Line, deep: int, seen: set[int]) -> Iterator[int]:
+    def _blind(self, line: PartialLine, deep: int, seen: set[int]) -> Iterator[int]:
         """Exactly so many hidden steps, whatever they are, and then the line."""
         if not deep:
             for _ in self._directly(line):

@@ -13,7 +13,7 @@ from model.language.sorts import BOOL, Numbers, Sort
 from model.language.sparse import Index
 from model.language.terms import Term
 from specs.partial.guided import Changes, Step, cells_read
-from specs.partial.moves import Move, Moves
+from specs.partial.moves import Moves, TransitionMove
 from specs.partial.written import could_write, same_cell
 
 Place = tuple[int, Index]
@@ -34,7 +34,7 @@ class Writers:
 
     def __init__(self, moves: Moves, changes: Changes) -> None:
         self.moves, self.cells = moves, moves.ledger.cells
-        self._of_field: dict[int, list[tuple[Move, list[Write]]]] = {}
+        self._of_field: dict[int, list[tuple[TransitionMove, list[Write]]]] = {}
         falling: set[int] = set()
         for move in moves.by_name.values():
             told = changes.get(move.name, {})
@@ -69,11 +69,15 @@ class Writers:
 
     # -- places -----------------------------------------------------------------------------------
 
-    def read_by(self, move: Move, requirement: int, arguments: tuple[int, ...]) -> list[Place]:
+    def read_by(
+        self, move: TransitionMove, requirement: int, arguments: tuple[int, ...]
+    ) -> list[Place]:
         """The places that a requirement of a step looks at."""
         return list(self._reads[move.name, requirement](*arguments))
 
-    def made_of(self, move: Move, arguments: tuple[int, ...], place: Place) -> list[Place]:
+    def made_of(
+        self, move: TransitionMove, arguments: tuple[int, ...], place: Place
+    ) -> list[Place]:
         """The places that decide what a step writes to another, and whether it writes there."""
         found: dict[Place, None] = {}
         for number, write in enumerate(move.writes):
@@ -87,7 +91,9 @@ class Writers:
         found.pop(place, None)
         return list(found)
 
-    def _places(self, move: Move, terms: Iterable[Term], inner: Mapping[str, str]) -> PlacesOf:
+    def _places(
+        self, move: TransitionMove, terms: Iterable[Term], inner: Mapping[str, str]
+    ) -> PlacesOf:
         """Compiles a function of the arguments, and of what `inner` names besides."""
         names = {f"${name}": f"p{number}" for number, name in enumerate(move.parameters)}
         names |= inner
@@ -134,7 +140,7 @@ class Writers:
                     found.update(((move, chosen), None) for chosen in self.arguments(move, given))
         return list(found)
 
-    def arguments(self, move: Move, known: Iterable[int | None]) -> list[tuple[int, ...]]:
+    def arguments(self, move: TransitionMove, known: Iterable[int | None]) -> list[tuple[int, ...]]:
         """Choices of the arguments that are not known."""
         options = [
             self._choices(sort) if value is None else [value]

@@ -20,7 +20,7 @@ from specs.reading import log_part, plain, text
 
 
 @dataclass(frozen=True)
-class Place:
+class LeafPlace:
     """One leaf: a value, a set, or a whole log, at the keys of its maps."""
 
     name: str
@@ -40,7 +40,7 @@ class Leaves:
 
     # -- places -------------------------------------------------------------------------------
 
-    def _place(self, leaf: Field, index: Index) -> Place:
+    def _place(self, leaf: Field, index: Index) -> LeafPlace:
         name, kind, keep = leaf.name, "value", len(index)
         if leaf.set_from is not None:
             kind, keep = "set", leaf.set_from
@@ -52,11 +52,11 @@ class Leaves:
             f"[{sort.show(part)}]" for sort, part in zip(leaf.dims[:keep], keys, strict=True)
         )
         first, dot, rest = name.partition(".")
-        return Place(name, kind, keys, f"{first}{shown}{dot}{rest}")
+        return LeafPlace(name, kind, keys, f"{first}{shown}{dot}{rest}")
 
     def changes(self, before: SparseState, after: SparseState) -> list[str]:
         """`zk.isr: {1,2,3} → {1,2}`, a line for each leaf that differs, in the schema's order."""
-        changed: dict[Place, tuple[int, Index]] = {}
+        changed: dict[LeafPlace, tuple[int, Index]] = {}
         for name in sorted({*before, *after} & self._kept, key=self._order.__getitem__):
             old, new = before.get(name, {}), after.get(name, {})
             for index in sorted({*old, *new}):
@@ -70,11 +70,11 @@ class Leaves:
 
     # -- values -------------------------------------------------------------------------------
 
-    def shown(self, place: Place, state: SparseState) -> str:
+    def shown(self, place: LeafPlace, state: SparseState) -> str:
         """A leaf's value as text."""
         return text(self._value(place, state), is_set=place.kind == "set")
 
-    def _value(self, place: Place, state: SparseState) -> Any:
+    def _value(self, place: LeafPlace, state: SparseState) -> Any:
         if place.kind == "log":
             return self._log(place, state)
         leaf = self._fields[place.name]
@@ -85,7 +85,7 @@ class Leaves:
             return [member[0] if len(member) == 1 else member for member in members]
         return plain(leaf.sort, self._twin.read(state, place.name, place.keys))
 
-    def _log(self, place: Place, state: SparseState) -> list[dict[str, Any]]:
+    def _log(self, place: LeafPlace, state: SparseState) -> list[dict[str, Any]]:
         end = self._twin.read(state, f"{place.name}.end", place.keys)
         parts = [leaf for leaf in self._fields.values() if leaf.log == place.name]
         start = len(f"{place.name}.at.")
@@ -109,7 +109,7 @@ class Leaves:
         """
         name, keys = _split(wanted)
         fields = fields_named(self._twin.recorded, wanted)
-        places: dict[Place, None] = {}
+        places: dict[LeafPlace, None] = {}
         for leaf in fields:
             for index in self._indices(leaf, state):
                 place = self._place(leaf, index)

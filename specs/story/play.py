@@ -23,7 +23,7 @@ FEW = 3
 
 
 @dataclass
-class Outcome:
+class StoryOutcome:
     """What a story told when it was played; `failed` is the line that did not go as it says.
 
     `told` has the lines of each scene, command by command, up to the line that failed.
@@ -89,15 +89,15 @@ class Unlike(Exception):
     """A line did not go as it says; the message says how."""
 
 
-def play(story: Story, recorded: RecordedSystem | None = None) -> Outcome:
+def play(story: Story, recorded: RecordedSystem | None = None) -> StoryOutcome:
     """Plays a story to its end, or to the first line that does not go as it says.
 
     `recorded` takes the place of the story's own system: the same, with something taken out.
     """
-    outcome = Outcome(story)
+    outcome = StoryOutcome(story)
     if story.heading is None:
         return outcome
-    stage = _Stage(story, story.heading, recorded or story.heading.recorded)
+    stage = _StoryStage(story, story.heading, recorded or story.heading.recorded)
     for scene in story.scenes:
         told: list[list[str]] = []
         outcome.told.append(told)
@@ -110,7 +110,7 @@ def play(story: Story, recorded: RecordedSystem | None = None) -> Outcome:
     return outcome
 
 
-class _Stage:
+class _StoryStage:
     def __init__(self, story: Story, heading: Heading, recorded: RecordedSystem) -> None:
         self.heading, self.recorded = heading, recorded
         self.twin = Evaluator(recorded, heading.step_bounds)

@@ -26,7 +26,7 @@ TO_PLAY = re.compile(rf"(({'|'.join(WORDS)}) )?\w+( \w+=\S+)*")
 
 
 @dataclass
-class Scene:
+class StoryScene:
     """Some lines and what was told below them; `above` is their text, rule included."""
 
     above: list[str]
@@ -44,7 +44,7 @@ class Story:
     source: str
     title: str
     heading: Heading | None
-    scenes: list[Scene]
+    scenes: list[StoryScene]
     tail: list[str]
 
     @property
@@ -64,15 +64,15 @@ def read_story(path: Path) -> Story:
 
 def parse(text: str, source: str = "story") -> Story:
     """The story of a text."""
-    return _Reader(source).read(text)
+    return _StoryReader(source).read(text)
 
 
-class _Reader:
+class _StoryReader:
     def __init__(self, source: str) -> None:
         self.source = source
         self.title = ""
         self.heading: Heading | None = None
-        self.scenes: list[Scene] = []
+        self.scenes: list[StoryScene] = []
         self.above: list[str] = []
         self.commands: list[Command] = []
         self.marked: set[str] = set()
@@ -123,7 +123,7 @@ class _Reader:
         elif content == RULE:
             if not self.commands:
                 raise StoryError(self.source, number, f"nothing to play stands above this {RULE}")
-            self.scenes.append(Scene(self.above, self.commands))
+            self.scenes.append(StoryScene(self.above, self.commands))
             self.above, self.commands, self.is_telling = [], [], True
         else:
             command = read_command(number, content, self.heading)

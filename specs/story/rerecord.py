@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 
-from specs.story.play import Outcome
+from specs.story.play import StoryOutcome
 
 
-def rerecorded(outcome: Outcome) -> str:
+def rerecorded(outcome: StoryOutcome) -> str:
     """The story's text with what was told below each rule; comments and lines stay as they are."""
     lines: list[str] = []
     for scene, told in zip(outcome.story.scenes, outcome.lines, strict=True):
@@ -16,7 +16,7 @@ def rerecorded(outcome: Outcome) -> str:
     return "\n".join(lines) + "\n"
 
 
-def difference(outcome: Outcome, before: str) -> list[str]:
+def difference(outcome: StoryOutcome, before: str) -> list[str]:
     """A unified diff from the recorded text to what was told; empty if there is none."""
     source = outcome.story.source
     if outcome.is_as_recorded:

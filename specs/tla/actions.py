@@ -29,7 +29,7 @@ from specs.tla.layout import (
 from specs.tla.limits import Limit, Limits
 from specs.tla.naming import local_names, with_places
 from specs.tla.page import WIDTH, comment, conjuncts
-from specs.tla.places import Scope
+from specs.tla.places import NameScope
 from specs.tla.updates import Updates
 
 
@@ -76,13 +76,13 @@ class Actions:
     def action(self, step: Recorded, kept: set[str]) -> list[str]:
         """The lines of an action, with its docstring above."""
         called = self.parameters(step)
-        scope = Scope({f"${name}": shown for name, shown in called.items()})
+        scope = NameScope({f"${name}": shown for name, shown in called.items()})
         writes = [write for write in step.writes if write.field in kept]
         roots = [requirement.condition for requirement in step.requires]
         roots += [term for write in writes for term in (*write.keys, write.value)]
         name = step.transition.name
 
-        def render(outer: Scope) -> tuple[list[str], list[str]]:
+        def render(outer: NameScope) -> tuple[list[str], list[str]]:
             inner, local = local_names(self._of, self._heard, name, roots, outer)
             return local, self._body(step, writes, inner)
 
@@ -93,7 +93,7 @@ class Actions:
             *with_places(self._of, self._heard, name, scope, render),
         ]
 
-    def _body(self, step: Recorded, writes: Sequence[Write], scope: Scope) -> list[str]:
+    def _body(self, step: Recorded, writes: Sequence[Write], scope: NameScope) -> list[str]:
         """What is required, what stays within the bounds, what changes, and what does not."""
         conditions = [(self._of.of(r.condition, scope), r.reason) for r in step.requires]
         for limit in self._limits.of(writes):
@@ -102,7 +102,7 @@ class Actions:
             conditions.append((self._limit(limit, scope), remark))
         return [*conjuncts(conditions, "    "), *self._effect(step, writes, scope, "    ")]
 
-    def _limit(self, limit: Limit, scope: Scope) -> Node:
+    def _limit(self, limit: Limit, scope: NameScope) -> Node:
         inner, heads = scope, []
         for variable in limit.variables:
             inner, name = self._of.bind(variable, None, inner)
@@ -117,7 +117,7 @@ class Actions:
         return within
 
     def _effect(
-        self, step: Recorded, writes: Sequence[Write], scope: Scope, indent: str
+        self, step: Recorded, writes: Sequence[Write], scope: NameScope, indent: str
     ) -> list[str]:
         updates = Updates(self._of, self._heard, step.transition.name)
         scope = replace(scope, guards=False)

@@ -70,7 +70,7 @@ class Mapping(Node):
 
 
 @dataclass(frozen=True)
-class Except(Node):
+class ExceptUpdate(Node):
     """`[base EXCEPT !.part = value, ...]`."""
 
     base: Node

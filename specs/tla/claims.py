@@ -12,7 +12,7 @@ from specs.tla.brackets import Enclosed, call
 from specs.tla.expressions import Expressions
 from specs.tla.layout import IMPLIES, Infix, Node, Prefix, Word, bound, junction
 from specs.tla.page import comment, definition
-from specs.tla.places import Scope
+from specs.tla.places import NameScope
 
 
 class Claims:
@@ -27,7 +27,7 @@ class Claims:
         """The definition of a claim, with its sentence above."""
         kind = {"always_step": "at every step", "eventually": "always eventually"}
         lines = comment(f"{kind.get(claim.kind, claim.kind).capitalize()}: {claim.sentence}.")
-        body = self._of.said(term, Scope())
+        body = self._of.said(term, NameScope())
         if claim.kind == "eventually":
             return [*lines, *self._eventually(claim, body)]
         if claim.kind == "always_step":

@@ -12,8 +12,7 @@ from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration, Sort
 from model.language.terms import Term
 from specs.tla.brackets import Enclosed, Mapping, call
-from specs.tla.heard import Heard
-from specs.tla.heard import Word as ProtocolWord
+from specs.tla.heard import Heard, ProtocolWord
 from specs.tla.layout import (
     COMPARE,
     EQUIVALENT,
@@ -27,8 +26,8 @@ from specs.tla.layout import (
     bound,
     junction,
 )
-from specs.tla.names import Names, literal, snake
-from specs.tla.places import AFTER, Places, Scope
+from specs.tla.names import ModuleNames, literal, snake
+from specs.tla.places import AFTER, NameScope, Places
 from specs.tla.rewriting import nodes
 from specs.tla.sets import Elements
 from specs.tla.shapes import Shapes
@@ -40,7 +39,7 @@ class Expressions:
     """Writes terms. `words` are the protocol's words that were used, in order of first use."""
 
     def __init__(
-        self, names: Names, shapes: Shapes, heard: Heard, fields: Dictionary[str, Field]
+        self, names: ModuleNames, shapes: Shapes, heard: Heard, fields: Dictionary[str, Field]
     ) -> None:
         self._fields = fields
         self.places = Places(names, shapes, fields, self.of)
@@ -58,17 +57,17 @@ class Expressions:
 
     # -- the three ways to a term --------------------------------------------------------------
 
-    def of(self, term: Term, scope: Scope) -> Node:
+    def of(self, term: Term, scope: NameScope) -> Node:
         """A term, by its name or word if it has one."""
         if term in scope.named:
             return Word(scope.named[term])
         return self.said(term, scope)
 
-    def has_name(self, term: Term, scope: Scope) -> bool:
+    def has_name(self, term: Term, scope: NameScope) -> bool:
         """Has the author a name or a word for the term?"""
         return term in scope.named or term in self._heard.uses
 
-    def said(self, term: Term, scope: Scope) -> Node:
+    def said(self, term: Term, scope: NameScope) -> Node:
         """A term, by its word if it has one, else spelled out."""
         use = self._heard.uses.get(term)
         if use is None:
@@ -77,7 +76,7 @@ class Expressions:
         arguments = (self.of(argument, scope) for argument in use.arguments)
         return call(self.called[use.word.name], *arguments)
 
-    def spelled(self, term: Term, scope: Scope) -> Node:
+    def spelled(self, term: Term, scope: NameScope) -> Node:
         """A term by what it is made of."""
         op, args = term.op, term.args
         if op == "const":
@@ -104,7 +103,7 @@ class Expressions:
 
     # -- the state -----------------------------------------------------------------------------
 
-    def _get(self, term: Term, scope: Scope) -> Node:
+    def _get(self, term: Term, scope: NameScope) -> Node:
         name, *indices = term.args
         if name.startswith("$"):
             return Infix(r"\in", self.of(indices[0], scope), Word(scope.names[name]), COMPARE)
@@ -115,7 +114,7 @@ class Expressions:
             return Infix(r"\in", element, Word(text), COMPARE)
         return Word(text)
 
-    def _stored_set(self, term: Term, variables: tuple[Term, ...], scope: Scope) -> Node | None:
+    def _stored_set(self, term: Term, variables: tuple[Term, ...], scope: NameScope) -> Node | None:
         """The set that a membership reads, if the element is the whole of what varies."""
         name, *indices = term.args
         outer, element = indices[: -len(variables)], indices[-len(variables) :]
@@ -132,7 +131,7 @@ class Expressions:
 
     # -- sets ----------------------------------------------------------------------------------
 
-    def elements(self, variables: tuple[Term, ...], everything: Node, scope: Scope) -> Elements:
+    def elements(self, variables: tuple[Term, ...], everything: Node, scope: NameScope) -> Elements:
         """How a truth about these variables is written as a set."""
         return Elements(
             variables,
@@ -141,7 +140,9 @@ class Expressions:
             lambda term: self.of(term, scope),
         )
 
-    def set(self, variables: tuple[Term, ...], everything: Node, term: Term, scope: Scope) -> Node:
+    def set(
+        self, variables: tuple[Term, ...], everything: Node, term: Term, scope: NameScope
+    ) -> Node:
         r"""The elements for which the term is true, by operators or as `{x \in S : P}`."""
         found = self.elements(variables, everything, scope).set(term)
         if found is not None:
@@ -153,7 +154,7 @@ class Expressions:
         element = names[0] if len(names) == 1 else f"<<{', '.join(names)}>>"
         return Mapping("{", element, everything, ":", self.of(term, inner), "}")
 
-    def bind(self, variable: Term, wanted: str | None, scope: Scope) -> tuple[Scope, str]:
+    def bind(self, variable: Term, wanted: str | None, scope: NameScope) -> tuple[NameScope, str]:
         """The scope with a bound variable, called as its author called it if that is free."""
         plain = snake(variable.sort.name)
         name = self.names.local(wanted or plain, scope.used)
@@ -166,7 +167,7 @@ class Expressions:
             return replace(node, operator={"=": "#", r"\in": r"\notin"}[node.operator])
         return Prefix("~", node)
 
-    def _junction(self, term: Term, scope: Scope) -> Node:
+    def _junction(self, term: Term, scope: NameScope) -> Node:
         parts = self._folded(term)
         if term.op == "or" and parts[0].op == "not":
             return self._implied(parts[0].args[0], parts[1:], scope)
@@ -184,7 +185,7 @@ class Expressions:
             del parts[:size]
         return junction(_SIGN[term.op], shown)
 
-    def _implied(self, premise: Term, parts: list[Term], scope: Scope) -> Node:
+    def _implied(self, premise: Term, parts: list[Term], scope: NameScope) -> Node:
         conclusion = junction(r"\/", [self.of(part, scope) for part in parts])
         return Infix("=>", self.of(premise, scope), conclusion, IMPLIES)
 
@@ -208,7 +209,7 @@ class Expressions:
             for sort, index in zip(keys, indices, strict=False)
         )
 
-    def _same_records(self, parts: list[Term], scope: Scope) -> tuple[Node | None, int]:
+    def _same_records(self, parts: list[Term], scope: NameScope) -> tuple[Node | None, int]:
         """Two records with all parts equal, one by one, are equal; and how many parts that is."""
         records: set[str] = set()
         names: list[str] = []
@@ -241,7 +242,7 @@ class Expressions:
                 result.append(parts.pop(0))
         return result
 
-    def _equal(self, term: Term, scope: Scope) -> Node:
+    def _equal(self, term: Term, scope: NameScope) -> Node:
         # A term is one whichever side its author wrote first: the place stands left.
         sides = [(self._rank(part, scope), self.of(part, scope).flat(), part) for part in term.args]
         left, right = (part for _, _, part in sorted(sides, key=lambda side: side[:2]))
@@ -249,14 +250,14 @@ class Expressions:
             return Infix("<=>", self.of(left, scope), self.of(right, scope), EQUIVALENT)
         return Infix("=", self.of(left, scope), self.of(right, scope), COMPARE)
 
-    def _rank(self, term: Term, scope: Scope) -> tuple[int, int]:
+    def _rank(self, term: Term, scope: NameScope) -> tuple[int, int]:
         if term.op == "const":
             return 4, 0
         if term.op == "var":
             return 3, list(scope.names).index(term.args[0])
         return (0, -len(term.args)) if term.op == "get" else (1, 0)
 
-    def _compare(self, term: Term, scope: Scope) -> Node:
+    def _compare(self, term: Term, scope: NameScope) -> Node:
         left, right = term.args
         if term.op == "lt" and left.op == "const":
             low = int(left.args[0])
@@ -265,11 +266,11 @@ class Expressions:
         sign = "<" if term.op == "lt" else "<="
         return Infix(sign, self.of(left, scope), self.of(right, scope), COMPARE)
 
-    def _sum(self, term: Term, scope: Scope) -> Node:
+    def _sum(self, term: Term, scope: NameScope) -> Node:
         base, plus = self.of(term.args[0], scope), int(term.args[1].args[0])
         return Infix("+" if plus > 0 else "-", base, literal(abs(plus)), PLUS)
 
-    def _choice(self, term: Term, scope: Scope) -> Node:
+    def _choice(self, term: Term, scope: NameScope) -> Node:
         condition, then, other = term.args
         if term.sort is not BOOL:
             for name, test in (("Smaller", t.le(then, other)), ("Larger", t.le(other, then))):
@@ -280,7 +281,7 @@ class Expressions:
 
     # -- quantifiers ---------------------------------------------------------------------------
 
-    def _quantified(self, term: Term, scope: Scope) -> Node:
+    def _quantified(self, term: Term, scope: NameScope) -> Node:
         variable, low, high, body = term.args[:4]
         domain = self._range(variable.sort, low, high, scope)
         wanted = self._heard.variable(variable, body)
@@ -300,7 +301,7 @@ class Expressions:
         inner, name = self.bind(variable, wanted, scope)
         return bound(r"\A" if term.op == "every" else r"\E", name, domain, self.of(body, inner))
 
-    def _range(self, sort: Sort, low: Term | None, high: Term | None, scope: Scope) -> Node:
+    def _range(self, sort: Sort, low: Term | None, high: Term | None, scope: NameScope) -> Node:
         domain = self.names.domain(sort)
         if low is None and high is None:
             return domain
@@ -311,7 +312,9 @@ class Expressions:
             return call(self.names.helper("Below"), domain, top)
         return call(self.names.helper("Between"), domain, self.of(low, scope), top)
 
-    def _compared_sets(self, variable: Term, domain: Node, body: Term, scope: Scope) -> Node | None:
+    def _compared_sets(
+        self, variable: Term, domain: Node, body: Term, scope: NameScope
+    ) -> Node | None:
         """A word of the notation about whole sets: equal, empty, a part of another."""
         elements = self.elements((variable,), domain, scope)
         if body.op == "not":

@@ -27,7 +27,7 @@ _NOTATION = ("model.language.", "specs.tla.")
 
 
 @dataclass(frozen=True)
-class Word:
+class ProtocolWord:
     """A word of the protocol: `has(replica, offset)`, with what it says of its parameters."""
 
     name: str
@@ -40,7 +40,7 @@ class Word:
 class Use:
     """A word, said of these terms."""
 
-    word: Word
+    word: ProtocolWord
     arguments: tuple[Term, ...]
 
 
@@ -53,7 +53,7 @@ class Heard:
     locals: dict[str, dict[Term, str]] = field(default_factory=dict)
     places: dict[str, dict[tuple[str, tuple[Term, ...]], str]] = field(default_factory=dict)
     uses: dict[Term, Use] = field(default_factory=dict)
-    words: dict[str, Word] = field(default_factory=dict)
+    words: dict[str, ProtocolWord] = field(default_factory=dict)
     variables: dict[tuple[str, Term], str] = field(default_factory=dict)
     rules: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
@@ -83,7 +83,7 @@ class _Ear:
     def __init__(self, recorded: RecordedSystem, heard: Heard) -> None:
         self._state, self._switches = recorded.system.state, recorded.switches
         self._heard = heard
-        self._considered: dict[CodeType, Word | None] = {}
+        self._considered: dict[CodeType, ProtocolWord | None] = {}
 
     def step(self, transition: Transition) -> None:
         """Hears one transition."""
@@ -152,14 +152,14 @@ class _Ear:
         if same(substitute(word.says, chosen), term):
             self._heard.uses[term] = Use(word, needed)
 
-    def _definition(self, one: _Return, arguments: tuple[Term, ...]) -> Word | None:
+    def _definition(self, one: _Return, arguments: tuple[Term, ...]) -> ProtocolWord | None:
         """The word that a function is, by calling it with fresh parameters."""
         if one.code not in self._considered:
             self._considered[one.code] = None  # a word is not said of itself
             self._considered[one.code] = self._define(one, arguments)
         return self._considered[one.code]
 
-    def _define(self, one: _Return, arguments: tuple[Term, ...]) -> Word | None:
+    def _define(self, one: _Return, arguments: tuple[Term, ...]) -> ProtocolWord | None:
         function, name = one.function, one.code.co_name
         if function is None or name in self._heard.words:
             return None
@@ -178,7 +178,7 @@ class _Ear:
         about = (function.__doc__ or "").strip()
         says = said[0].term
         needed = tuple(parameter for parameter in fresh if parameter.args[0] in says.free)
-        word = Word(name, needed, says, about)
+        word = ProtocolWord(name, needed, says, about)
         self._heard.words[name] = word
         return word
 

@@ -12,21 +12,21 @@ from model.language.terms import Term
 from specs.tla.brackets import Mapping, call
 from specs.tla.expressions import Expressions
 from specs.tla.layout import Node, Word
-from specs.tla.places import Scope
+from specs.tla.places import NameScope
 from specs.tla.rewriting import assume
 from specs.tla.rewriting import replace as rewritten
-from specs.tla.written import Leaves, Place, Written
+from specs.tla.written import Leaves, Written, WrittenPlace
 
 
 class Logs:
     """Writes logs; `value` writes the value of any other place."""
 
     def __init__(
-        self, expressions: Expressions, value: Callable[[Place, Leaves, Scope], Node]
+        self, expressions: Expressions, value: Callable[[WrittenPlace, Leaves, NameScope], Node]
     ) -> None:
         self._of, self._value = expressions, value
 
-    def value(self, place: Place, own: Node, leaves: Leaves, scope: Scope) -> Node:
+    def value(self, place: WrittenPlace, own: Node, leaves: Leaves, scope: NameScope) -> Node:
         """The new log, given the text of what it is before the step."""
         schema = place.schema
         assert isinstance(schema, Log)
@@ -42,7 +42,7 @@ class Logs:
         if copied is not None and parts == set(records):
             return Word(copied)
         offset = next(iter(records.values())).variables[0]
-        cell = Place(schema.record, f"{place.name}.at", (*place.indices, offset), None)
+        cell = WrittenPlace(schema.record, f"{place.name}.at", (*place.indices, offset), None)
         if place.text is not None and end is t.add(old_end, t.const(1)):
             added = appended(records, offset, old_end, place)
             if added is not None:
@@ -62,7 +62,9 @@ class Logs:
             "[", name, Word(f"1..({top})"), "|->", self._value(cell, remaining, shifted), "]"
         )
 
-    def _copied(self, place: Place, end: Term, records: Leaves, scope: Scope) -> str | None:
+    def _copied(
+        self, place: WrittenPlace, end: Term, records: Leaves, scope: NameScope
+    ) -> str | None:
         """The text of another log, if all of this one is read from there."""
         if end.op != "get" or not end.args[0].endswith(".end"):
             return None
@@ -75,7 +77,9 @@ class Logs:
         return self._of.places.read(end.args[0], indices, scope)[0].removeprefix("Len(")[:-1]
 
 
-def appended(records: Leaves, offset: Term, end: Term, place: Place) -> dict[str, Written] | None:
+def appended(
+    records: Leaves, offset: Term, end: Term, place: WrittenPlace
+) -> dict[str, Written] | None:
     """The record that an append adds; None if more than that changes below the end."""
     added: dict[str, Written] = {}
     for name, written in records.items():

@@ -11,13 +11,12 @@ from specs.tla.actions import Actions
 from specs.tla.brackets import call
 from specs.tla.claims import Claims
 from specs.tla.expressions import Expressions
-from specs.tla.heard import Word as ProtocolWord
-from specs.tla.heard import listen
+from specs.tla.heard import ProtocolWord, listen
 from specs.tla.layout import COMPARE, Infix, Node, Word, indented, junction
-from specs.tla.names import Names, refuse_what_is_no_name
+from specs.tla.names import ModuleNames, refuse_what_is_no_name
 from specs.tla.naming import local_names, with_places
 from specs.tla.page import WIDTH, comment, conjuncts, definition, listed, section, tuple_of
-from specs.tla.places import Scope
+from specs.tla.places import NameScope
 from specs.tla.shapes import Shapes
 from specs.tla.updates import Updates
 from specs.tla.vocabulary import spelled
@@ -41,7 +40,7 @@ class Module:
         refuse_what_is_no_name(_written_names(recorded))
         taken = [*system.state.parts, *(step.transition.name for step in recorded.steps)]
         taken += [form for claim in recorded.claims for form in (claim, f"never_{claim}")]
-        self.names = Names(system, taken, _enumerations(recorded))
+        self.names = ModuleNames(system, taken, _enumerations(recorded))
         self.shapes = Shapes(system.state, self._kept, self.names)
         self._of = Expressions(self.names, self.shapes, self._heard, recorded.fields)
         self._actions = Actions(self._of, self._heard, recorded.fields, system.bounds)
@@ -191,12 +190,12 @@ class Module:
         parts = [arg for arg in word.says.args if isinstance(arg, Term)]
         body: list[Node] = []
 
-        def render(outer: Scope) -> tuple[list[str], list[str]]:
+        def render(outer: NameScope) -> tuple[list[str], list[str]]:
             inner, local = local_names(self._of, self._heard, word.name, parts, outer)
             body[:] = [self._of.spelled(word.says, inner)]
             return local, indented(body[0].lines(WIDTH - 4), 4)
 
-        lines = with_places(self._of, self._heard, word.name, Scope(names), render)
+        lines = with_places(self._of, self._heard, word.name, NameScope(names), render)
         if lines[0].startswith("    LET "):
             return [*about, f"{head} ==", *lines]
         return [*about, *definition(head, body[0])]

@@ -66,7 +66,7 @@ def literal(code: int) -> Node:
     return Word(str(code))
 
 
-class Names:
+class ModuleNames:
     """What the module's own things are called; asking for a sort or a bound declares it."""
 
     def __init__(self, system: System, taken: Iterable[str], enumerations: Iterable[str]) -> None:

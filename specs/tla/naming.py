@@ -10,18 +10,18 @@ from model.language.terms import Term
 from specs.tla.expressions import Expressions
 from specs.tla.heard import Heard
 from specs.tla.page import WIDTH, definition, let
-from specs.tla.places import Scope
+from specs.tla.places import NameScope
 
 _WORTH_A_NAME = (
     "ite", "least", "count", "every", "some", "and", "or", "eq", "lt", "le", "add",
 )  # fmt: skip
 
 
-Render = Callable[[Scope], tuple[list[str], list[str]]]
+Render = Callable[[NameScope], tuple[list[str], list[str]]]
 
 
 def with_places(
-    expressions: Expressions, heard: Heard, text: str, scope: Scope, render: Render
+    expressions: Expressions, heard: Heard, text: str, scope: NameScope, render: Render
 ) -> list[str]:
     """A text in which records have the author's names: `mine == replica[leader]`.
 
@@ -50,8 +50,8 @@ def with_places(
 
 
 def local_names(
-    expressions: Expressions, heard: Heard, text: str, roots: Sequence[Term], scope: Scope
-) -> tuple[Scope, list[str]]:
+    expressions: Expressions, heard: Heard, text: str, roots: Sequence[Term], scope: NameScope
+) -> tuple[NameScope, list[str]]:
     """Definitions of what the author named in a text and uses more than once, and their scope."""
     called = heard.locals.get(text, {})
     uses = _uses(roots, called, heard)

@@ -9,7 +9,7 @@ from model.language import Log, Record, Sort
 from model.language.schema import Field, MapOf, Schema
 from model.language.terms import Term
 from specs.tla.layout import Node
-from specs.tla.names import Names
+from specs.tla.names import ModuleNames
 from specs.tla.shapes import Shapes
 
 NO_PLACE = "(no place)"
@@ -21,7 +21,7 @@ AFTER = "'"
 
 
 @dataclass(frozen=True)
-class Scope:
+class NameScope:
     """What variables are called here, which terms and places have a name, which place is `@`."""
 
     names: dict[str, str] = field(default_factory=dict)
@@ -36,11 +36,11 @@ class Scope:
         """The names that a new variable may not have."""
         return {*self.names.values(), *self.named.values(), *self.places.values()}
 
-    def binding(self, variable: Term, name: str) -> Scope:
+    def binding(self, variable: Term, name: str) -> NameScope:
         """The scope with one variable more."""
         return replace(self, names={**self.names, variable.args[0]: name})
 
-    def at(self, here: str | None) -> Scope:
+    def at(self, here: str | None) -> NameScope:
         """The scope in which `@` stands for a place."""
         return replace(self, here=here)
 
@@ -50,14 +50,16 @@ class Places:
 
     def __init__(
         self,
-        names: Names,
+        names: ModuleNames,
         shapes: Shapes,
         fields: Mapping[str, Field],
-        write: Callable[[Term, Scope], Node],
+        write: Callable[[Term, NameScope], Node],
     ) -> None:
         self._names, self._shapes, self._fields, self._write = names, shapes, fields, write
 
-    def read(self, name: str, indices: tuple[Term, ...], scope: Scope) -> tuple[str, Schema, int]:
+    def read(
+        self, name: str, indices: tuple[Term, ...], scope: NameScope
+    ) -> tuple[str, Schema, int]:
         """The text that reads a field, the node where it ends, and how many indices it used.
 
         It ends at a set, with the element's indices left, or at a single value.
@@ -82,7 +84,7 @@ class Places:
             else:
                 return text, schema, used
 
-    def record(self, name: str, indices: tuple[Term, ...], scope: Scope) -> str | None:
+    def record(self, name: str, indices: tuple[Term, ...], scope: NameScope) -> str | None:
         """The text that reads a record at an index; None for one that cannot be named alone."""
         for part in self.parts_of(name):
             leaf = self._fields.get(f"{name}.{part}")
@@ -108,7 +110,7 @@ class Places:
         schema = schema.record if isinstance(schema, Log) else schema
         return list(schema.parts) if isinstance(schema, Record) else []
 
-    def part_of(self, term: Term, scope: Scope) -> tuple[str, str, list[str]] | None:
+    def part_of(self, term: Term, scope: NameScope) -> tuple[str, str, list[str]] | None:
         """The text of the record of which a term reads a part, the part, and all of its parts."""
         if term.op != "get" or "." not in term.args[0]:
             return None

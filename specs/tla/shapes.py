@@ -15,7 +15,7 @@ from model.language.schema import Ghost, Leaf, MapOf, Schema, fields
 from model.language.terms import Term
 from specs.tla.brackets import Enclosed, Labelled, Mapping, call
 from specs.tla.layout import SETS, Node, Parenthesised, Prefix, Word, inside
-from specs.tla.names import Names, camel, snake
+from specs.tla.names import ModuleNames, camel, snake
 
 
 def without_ghost(schema: Schema) -> Schema:
@@ -49,7 +49,7 @@ def below(name: str, part: str) -> str:
 class Shapes:
     """The kept state of a system, as TLA+ variables."""
 
-    def __init__(self, state: Record, kept: set[str], names: Names) -> None:
+    def __init__(self, state: Record, kept: set[str], names: ModuleNames) -> None:
         remaining = kept_part(state, "", kept)
         assert isinstance(remaining, Record), "a system without a state"
         self.state = remaining

@@ -16,15 +16,15 @@ from model.language.errors import ProtocolError
 from model.language.recording import Write
 from model.language.schema import Leaf, MapOf
 from model.language.terms import Term
-from specs.tla.brackets import Except, Labelled, Mapping
+from specs.tla.brackets import ExceptUpdate, Labelled, Mapping
 from specs.tla.expressions import Expressions
 from specs.tla.heard import Heard
 from specs.tla.layout import If, Node, Word
 from specs.tla.logs import Logs
-from specs.tla.places import NO_PLACE, Scope
+from specs.tla.places import NO_PLACE, NameScope
 from specs.tla.rewriting import assume
 from specs.tla.shapes import below, is_blank
-from specs.tla.written import Leaves, Place, Written
+from specs.tla.written import Leaves, Written, WrittenPlace
 
 
 class Updates:
@@ -34,28 +34,28 @@ class Updates:
         self._of, self._heard, self._step = expressions, heard, step
         self._logs = Logs(expressions, self._value)
 
-    def variable(self, name: str, writes: Sequence[Write], scope: Scope) -> Node:
+    def variable(self, name: str, writes: Sequence[Write], scope: NameScope) -> Node:
         """The value of a variable after the writes to it."""
-        place = Place(self._of.shapes.variables[name], name, (), name)
+        place = WrittenPlace(self._of.shapes.variables[name], name, (), name)
         if not any(write.keys for write in writes) and self._covers(place, _leaves(writes)):
             return self._value(place, _leaves(writes), scope)
         fields = [write.field for write in writes]
         if len(set(fields)) < len(fields):
             # One place may be written twice, the later write counts: `@` would be the earlier's.
             scope = scope.at(NO_PLACE)
-        return Except(Word(name), tuple(self._entries(place, "!", list(writes), scope)))
+        return ExceptUpdate(Word(name), tuple(self._entries(place, "!", list(writes), scope)))
 
     def initial(self, name: str, writes: Sequence[Write]) -> Node:
         """The value of a variable in the initial state."""
-        place = Place(self._of.shapes.variables[name], name, (), None)
+        place = WrittenPlace(self._of.shapes.variables[name], name, (), None)
         if not any(write.keys for write in writes):
-            return self._value(place, _leaves(writes), Scope())
-        entries = self._entries(place, "!", list(writes), Scope(here=NO_PLACE))
-        return Except(self._of.shapes.blank(place.schema, name), tuple(entries))
+            return self._value(place, _leaves(writes), NameScope())
+        entries = self._entries(place, "!", list(writes), NameScope(here=NO_PLACE))
+        return ExceptUpdate(self._of.shapes.blank(place.schema, name), tuple(entries))
 
     # -- which places change -------------------------------------------------------------------
 
-    def _covers(self, place: Place, leaves: Leaves) -> bool:
+    def _covers(self, place: WrittenPlace, leaves: Leaves) -> bool:
         """Do the writes give every leaf of the place a value, or define it by a rule?"""
         if isinstance(place.schema, Record):
             return all(
@@ -64,7 +64,9 @@ class Updates:
             )
         return bool(leaves)
 
-    def _entries(self, place: Place, path: str, writes: list[Write], scope: Scope) -> list[Node]:
+    def _entries(
+        self, place: WrittenPlace, path: str, writes: list[Write], scope: NameScope
+    ) -> list[Node]:
         """`!.a = x`, `![i].b = y`: what an EXCEPT lists; the keys of the writes end below."""
         used = len(place.indices)
         if isinstance(place.schema, MapOf) and any(len(write.keys) > used for write in writes):
@@ -88,7 +90,7 @@ class Updates:
 
     # -- values --------------------------------------------------------------------------------
 
-    def _value(self, place: Place, leaves: Leaves, scope: Scope) -> Node:
+    def _value(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> Node:
         """The new value of a place; a leaf that is not written keeps its value."""
         leaves = {n: w for n, w in leaves.items() if w.term is not self._before(place, n, w)}
         if not leaves:
@@ -113,18 +115,18 @@ class Updates:
             return self._of.set(written.variables, everything, written.term, scope)
         return self._of.of(written.term, scope)
 
-    def _before(self, place: Place, name: str, written: Written) -> Term | None:
+    def _before(self, place: WrittenPlace, name: str, written: Written) -> Term | None:
         """What the leaf holds before the step; nothing, if the initial state is being made."""
         if place.text is None:
             return None
         return t.get(name, (*place.indices, *written.variables), self._of.places.sort(name))
 
-    def _kept(self, place: Place, scope: Scope) -> Node:
+    def _kept(self, place: WrittenPlace, scope: NameScope) -> Node:
         if place.text is None:
             return self._of.shapes.blank(place.schema, place.name)
         return Word("@" if place.text == scope.here else place.text)
 
-    def _choice(self, place: Place, leaves: Leaves, scope: Scope) -> Node | None:
+    def _choice(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> Node | None:
         """IF around the value, where every written leaf depends on one condition."""
         if isinstance(place.schema, MapOf) or (len(leaves) < 2 and not _is_log(place)):
             return None
@@ -149,7 +151,7 @@ class Updates:
                 )
         return None
 
-    def _function(self, place: Place, leaves: Leaves, scope: Scope) -> Node:
+    def _function(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> Node:
         assert isinstance(place.schema, MapOf)
         index = next(iter(leaves.values())).variables[0]
         wanted = self._heard.rule(self._step, place.name, index)
@@ -161,7 +163,7 @@ class Updates:
         body = self._value(place.at(index, name), inner_leaves, inner)
         return Mapping("[", name, domain, "|->", body, "]")
 
-    def _record(self, place: Place, leaves: Leaves, scope: Scope) -> Node:
+    def _record(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> Node:
         assert isinstance(place.schema, Record)
         whole = self._covers(place, leaves)
         if whole and self._is_blank(place, leaves):
@@ -175,9 +177,13 @@ class Updates:
                 for part in place.schema.parts
             ]
             return self._of.shapes.record(parts)
-        return Except(self._kept(place, scope), tuple(self._changes(place, "!", leaves, scope)))
+        return ExceptUpdate(
+            self._kept(place, scope), tuple(self._changes(place, "!", leaves, scope))
+        )
 
-    def _changes(self, place: Place, path: str, leaves: Leaves, scope: Scope) -> list[Node]:
+    def _changes(
+        self, place: WrittenPlace, path: str, leaves: Leaves, scope: NameScope
+    ) -> list[Node]:
         assert isinstance(place.schema, Record)
         found: list[Node] = []
         for part in place.schema.parts:
@@ -190,7 +196,7 @@ class Updates:
                 found.append(Labelled(f"{path}.{part}", "=", self._value(inner, mine, here)))
         return found
 
-    def _is_blank(self, place: Place, leaves: Leaves) -> bool:
+    def _is_blank(self, place: WrittenPlace, leaves: Leaves) -> bool:
         schema = place.schema
         if isinstance(schema, Record):
             return all(
@@ -203,7 +209,7 @@ class Updates:
             return leaves[place.name].term is t.FALSE
         return False
 
-    def _copied(self, place: Place, leaves: Leaves, scope: Scope) -> str | None:
+    def _copied(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> str | None:
         """The text of another record, if every part is read from there."""
         assert isinstance(place.schema, Record)
         found: set[str] = set()
@@ -223,7 +229,7 @@ class Updates:
         return found.pop() if len(found) == 1 else None
 
 
-def _is_log(place: Place) -> bool:
+def _is_log(place: WrittenPlace) -> bool:
     return isinstance(place.schema, Log)
 
 
@@ -245,11 +251,11 @@ def _belongs(field: str, name: str) -> bool:
     return field == name or field.startswith(f"{name}.")
 
 
-def _under(leaves: Leaves, place: Place) -> dict[str, Written]:
+def _under(leaves: Leaves, place: WrittenPlace) -> dict[str, Written]:
     return {name: one for name, one in leaves.items() if _belongs(name, place.name)}
 
 
-def _key(write: Write, position: int, place: Place) -> Term:
+def _key(write: Write, position: int, place: WrittenPlace) -> Term:
     if position >= len(write.keys):
         raise ProtocolError(
             f"{place.name} is written as a whole and at one index in one step; "

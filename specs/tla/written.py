@@ -12,7 +12,7 @@ from specs.tla.shapes import below
 
 
 @dataclass(frozen=True)
-class Place:
+class WrittenPlace:
     """A place of the state: its shape, its field's name, its indices, and the text that reads it.
 
     Without a text there is nothing before: the initial state is being made.
@@ -23,17 +23,17 @@ class Place:
     indices: tuple[Term, ...]
     text: str | None
 
-    def part(self, part: str) -> Place:
+    def part(self, part: str) -> WrittenPlace:
         """A part of a record."""
         assert isinstance(self.schema, Record)
         text = None if self.text is None else f"{self.text}.{part}"
-        return Place(self.schema.parts[part], below(self.name, part), self.indices, text)
+        return WrittenPlace(self.schema.parts[part], below(self.name, part), self.indices, text)
 
-    def at(self, index: Term, shown: str) -> Place:
+    def at(self, index: Term, shown: str) -> WrittenPlace:
         """A function's value."""
         assert isinstance(self.schema, MapOf)
         text = None if self.text is None else f"{self.text}[{shown}]"
-        return Place(self.schema.of, self.name, (*self.indices, index), text)
+        return WrittenPlace(self.schema.of, self.name, (*self.indices, index), text)
 
 
 @dataclass(frozen=True)

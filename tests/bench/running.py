@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
         judged = time.perf_counter() - begun
     for row in report.partitions():
         print(row)
-    for reason, times in report.forced.most_common():
+    for reason, times in report.details["by_force"].items():
         print(f"{times:8,}  {reason}")
     for finding in report.findings:
         print(f"{finding.kind}: {finding.file}:{finding.line}: {finding.rule}: {finding.why}")

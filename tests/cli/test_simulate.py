@@ -8,11 +8,11 @@ import pytest
 
 import conformance.replay
 from conformance.cli.commit import UNKNOWN, commit_of
-from conformance.replay import Misfit, TraceReport
+from conformance.trace_report import TraceReport
 from impl import KINDS, read_trace
 from impl.core.partition import Partition as ServedPartition
 from impl.world.simulator import steps_of
-from specs.verdict import Verdict
+from specs.verdict import Kind, Verdict
 from tests.planting import takes_anybody
 
 
@@ -23,8 +23,9 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     def check_trace(path):
         if path.name != "seed-2.ndjson":
             return TraceReport(str(path), Verdict.HOLDS)
-        misfit = Misfit("impossible", str(path), 12, "follower_appends is possible", "no", "less")
-        return TraceReport(str(path), Verdict.BROKEN, findings=[misfit])
+        report = TraceReport(str(path), Verdict.BROKEN)
+        report.add(Kind.IMPOSSIBLE, str(path), 12, "follower_appends is possible", "no", "less")
+        return report
 
     monkeypatch.setattr(conformance.replay, "check_trace", check_trace)
 

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.mapping import AS_RELEASED
-from conformance.partial import PartialReport, judge_partial, thinned
+from conformance.partial import judge_partial, thinned
 from conformance.partial.leaves import seen
 from conformance.partial.reading import PartialTrace
 from conformance.partial.thinning import LEADER_ISR_EPOCHS
+from conformance.trace_report import TraceReport
 from impl import simulate
 from model.language.evaluate import Evaluator, SparseState
 from model.systems import system
@@ -43,7 +44,7 @@ def shows(state: SparseState, observed: dict[str, object]) -> bool:
     )
 
 
-def assert_a_run_fits(trace: PartialTrace, report: PartialReport) -> None:
+def assert_a_run_fits(trace: PartialTrace, report: TraceReport) -> None:
     """Deliberately dumb: the twin takes every step of the run, line after line.
 
     The steps that the report has at a line may be spread over the lines before it that show the
@@ -89,7 +90,7 @@ def test_who_became_controller_is_guessed_again_where_a_later_line_shows_it_wron
 
     report, earlier = judge_partial(trace), judge_partial(before)
 
-    def winner(found: PartialReport) -> list[str]:
+    def winner(found: TraceReport) -> list[str]:
         return [s for line, s, _ in found.run if line == 40 and "becomes_controller" in s]
 
     assert (earlier.verdict, report.verdict) == (Verdict.HOLDS, Verdict.HOLDS)

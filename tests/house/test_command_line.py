@@ -25,7 +25,7 @@ from conformance.cli.common import (
     unknown,
     write_atomically,
 )
-from conformance.cli.main import COMMANDS, Entry
+from conformance.cli.main import COMMANDS, CommandEntry
 from specs.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +54,7 @@ def probe(json_target: str | None, how: str) -> Verdict:
 
 @pytest.fixture
 def probed(monkeypatch: pytest.MonkeyPatch) -> CliRunner:
-    monkeypatch.setitem(COMMANDS, "probe", Entry(__name__, "probe", "Only for these tests."))
+    monkeypatch.setitem(COMMANDS, "probe", CommandEntry(__name__, "probe", "Only for these tests."))
     return CliRunner()
 
 

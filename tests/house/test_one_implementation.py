@@ -89,12 +89,31 @@ def test_no_method_of_the_implementation_is_replaced_at_run_time() -> None:
     assert wrong == []
 
 
-def test_no_class_name_stands_twice_in_the_implementation() -> None:
+SHARED = {
+    "Found", "Judged", "NotOursError", "Record", "Row", "Rule", "Standing", "Statement", "Term",
+    "_Counted", "_Part",
+}  # fmt: skip
+"""Class names that stand twice outside `impl`; none may be added."""
+
+
+def twice(*folders: Path) -> set[str]:
+    """Class names that stand in several places of some folders."""
     names = Counter(
         node.name
-        for path in files(IMPL)
+        for folder in folders
+        for path in files(folder)
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.ClassDef)
     )
+    return {name for name, times in names.items() if times > 1}
 
-    assert {name for name, times in names.items() if times > 1} == set()
+
+def test_no_class_name_stands_twice_in_the_implementation() -> None:
+    assert twice(IMPL) == set()
+
+
+def test_no_class_name_stands_twice_in_the_specification_and_its_checks() -> None:
+    found = twice(*(IMPL.parent / room for room in ("model", "specs", "conformance")))
+
+    assert found - SHARED == set(), "two classes of one name"
+    assert SHARED - found == set(), "no longer twice: strike it from SHARED"

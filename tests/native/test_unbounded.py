@@ -12,10 +12,10 @@ from model.language import terms
 from model.language.schema import Field
 from model.language.sparse import SparseState
 from model.systems import system
-from specs.native.unbounded import Lines, NotNative, Unbounded, Way, Ways
+from specs.native.unbounded import LineArrays, NotNative, StepWays, Unbounded, Way
 from specs.native.unbounded_layout import Layout
 from specs.native.unbounded_terms import Function
-from specs.partial.moves import Move, Moves
+from specs.partial.moves import Moves, TransitionMove
 
 SYSTEMS = [
     ("election", "2.3"), ("replication", "0.10"), ("replication", "2.3"), ("replication", "2.7"),
@@ -31,7 +31,7 @@ def moves_of(name: str, version: str) -> Moves:
     return Moves(system(name).recorded(version), SIZES, frozenset())
 
 
-def arguments(moves: Moves, move: Move, chooser: random.Random) -> tuple[int, ...]:
+def arguments(moves: Moves, move: TransitionMove, chooser: random.Random) -> tuple[int, ...]:
     found = []
     for sort in move.sorts:
         low, high = moves.twin.ends(sort)
@@ -39,7 +39,9 @@ def arguments(moves: Moves, move: Move, chooser: random.Random) -> tuple[int, ..
     return tuple(found)
 
 
-def walk(moves: Moves, seed: int, steps: int = STEPS) -> Iterator[tuple[Move, tuple[int, ...]]]:
+def walk(
+    moves: Moves, seed: int, steps: int = STEPS
+) -> Iterator[tuple[TransitionMove, tuple[int, ...]]]:
     """Possible steps, one after the other; the ledger takes each when the next is asked for."""
     chooser, taken = random.Random(seed), 0
     for _ in range(400 * steps):
@@ -52,7 +54,7 @@ def walk(moves: Moves, seed: int, steps: int = STEPS) -> Iterator[tuple[Move, tu
             return
 
 
-def ways_of(kernel: Unbounded) -> Ways:
+def ways_of(kernel: Unbounded) -> StepWays:
     """Every move is a step of its own, its arguments those of the line."""
     moves = kernel.moves.by_name
     ways = [[Way(name, tuple(range(len(one.parameters))))] for name, one in moves.items()]
@@ -68,7 +70,7 @@ class Recorder:
         self.args: list[list[int]] = []
         self.changed: list[list[list[int]]] = []
 
-    def take(self, move: Move, given: tuple[int, ...]) -> None:
+    def take(self, move: TransitionMove, given: tuple[int, ...]) -> None:
         ledger, numbers = self.moves.ledger, list(self.moves.by_name)
         mark = ledger.mark()
         self.moves.take(move, given)
@@ -81,10 +83,10 @@ class Recorder:
              for (field, index), code in places.items()]
         )  # fmt: skip
 
-    def lines(self) -> Lines:
+    def lines(self) -> LineArrays:
         counts = np.cumsum([0, *(len(one) for one in self.changed)])
         flat = [change for one in self.changed for change in one]
-        return Lines(
+        return LineArrays(
             np.array(self.steps, np.int64), np.array(self.args, np.int64),
             counts.astype(np.int64), np.array(flat, np.int64).reshape(-1, 6),
         )  # fmt: skip
@@ -117,7 +119,7 @@ def test_what_the_compiled_python_refuses_is_refused(name: str, version: str) ->
             for at, other in enumerate(moves.by_name.values()):
                 tried = arguments(moves, other, chooser)
                 if other.refusal(*tried) >= 0:
-                    line = Lines(
+                    line = LineArrays(
                         np.array([at]), np.array([[*tried, *[0] * (COLUMNS - len(tried))]]),
                         np.array([0, 0]), np.zeros((0, 6), np.int64),
                     )  # fmt: skip

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.campaign import (
-    Cell,
+    CampaignRun,
     Folder,
-    LocalEngine,
+    LocalCampaign,
     OtherCampaignError,
     Plan,
     carry_out,
@@ -19,7 +19,7 @@ from conformance.campaign import (
 )
 from conformance.campaign import carry as carrying
 from conformance.campaign.cells import judged, recorded, with_planted
-from conformance.campaign.on_spark import SparkEngine as SparkCampaign
+from conformance.campaign.on_spark import SparkCampaign
 from conformance.cli.main import main
 from conformance.replay import check_trace
 from impl.core import fetcher_thread
@@ -29,7 +29,7 @@ from specs.verdict import Verdict
 PLAN = Plan(1, 3, ("none", "everything"), ("-", "KIP-101"), steps=60, brokers=3)
 
 
-class Counting(LocalEngine):
+class Counting(LocalCampaign):
     """The local engine, and which runs it was asked for; it is interrupted at one of them."""
 
     def __init__(self, interrupted_at: int | None = None) -> None:
@@ -45,7 +45,7 @@ class Counting(LocalEngine):
 
 
 def test_spark_and_one_process_give_the_same_table(spark, tmp_path):
-    here = carry_out(PLAN, Folder(tmp_path / "here", PLAN, "c"), LocalEngine())
+    here = carry_out(PLAN, Folder(tmp_path / "here", PLAN, "c"), LocalCampaign())
 
     there = carry_out(PLAN, Folder(tmp_path / "there", PLAN, "c"), SparkCampaign())
 
@@ -58,7 +58,7 @@ def test_spark_and_one_process_give_the_same_table(spark, tmp_path):
 
 def test_an_interrupted_campaign_goes_on_and_does_nothing_twice(tmp_path, monkeypatch):
     monkeypatch.setattr(carrying, "PART", 4)
-    whole = carry_out(PLAN, Folder(tmp_path / "whole", PLAN, "c"), LocalEngine())
+    whole = carry_out(PLAN, Folder(tmp_path / "whole", PLAN, "c"), LocalCampaign())
     with pytest.raises(KeyboardInterrupt):
         carry_out(PLAN, Folder(tmp_path / "cut", PLAN, "c"), Counting(interrupted_at=5))
 
@@ -104,7 +104,7 @@ def test_a_planted_bug_is_gone_after_its_run():
 
 
 def test_a_run_of_which_lines_are_missing_is_not_checked():
-    rows = recorded(Cell(0, 1, "none", "-"), steps=20, brokers=2)
+    rows = recorded(CampaignRun(0, 1, "none", "-"), steps=20, brokers=2)
 
     verdict = judged([row for row in rows if row["line"] != 7])
 

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cli.main import main
-from conformance.distributed import Question, Segments, task
-from conformance.distributed.task import STATS, Asked
+from conformance.distributed import ExplorationTask, Segments, task
+from conformance.distributed.task import STATS, OpenClaims
 from model.systems import system
 from specs.explorer import explore
 from specs.native.store import Words
@@ -20,13 +20,13 @@ SMALL = {"classic": {"epoch": 1, "log": 1, "records": 1}, "election": {"brokers"
 TINY = ["--brokers", "2", "--bound", "log=1", "--bound", "records=1", "--bound", "epoch=0"]
 
 
-def question(name: str, symmetry: bool = False, shards: int = 3) -> Question:
+def question(name: str, symmetry: bool = False, shards: int = 3) -> ExplorationTask:
     limits = system(name).limits(SMALL[name])
     version = system(name).default_version
-    return Question(name, version, "{}", json.dumps(limits), None, symmetry, shards)
+    return ExplorationTask(name, version, "{}", json.dumps(limits), None, symmetry, shards)
 
 
-def levels_of(asked: Question, segments: Segments, attempts: int = 1) -> list[int]:
+def levels_of(asked: ExplorationTask, segments: Segments, attempts: int = 1) -> list[int]:
     """All levels, the tasks of Spark called one by one; each merge is tried so many times."""
     kernel, sizes, level = asked.kernel(), [1], 0
     first = task.first_state(kernel)
@@ -37,11 +37,11 @@ def levels_of(asked: Question, segments: Segments, attempts: int = 1) -> list[in
         for shard in range(asked.shards):
             states = segments.level(shard, level)
             if states is not None:
-                for owner, block in task.expanded(asked, states, Asked(0, 0)):
+                for owner, block in task.expanded(asked, states, OpenClaims(0, 0)):
                     blocks[owner].append(block)
         blocks.pop(STATS)
         rows = [
-            task.merged(asked, segments, shard, sent, Asked(0, 0))
+            task.merged(asked, segments, shard, sent, OpenClaims(0, 0))
             for _ in range(attempts)
             for shard, sent in sorted(blocks.items())
         ][-len(blocks) :]
@@ -76,12 +76,12 @@ def test_a_task_that_ran_twice_inserts_nothing_twice_and_leaves_nothing_behind(t
 def test_what_a_task_writes_does_not_depend_on_who_sent_first(tmp_path):
     asked = question("classic")
     kernel = asked.kernel()
-    sent = [block for shard, block in task.expanded(asked, task.first_state(kernel), Asked(0, 0))
-            if shard != STATS]  # fmt: skip
+    rows = task.expanded(asked, task.first_state(kernel), OpenClaims(0, 0))
+    sent = [block for shard, block in rows if shard != STATS]
 
     def written(blocks: list[bytes], name: str) -> Words:
         segments = Segments(str(tmp_path / name))
-        row = task.merged(asked, segments, 0, blocks, Asked(0, 0))
+        row = task.merged(asked, segments, 0, blocks, OpenClaims(0, 0))
         segments.commit(1, [(0, row["file"])])
         found = segments.level(0, 1)
         assert found is not None

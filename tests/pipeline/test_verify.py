@@ -14,9 +14,9 @@ from conformance.verify import (
     EXPLORATIONS,
     FINDINGS,
     PROOFS,
+    ClaimRow,
     Exploring,
-    Finding,
-    Row,
+    HistoricBug,
     overall,
 )
 from specs.verdict import Verdict
@@ -27,8 +27,8 @@ def quiet(_line: str) -> None:
     """No progress."""
 
 
-def row(verdict: Verdict, expected: Verdict) -> Row:
-    return Row("claim", "words", "classic", "kip_101", expected, {}, verdict)
+def row(verdict: Verdict, expected: Verdict) -> ClaimRow:
+    return ClaimRow("claim", "words", "classic", "kip_101", expected, {}, verdict)
 
 
 def test_a_row_that_history_says_is_broken_is_as_expected() -> None:
@@ -63,14 +63,14 @@ def test_an_exploration_answers_all_its_claims_and_counts_its_states_once() -> N
 
 
 def test_a_finding_that_is_not_there_is_not_as_expected() -> None:
-    found = verifying._found(Finding("strong_isr", "classic", "kip_320", {"epoch": 1}), quiet)
+    found = verifying._found(HistoricBug("strong_isr", "classic", "kip_320", {"epoch": 1}), quiet)
 
     assert found.verdict is not Verdict.BROKEN
     assert not found.as_expected
 
 
 def test_the_refinement_is_no_result_as_long_as_the_form_is_not_proved() -> None:
-    form = Row("no_message_loss", "words", "replication_history", "2.3", Verdict.HOLDS, {},
+    form = ClaimRow("no_message_loss", "words", "replication_history", "2.3", Verdict.HOLDS, {},
                Verdict.UNKNOWN)  # fmt: skip
 
     refines = verifying._refines(form, quiet)

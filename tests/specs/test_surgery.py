@@ -13,7 +13,7 @@ from model.replication import SYSTEM as REPLICATION
 from specs.explorer import find
 from specs.marks import marks_of
 from specs.story import parse, play, read_story, rerecorded
-from specs.surgery import SMALL, Finding, Guard, Surgery, guards_of, without
+from specs.surgery import SMALL, Guard, GuardTrial, Surgery, guards_of, without
 from specs.verdict import Verdict
 from tests.language.small import BROKERS, system
 from tests.specs.test_guards_of_replication import CLAIMED
@@ -71,7 +71,7 @@ def epoch_ends(now, new, broker):
     new.epoch = 0
 
 
-def findings(recorded: RecordedSystem, **options) -> dict[str, Finding]:
+def findings(recorded: RecordedSystem, **options) -> dict[str, GuardTrial]:
     surgery = Surgery(recorded, BOUNDS, **options)
     return {one.guard.reason: one for one in surgery.findings(guards_of(recorded))}
 
@@ -82,7 +82,7 @@ def small() -> RecordedSystem:
 
 
 @pytest.fixture(scope="module")
-def found(small: RecordedSystem) -> dict[str, Finding]:
+def found(small: RecordedSystem) -> dict[str, GuardTrial]:
     return findings(small)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specs.story import Outcome, difference, parse, play, rerecorded
+from specs.story import StoryOutcome, difference, parse, play, rerecorded
 from specs.verdict import Verdict
 from tests.story.telling import told
 
@@ -254,10 +254,10 @@ def test_recording_again_keeps_comments_and_changes_nothing_the_second_time():
     assert [line for line in text.splitlines() if line not in once.splitlines()] == []
 
 
-def playing(lines: str, opening: str = "system election version 2.3 brokers 2\n") -> Outcome:
+def playing(lines: str, opening: str = "system election version 2.3 brokers 2\n") -> StoryOutcome:
     return play(parse(f"# A title.\n{opening}{lines}----\n"))
 
 
-def recorded(lines: str) -> Outcome:
+def recorded(lines: str) -> StoryOutcome:
     """Played a second time, now with its recording."""
     return play(parse(rerecorded(playing(lines))))
