@@ -22,6 +22,8 @@ from model.language.terms import Term
 from specs.grounded_steps import GroundedSteps
 from specs.invariants import Proof
 from specs.obligations import Conjunct, conjuncts
+from specs.progress.obligations import awaited_somewhere, waiting
+from specs.progress.ranking import Ranking
 from specs.prover import Obligation
 from specs.reading import Leaves, Reading, named, text, told_arguments
 
@@ -145,6 +147,13 @@ class SmallScope(GroundedSteps):
         solver.add(*self.obeyed)
         return bool(solver.check() == z3.sat)
 
+    def possible(self, terms: Sequence[Term]) -> bool:
+        """Are these so in some state that obeys every invariant? They are among `also`."""
+        solver = z3.Solver()
+        solver.set("random_seed", 0)
+        solver.add(*self.obeyed, *(self.lower(self.grounded.ground(t, {})) for t in terms))
+        return bool(solver.check() == z3.sat)
+
     def enabled(self, step: str) -> bool:
         """Is the step possible in some state that obeys every invariant, and all of `also`?
 
@@ -208,6 +217,15 @@ def contradicts_itself(proof: Proof, recorded: RecordedSystem) -> bool:
     From a contradiction everything follows: such a proof proves nothing.
     """
     return not SmallScope(proof, recorded, _small(recorded, 2)).obeyable()
+
+
+def never_awaited(proof: Proof, ranking: Ranking, recorded: RecordedSystem) -> list[str]:
+    """The fair steps of which no small state that obeys the invariants awaits an instance, while
+    the claim does not hold there. What is shown of such a step is shown of nothing."""
+    waits = waiting(recorded, proof.claim)
+    ways = [(one.step, awaited_somewhere(recorded, one)) for one in ranking.awaited]
+    scope = SmallScope(proof, recorded, _small(recorded, 2), [waits, *(term for _, term in ways)])
+    return [step for step, term in ways if not scope.possible([waits, term])]
 
 
 def _small(recorded: RecordedSystem, brokers: int) -> dict[str, int]:

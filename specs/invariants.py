@@ -18,13 +18,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from model.language import terms as t
 from model.language.recording import Requirement
 from model.language.scalars import Scalar
 from model.language.sorts import BOOL, Sort
+from model.language.system import System
 from model.language.words import all_of, every
+
+if TYPE_CHECKING:
+    from specs.progress.ranking import Ranking
 
 Formula = Callable[..., Scalar]
 Triggers = Callable[..., Sequence[Any]]
@@ -196,6 +200,10 @@ class Proof:
     """By step: what must be so whenever the step is possible, as terms over the state before it."""
     about: tuple[str, ...] = ()
     """What is proved how, where that is not plain; printed with every verdict."""
+    form: System | None = None
+    """The system that it is proved of, where that is made of `system` and has no name of its own."""
+    ranking: Ranking | None = None
+    """Why the claim, an `@eventually`, comes true: instead of that the invariants imply it."""
 
     @property
     def by_triggers(self) -> bool:

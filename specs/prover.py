@@ -22,6 +22,7 @@ from model.language.terms import AFTER
 from model.language.z3_code import Z3Code
 from specs.invariants import Proof
 from specs.obligations import Formulas, Goal, Matrix
+from specs.progress.obligations import RankingObligations
 from specs.solvers import PROVED, RLIMIT, Question, combined
 from specs.verdict import Verdict
 
@@ -80,6 +81,8 @@ class ProofResult:
     """Were only some steps asked about? Then nothing is proved, however well it went."""
     contradictory: bool = False
     """Can the invariants and what is assumed not be so together? Then nothing is proved, either."""
+    idle: list[str] = field(default_factory=list)
+    """The fair steps of a ranking that no small state awaits: what is shown of them is of nothing."""
 
     @property
     def open(self) -> list[Obligation]:
@@ -100,9 +103,10 @@ class ProofResult:
     def verdict(self) -> Verdict:
         """Holds if every obligation is proved; else unknown: `broken` needs a reachable run.
 
-        A proof whose assumptions contradict each other is unknown, whatever is proved from them.
+        A proof whose assumptions contradict each other is unknown, whatever is proved from them;
+        so is one whose ranking awaits what nothing ever awaits.
         """
-        if self.open or self.contradictory:
+        if self.open or self.contradictory or self.idle:
             return Verdict.UNKNOWN
         complete = self.obligations and not self.partial
         return Verdict.HOLDS if complete else Verdict.NOT_CHECKED
@@ -132,9 +136,11 @@ def prove(
     result = _Prover(proof, recorded, brokers, each, rlimit, steps, solvers, export, needs).go()
     if steps is None and not result.open:
         # The other way round the modules know each other already.
-        from specs.induction import contradicts_itself
+        from specs.induction import contradicts_itself, never_awaited
 
         result.contradictory = contradicts_itself(proof, recorded)
+        if proof.ranking is not None and not result.contradictory:
+            result.idle = never_awaited(proof, proof.ranking, recorded)
     return result
 
 
@@ -187,9 +193,23 @@ class _Prover:
                 self._keep_all(step)
         if self.steps is None or LEMMA in self.steps:
             self._lemmas()
-        if self.steps is None:
+        if self.steps is None and self.proof.ranking is not None:
+            RankingObligations(
+                self.proof.ranking, self.proof.claim, self.recorded, self.code, self.formulas,
+                self.state, [*self.hypothesis, *self._meaning(self.state)],
+            ).ask_all(self)  # fmt: skip
+        elif self.steps is None:
             self._imply()
         return self.result
+
+    def ask(self, step: str, what: str, given: list[Any], goals: list[Goal],
+            about: list[tuple[Sort, Any]]) -> None:  # fmt: skip
+        """An obligation of a ranking."""
+        self._ask(step, what, given, goals, about)
+
+    def framed(self, step: str, what: str) -> None:
+        """An obligation of a ranking about what the step does not write."""
+        self._note(Obligation(step, what, {FRAME: PROVED}, 0.0))
 
     def _lemmas(self) -> None:
         known = {one.name for one in self.proof.invariants}

@@ -85,7 +85,9 @@ def _given(proof: Proof, forget: str | None) -> Proof:
             raise WrongUse(unknown_name(f"invariant of {proof.claim}", name, known))
     if not names:
         raise WrongUse("--forget: name invariants of the proof, with commas between")
-    return replace(proof, invariants=tuple(o for o in proof.invariants if o.name not in names))
+    # A lemma may lean on what is forgotten; no invariant leans on a lemma.
+    left = tuple(one for one in proof.invariants if one.name not in names)
+    return replace(proof, invariants=left, lemmas=())
 
 
 def _show(found: Found, json_target: str | None) -> None:

@@ -1,0 +1,235 @@
+"""Once faults have ended there is one controller, and every broker has heard of it.
+
+`election` as it stands. What is a fault after the end of faults: a session that expires, but for one
+whose process forgot that it won with it; a crash; a controller that resigns in office; and a write
+that a deposed controller begins anew. In Kafka the event queue of such a broker holds the end of
+its session behind what it has begun.
+"""
+
+from __future__ import annotations
+
+from model.election import SYSTEM as ELECTION
+from model.election.state import BROKERS
+from model.language import (
+    all_of,
+    any_of,
+    eventually,
+    every,
+    implies,
+    is_none,
+    limit,
+    not_,
+    some,
+)
+from specs.invariants import Proof, invariant
+from specs.progress.after_faults import after_faults, always_a_fault
+from specs.progress.ranking import Awaited, Rank, Ranking
+from specs.proofs import single_controller as office
+
+# -- faults ---------------------------------------------------------------------------------------
+
+
+def has_forgotten_its_win(now, broker):
+    """It owns /controller, and its process, a new one, neither knows nor is about to hear."""
+    return all_of(
+        now.zk.controller == broker, not_(now.belief[broker].held), not_(now.read[broker].done))
+
+
+FAULTS = {
+    "session_expires": lambda now, broker: not_(has_forgotten_its_win(now, broker)),
+    "broker_crashes": always_a_fault,
+    "controller_resigns": lambda now, broker: now.zk.controller == broker,
+    "controller_starts_write": lambda now, broker: now.zk.controller != broker,
+}
+
+# -- the claim ------------------------------------------------------------------------------------
+
+
+def is_heard_by_all(now):
+    """Somebody owns /controller, knows it, and every broker knows its epoch."""
+    return some(BROKERS, lambda one: all_of(
+        now.zk.controller == one, now.belief[one].held, now.belief[one].epoch == now.zk.epoch,
+        every(BROKERS, lambda b: now.seen[b] >= now.zk.epoch)))
+
+
+FAIR = (
+    "session_expires", "broker_connects", "broker_reads_epoch", "broker_finds_it_moved",
+    "broker_wins_election", "broker_learns_it_won", "controller_resigns", "write_is_applied",
+    "write_is_refused", "controller_sends_request", "request_is_obeyed")
+
+
+@eventually("once faults have ended, one broker is the controller and knows it, and every broker "
+            "knows its epoch",
+            fair=FAIR)
+def a_controller_is_heard_by_all(now):
+    return any_of(not_(now.faults_ended), is_heard_by_all(now))
+
+
+SYSTEM = after_faults(ELECTION, FAULTS, (a_controller_is_heard_by_all,))
+
+TWIN = after_faults(ELECTION, FAULTS, (a_controller_is_heard_by_all,), left_over={
+    "broker_wins_election": lambda now, broker: now.zk.epoch + 1 < limit("epoch"),
+    "write_is_applied": lambda now, broker: now.zk.state_version + 2 < limit("writes"),
+})
+"""For an explorer: one epoch is left for when faults have ended, and two writes."""
+
+# -- invariants -----------------------------------------------------------------------------------
+
+
+@invariant("who believes it is the controller has no election under way",
+           why="an owner that believes holds the newest epoch")
+def a_controller_does_not_run(now):
+    return every(BROKERS, lambda b: not_(all_of(now.belief[b].held, now.read[b].done)))
+
+
+@invariant("who has an election under way has no write under way",
+           why="what it has under way once it has won is of the epoch that it won")
+def a_candidate_does_not_write(now):
+    return every(BROKERS, lambda b: not_(all_of(now.read[b].done, now.pending[b].any)))
+
+
+@invariant("whoever owns /controller and believes so, believes in the newest epoch",
+           why="what it sends and writes is of that epoch")
+def an_owner_believes_the_newest(now):
+    return every(BROKERS, lambda b: implies(
+        all_of(now.zk.controller == b, now.belief[b].held), now.belief[b].epoch == now.zk.epoch))
+
+
+@invariant("whoever owns /controller and has its election under way, wrote the newest epoch",
+           why="it will find that it won")
+def an_owner_will_find_it_won(now):
+    return every(BROKERS, lambda b: implies(
+        all_of(now.zk.controller == b, now.read[b].done), now.zk.epoch == now.read[b].epoch + 1))
+
+
+@invariant("whoever owns /controller has a session, and an epoch",
+           why="the node goes with the session; the epoch 0 was won by nobody")
+def owners_have_session_and_epoch(now):
+    return every(BROKERS, lambda b: implies(
+        now.zk.controller == b, all_of(now.session[b], now.zk.epoch >= 1)))
+
+
+@invariant("a write under way of a broker that believes is of the epoch that it believes in",
+           why="the write of a controller in office is not refused for its epoch")
+def writes_are_of_the_belief(now):
+    return every(BROKERS, lambda b: implies(
+        all_of(now.belief[b].held, now.pending[b].any),
+        now.pending[b].epoch_version == now.belief[b].version))
+
+
+# -- the ranking ----------------------------------------------------------------------------------
+
+
+def nobody_is_registered(now):
+    return is_none(now.zk.controller)
+
+
+def is_current(now, b):
+    """The write under way will be executed."""
+    return all_of(now.pending[b].state_version == now.zk.state_version,
+                  now.pending[b].epoch_version == now.zk.epoch_version)
+
+
+def can_win(now, b):
+    return all_of(now.session[b], now.read[b].done,
+                  now.read[b].version == now.zk.epoch_version)
+
+
+def has_run_in_vain(now, b):
+    return all_of(now.read[b].done, any_of(
+        not_(now.session[b]), now.read[b].version != now.zk.epoch_version))
+
+
+def its_broker(now, broker):
+    return (broker,)
+
+
+RANKS = (
+    Rank("forgotten_wins", "who owns /controller without knowing", (BROKERS,),
+         has_forgotten_its_win, {"session_expires": its_broker}),
+    Rank("no_controller", "/controller does not exist", (),
+         nobody_is_registered, {"broker_wins_election": lambda now, broker: ()}),
+    Rank("writes_under_way", "brokers with a write under way, while nobody is registered",
+         (BROKERS,), lambda now, b: all_of(nobody_is_registered(now), now.pending[b].any),
+         {"write_is_applied": its_broker, "write_is_refused": its_broker}),
+    Rank("zombies", "brokers that believe they are the controller, while nobody is",
+         (BROKERS,), lambda now, b: all_of(nobody_is_registered(now), now.belief[b].held),
+         {"controller_resigns": its_broker}),
+    Rank("without_session", "brokers without a session, while nobody is registered",
+         (BROKERS,), lambda now, b: all_of(nobody_is_registered(now), not_(now.session[b])),
+         {"broker_connects": its_broker}),
+    Rank("runs_in_vain", "brokers whose session or turn is over, while nobody is registered",
+         (BROKERS,), lambda now, b: all_of(nobody_is_registered(now), has_run_in_vain(now, b)),
+         {"broker_finds_it_moved": its_broker}),
+    Rank("no_candidates", "brokers that cannot win yet, while nobody is registered",
+         (BROKERS,), lambda now, b: all_of(nobody_is_registered(now), not_(can_win(now, b))),
+         {"broker_reads_epoch": its_broker}),
+    Rank("unheard_wins", "who owns /controller and does not believe it yet", (BROKERS,),
+         lambda now, b: all_of(now.zk.controller == b, not_(now.belief[b].held)),
+         {"broker_learns_it_won": its_broker}),
+    Rank("unsent", "the controller that has not sent its request", (BROKERS,),
+         lambda now, b: all_of(now.zk.controller == b, not_(now.sent.has(b, now.zk.epoch))),
+         {"controller_sends_request": its_broker}),
+    Rank("unaware", "brokers that do not know the newest epoch", (BROKERS,),
+         lambda now, b: now.seen[b] < now.zk.epoch,
+         {"request_is_obeyed": lambda now, broker, sender, epoch: (broker,)}),
+)
+
+
+def the_broker(now, b):
+    return {"broker": b}
+
+
+def of_nobody(condition):
+    """Awaited of a broker while nobody is registered."""
+    return lambda now, b: all_of(nobody_is_registered(now), condition(now, b))
+
+
+AWAITED = (
+    Awaited("session_expires", has_forgotten_its_win, the_broker, (BROKERS,)),
+    Awaited("write_is_applied", of_nobody(lambda now, b: all_of(
+        now.pending[b].any, is_current(now, b))), the_broker, (BROKERS,)),
+    Awaited("write_is_refused", of_nobody(lambda now, b: all_of(
+        now.pending[b].any, not_(is_current(now, b)))), the_broker, (BROKERS,)),
+    Awaited("controller_resigns", of_nobody(lambda now, b: all_of(
+        now.belief[b].held, not_(now.pending[b].any))), the_broker, (BROKERS,)),
+    Awaited("broker_finds_it_moved", of_nobody(has_run_in_vain), the_broker, (BROKERS,)),
+    Awaited("broker_connects", of_nobody(lambda now, b: all_of(
+        not_(now.session[b]), not_(now.read[b].done))), the_broker, (BROKERS,)),
+    Awaited("broker_reads_epoch", of_nobody(lambda now, b: all_of(
+        now.session[b], not_(now.belief[b].held), not_(now.pending[b].any),
+        not_(now.read[b].done))), the_broker, (BROKERS,)),
+    Awaited("broker_wins_election", of_nobody(can_win), the_broker, (BROKERS,)),
+    Awaited("broker_learns_it_won", lambda now, b: all_of(
+        now.zk.controller == b, now.read[b].done), the_broker, (BROKERS,)),
+    Awaited("controller_sends_request", lambda now, b: all_of(
+        now.zk.controller == b, now.belief[b].held, not_(now.sent.has(b, now.zk.epoch))),
+        the_broker, (BROKERS,)),
+    Awaited("request_is_obeyed", lambda now, b, sender: all_of(
+        now.zk.controller == sender, now.belief[sender].held,
+        now.sent.has(sender, now.zk.epoch), now.seen[b] < now.zk.epoch),
+        lambda now, b, sender: {"broker": b, "sender": sender, "epoch": now.zk.epoch},
+        (BROKERS, BROKERS)),
+)
+
+PROOF = Proof(
+    claim="a_controller_is_heard_by_all",
+    system="election",
+    form=SYSTEM,
+    invariants=(
+        a_controller_does_not_run, a_candidate_does_not_write, an_owner_believes_the_newest,
+        an_owner_will_find_it_won, owners_have_session_and_epoch, writes_are_of_the_belief),
+    premises=office.PROOF.invariants,
+    ranking=Ranking(RANKS, AWAITED, stays=lambda now: all_of(
+        now.faults_ended, is_heard_by_all(now)),
+        bounds={"brokers": 2, "epoch": 2, "writes": 3}),
+    assumes=(
+        "faults end: from some moment on no process crashes, no session expires but one whose "
+        "process has forgotten that it won with it, no controller in office resigns, and no "
+        "deposed one begins another write",
+        "every broker connects in the end; what ZooKeeper is asked it answers; a request that a "
+        "controller in office has sent arrives in the end, at every broker",
+        *office.PROOF.assumes,
+    ),
+    about=("given the invariants of single_controller",),
+)
