@@ -26,7 +26,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from model.language.scalars import Scalar
 from model.language.sorts import Sort
 from specs.invariants import Formula
 
