@@ -182,7 +182,7 @@ def test_a_held_move_between_directories_is_in_progress_until_it_is_cancelled(
     home = next(one for one in homes if (one / "kept-0").exists())
     other = next(one for one in homes if one != home)
     with Producer(Cluster(here).addresses()) as producer:
-        for _ in range(15):
+        for _ in range(80):  # a fetch of 1 MB passes each 11 s, the quota's window, however slow
             producer.send("kept", [b"x" * 100_000])
     plan = planned(tmp_path, "kept", [1], [str(other)])
     file = f"--bootstrap-server {here} --reassignment-json-file {plan}"
