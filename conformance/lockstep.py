@@ -110,7 +110,8 @@ class Lockstep:
 
     def _offered(self) -> list[Step]:
         rows = self.about.rows
-        return [step for step in self.world.enabled() if rows[step.name].beyond is None]
+        world = self.world
+        return [one for one in world.enabled() if not rows[one.name].is_beyond(world, one.args)]
 
     def choices(self) -> list[Step]:
         """The implementation's enabled steps that stay within the bounds."""

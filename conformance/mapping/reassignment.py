@@ -1,4 +1,4 @@
-"""The map of `reassignment`: a partition that moves, write by write (`impl.world.moves.world`).
+"""The map of `reassignment`: a partition that moves, write by write (`impl.world.stepped.world`).
 
 What a controller is about to do, its task in the model, is found where its event is suspended: from
 the procedures that it is in, and the effect that it stands at. A step of the model is what it does
@@ -13,21 +13,100 @@ from itertools import pairwise
 from conformance.mapping.rows import Facts, FactTable, Family, Row, Run, SystemMap, row
 from impl import Step
 from impl.core.reassigner import Reassigner
-from impl.core.requests import LeaderAndIsr
+from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.releases import DEFAULT
 from impl.sim.effects import Report, Send
 from impl.sim.event_run import ControllerThread
 from impl.sim.places import registered_epoch
-from impl.world.moves.controllers import UNKNOWN
-from impl.world.moves.grain import MOVED, OTHER, electing, finishing, going_offline
-from impl.world.moves.hosts import QueuedRequest
-from impl.world.moves.world import MovesWorld
+from impl.world.stepped.controller_run import writes_state
+from impl.world.stepped.host import RequestInFlight
+from impl.world.stepped.moves import UNKNOWN
+from impl.world.stepped.world import FIRST, WRITES, SteppedCluster
+from impl.world.stepped.writes import (
+    OTHER,
+    electing,
+    finishing,
+    going_offline,
+    is_triggered,
+    reads_state,
+    would_elect,
+)
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller_epoch
 from impl.zookeeper.port import wait
 from model.reassignment.state import OTHERS, ROLES, STOPS, TASKS
 
 _BATCH = "what the controller does until it may be put down again; what that is, the state says"
+
+_BATCHES = (
+    "broker_learns_it_won", "controller_reads_cluster", "controller_assigns_both",
+    "controller_bumps_epoch", "controller_adopts_target", "controller_keeps_leader",
+    "controller_finds_no_target_to_lead", "controller_deletes_old_replicas",
+    "controller_settles_assignment", "controller_closes_request",
+    "controller_tells_of_move", "controller_deletes_needless_replicas",
+    "controller_write_is_fenced",
+)  # fmt: skip
+"""What a controller does that goes on, as long as nothing has come in between."""
+
+_BEGINS = (
+    "controller_begins_move", "controller_begins_with_targets_in_sync",
+    "controller_drops_what_is_so_already", "controller_drops_unknown_partition",
+    "controller_write_is_fenced", "controller_resigns",
+)  # fmt: skip
+"""What it does with a request for moves."""
+
+Stand = tuple[tuple[str, ...], dict[str, int]]
+"""Which transitions a step may be, and what the model's arguments are beside the step's own."""
+
+
+def _goes_on(world: SteppedCluster, broker: int) -> Stand:
+    """What a controller does next, by what it is in the middle of and by the state as it is."""
+    thread = world.controllers[broker]
+    place = thread.place
+    if thread.takes_up_work and world.state() is None:
+        return (), {}  # the model's controllers read the cluster when there is a partition
+    if place is None or not (reads_state(place) or writes_state(place)):
+        return (_BEGINS if is_triggered(place) else _BATCHES), {}
+    state, news = world.registered(), world.has_news(broker)
+    reads = not place.is_done and reads_state(place)
+    deposed = world.is_deposed(broker)
+    offline = going_offline(thread)
+    if offline is not None:
+        replica = {"replica": offline.f_locals["broker"]}
+        if (reads or (news and not deposed)) and replica["replica"] not in state.isr:
+            return ("controller_passes_over_old_replica",), replica
+        if not (deposed or news):
+            return _OFFLINE, replica
+    if deposed:
+        return _BATCHES, {}  # to a write that is fenced
+    if news:
+        return ("controller_write_conflicts",), {}
+    elected = would_elect(thread, state)
+    if elected is None:
+        return _BATCHES, {}
+    return ("controller_moves_leader",), {"leader": elected}
+
+
+_OFFLINE = ("controller_takes_old_replica_offline", "controller_passes_over_old_replica")
+
+
+def _is_unheard(world: SteppedCluster, broker: int) -> Stand:
+    """Which write of the state it is whose answer is lost."""
+    thread = world.controllers[broker]
+    offline = going_offline(thread)
+    if offline is not None:
+        return ("controller_removal_is_unheard",), {"replica": offline.f_locals["broker"]}
+    elected = would_elect(thread, world.registered())
+    if elected is None:
+        return ("controller_raise_is_unheard",), {}
+    return ("controller_move_is_unheard",), {"leader": elected}
+
+
+def _arrives(world: SteppedCluster, broker: int, controller: int) -> Stand:
+    """The leader epoch of a LeaderAndIsr is an argument of the model's."""
+    epoch = world.connections[controller, broker][0].epoch
+    return ROWS["orders_arrive"].transitions, {"epoch": epoch}
+
 
 ROWS: dict[str, Row] = {
     one.step: one
@@ -48,52 +127,42 @@ ROWS: dict[str, Row] = {
             why="a deposed controller resigns at the fence of the topic's znode"),
         row("admin_asks_for_unknown", "", "administrator_asks_for_unknown_partition"),
         row("controller_node_is_deleted", "", "controller_node_is_deleted"),
-        row("controller_resigns", "broker", "controller_resigns",
+        row("controller_breaks_off", "broker", "controller_resigns",
             why="the model lets it be told in the middle of an event, of which the rest is dropped "
                 "then; Kafka's thread goes on to the end, or to a write that is fenced"),
         row("broker_stands", "broker", "broker_becomes_controller",
             why="the epoch is read and the registration executed in one; `election` has the two"),
         row("controller_goes_on", "broker",
-            "broker_learns_it_won", "controller_reads_cluster", "controller_assigns_both",
-            "controller_bumps_epoch", "controller_adopts_target", "controller_keeps_leader",
-            "controller_finds_no_target_to_lead", "controller_deletes_old_replicas",
-            "controller_settles_assignment", "controller_closes_request",
-            "controller_tells_of_move", "controller_deletes_needless_replicas",
-            "controller_write_is_fenced",
-            why=f"{_BATCH}; step 5 tells who is online already what he knows, which arrives with "
-                "what is before it and is refused"),
-        row("controller_looks", "broker", "controller_write_conflicts",
-            why="it looks at the state right before it writes, and is put down where that tells it "
-                "something new; or its write was refused, and it looks again"),
-        row("controller_elects", "broker leader", "controller_moves_leader",
-            why="whom it elects is found out by letting it"),
-        row("controller_raise_is_unheard", "broker", "controller_raise_is_unheard"),
-        row("controller_move_is_unheard", "broker leader", "controller_move_is_unheard"),
-        row("controller_removal_is_unheard", "broker replica", "controller_removal_is_unheard"),
+            *_BATCHES, *_BEGINS, "controller_write_conflicts", "controller_moves_leader",
+            "controller_takes_old_replica_offline", "controller_passes_over_old_replica",
+            stands=_goes_on,
+            why=f"{_BATCH}; whom it elects, or takes offline, is found by the state as it is. "
+                "Step 5 tells who is online already what he knows, which arrives with what is "
+                "before it and is refused. It looks at the state right before it writes, and is "
+                "put down where that tells it something new; or its write was refused, and it "
+                "looks again. With lists of two one goes offline at most; of more Kafka tells in "
+                "one round, and the model one by one"),
+        row("answer_is_lost", "broker",
+            "controller_raise_is_unheard", "controller_move_is_unheard",
+            "controller_removal_is_unheard", stands=_is_unheard),
         row("leader_shrink_is_unheard", "leader replica", "leader_shrink_is_unheard"),
         row("leader_expand_is_unheard", "leader replica", "leader_expand_is_unheard"),
         row("leader_reads_back", "leader",
             "leader_reads_its_write_back", "leader_reads_another_write_back"),
-        row("controller_takes_offline", "broker replica",
-            "controller_takes_old_replica_offline", "controller_passes_over_old_replica",
-            why="with lists of two there is one at most; of more Kafka tells in one round, and the "
-                "model one by one"),
-        row("controller_hears_of_moves", "broker",
-            "controller_begins_move", "controller_begins_with_targets_in_sync",
-            "controller_drops_what_is_so_already", "controller_drops_unknown_partition",
-            "controller_write_is_fenced", "controller_resigns",
+        row("controller_hears_of_moves", "broker", *_BEGINS,
             why="what it found when it became controller it begins in the same event; what a "
                 "deposed one finds in its memory alone it drops, and resigns at the fence",
             silent="the end of a request is told too, and nothing is asked for by then"),
         row("controller_hears_of_isr", "broker", "controller_sees_targets_in_sync",
             why="it is told of each write of the state, its own included",
             silent="a target is not in the ISR"),
-        row("order_arrives", "broker epoch controller",
+        row("orders_arrive", "broker controller",
             "broker_becomes_leader", "broker_becomes_follower", "request_to_no_replica_is_refused",
             "older_epoch_is_refused", "older_controller_is_refused",
             "leaderless_request_is_ignored",
+            stands=_arrives,
             why="UpdateMetadata overtakes it, for the model has it arrive when it is sent"),
-        row("stop_arrives", "broker controller",
+        row("stops_arrive", "broker controller",
             "broker_stops_replica", "broker_deletes_replica",
             "stop_of_older_controller_is_refused",
             why="the StopReplica requests that are next on a connection are obeyed in one step"),
@@ -197,25 +266,25 @@ def _goal(thread: ControllerThread, task: str) -> tuple[int, ...]:
     if recorded is not None and task in ("assigning", "replacing", "discards"):
         goal: tuple[int, ...] = recorded.f_locals["goal"].target
         return goal  # it is in memory when the znode is written
-    return thread.controller.reassigner.targets.get(MOVED, ())
+    return thread.controller.reassigner.targets.get(FIRST, ())
 
 
 def _old(thread: ControllerThread, task: str) -> set[int]:
     """The replicas that a controller's move leaves behind, as long as it knows of them."""
     context = thread.controller.core.context
     widens = task in ("replacing", "discards")
-    kept = context.replicas(MOVED) if widens else _goal(thread, task)
-    known = {one.broker for one in context.replica_states if one.partition == MOVED}
+    kept = context.replicas(FIRST) if widens else _goal(thread, task)
+    known = {one.broker for one in context.replica_states if one.partition == FIRST}
     return known - set(kept)
 
 
-def facts(world: MovesWorld) -> Facts:
+def facts(world: SteppedCluster) -> Facts:
     """ZooKeeper, the controllers' memories, what is under way, and what brokers hold."""
     table = FactTable()
     table.put("zk.controller", (), wait(world.admin.controller()) or 0)
     epoch = world.zookeeper.nodes[paths.CONTROLLER_EPOCH]
     table.put("zk.epoch", (), decode_controller_epoch(epoch.data))
-    table.members("zk.registered", (), wait(world.admin.brokers()))
+    table.members("zk.registered", (), world.registrations())
     _partition(table, world)
     table.put("next_record", (), world.next_record)
     for broker in world.brokers:
@@ -226,20 +295,20 @@ def facts(world: MovesWorld) -> Facts:
     return table.found
 
 
-def _partition(table: FactTable, world: MovesWorld) -> None:
-    state, node = world.state(), wait(world.admin.topic(MOVED.topic))
+def _partition(table: FactTable, world: SteppedCluster) -> None:
+    state, node = world.state(), wait(world.admin.topic(FIRST.topic))
     if state is not None:
         table.put("zk.leader", (), max(state.leader, 0))
         table.put("zk.leader_epoch", (), state.leader_epoch)
         table.members("zk.isr", (), state.isr)
         table.put("zk.version", (), state.zk_version)
     if node is not None:
-        assignment = node.partitions[MOVED.partition]
+        assignment = node.partitions[FIRST.partition]
         _list(table, "zk.assignment", (), assignment.replicas)
         table.members("zk.adding", (), assignment.adding)
         table.members("zk.removing", (), assignment.removing)
     requested = wait(world.admin.reassignments())
-    _list(table, "zk.requested", (), requested.get(MOVED, ()))
+    _list(table, "zk.requested", (), requested.get(FIRST, ()))
     other = "moving" if OTHER in requested else "unknown" if UNKNOWN in requested else "none"
     table.put("zk.other", (), OTHERS.code(other))
 
@@ -249,8 +318,8 @@ def _list(table: FactTable, field: str, at: tuple[int, ...], replicas: Iterable[
         table.put(field, (*at, replica), place, blank=-1)
 
 
-def _controller(table: FactTable, world: MovesWorld, broker: int) -> None:
-    at, thread = (broker,), world.threads[broker]
+def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
+    at, thread = (broker,), world.controllers[broker]
     task = stands(thread)
     if task is None:
         return
@@ -263,14 +332,14 @@ def _controller(table: FactTable, world: MovesWorld, broker: int) -> None:
     table.put("cache.task", at, TASKS.code(TASK.get(task, task)))
     if task in BEFORE_CACHE or known is None:
         return
-    held = context.leadership[MOVED]
+    held = context.leadership[FIRST]
     table.put("cache.leader", at, max((held if task == "leading" else known).leader, 0))
     table.members("cache.isr", at, known.isr)
     table.put("cache.version", at, known.zk_version)
     table.put("cache.epoch", at, held.leader_epoch)
     table.members("cache.live", at, context.live)
     table.members("cache.reached", at, world.reaches(broker))
-    _list(table, "cache.assignment", at, context.replicas(MOVED))
+    _list(table, "cache.assignment", at, context.replicas(FIRST))
     _list(table, "cache.target", at, _goal(thread, task))
     if task in LEAVES:
         table.members("cache.old", at, _old(thread, task))
@@ -278,13 +347,15 @@ def _controller(table: FactTable, world: MovesWorld, broker: int) -> None:
         table.members("cache.leaving", at, _old(thread, task))
 
 
-def _broker(table: FactTable, world: MovesWorld, broker: int) -> None:
+def _broker(table: FactTable, world: SteppedCluster, broker: int) -> None:
     at, host = (broker,), world.hosts[broker]
     table.put("replica.controller_epoch", at, host.seen)
     table.put("metadata.leader", at, host.metadata.leader)
     table.put("metadata.controller", at, host.metadata.controller)
-    table.members("log", at, (record for record, _ in host.log.records))
-    replica = host.replica
+    if FIRST in host.logs.held:
+        _, log = host.logs.held[FIRST]
+        table.members("log", at, (record for record, _ in log.records))
+    replica = host.hosted(FIRST)
     if replica is None:
         return
     table.put("replica.role", at, ROLES.code(replica.role))
@@ -299,30 +370,29 @@ def _broker(table: FactTable, world: MovesWorld, broker: int) -> None:
         table.members("replica.caught_up", at, [*caught_up, *[broker] * replica.first])
 
 
-def _under_way(table: FactTable, to: tuple[int, int], queue: Iterable[QueuedRequest]) -> None:
+def _under_way(
+    table: FactTable, to: tuple[int, int], queue: Iterable[RequestInFlight]
+) -> None:
     controller, broker = to
     for sent in queue:
         if sent.echo:
             continue
         if isinstance(sent.request, LeaderAndIsr):
-            order, at = sent.request.partitions[MOVED], (sent.epoch, controller)
+            order, at = sent.request.partitions[FIRST], (sent.epoch, controller)
             table.put("request.to", (*at, broker), True)
             table.put("request.leader", at, max(order.state.leader, 0))
             table.members("request.isr", at, order.state.isr)
             table.put("request.version", at, order.state.zk_version)
             table.members("request.replicas", at, order.replicas)
-        else:
-            delete = sent.request.partitions[MOVED].delete
+        elif isinstance(sent.request, StopReplica):
+            delete = sent.request.partitions[FIRST].delete
             table.put("stop.what", to, STOPS.code("delete" if delete else "stop"))
             table.put("stop.epoch", to, sent.epoch)
 
 
-def _world(bounds: Mapping[str, int], version: str | None) -> MovesWorld:
-    return MovesWorld(
-        bounds["brokers"],
-        bounds["replicas"],
-        version or DEFAULT,
-        has_other=bounds.get("faults", 1) > 0,
+def _world(bounds: Mapping[str, int], version: str | None) -> SteppedCluster:
+    return SteppedCluster(
+        bounds["brokers"], WRITES, version or DEFAULT, most=bounds["replicas"], only=ROWS
     )
 
 

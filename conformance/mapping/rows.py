@@ -33,7 +33,8 @@ class Row:
     what a reader of the two texts would not expect. `beyond` says why the model has no such step:
     one is offered and never taken. `stands` is asked where the world and not the step's name says
     what the step is: of a world and the step's arguments, which of the transitions it may be now,
-    and the model's arguments that follow from where the world stands.
+    and the model's arguments that follow from where the world stands. None of them: it is `beyond`
+    the model now.
     """
 
     step: str
@@ -45,6 +46,12 @@ class Row:
     why: str | None = None
     beyond: str | None = None
     stands: Stands | None = None
+
+    def is_beyond(self, world: Any, args: Sequence[int]) -> bool:
+        """The model has no such step, or none now."""
+        if self.beyond is not None:
+            return True
+        return self.stands is not None and not self.stands(world, *args)[0]
 
 
 def row(

@@ -1,4 +1,4 @@
-"""The map of `topics`: a topic's life, batch by batch, fault by fault (`impl.world.topics.life`).
+"""The map of `topics`: a topic's life, batch by batch, fault by fault (`impl.world.stepped.world`).
 
 What a controller is about to do is found from where it is suspended (`topics_tasks`); a step of the
 model is what it does until it is suspended again, or is done.
@@ -15,9 +15,10 @@ from impl.core.cluster_context import Replica
 from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.releases import DEFAULT
 from impl.sim.places import frames_of, is_lost, registered_epoch
-from impl.world.topics.grain import is_to_write
-from impl.world.topics.hosted import HostedTopic
-from impl.world.topics.life import TOPIC, RequestInFlight, TopicLife
+from impl.world.stepped.batches import is_return, returned
+from impl.world.stepped.controller_run import is_to_write
+from impl.world.stepped.host import RequestInFlight
+from impl.world.stepped.world import BATCHES, TOPIC, SteppedCluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.cluster import decode_controller_epoch
 from impl.zookeeper.port import wait
@@ -34,6 +35,33 @@ from model.topics.state import (
 _REFUSED = "a deposed controller's write is refused, and it resigns in the same event"
 _BATCH = "what the controller does until it is suspended again; what that is, the state says"
 
+
+_NEXT = (
+    "broker_learns_it_won", "broker_finds_it_moved", "controller_reads_context",
+    "replica_state_machine_starts", "partition_state_machine_starts",
+    "controller_makes_partitions", "controller_makes_replicas",
+    "controller_creates_states", "controller_enlists_replicas",
+    "controller_elects_for_failed", "controller_takes_replicas_offline",
+    "controller_elects_for_started",
+    "controller_moves_leaders", "controller_stops_followers",
+    "deletion_is_retried", "deletion_starts",
+    "controller_stops_replicas", "controller_deletes_replicas",
+    "deletion_waits", "deletion_is_complete", "topic_node_is_removed",
+    "request_is_removed", "controller_write_is_fenced",
+)  # fmt: skip
+"""What a controller may do that goes on, and neither meets a state that was written meanwhile, nor
+welcomes a broker that is back."""
+
+
+def _goes_on(world: SteppedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+    place = world.place(broker)
+    if place is not None and is_return(place):
+        return ("controller_starts_returned",), {"started": returned(place)[0]}
+    if is_to_write(place) and not world.is_deposed(broker):
+        return ("controller_write_conflicts",), {}
+    return _NEXT, {}
+
+
 ROWS: dict[str, Row] = {
     one.step: one
     for one in (
@@ -46,17 +74,8 @@ ROWS: dict[str, Row] = {
             why="it looks at /controller while it waits for events; or its session is over, and "
                 "with that what it was about to do"),
         row("controller_goes_on", "broker",
-            "broker_learns_it_won", "broker_finds_it_moved", "controller_reads_context",
-            "replica_state_machine_starts", "partition_state_machine_starts",
-            "controller_makes_partitions", "controller_makes_replicas",
-            "controller_creates_states", "controller_enlists_replicas",
-            "controller_elects_for_failed", "controller_takes_replicas_offline",
-            "controller_elects_for_started",
-            "controller_moves_leaders", "controller_stops_followers",
-            "deletion_is_retried", "deletion_starts",
-            "controller_stops_replicas", "controller_deletes_replicas",
-            "deletion_waits", "deletion_is_complete", "topic_node_is_removed",
-            "request_is_removed", "controller_write_is_fenced",
+            *_NEXT, "controller_write_conflicts", "controller_starts_returned",
+            stands=_goes_on,
             why=f"{_BATCH}; what a batch has sent before a write of it is fenced is lost with the "
                 "office, where Kafka's may be on its way; of an ISR whose members all go offline "
                 "the leader stays, because it goes last: Kafka has a hash map's order"),
@@ -64,7 +83,6 @@ ROWS: dict[str, Row] = {
             beyond="a controller whose session is over stands still in the model until it resigns; "
                 "Kafka's ends what it does in memory, and sends: brokers that know a newer "
                 "controller refuse that"),
-        row("write_is_refused", "broker", "controller_write_conflicts"),
         row("partition_is_removed", "broker partition", "partition_node_is_removed",
             why="ZooKeeper lists children in no order, and they are removed in the order listed"),
         row("controller_hears_of_topics", "broker",
@@ -81,8 +99,7 @@ ROWS: dict[str, Row] = {
             why="up to 2.2 there is an answer for each partition: they are heard in one step, as "
                 "a request of the model is about all partitions"),
         row("broker_is_missed", "broker failed", "controller_sees_failure"),
-        row("broker_is_found", "broker started",
-            "controller_sees_start", "controller_starts_returned"),
+        row("broker_is_found", "broker started", "controller_sees_start"),
         row("brokers_come_and_go", "broker",
             beyond="one broker comes or goes at a time in the model: Kafka's event takes all that "
                 "changed"),
@@ -91,18 +108,19 @@ ROWS: dict[str, Row] = {
             why=f"{_REFUSED}; a broker that asked to go is told by Kafka's, and not in the model, "
                 "where no LeaderAndIsr follows a StopReplica on a connection: no family has both"),
         row("broker_asks_to_go", "broker subject", "controller_begins_shutdown"),
-        row("orders_arrive", "broker controller", "broker_obeys_leader_and_isr",
-            why="the LeaderAndIsr requests that are next on a connection are obeyed in one step"),
-        row("stops_arrive", "broker controller", "broker_stops_replicas",
+        row("orders_arrive", "broker controller",
+            "broker_obeys_leader_and_isr", "broker_refuses_older_controller",
+            why="the LeaderAndIsr requests that are next on a connection are obeyed in one step; "
+                "all that is under way on it is refused in one"),
+        row("stops_arrive", "broker controller",
+            "broker_stops_replicas", "broker_refuses_older_controller",
             why="the StopReplica requests that are next on a connection are obeyed in one step; "
                 "who is stopped obeys whatever comes next: the model has no leader epochs, and "
                 "Kafka's broker keeps them, and ignores a LeaderAndIsr of the same one"),
         row("stops_fail", "broker controller", "broker_cannot_delete"),
-        row("requests_are_refused", "broker controller", "broker_refuses_older_controller",
-            why="all that is under way on a connection is refused in one step"),
-        row("leader_expands_isr", "leader replica partition", "leader_expands_isr",
+        row("isr_is_expanded", "leader replica partition", "leader_expands_isr",
             why="its write is conditional on the version that is registered, not the one cached"),
-        row("leader_expands_isr_first", "leader replica partition broker",
+        row("isr_is_expanded_first", "leader replica partition broker",
             "leader_expands_isr_first",
             why="the controller is before its first write of a state; what it has sent since the "
                 "batch began leaves when the batch is over"),
@@ -137,7 +155,11 @@ LEFT_OUT: dict[str, str] = {
 }  # fmt: skip
 
 
-def facts(world: TopicLife) -> Facts:
+TOLD = {"topics", "partitions", "deletions"}
+"""The events that a controller of the model is told of."""
+
+
+def facts(world: SteppedCluster) -> Facts:
     """ZooKeeper, the controllers' memories, what is under way, and what brokers hold."""
     table = FactTable()
     owner = wait(world.admin.controller())
@@ -170,7 +192,7 @@ def _lists(
             table.put(field, (*at, number, place), replica)
 
 
-def _controller(table: FactTable, world: TopicLife, broker: int) -> None:
+def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
     at, one = (broker,), world.controllers[broker]
     task = task_of(one)
     if task == CAMPAIGN and one.place is not None:
@@ -182,7 +204,7 @@ def _controller(table: FactTable, world: TopicLife, broker: int) -> None:
     context = world.context(broker)
     table.put("belief", at, context.epoch)
     table.put("cache.task", at, TASKS.code(task))
-    for kind in world.inbox[broker]:
+    for kind in world.inbox[broker] & TOLD:
         table.put(f"cache.told.{kind}", at, True)
     if task == "reads_zookeeper":
         return
@@ -200,7 +222,7 @@ def _controller(table: FactTable, world: TopicLife, broker: int) -> None:
         _about(table, world, broker)
 
 
-def _about(table: FactTable, world: TopicLife, broker: int) -> None:
+def _about(table: FactTable, world: SteppedCluster, broker: int) -> None:
     """What an event is about, and what of it the controller has read."""
     one = world.controllers[broker]
     frames = frames_of(one)
@@ -212,7 +234,7 @@ def _about(table: FactTable, world: TopicLife, broker: int) -> None:
         table.put("cache.reached", (broker, returned), True)
 
 
-def _states(table: FactTable, world: TopicLife, broker: int, starting: bool) -> None:
+def _states(table: FactTable, world: SteppedCluster, broker: int, starting: bool) -> None:
     core = world.controllers[broker].controller.core
     for number, replicas in world.known(broker).items():
         partition = TopicPartition(TOPIC, number)
@@ -231,22 +253,22 @@ def _states(table: FactTable, world: TopicLife, broker: int, starting: bool) -> 
             table.put("cache.replica", (broker, number, member), code)
 
 
-def _broker(table: FactTable, world: TopicLife, broker: int) -> None:
-    one = world.hosted[broker]
-    table.put("seen", (broker,), one.seen)
+def _broker(table: FactTable, world: SteppedCluster, broker: int) -> None:
+    host = world.hosts[broker]
+    table.put("seen", (broker,), host.seen)
     for number in world.partitions:
-        table.put("replica.role", (broker, number), ROLES.code(one.role(number)))
-    for number, directory in one.directories:
-        table.put("replica.directory", (broker, number), DIRECTORIES.code(directory))
+        table.put("replica.role", (broker, number), ROLES.code(world.role(broker, number)))
+    for partition, (creation, _) in host.logs.held.items():
+        directory = DIRECTORIES.code("stale" if creation != world.created else "current")
+        table.put("replica.directory", (broker, partition.partition), directory)
 
 
-def _under_way(table: FactTable, world: TopicLife) -> None:
+def _under_way(table: FactTable, world: SteppedCluster) -> None:
     for to, queue in world.connections.items():
-        holder = world.hosted[to[1]]
+        host = world.hosts[to[1]]
+        epochs = {one: held.leader_epoch for one, held in host.manager.partitions.items()}
         for sent in queue:
-            _request(table, to, sent, holder)
-            if isinstance(sent.request, LeaderAndIsr):  # by then it will have obeyed that
-                holder = holder.obeys(sent.request, "current")
+            _request(table, to, sent, world, epochs)
     for to, answer in world.answers.items():
         for partition, error in answer.errors.items():
             code = STOPS.code("deleted" if error == "NONE" else "failed")
@@ -254,8 +276,13 @@ def _under_way(table: FactTable, world: TopicLife) -> None:
 
 
 def _request(
-    table: FactTable, to: tuple[int, int], sent: RequestInFlight, holder: HostedTopic
+    table: FactTable,
+    to: tuple[int, int],
+    sent: RequestInFlight,
+    world: SteppedCluster,
+    epochs: dict[TopicPartition, int],
 ) -> None:
+    """A request; of the leader epochs that the broker will know it raises those that it names."""
     if isinstance(sent.request, LeaderAndIsr):
         for partition, order in sent.request.partitions.items():
             leader, at = order.state.leader, (*to, partition.partition)
@@ -263,17 +290,20 @@ def _request(
             code = ORDERS.code(name if leader >= 0 else "leaderless")
             table.put("request.order", at, code)
             table.found.pop(("request.outdated", at), None)
-            table.put("request.outdated", at, sent.outdated)
+            table.put("request.outdated", at, sent.creation != world.created)
+            epochs[partition] = max(epochs.get(partition, -1), order.state.leader_epoch)
     elif isinstance(sent.request, StopReplica):
         for partition, stop in sent.request.partitions.items():
             name = "delete" if stop.delete else "stop"
-            if holder.refuses_stop(partition, stop):
+            if world.hosts[to[1]].refuses_stop(epochs.get(partition), stop):
                 name = "fenced"
             table.put("request.stop", (*to, partition.partition), STOPS.code(name))
 
 
-def _world(bounds: Mapping[str, int], version: str | None) -> TopicLife:
-    return TopicLife(bounds["brokers"], bounds["partitions"], version or DEFAULT)
+def _world(bounds: Mapping[str, int], version: str | None) -> SteppedCluster:
+    return SteppedCluster(
+        bounds["brokers"], BATCHES, version or DEFAULT, bounds["partitions"], only=ROWS
+    )
 
 
 MAP = SystemMap(

@@ -9,7 +9,7 @@ done to this partition, as Kafka holds ``leaderIsrUpdateLock``; other partitions
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from impl.core.events import (
@@ -68,6 +68,12 @@ class Remote:
         """A leader epoch begins: members of the ISR count as caught up now."""
         self.last_leader_end, self.last_fetch = leader_end, now_ms
         self.last_caught_up = now_ms if in_isr else 0
+
+    def memory(self) -> tuple[int, int, int, int, int]:
+        """Its fields in order."""
+        return (
+            self.end, self.log_start, self.last_caught_up, self.last_leader_end, self.last_fetch
+        )  # fmt: skip
 
 
 def high_watermark(
@@ -478,7 +484,7 @@ class Partition(Generic[SomeLog]):
         return (
             self.replicas, self.leads, self.leader, self.leader_epoch, self.controller_epoch,
             self.zk_version, self.epoch_start, self.isr, self.pending, self.generation,
-            tuple((one, astuple(known)) for one, known in self.remotes.items()),
+            tuple((one, known.memory()) for one, known in self.remotes.items()),
         )  # fmt: skip
 
     def recall(self, memory: PartitionMemory) -> None:

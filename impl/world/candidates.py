@@ -24,8 +24,8 @@ from impl.sim.checkpoint import keep, put_back
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, Place
 from impl.sim.places import is_lost, is_registered, registered_epoch, states_written
+from impl.world.stepped.host import LogsInMemory
 from impl.world.steps import Step, StepNotPossible
-from impl.world.topics.hosted import TopicDirectories
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.states import decode_state, encode_state
@@ -106,7 +106,7 @@ class ElectionWorld:
         )  # fmt: skip
 
     def _fresh_replicas(self, broker: int) -> ReplicaManager:
-        return ReplicaManager(broker, self.release, TopicDirectories({}, "current"), 0, _nobody)
+        return ReplicaManager(broker, self.release, LogsInMemory(), 0, _nobody)
 
     def _carry_out(self, broker: int, effect: Send | Report) -> None:
         """What a controller sends waits in its channel to itself; to the others it sends alike."""

@@ -21,7 +21,7 @@ from impl.core.deletion import DeletionManager
 from impl.core.event_controller import EventController
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.replica_manager import ReplicaManager
-from impl.world.topics.life import TopicLife
+from impl.world.stepped.world import BATCHES, SteppedCluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.access import ZnodeAccess
 from impl.znodes.client import ZnodeClient
@@ -38,17 +38,17 @@ EDGES = {
 IN_OFFICE = ("broker_stands", *["controller_goes_on"] * 4)
 
 
-def steps_of(world: TopicLife, *names: str) -> None:
+def steps_of(world: SteppedCluster, *names: str) -> None:
     for name in names:
         world.do(Step(name, (1,)))
 
 
-def acts(world: TopicLife, broker: int) -> str | None:
+def acts(world: SteppedCluster, broker: int) -> str | None:
     return task_of(world.controllers[broker])
 
 
-def with_a_topic() -> TopicLife:
-    world = TopicLife()
+def with_a_topic() -> SteppedCluster:
+    world = SteppedCluster(2, BATCHES)
     steps_of(world, *IN_OFFICE)
     world.do(Step("admin_creates_topic", (1, 2, 0, 1)))
     steps_of(world, "controller_hears_of_topics")
@@ -247,11 +247,11 @@ def test_a_write_over_a_state_that_changed_since_it_was_read_is_found(
 
     report = walked("conflict")
 
-    assert any("write_is_refused" in one for one in report.mismatches)
+    assert any("controller_write_conflicts" in one for one in report.mismatches)
 
 
 def test_a_controller_that_is_answered_over_a_session_that_is_over_is_in_nobodys_way() -> None:
-    world = TopicLife()
+    world = SteppedCluster(2, BATCHES)
     world.do(Step("broker_stands", (1,)))
     world.do(Step("session_expires", (1,)))
 
@@ -365,7 +365,7 @@ def test_a_controller_whose_session_is_over_ends_what_it_does_and_writes_nothing
 
 
 def test_several_brokers_that_fail_at_once_are_one_event_as_in_kafka() -> None:
-    world = TopicLife(brokers=3)
+    world = SteppedCluster(3, BATCHES)
     steps_of(world, *IN_OFFICE)
     world.do(Step("admin_creates_topic", (2, 3, 1, 1)))
     steps_of(world, "controller_hears_of_topics", *["controller_goes_on"] * 4)
@@ -383,10 +383,10 @@ def test_several_brokers_that_fail_at_once_are_one_event_as_in_kafka() -> None:
 
 
 def test_what_may_not_be_done_says_what_is_missing() -> None:
-    world = TopicLife()
+    world = SteppedCluster(2, BATCHES)
 
     with pytest.raises(StepNotPossible, match="it is in the middle of an event"):
         world.do(Step("controller_goes_on", (1,)))
     assert world.why_not(Step("it_rains", ())) == "it_rains is the name of a step"
     with pytest.raises(ValueError, match=r"as since 2\.1"):
-        TopicLife(version="1.1")
+        SteppedCluster(2, BATCHES, "1.1")

@@ -9,34 +9,31 @@ nothing new.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
 from impl.core.api import ControllerApi
 from impl.core.controller_parts import ControllerCore
-from impl.core.partition_machine import PartitionMachine
+from impl.core.partition_machine import OFFLINE, PartitionMachine
 from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, Place
-from impl.sim.places import is_registered, state_read, states_written
+from impl.sim.places import is_registered, state_read
+from impl.world.stepped.controller_run import FIRST, HANDLERS, ControllerRun, Grain, writes_state
+from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.znodes.cluster import decode_controller_epoch
 from impl.znodes.states import decode_state
 from impl.zookeeper import SetData
-
-MOVED = TopicPartition("t", 0)
-"""The partition that moves."""
 
 OTHER = TopicPartition("u", 0)
 """Another one, which may move in the same request; where its move is suspended nobody asks."""
 
-STATE = paths.state(*MOVED)
-TOPIC = paths.topic(MOVED.topic)
-
-FIRST_STEP = "Registering handlers"
-"""What a controller reports first when it takes up the work."""
+STATE = paths.state(*FIRST)
+TOPIC = paths.topic(FIRST.topic)
 
 
 def finishing(thread: ControllerThread) -> bool:
@@ -47,7 +44,7 @@ def finishing(thread: ControllerThread) -> bool:
 def _is_of_moved(thread: ControllerThread, procedure: Callable[..., Any]) -> bool:
     """The event is in a procedure about the partition that moves."""
     frame = thread.frame_of(procedure)
-    return frame is not None and frame.f_locals["partition"] == MOVED
+    return frame is not None and frame.f_locals["partition"] == FIRST
 
 
 def going_offline(thread: ControllerThread) -> FrameType | None:
@@ -56,11 +53,6 @@ def going_offline(thread: ControllerThread) -> FrameType | None:
     if frame is None or frame.f_locals["target"] is not ReplicaState.OFFLINE:
         return None
     return frame
-
-
-def writes_state(place: Place) -> bool:
-    """The partition's state is written, or was."""
-    return STATE in states_written(place.effect)
 
 
 def reads_state(place: Place) -> bool:
@@ -73,17 +65,65 @@ def told_of_state(place: Place) -> LeaderIsrAndControllerEpoch | None:
     if not place.is_done or isinstance(place.answer, Exception):
         return None
     if reads_state(place):
-        return decode_state(*MOVED, place.answer.data, place.answer.version)
+        return decode_state(*FIRST, place.answer.data, place.answer.version)
     effect = place.effect
     if isinstance(effect, Ask) and effect.operation == "multi":
         for op, outcome in zip(effect.ops, place.answer, strict=True):
             if isinstance(op, SetData) and op.path == STATE and isinstance(outcome, int):
-                return decode_state(*MOVED, op.data, outcome)
+                return decode_state(*FIRST, op.data, outcome)
     return None
 
 
-def suspends(thread: ControllerThread, place: Place) -> bool:
-    """The event is suspended here, whatever a read of the state has told."""
+def is_triggered(place: Place | None) -> bool:
+    """A reassignment is looked at, to be begun or refused."""
+    effect = None if place is None else place.effect
+    return isinstance(effect, Report) and effect.event == "reassignment_triggered"
+
+
+def told_last(places: Iterable[Place]) -> LeaderIsrAndControllerEpoch | None:
+    """What the last read or write of the state among some places told, None if there was none."""
+    return next((told for place in places if (told := told_of_state(place)) is not None), None)
+
+
+def suspends(run: ControllerRun, place: Place) -> bool:
+    """The event is suspended here."""
+    if not reads_state(place):
+        return not writes_state(place) and _is_suspended(run, place)
+    if place.is_done:
+        return _tells_news(run, place)
+    return not _was_refused(run) and _is_suspended(run, place)
+
+
+def _was_refused(run: ControllerRun) -> bool:
+    """A write of the state was refused right before: that and the read that follows are one."""
+    asked = next((one for one in reversed(run.passed) if isinstance(one.effect, Ask)), None)
+    return asked is not None and writes_state(asked) and told_of_state(asked) is None
+
+
+def _tells_news(run: ControllerRun, place: Place) -> bool:
+    """A read told another state than the one known before, and is followed by a write, which may
+    come too late by then.
+
+    A deposed controller's is fenced in any case. Where it was looked whether the targets have
+    caught up nothing is written, nor where nobody can be elected, nor where a replica that goes
+    offline is out of the ISR.
+    """
+    state, context = told_of_state(place), run.controller.core.context
+    if state is None or not is_before_write(run):
+        return False
+    known = told_last(reversed(run.passed)) or context.leadership.get(FIRST)
+    if known is not None and known.zk_version == state.zk_version:
+        return False
+    newest = decode_controller_epoch(run.zookeeper.nodes[paths.CONTROLLER_EPOCH].data)
+    if newest > context.epoch:
+        return False
+    offline = going_offline(run)
+    if offline is not None:
+        return offline.f_locals["broker"] in state.isr
+    return electing(run) is None or would_elect(run, state) is not None
+
+
+def _is_suspended(thread: ControllerThread, place: Place) -> bool:
     effect = place.effect
     if isinstance(effect, Report):
         return not place.is_done and _is_a_report(thread, effect)
@@ -96,7 +136,7 @@ def suspends(thread: ControllerThread, place: Place) -> bool:
 def _is_a_report(thread: ControllerThread, effect: Report) -> bool:
     match effect.event:
         case "step":
-            return bool(effect.arguments[0] == FIRST_STEP)
+            return effect == HANDLERS
         case "reassignment_triggered" | "reassignment_caught_up":
             return bool(effect.arguments[0] != OTHER)
         case "sends_metadata":
@@ -147,3 +187,20 @@ def is_before_write(thread: ControllerThread) -> bool:
 def electing(thread: ControllerThread) -> FrameType | None:
     """The frame in which leaders are elected, None where none are."""
     return thread.frame_of(PartitionMachine._elect_once)
+
+
+def would_elect(thread: ControllerThread, state: LeaderIsrAndControllerEpoch) -> int | None:
+    """Whom a controller that is electing chooses by a state; None if nobody."""
+    frame = electing(thread)
+    if frame is None:
+        return None
+    strategy = frame.f_locals["strategy"] or OFFLINE
+    elected = thread.controller.core.partitions.choose(FIRST, state, strategy)
+    return None if elected is None else elected.leader
+
+
+WRITES = Grain("moves are", "2.3", suspends, False, SteppedReplica)
+"""A partition that moves: each write of a controller may come too late, or its answer be lost.
+
+Before 2.3 requests carried no broker epoch, and replicas on dead brokers stayed where they were.
+"""

@@ -1,46 +1,33 @@
-"""What controllers do in a topic's life: they stand, hear, go on with an event, and resign."""
+"""What controllers do: they stand, hear, go on with an event, and resign."""
 
 from __future__ import annotations
 
 from impl.core.partition_machine import PREFERRED
 from impl.sim.event_run import Event
 from impl.sim.places import is_registered
-from impl.world.steps import Step
-from impl.world.topics.grain import (
-    is_return,
-    is_to_write,
-    removes_partitions,
-    returned,
+from impl.world.stepped.batches import removes_partitions
+from impl.world.stepped.controller_run import TOPIC
+from impl.world.stepped.parts import (
+    Many,
+    Refusal,
+    SteppedParts,
+    each_broker,
+    each_broker_and_partition,
+    each_two,
+    step,
 )
-from impl.world.topics.world import KINDS, TOPIC, Refusal, Steps, TopicWorld
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
 
 
-class Controllers(TopicWorld):
+def each_answer(world: SteppedParts) -> Many:
+    """(broker, who answered its controller)."""
+    epochs = {broker: world.context(broker).epoch for broker in world.brokers}
+    return [(one, to) for one in epochs for epoch, to in world.answers if epoch == epochs[one]]
+
+
+class Controllers(SteppedParts):
     """The steps of a broker's own controller."""
-
-    def offers(self) -> Steps:
-        """Those of the others, and those of controllers."""
-        yield from super().offers()
-        alone = (
-            "broker_stands", "controller_goes_on", "controller_goes_on_without_session",
-            "controller_resigns", "write_is_refused", "brokers_come_and_go",
-            *(f"controller_hears_of_{kind}" for kind in KINDS.values()),
-        )  # fmt: skip
-        with_another = ("broker_is_missed", "broker_is_found", "broker_asks_to_go")
-        of_partition = ("partition_is_removed", "preferred_is_elected")
-        for broker in self.brokers:
-            yield from (Step(name, (broker,)) for name in alone)
-            for other in self.brokers:
-                yield from (Step(name, (broker, other)) for name in with_another)
-                yield Step("answer_arrives", (broker, other))
-            for number in self.partitions:
-                yield from (Step(name, (broker, number)) for name in of_partition)
-
-    def is_deposed(self, broker: int) -> bool:
-        """Another controller epoch was won since: its writes are refused."""
-        return self.context(broker).epoch < self.epoch()
 
     # Office
 
@@ -54,6 +41,7 @@ class Controllers(TopicWorld):
         stands = self.place(broker) is not None or self.is_active(broker)
         return "it is not the controller" if stands else None
 
+    @step(each_broker)
     def broker_stands(self, broker: int) -> None:
         """It registers; ZooKeeper has executed that, and the answer is on its way."""
         self.controllers[broker].begin(lambda one: one.elect(0))
@@ -68,6 +56,7 @@ class Controllers(TopicWorld):
             return "it waits for events, or its session is over"
         return self._resigns_refusal(broker)
 
+    @step(each_broker)
     def controller_resigns(self, broker: int) -> None:
         """It looks at `/controller`; or its session is over, which ends what it was about to do."""
         one = self.controllers[broker]
@@ -75,6 +64,14 @@ class Controllers(TopicWorld):
             one.begin(lambda controller: controller.maybe_resign())
         else:
             one.break_off()
+
+    def _controller_breaks_off_refusal(self, broker: int) -> Refusal:
+        return self._resigns_refusal(broker)
+
+    @step(each_broker)
+    def controller_breaks_off(self, broker: int) -> None:
+        """It resigns, in the middle of an event too, of which the rest is dropped."""
+        self.controllers[broker].break_off()
 
     # In the middle of an event
 
@@ -84,17 +81,14 @@ class Controllers(TopicWorld):
             return "it is in the middle of an event"
         if not is_registered(place) and not self.has_session(broker):
             return "it has a ZooKeeper session"
-        if is_return(place):
-            return "its brokers are as they were"
-        if self.is_deposed(broker):
+        if not removes_partitions(place) or self.is_deposed(broker):
             return None
-        if is_to_write(place):
-            return "the state is as it read it"
         states = any(self.zookeeper.exists(paths.state(TOPIC, one)) for one in self.partitions)
-        return "no partition's node is left" if removes_partitions(place) and states else None
+        return "no partition's node is left" if states else None
 
+    @step(each_broker)
     def controller_goes_on(self, broker: int) -> None:
-        """The next batch of the event that it is in the middle of."""
+        """On with the event that it is in the middle of, to where it is suspended next."""
         self.controllers[broker].go_on()
 
     def _controller_goes_on_without_session_refusal(self, broker: int) -> Refusal:
@@ -103,19 +97,9 @@ class Controllers(TopicWorld):
             return "it is in the middle of an event"
         return "its session is over" if self.has_session(broker) else None
 
+    @step(each_broker)
     def controller_goes_on_without_session(self, broker: int) -> None:
         """It has not noticed yet, and ends what it does in memory; what it asks ZooKeeper fails."""
-        self.controllers[broker].go_on()
-
-    def _write_is_refused_refusal(self, broker: int) -> Refusal:
-        if not is_to_write(self.place(broker)):
-            return "the state changed since it read it"
-        if not self.has_session(broker):
-            return "it has a ZooKeeper session"
-        return "it is the newest controller" if self.is_deposed(broker) else None
-
-    def write_is_refused(self, broker: int) -> None:
-        """BADVERSION; it is about to read once more."""
         self.controllers[broker].go_on()
 
     def _partition_is_removed_refusal(self, broker: int, number: int) -> Refusal:
@@ -128,6 +112,7 @@ class Controllers(TopicWorld):
         there = self.zookeeper.exists(paths.state(TOPIC, number))
         return None if there else "the partition has a state"
 
+    @step(each_broker_and_partition)
     def partition_is_removed(self, broker: int, number: int) -> None:
         """The node of one partition goes."""
         self.controllers[broker].lists_first(TOPIC, number)
@@ -145,6 +130,7 @@ class Controllers(TopicWorld):
     def _controller_hears_of_topics_refusal(self, broker: int) -> Refusal:
         return self._hears_refusal(broker, "topics")
 
+    @step(each_broker)
     def controller_hears_of_topics(self, broker: int) -> None:
         """A topic came or went."""
         self._hears(broker, "topics", lambda one: one.guarded(one.topics_changed))
@@ -152,6 +138,7 @@ class Controllers(TopicWorld):
     def _controller_hears_of_partitions_refusal(self, broker: int) -> Refusal:
         return self._hears_refusal(broker, "partitions")
 
+    @step(each_broker)
     def controller_hears_of_partitions(self, broker: int) -> None:
         """The topic's node was written."""
         self._hears(
@@ -161,6 +148,7 @@ class Controllers(TopicWorld):
     def _controller_hears_of_deletions_refusal(self, broker: int) -> Refusal:
         return self._hears_refusal(broker, "deletions")
 
+    @step(each_broker)
     def controller_hears_of_deletions(self, broker: int) -> None:
         """A request for a deletion came or went."""
         self._hears(broker, "deletions", lambda one: one.guarded(one.deletion_requested))
@@ -171,6 +159,7 @@ class Controllers(TopicWorld):
             None if (epoch, replica) in self.answers else "the broker answered"
         )
 
+    @step(each_answer)
     def answer_arrives(self, broker: int, replica: int) -> None:
         """The controller hears what a broker has deleted, and what it could not."""
         answer = self.answers.pop((self.context(broker).epoch, replica))
@@ -201,25 +190,18 @@ class Controllers(TopicWorld):
     def _broker_is_missed_refusal(self, broker: int, failed: int) -> Refusal:
         return self._change_refusal(broker, "missed", failed)
 
+    @step(each_two)
     def broker_is_missed(self, broker: int, failed: int) -> None:
         """A registration is gone, or another's."""
         self._compare_brokers(broker)
 
     def _broker_is_found_refusal(self, broker: int, started: int) -> Refusal:
-        place = self.place(broker)
-        if place is None or not is_return(place):
-            return self._change_refusal(broker, "found", started)
-        if not self.has_session(broker):
-            return "it has a ZooKeeper session"
-        return None if returned(place) == [started] else "the broker is found"
+        return self._change_refusal(broker, "found", started)
 
+    @step(each_two)
     def broker_is_found(self, broker: int, started: int) -> None:
-        """A broker is registered that the controller took for dead; or it goes on with one who was
-        missed because it had registered anew."""
-        if is_return(self.place(broker)):
-            self.controllers[broker].go_on()
-        else:
-            self._compare_brokers(broker)
+        """A broker is registered that the controller took for dead."""
+        self._compare_brokers(broker)
 
     def _brokers_come_and_go_refusal(self, broker: int) -> Refusal:
         reason = self.must_wait(broker)
@@ -229,6 +211,7 @@ class Controllers(TopicWorld):
         several = len(changes["missed"] | changes["found"]) > 1
         return None if several else "several brokers come or go at the same time"
 
+    @step(each_broker)
     def brokers_come_and_go(self, broker: int) -> None:
         """Several registrations are gone, new or others': they are one event."""
         self._compare_brokers(broker)
@@ -252,6 +235,7 @@ class Controllers(TopicWorld):
         elected = state and core.partitions.choose(partition, state, PREFERRED)
         return None if elected else "the head of the list lives, and is in the ISR"
 
+    @step(each_broker_and_partition)
     def preferred_is_elected(self, broker: int, number: int) -> None:
         """The head of a partition's list leads again."""
         elected = (TopicPartition(TOPIC, number),)
@@ -268,6 +252,7 @@ class Controllers(TopicWorld):
         asks = subject in self.up and self.has_session(subject)
         return None if asks else "the broker runs, and is registered"
 
+    @step(each_two)
     def broker_asks_to_go(self, broker: int, subject: int) -> None:
         """A controlled shutdown begins."""
         self.controllers[broker].begin(

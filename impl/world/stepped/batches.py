@@ -17,16 +17,15 @@ from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.effects import Ask, Effect, Report, Send
 from impl.sim.event_run import ControllerThread, Place
-from impl.sim.places import STATE_NODE, frames_of, is_registered, states_written
+from impl.sim.places import STATE_NODE, frames_of, is_registered
+from impl.world.stepped.controller_run import HANDLERS, Grain, writes_state
+from impl.world.stepped.replica import ForgetfulReplica
 from impl.znodes import paths
 from impl.znodes.access import ZnodeAccess
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import BadVersion, Delete
 
 PARTITIONS = re.compile(re.escape(paths.TOPICS) + r"/[^/]+/partitions")
-
-HANDLERS = Report("step", ("Registering handlers",))
-"""The first of a new controller: it is the controller, and watches nothing yet."""
 
 
 def name_of(procedure: Any) -> str:
@@ -54,21 +53,6 @@ REMOVES_NODES = name_of(ZnodeClient.delete_topic)
 DELETES_BELOW = name_of(ZnodeAccess.fenced_delete_below)
 
 # What a place is
-
-
-def sets_watches(place: Place | None) -> bool:
-    """A new controller: of what an earlier one of its session watched it minds nothing."""
-    return place is not None and place.effect == HANDLERS
-
-
-def writes_state(place: Place | None) -> bool:
-    """A write of a partition's state over the one that was read: about to be executed, or done."""
-    return place is not None and bool(states_written(place.effect))
-
-
-def is_to_write(place: Place | None) -> bool:
-    """The write of a state is sent, and not executed."""
-    return place is not None and not place.is_done and writes_state(place)
 
 
 def is_return(place: Place | None) -> bool:
@@ -189,3 +173,7 @@ def _has_states(thread: ControllerThread, listing: str) -> bool:
     return any(
         path.startswith(below) and STATE_NODE.fullmatch(path) for path in thread.zookeeper.nodes
     )
+
+
+BATCHES = Grain("deletion is", "2.1", is_suspended, True, ForgetfulReplica)
+"""A topic's life: what there is of a log is only whether it is there."""

@@ -1,8 +1,9 @@
-"""The controller of one broker, run from batch to batch (`impl.world.topics.grain`)."""
+"""The controller of one broker in a stepped cluster: where it is suspended, and what it sends."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from impl.core.cluster_context import ClusterContext
@@ -10,16 +11,39 @@ from impl.core.requests import Request
 from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, Event, Place
-from impl.world.topics.grain import is_suspended, is_to_write, writes_state
+from impl.sim.places import states_written
+from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper import ZooKeeper
 
 
-class ControllerRun(ControllerThread):
-    """``send`` gets each request once, when the batch that asks for it is over.
+@dataclass(frozen=True)
+class Grain:
+    """How finely a stepped cluster is seen.
 
-    In the middle of a batch it is suspended only where a write of a state meets another's.
+    ``suspends`` says where an event of a controller is suspended. ``in_batches``: what a controller
+    sends in a batch goes out when that is over, and requests of one kind that come one after the
+    other are handled in one step. ``new_replica`` is what brokers host; ``first_alike`` the first
+    release whose controller is suspended so, ``stepped`` the word for what is seen.
     """
+
+    stepped: str
+    first_alike: str
+    suspends: Callable[[ControllerRun, Place], bool]
+    in_batches: bool
+    new_replica: type[SteppedReplica]
+
+
+TOPIC = "t"
+FIRST = TopicPartition(TOPIC, 0)
+"""The partition that moves."""
+
+HANDLERS = Report("step", ("Registering handlers",))
+"""The first of a new controller: it is the controller, and watches nothing yet."""
+
+
+class ControllerRun(ControllerThread):
+    """``send`` gets each request once; in batches, when the batch that asks for it is over."""
 
     def __init__(
         self,
@@ -27,12 +51,24 @@ class ControllerRun(ControllerThread):
         zookeeper: ZooKeeper,
         session: int,
         release: Release,
+        grain: Grain,
         send: Callable[[int, Request], None],
     ) -> None:
         super().__init__(broker, zookeeper, session, release, self._is_suspended, self._collect)
+        self.seen_as = grain
         self.send = send
         self.collected: tuple[tuple[int, Request], ...] = ()
-        self._before_writes = False
+        self._to_write = False
+
+    @property
+    def takes_up_work(self) -> bool:
+        """It has learned that it is the controller, and read nothing yet."""
+        return self.place is not None and self.place.effect == HANDLERS
+
+    @property
+    def passed(self) -> list[Place]:
+        """What the event came past before the place where it stands."""
+        return self._passed
 
     # Running
 
@@ -41,12 +77,21 @@ class ControllerRun(ControllerThread):
         super().begin(event)
         self._hand_over()
 
-    def go_on(self, before_writes: bool = False) -> None:
-        """The next batch; or, ``before_writes``, to the first write of a state in it."""
-        self._before_writes = before_writes
+    def go_on(self, to_write: bool = False) -> None:
+        """To the next place; or, ``to_write``, to the next that is a write of a state."""
+        self._to_write = to_write
         super().go_on()
-        self._before_writes = False
+        self._to_write = False
         self._hand_over()
+
+    def go_on_unanswered(self) -> None:
+        """The state that it is about to write is written, and the answer is lost: it goes on to
+        where it is about to send the write again."""
+        if not writes_state(self.place):
+            self.go_on(to_write=True)
+        self.go_on(to_write=True)
+        self.lose_answer()
+        self.go_on(to_write=True)
 
     def break_off(self) -> None:
         """It is no longer the controller, whatever it was about to do."""
@@ -72,11 +117,14 @@ class ControllerRun(ControllerThread):
         self.answer_with(listing, [*gone, str(number), *rest])
 
     def _is_suspended(self, thread: ControllerThread, place: Place) -> bool:
-        return (self._before_writes and is_to_write(place)) or is_suspended(thread, place)
+        return (self._to_write and writes_state(place)) or self.seen_as.suspends(self, place)
 
     def _collect(self, effect: Send | Report) -> None:
-        if isinstance(effect, Send):
-            self.collected += tuple(effect.requests)
+        if not isinstance(effect, Send):
+            return
+        self.collected += tuple(effect.requests)
+        if not self.seen_as.in_batches:
+            self._hand_over()
 
     def _hand_over(self) -> None:
         """What was collected goes out, over the channels that there are.
@@ -84,7 +132,7 @@ class ControllerRun(ControllerThread):
         There are none to brokers that are gone, and none any more after it has resigned: what a
         batch had sent before it was fenced ends with the controllership.
         """
-        if writes_state(self.place):
+        if self.seen_as.in_batches and writes_state(self.place):
             return
         collected, self.collected = self.collected, ()
         channels = self.controller.core.context.broker_epochs
@@ -103,6 +151,16 @@ class ControllerRun(ControllerThread):
         thread, collected = saved
         super().load(thread)
         self.collected = collected
+
+
+def writes_state(place: Place | None) -> bool:
+    """A write of a partition's state over the one that was read: about to be executed, or done."""
+    return place is not None and bool(states_written(place.effect))
+
+
+def is_to_write(place: Place | None) -> bool:
+    """The write of a state is sent, and not executed."""
+    return place is not None and not place.is_done and writes_state(place)
 
 
 def leaders_last(context: ClusterContext, partition: TopicPartition) -> Callable[..., list[int]]:

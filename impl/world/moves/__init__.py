@@ -1,1 +1,0 @@
-"""A partition that is moved: the core's controllers, suspended by a grain, and real replicas."""

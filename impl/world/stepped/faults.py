@@ -1,0 +1,148 @@
+"""What befalls brokers: processes crash, sessions end, replies and requests are lost or late."""
+
+from __future__ import annotations
+
+from impl.core.requests import LeaderAndIsr
+from impl.sim.places import is_lost, is_registered
+from impl.world.stepped.parts import (
+    Many,
+    Refusal,
+    SteppedParts,
+    each_broker,
+    once,
+    step,
+)
+from impl.znodes import paths
+from impl.zookeeper.port import wait
+
+
+def each_sender(world: SteppedParts) -> Many:
+    """(controller epoch, target) of what is under way, or answered."""
+    return {*world.connections, *world.answers}
+
+
+def each_term_and_broker(world: SteppedParts) -> Many:
+    """(target, controller epoch) of every controller that there was."""
+    epochs = range(1, world.epoch() + 1)
+    return [(broker, epoch) for broker in world.brokers for epoch in epochs]
+
+
+class Faults(SteppedParts):
+    """Faults, and what a broker does after one."""
+
+    def _drop_requests(self, broker: int) -> None:
+        """What was sent to an earlier registration the next one refuses (KIP-380)."""
+        if self.fences_brokers:
+            for to in [to for to in self.connections if to[1] == broker]:
+                del self.connections[to]
+            for to in [to for to in self.slow if to[1] == broker]:
+                del self.slow[to]
+
+    def _broker_crashes_refusal(self, broker: int) -> Refusal:
+        return None if broker in self.up else "its process runs"
+
+    @step(each_broker)
+    def broker_crashes(self, broker: int) -> None:
+        """A process dies with all it had in memory; its directories and its session stay.
+
+        Its connections end with it.
+        """
+        self.up -= {broker}
+        self.controllers[broker].renew(self.controllers[broker].port.session)
+        self.hosts[broker].crash()
+        self._drop_requests(broker)
+        if self.fences_brokers:
+            for to in [to for to in self.answers if to[1] == broker]:
+                del self.answers[to]
+
+    def _session_expires_refusal(self, broker: int) -> Refusal:
+        return None if self.has_session(broker) else "the broker is registered"
+
+    @step(each_broker)
+    def session_expires(self, broker: int) -> None:
+        """Its ephemeral nodes vanish; a live process does not notice."""
+        self.zookeeper.expire(self.controllers[broker].port.session)
+
+    def _broker_starts_refusal(self, broker: int) -> Refusal:
+        if broker in self.up:
+            return "its process does not run"
+        return "its old session has expired" if self.has_session(broker) else None
+
+    @step(each_broker)
+    def broker_starts(self, broker: int) -> None:
+        """A new process, which registers."""
+        self.up |= {broker}
+        self.controllers[broker].renew(self.open_session(broker))
+        self._drop_requests(broker)
+
+    def _broker_reconnects_refusal(self, broker: int) -> Refusal:
+        if broker not in self.up:
+            return "its process runs"
+        return "its session has expired" if self.has_session(broker) else None
+
+    @step(each_broker)
+    def broker_reconnects(self, broker: int) -> None:
+        """A live process opens another session: no longer the controller, and registered anew."""
+        one = self.controllers[broker]
+        one.break_off()
+        one.renew(self.open_session(broker))
+        self._drop_requests(broker)
+
+    def _controller_node_is_deleted_refusal(self) -> Refusal:
+        return "/controller exists" if wait(self.admin.controller()) is None else None
+
+    @step(once)
+    def controller_node_is_deleted(self) -> None:
+        """To force an election; whoever owned it lives on with its session."""
+        wait(self.admin.port.delete(paths.CONTROLLER))
+
+    # What is lost, or late
+
+    def _reply_is_lost_refusal(self, broker: int) -> Refusal:
+        place = self.place(broker)
+        if place is None or not is_registered(place):
+            return "it registered, and has not heard of it"
+        return "the reply is on its way" if is_lost(place) else None
+
+    @step(each_broker)
+    def reply_is_lost(self, broker: int) -> None:
+        """The connection breaks after ZooKeeper executed the registration."""
+        self.controllers[broker].lose_answer()
+
+    def _request_is_lost_refusal(self, controller: int, broker: int) -> Refusal:
+        to = (controller, broker)
+        if to not in self.connections and to not in self.answers:
+            return "something is under way to the broker"
+        acting = [self.context(one).epoch for one in self.brokers if self.is_active(one)]
+        return "the sender is not the controller any more" if controller in acting else None
+
+    @step(each_sender)
+    def request_is_lost(self, controller: int, broker: int) -> None:
+        """A controller that resigned took with it what it had not sent."""
+        self.connections.pop((controller, broker), None)
+        self.answers.pop((controller, broker), None)
+
+    def _metadata_is_late_refusal(self, broker: int, controller: int) -> Refusal:
+        return "the connection is not slow yet" if (controller, broker) in self.slow else None
+
+    @step(each_term_and_broker)
+    def metadata_is_late(self, broker: int, controller: int) -> None:
+        """The connection of a controller to a broker is slow: UpdateMetadata waits in its queue."""
+        self.slow[controller, broker] = ()
+
+    def _metadata_arrives_refusal(self, broker: int, controller: int) -> Refusal:
+        late = self.slow.get((controller, broker))
+        if not late:
+            return "UpdateMetadata is in flight"
+        if broker not in self.up:
+            return "its process runs"
+        waiting = self.connections.get((controller, broker), ())
+        before = [one for one in waiting if one.epoch <= late[-1].epoch]
+        is_next = not any(isinstance(one.request, LeaderAndIsr) for one in before)
+        return None if is_next else "what was sent before it has arrived"
+
+    @step(each_term_and_broker)
+    def metadata_arrives(self, broker: int, controller: int) -> None:
+        """What was late: of several requests the last one says all that they say."""
+        for sent in self.slow.pop((controller, broker)):
+            self.hosts[broker].obey(sent)

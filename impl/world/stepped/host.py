@@ -1,0 +1,204 @@
+"""A broker's side of a stepped cluster: its replica manager, its directories, what clients hear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from impl.core import answers
+from impl.core.replica_manager import Errors, Replica, ReplicaManager
+from impl.core.requests import LeaderAndIsr, PartitionStop, Request, UpdateMetadata
+from impl.log import ReplicaLog
+from impl.log.errors import StorageError
+from impl.log.record_log import RecordLog
+from impl.releases import Release
+from impl.world.stepped.replica import LONG_MS, SteppedReplica
+from impl.znodes import TopicPartition
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
+
+
+@dataclass(frozen=True, slots=True)
+class RequestInFlight:
+    """A request on its way; ``creation`` counts the topics of that name up to when it was sent.
+
+    ``epoch`` is the newest leader epoch that its controller knew then. ``echo``: a LeaderAndIsr of
+    a leader epoch that the connection has carried there already. It is refused for sure, and comes
+    right after what is before it, where every partition's requests are steps of their own.
+    """
+
+    request: Request
+    creation: int
+    epoch: int = 0
+    echo: bool = False
+
+
+class LogsInMemory:
+    """The logs of a broker, which outlast its process.
+
+    ``creation`` is written into each directory that is made: of which topic of that name it is.
+    """
+
+    def __init__(self) -> None:
+        self.held: dict[TopicPartition, tuple[int, ReplicaLog]] = {}
+        self.creation = 0
+        self.disk_fails = False
+
+    def has(self, partition: TopicPartition) -> bool:
+        """There is a directory."""
+        return partition in self.held
+
+    def is_offline(self, partition: TopicPartition) -> bool:
+        """No directory is taken offline here."""
+        return False
+
+    async def create(self, partition: TopicPartition) -> RecordLog:
+        """The log in the directory, which is made if there is none."""
+        if partition not in self.held:
+            self.held[partition] = self.creation, ReplicaLog()
+        return RecordLog(self.held[partition][1])
+
+    async def delete(self, partition: TopicPartition) -> str | None:
+        """Rename the directory. StorageError: it stays."""
+        if self.disk_fails:
+            raise StorageError(str(partition), "", "its directory cannot be renamed")
+        gone = self.held.pop(partition, None)
+        return None if gone is None else str(partition)
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What UpdateMetadata told a broker: who leads, and the controller's epoch."""
+
+    leader: int = 0
+    controller: int = 0
+
+
+class Host:
+    """A broker; ``client`` is what it asks of ZooKeeper beside its controller.
+
+    ``brokers`` are those that it takes for alive when it is told to follow one of them.
+    """
+
+    def __init__(
+        self,
+        broker: int,
+        brokers: Iterable[int],
+        release: Release,
+        client: Callable[[], ZnodeClient],
+        new_replica: type[SteppedReplica],
+    ) -> None:
+        self.broker, self.release = broker, release
+        self.logs = LogsInMemory()
+        new_partition: Callable[..., Any] = new_replica
+        self.manager = ReplicaManager(
+            broker, release, self.logs, LONG_MS // 2, client, new_partition=new_partition
+        )
+        self._replicas: Any = self.manager.partitions
+        self.manager.metadata.brokers = dict.fromkeys(brokers, ("", 0))
+        self.manager.fetchers = self
+        self.metadata = Metadata()
+
+    # What can be seen
+
+    @property
+    def seen(self) -> int:
+        """The newest controller epoch of a LeaderAndIsr or StopReplica."""
+        return self.manager.controller_epoch
+
+    def hosted(self, partition: TopicPartition) -> SteppedReplica | None:
+        """A replica, None if it was never told of, or is deleted."""
+        found: SteppedReplica | None = self._replicas.get(partition)
+        return found
+
+    def role(self, partition: TopicPartition) -> str:
+        """What it does for a partition: leader, follower, stopped or none."""
+        replica = self.hosted(partition)
+        return "none" if replica is None else replica.role
+
+    def refuses(self, controller_epoch: int) -> bool:
+        """STALE_CONTROLLER_EPOCH: the broker has heard of a newer controller."""
+        return answers.controller_epoch_error(controller_epoch, self.seen) != answers.NONE
+
+    def refuses_stop(self, known: int | None, stop: PartitionStop) -> bool:
+        """FENCED_LEADER_EPOCH: the broker knows the leader epoch of a StopReplica (2.6)."""
+        error = answers.stop_replica_error(known, stop.leader_epoch, False, self.release)
+        return error != answers.NONE
+
+    # Requests
+
+    def obey(self, sent: RequestInFlight, disk_fails: bool = False) -> Errors:
+        """Do what a controller says, unless it is an older one; the error of each partition."""
+        self.logs.creation, self.logs.disk_fails = sent.creation, disk_fails
+        request = sent.request
+        if isinstance(request, UpdateMetadata):
+            self._learn(request)
+            return {}
+        _, errors = wait(self.manager.handle(request, request.broker_epoch, 0))
+        return errors
+
+    def _learn(self, request: UpdateMetadata) -> None:
+        """Note who leads, unless an older controller says so.
+
+        It may have overtaken a LeaderAndIsr, which is not compared with it.
+        """
+        newest = max(self.metadata.controller, self.seen)
+        if answers.controller_epoch_error(request.controller_epoch, newest) != answers.NONE:
+            return
+        leader = next((one.state.leader for one in request.partitions.values()), None)
+        known = self.metadata.leader if leader is None else max(leader, 0)
+        self.metadata = Metadata(known, request.controller_epoch)
+
+    def crash(self) -> None:
+        """What is left of it when the process ends: its logs."""
+        self.manager.partitions.clear()
+        self.manager.controller_epoch = 0
+        self.metadata = Metadata()
+
+    # Following
+
+    def remove(self, partitions: list[TopicPartition]) -> None:
+        """Follow these no more."""
+        for partition in partitions:
+            replica = self.hosted(partition)
+            if replica is not None:
+                replica.fetcher.remove([partition])
+
+    def add(self, partitions: Mapping[TopicPartition, Replica]) -> None:
+        """Follow each one's leader."""
+        for replica in partitions.values():
+            assert isinstance(replica, SteppedReplica), "a stepped broker hosts it"
+            replica.follow_leader()
+
+    # Plain data
+
+    def save(self) -> Any:
+        """Everything, as a value."""
+        hosted: Any = self.manager.partitions.items()
+        return (
+            tuple((one, made, log.save()) for one, (made, log) in self.logs.held.items()),
+            tuple((one, replica.save()) for one, replica in hosted),
+            self.seen, self.metadata,
+        )  # fmt: skip
+
+    def load(self, saved: Any) -> None:
+        """Become what was saved."""
+        logs, replicas, self.manager.controller_epoch, self.metadata = saved
+        self.logs.held, self.logs.disk_fails = {}, False
+        self.manager.partitions.clear()
+        for partition, made, records in logs:
+            log = ReplicaLog()
+            log.load(records)
+            self.logs.held[partition] = made, log
+        for partition, memory in replicas:
+            replica: Any = wait(self.manager.host(partition))
+            replica.load(memory)
+
+
+def about(request: LeaderAndIsr | Any, topic: str) -> Any:
+    """A request without what it says of other topics; None if it says nothing else."""
+    told = {one: said for one, said in request.partitions.items() if one.topic == topic}
+    if len(told) == len(request.partitions):
+        return request
+    return replace(request, partitions=told)

@@ -1,0 +1,293 @@
+"""Partitions that move: who asks for it, and what controllers are told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from impl.core.api import ControllerApi
+from impl.core.event_controller import EventController
+from impl.core.requests import LeaderAndIsr, PartitionOrder
+from impl.world.stepped.controller_run import FIRST, writes_state
+from impl.world.stepped.host import RequestInFlight
+from impl.world.stepped.parts import (
+    Refusal,
+    SteppedParts,
+    each_broker,
+    each_broker_and_list,
+    each_list,
+    once,
+    step,
+)
+from impl.world.stepped.writes import (
+    OTHER,
+    STATE,
+    electing,
+    going_offline,
+    is_triggered,
+    reads_state,
+    told_last,
+    would_elect,
+)
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.znodes.partitions import encode_reassignment
+from impl.znodes.states import encode_state
+from impl.zookeeper.port import wait
+
+UNKNOWN = TopicPartition("nobody", 0)
+"""A partition that there is not."""
+
+
+# Events, each begun by a notification or a request
+
+
+async def _hears_of_moves(controller: EventController) -> None:
+    await controller.guarded(controller.reassignment_requested)
+
+
+async def _state_changed(controller: EventController) -> None:
+    await controller.state_changed(STATE)
+
+
+async def _hears_of_state(controller: EventController) -> None:
+    await controller.guarded(lambda: _state_changed(controller))
+
+
+async def _other_state_changed(controller: EventController) -> None:
+    await controller.state_changed(paths.state(*OTHER))
+
+
+async def _hears_of_other(controller: EventController) -> None:
+    await controller.guarded(lambda: _other_state_changed(controller))
+
+
+@dataclass(frozen=True, slots=True)
+class MoveAsked:
+    """AlterPartitionReassignments for the partition; None cancels its move."""
+
+    target: tuple[int, ...] | None
+
+    def __call__(self, controller: EventController) -> Any:
+        """The event."""
+        return ControllerApi(controller).alter_reassignments({FIRST: self.target})
+
+
+class Moves(SteppedParts):
+    """Moves of the first partition, and of another one, of whose replicas nothing is told here."""
+
+    # What can be seen
+
+    def registered(self) -> LeaderIsrAndControllerEpoch:
+        """The registered state of a partition that is there."""
+        state = self.state()
+        assert state is not None, "there is a topic"
+        return state
+
+    def knows(self, broker: int) -> LeaderIsrAndControllerEpoch | None:
+        """The state of the partition that a controller read or wrote last."""
+        return told_last(reversed(self.controllers[broker].reached())) or self.context(
+            broker
+        ).leadership.get(FIRST)
+
+    def has_news(self, broker: int) -> bool:
+        """The partition's state is another than the one that a controller knows."""
+        known = self.knows(broker)
+        return known is None or known.zk_version != self.registered().zk_version
+
+    # Administrators
+
+    def _topic_is_created_refusal(self, *args: int) -> Refusal:
+        if self.state() is not None:
+            return "there is no such topic"
+        if self.epoch():
+            return "no controller was there before"
+        return self._list_refusal(args)
+
+    @step(each_list)
+    def topic_is_created(self, *args: int) -> None:
+        """Its znodes are written, and its replicas lead and follow in epoch 0.
+
+        As if a controller had been there before, and were forgotten.
+        """
+        ids = tuple(one for one in args if one)
+        state = self._create(FIRST, ids)
+        self._create(OTHER, (1,))
+        self.created += 1
+        order = LeaderAndIsr(0, 0, 0, -1, {FIRST: PartitionOrder(state, ids, True)}, ids)
+        for broker in ids:
+            self.hosts[broker].obey(RequestInFlight(order, self.created))
+        leader = self.replica(ids[0])
+        leader.first = True
+        for broker in ids[1:]:
+            self.replica(broker).fetch_all(leader, self.hosts[ids[0]].manager)
+
+    def _create(
+        self, partition: TopicPartition, ids: tuple[int, ...]
+    ) -> LeaderIsrAndControllerEpoch:
+        wait(self.admin.create_topic(partition.topic, {partition.partition: ids}))
+        wait(self.admin.make_path(paths.partition(*partition)))
+        state = LeaderIsrAndControllerEpoch(ids[0], 0, ids, 0)
+        wait(self.admin.port.create(paths.state(*partition), encode_state(state)))
+        return state
+
+    def _no_request_refusal(self) -> Refusal:
+        if self.state() is None:
+            return "there is a topic"
+        if self.zookeeper.exists(paths.REASSIGN_PARTITIONS):
+            return "no other request is there"
+        node = wait(self.admin.topic(FIRST.topic))
+        moves = node is not None and node.partitions[FIRST.partition].is_being_reassigned
+        return "no move stands in the topic's znode" if moves else None
+
+    def _list_refusal(self, args: Sequence[int]) -> Refusal:
+        return None if args in self.lists else "the list may have so many replicas"
+
+    def _admin_asks_for_move_refusal(self, *args: int) -> Refusal:
+        return self._no_request_refusal() or self._list_refusal(args)
+
+    @step(each_list)
+    def admin_asks_for_move(self, *args: int) -> None:
+        """``/admin/reassign_partitions`` is created."""
+        self._request({FIRST: [one for one in args if one]})
+
+    _admin_asks_for_two_moves_refusal = _admin_asks_for_move_refusal
+
+    @step(each_list)
+    def admin_asks_for_two_moves(self, *args: int) -> None:
+        """It names another partition too, which goes to another broker."""
+        node = wait(self.admin.topic(OTHER.topic))
+        assert node is not None, "the other topic exists"
+        other = 2 if node.partitions[OTHER.partition].replicas == (1,) else 1
+        self._request({FIRST: [one for one in args if one], OTHER: [other]})
+
+    def _admin_asks_for_unknown_refusal(self) -> Refusal:
+        return self._no_request_refusal()
+
+    @step(once)
+    def admin_asks_for_unknown(self) -> None:
+        """``/admin/reassign_partitions`` names a partition that there is not."""
+        self._request({UNKNOWN: [1]})
+
+    def _request(self, targets: dict[TopicPartition, list[int]]) -> None:
+        wait(self.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment(targets)))
+
+    def _admin_withdraws_request_refusal(self) -> Refusal:
+        asked = FIRST in wait(self.admin.reassignments())
+        return None if asked else "a move is asked for"
+
+    @step(once)
+    def admin_withdraws_request(self) -> None:
+        """``/admin/reassign_partitions`` is deleted by hand."""
+        wait(self.admin.port.delete(paths.REASSIGN_PARTITIONS))
+
+    def _api_refusal(self, broker: int) -> Refusal:
+        if not self.release.since("2.4"):
+            return "controllers are asked for moves since 2.4"
+        refusal = self.must_wait(broker)
+        if refusal is not None:
+            return refusal
+        if self.zookeeper.exists(paths.REASSIGN_PARTITIONS):
+            return "no request stands under /admin"
+        return None
+
+    def _admin_asks_controller_refusal(self, broker: int, *args: int) -> Refusal:
+        refusal = self._api_refusal(broker)
+        if refusal is not None:
+            return refusal
+        controller, target = self.controllers[broker].controller, _list(args)
+        if controller.reassigner.validate(FIRST, target) != "NONE":
+            return "every new replica is alive"
+        known = controller.core.context.replicas(FIRST)
+        if target == (controller.reassigner.targets.get(FIRST) or known):
+            return "another list is asked for than it works on"
+        return self._list_refusal(args)
+
+    @step(each_broker_and_list)
+    def admin_asks_controller(self, broker: int, *args: int) -> None:
+        """AlterPartitionReassignments comes to the controller (KIP-455)."""
+        self.controllers[broker].begin(MoveAsked(_list(args)))
+
+    def _admin_cancels_move_refusal(self, broker: int) -> Refusal:
+        return self._api_refusal(broker) or (
+            None if self._moves(broker, FIRST) else "the partition is to move"
+        )
+
+    @step(each_broker)
+    def admin_cancels_move(self, broker: int) -> None:
+        """AlterPartitionReassignments without a target comes to the controller (KIP-455)."""
+        self.controllers[broker].begin(MoveAsked(None))
+
+    # What controllers are told
+
+    def _moves(self, broker: int, partition: TopicPartition) -> bool:
+        return partition in self.controllers[broker].controller.reassigner.targets
+
+    def _told_refusal(self, broker: int, kind: str) -> Refusal:
+        return self.must_wait(broker) or (None if kind in self.inbox[broker] else "its watch fired")
+
+    def _controller_hears_of_moves_refusal(self, broker: int) -> Refusal:
+        return self._told_refusal(broker, "moves")
+
+    @step(each_broker)
+    def controller_hears_of_moves(self, broker: int) -> None:
+        """It looks at what is asked for, and begins or refuses the move."""
+        self.inbox[broker] -= {"moves"}
+        self.controllers[broker].begin(_hears_of_moves)
+        if is_triggered(self.place(broker)):
+            self.controllers[broker].go_on()
+
+    def _controller_hears_of_isr_refusal(self, broker: int) -> Refusal:
+        return self._told_refusal(broker, "state")
+
+    @step(each_broker)
+    def controller_hears_of_isr(self, broker: int) -> None:
+        """The state of the partition changed: are the targets in the ISR?"""
+        self.inbox[broker] -= {"state"}
+        self.controllers[broker].begin(_hears_of_state)
+
+    def _controller_hears_of_other_refusal(self, broker: int) -> Refusal:
+        refusal = self.must_wait(broker)
+        moves = self._moves(broker, OTHER)
+        return refusal or (None if moves else "the request names another partition")
+
+    @step(each_broker)
+    def controller_hears_of_other(self, broker: int) -> None:
+        """The other partition's leader takes every replica into its ISR, and its move is over."""
+        node, state = wait(self.admin.topic(OTHER.topic)), wait(self.admin.state(OTHER))
+        assert node is not None, "the other topic exists"
+        assert state is not None, "and its partition has a state"
+        grown = replace(state, isr=node.partitions[OTHER.partition].replicas)
+        wait(self.admin.update_states({OTHER: grown}))
+        self.controllers[broker].begin(_hears_of_other)
+
+    # Answers to a controller that are lost
+
+    def _answer_is_lost_refusal(self, broker: int) -> Refusal:
+        thread = self.controllers[broker]
+        if thread.place is None or not (reads_state(thread.place) or writes_state(thread.place)):
+            return "it is about to write the partition's state"
+        if not self.has_session(broker):
+            return "it has a ZooKeeper session"
+        if self.is_deposed(broker):
+            return "no newer controller was elected"
+        if self.has_news(broker):
+            return "the state that it knows is the registered one"
+        state, offline = self.registered(), going_offline(thread)
+        if offline is not None:
+            leaves = offline.f_locals["broker"] in state.isr
+            return None if leaves else "the replica is in the registered ISR"
+        fails = electing(thread) is not None and would_elect(thread, state) is None
+        return "somebody can be elected" if fails else None
+
+    @step(each_broker)
+    def answer_is_lost(self, broker: int) -> None:
+        """The state is written, and the connection breaks: the write is about to be sent again.
+
+        Refused by then, it is taken for another's.
+        """
+        self.controllers[broker].go_on_unanswered()
+
+
+def _list(args: Sequence[int]) -> tuple[int, ...]:
+    return tuple(one for one in args if one)

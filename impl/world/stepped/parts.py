@@ -1,0 +1,369 @@
+"""What the steps of a stepped cluster work on: ZooKeeper, controllers, connections, brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import permutations
+from typing import Any, TypeVar
+
+from impl.core.cluster_context import ClusterContext
+from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
+from impl.releases import DEFAULT, Release
+from impl.sim.event_run import Place
+from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
+from impl.world.stepped.host import Host, RequestInFlight
+from impl.world.stepped.replica import SteppedReplica
+from impl.world.steps import Step, StepNotPossible
+from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from impl.znodes.cluster import decode_controller_epoch
+from impl.znodes.states import decode_state
+from impl.znodes.topics import decode_topic
+from impl.zookeeper import EmbeddedSession, EventType, ZooKeeper
+from impl.zookeeper.port import wait
+
+KINDS = {
+    paths.TOPICS: "topics", paths.DELETE_TOPICS: "deletions", paths.topic(TOPIC): "partitions",
+    paths.REASSIGN_PARTITIONS: "moves", paths.state(*FIRST): "state",
+}  # fmt: skip
+"""Path of a watch -> the event that it brings."""
+
+Connection = tuple[int, int]
+"""Controller epoch and target."""
+
+Refusal = str | None
+Many = Iterable[tuple[int, ...]]
+Act = TypeVar("Act", bound=Callable[..., None])
+
+
+def step(candidates: Callable[[Any], Many]) -> Callable[[Act], Act]:
+    """A step: a method whose sibling ``_NAME_refusal`` says why it may not be taken.
+
+    ``candidates`` are the arguments worth asking about.
+    """
+
+    def mark(act: Act) -> Act:
+        act.candidates = candidates  # type: ignore[attr-defined]
+        return act
+
+    return mark
+
+
+def once(world: SteppedParts) -> Many:
+    """A step without arguments."""
+    return ((),)
+
+
+def each_broker(world: SteppedParts) -> Many:
+    """(broker,)."""
+    return ((broker,) for broker in world.brokers)
+
+
+def each_two(world: SteppedParts) -> Many:
+    """(one, another), a broker with itself included."""
+    return ((one, two) for one in world.brokers for two in world.brokers)
+
+
+def each_list(world: SteppedParts) -> Many:
+    """(first, second, third) of each list of replicas, 0 for nobody."""
+    return world.lists
+
+
+def each_broker_and_list(world: SteppedParts) -> Many:
+    """(broker, first, second, third)."""
+    return ((broker, *ids) for broker in world.brokers for ids in world.lists)
+
+
+def each_broker_and_partition(world: SteppedParts) -> Many:
+    """(broker, partition)."""
+    return ((broker, number) for broker in world.brokers for number in world.partitions)
+
+
+def each_connection(world: SteppedParts) -> Many:
+    """(target, controller epoch) of what is under way."""
+    return [(broker, controller) for controller, broker in world.connections]
+
+
+class SteppedParts:
+    """Brokers 1..N, registered, and no topic; ``partitions`` is how many it may come to have.
+
+    Lists of replicas are of ``most`` at most. ``only`` are the names of the steps that are offered,
+    None for all of them. ``version`` is a release since the grain's first; ValueError if it is
+    older.
+    """
+
+    def __init__(
+        self,
+        brokers: int,
+        grain: Grain,
+        version: str = DEFAULT,
+        partitions: int = 1,
+        most: int = 3,
+        only: Iterable[str] | None = None,
+    ) -> None:
+        self.release, self.grain = Release.of(version), grain
+        if not self.release.since(grain.first_alike):
+            raise ValueError(
+                f"{grain.stepped} stepped as since {grain.first_alike}, not as in {version}"
+            )
+        self.partitions = range(partitions)
+        self.brokers = range(1, brokers + 1)
+        self.lists = [
+            (*ids, *[0] * (3 - len(ids)))
+            for size in range(1, min(most, brokers) + 1)
+            for ids in permutations(self.brokers, size)
+        ]
+        self.steps = {
+            name: (getattr(type(self), name).candidates, getattr(self, f"_{name}_refusal"))
+            for name in sorted(only or self.all_steps())
+        }
+        self.zookeeper = ZooKeeper()
+        self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
+        for path in paths.persistent(self.release):
+            wait(self.admin.make_path(path))
+        wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
+        self.up = frozenset(self.brokers)
+        self.connections: dict[Connection, tuple[RequestInFlight, ...]] = {}
+        self.carried: dict[Connection, tuple[int, int]] = {}
+        self.slow: dict[Connection, tuple[RequestInFlight, ...]] = {}
+        self.answers: dict[Connection, Any] = {}
+        self.inbox = {broker: frozenset[str]() for broker in self.brokers}
+        self.created = self.next_record = 0
+        self.controllers: dict[int, ControllerRun] = {}
+        self.hosts: dict[int, Host] = {}
+        for broker in self.brokers:
+            self._start(broker)
+
+    @classmethod
+    def all_steps(cls) -> Iterator[str]:
+        """The names of all steps."""
+        return (name for name in dir(cls) if hasattr(getattr(cls, name), "candidates"))
+
+    def _start(self, broker: int) -> None:
+        run = ControllerRun(
+            broker, self.zookeeper, self.open_session(broker), self.release, self.grain,
+            lambda to, request: self._send(broker, to, request),
+        )  # fmt: skip
+        core = run.controller.core
+        if self.grain.in_batches:
+            core.replicas.in_turn = leaders_last(core.context, FIRST)
+        self.controllers[broker] = run
+        self.hosts[broker] = Host(
+            broker, self.brokers, self.release,
+            lambda: ZnodeClient(run.port.embedded, self.release), self.grain.new_replica,
+        )  # fmt: skip
+
+    def open_session(self, broker: int) -> int:
+        """A new session, under which the broker registers."""
+        session = EmbeddedSession(self.zookeeper)
+        registered = ZnodeClient(session, self.release)
+        wait(registered.register_broker(broker, BrokerInfo((f"PLAINTEXT://b{broker}:9092",), 0)))
+        return session.session
+
+    # Requests on their way
+
+    def _send(self, broker: int, to: int, request: Request) -> None:
+        """A request takes its place; of other topics brokers are not told here.
+
+        What was made for an earlier registration is refused (KIP-380). UpdateMetadata arrives at
+        once, but where the connection is slow.
+        """
+        registered = self.registrations().get(to, request.broker_epoch)
+        if self.fences_brokers and registered != request.broker_epoch:
+            return
+        at = (request.controller_epoch, to)
+        known = self.context(broker).leadership.get(FIRST)
+        epoch = 0 if known is None else known.leader_epoch
+        if isinstance(request, UpdateMetadata):
+            told = {one: said for one, said in request.partitions.items() if one == FIRST}
+            sent = RequestInFlight(replace(request, partitions=told), self.created, epoch)
+            if at in self.slow:
+                self.slow[at] += (sent,)
+            elif to in self.up:
+                self.hosts[to].obey(sent)
+            return
+        about = {one: said for one, said in request.partitions.items() if one.topic == TOPIC}
+        if not about:
+            return  # or up to 2.2 the empty one that comes before the others
+        if len(about) < len(request.partitions):
+            request = replace(request, partitions=about)  # type: ignore[arg-type]
+        echo = False
+        if isinstance(request, LeaderAndIsr) and not self.grain.in_batches:
+            epoch = request.partitions[FIRST].state.leader_epoch
+            life, newest = self.carried.get(at, (-1, -1))
+            echo = life == request.broker_epoch and epoch <= newest
+            self.carried[at] = self.carried[at] if echo else (request.broker_epoch, epoch)
+        sent = RequestInFlight(request, self.created, epoch, echo)
+        self.keep(at, [*self.connections.get(at, ()), sent])
+
+    def keep(self, at: Connection, queue: list[RequestInFlight]) -> None:
+        """What is under way on a connection; what comes right after what has come, has come too."""
+        while queue and queue[0].echo and at[1] in self.up:
+            self.hosts[at[1]].obey(queue.pop(0))
+        if queue:
+            self.connections[at] = tuple(queue)
+        else:
+            self.connections.pop(at, None)
+
+    # What can be seen
+
+    @property
+    def fences_brokers(self) -> bool:
+        """Requests name the registration that they are for (KIP-380)."""
+        return self.release.since("2.2")
+
+    def registrations(self) -> dict[int, int]:
+        """Registered broker -> its epoch."""
+        nodes = self.zookeeper.nodes
+        there = (one for one in self.brokers if paths.broker(one) in nodes)
+        return {broker: nodes[paths.broker(broker)].czxid for broker in there}
+
+    def has_session(self, broker: int) -> bool:
+        """ZooKeeper holds the session of the broker's process."""
+        return self.controllers[broker].port.alive
+
+    def epoch(self) -> int:
+        """The newest controller epoch."""
+        return decode_controller_epoch(self.zookeeper.nodes[paths.CONTROLLER_EPOCH].data)
+
+    def registered_lists(self) -> dict[int, tuple[int, ...]]:
+        """Partition -> its replicas in ZooKeeper; nothing if there is no topic."""
+        node = self.zookeeper.nodes.get(paths.topic(TOPIC))
+        return {} if node is None else dict(_lists(node.data))
+
+    def known(self, broker: int) -> dict[int, tuple[int, ...]]:
+        """Partition -> its replicas, as far as a controller knows."""
+        context = self.context(broker)
+        return {
+            one.partition: context.replicas(one)
+            for one in context.partitions_of(TOPIC)
+            if context.replicas(one)
+        }
+
+    def state(self, number: int = 0) -> LeaderIsrAndControllerEpoch | None:
+        """A partition's registered state."""
+        node = self.zookeeper.nodes.get(paths.state(TOPIC, number))
+        return None if node is None else state_of(number, node.data, node.version)
+
+    def context(self, broker: int) -> ClusterContext:
+        """What a broker's controller knows."""
+        return self.controllers[broker].controller.core.context
+
+    def place(self, broker: int) -> Place | None:
+        """Where a broker's controller is suspended; None if it is in the middle of nothing."""
+        return self.controllers[broker].place
+
+    def is_active(self, broker: int) -> bool:
+        """The broker believes that it is controller."""
+        return self.controllers[broker].controller.active
+
+    def is_deposed(self, broker: int) -> bool:
+        """Another controller epoch was won since: its writes are refused."""
+        return self.context(broker).epoch < self.epoch()
+
+    def must_wait(self, broker: int) -> Refusal:
+        """Why the broker's controller may not begin an event."""
+        if not self.has_session(broker):
+            return "it has a ZooKeeper session"
+        waits = self.is_active(broker) and self.place(broker) is None
+        return None if waits else "it waits for events"
+
+    def reaches(self, broker: int) -> list[int]:
+        """The brokers whose registration is the one that a controller knows."""
+        known = self.context(broker).broker_epochs
+        epochs = self.registrations() if self.fences_brokers else known
+        return [one for one, epoch in known.items() if epochs.get(one) == epoch]
+
+    def role(self, broker: int, number: int = 0) -> str:
+        """What a broker does for a partition."""
+        return self.hosts[broker].role(TopicPartition(TOPIC, number))
+
+    def replica(self, broker: int) -> SteppedReplica:
+        """A replica of the partition that moves, which is hosted."""
+        replica = self.hosts[broker].hosted(FIRST)
+        assert replica is not None, "the broker hosts the partition"
+        return replica
+
+    # Steps
+
+    def enabled(self) -> list[Step]:
+        """Every step that may be taken now, sorted by name and arguments."""
+        return [
+            Step(name, args)
+            for name, (candidates, refusal) in self.steps.items()
+            for args in sorted(candidates(self))
+            if refusal(*args) is None
+        ]
+
+    def why_not(self, step: Step) -> Refusal:
+        """The first condition of the step that does not hold, None if it may be taken."""
+        if step.name not in self.steps:
+            return f"{step.name} is the name of a step"
+        reason: Refusal = self.steps[step.name][1](*step.args)
+        return reason
+
+    def do(self, step: Step) -> None:
+        """Take a step; StepNotPossible with the reason if it is not enabled."""
+        reason = self.why_not(step)
+        if reason is not None:
+            raise StepNotPossible(step, reason)
+        getattr(self, step.name)(*step.args)
+        self._take_notifications()
+
+    def _take_notifications(self) -> None:
+        """What watches brought is kept until its controller has time for it.
+
+        A watch of the topic's node counts only while the controller knows the topic: Kafka takes
+        its handler back when a deletion is complete. Of that node it minds new data alone. What an
+        earlier controller of the same session watched, a new one minds not.
+        """
+        for broker, one in self.controllers.items():
+            heard = {
+                KINDS[event.path]
+                for event in one.port.events()
+                if event.path in KINDS
+                and (event.path != paths.topic(TOPIC) or event.type is EventType.DATA_CHANGED)
+            }
+            listens = self.is_active(broker) and not one.takes_up_work
+            inbox = self.inbox[broker] | heard if listens else frozenset()
+            known = "partitions" not in inbox or bool(self.known(broker))
+            self.inbox[broker] = inbox if known else inbox - {"partitions"}
+
+    # Plain data
+
+    def snapshot(self) -> Any:
+        """The whole state as a value."""
+        return (
+            self.zookeeper.save(), self.up, self.created, self.next_record,
+            tuple(one.save() for one in self.controllers.values()),
+            dict(self.connections), dict(self.carried), dict(self.slow), dict(self.answers),
+            dict(self.inbox), tuple(one.save() for one in self.hosts.values()),
+        )  # fmt: skip
+
+    def restore(self, snapshot: Any) -> None:
+        """Become what a snapshot says."""
+        (
+            zookeeper, self.up, self.created, self.next_record, controllers, connections, carried,
+            slow, answers, inbox, hosts,
+        ) = snapshot  # fmt: skip
+        self.zookeeper.load(zookeeper)
+        for one, saved in zip(self.controllers.values(), controllers, strict=True):
+            one.load(saved)
+        for host, saved in zip(self.hosts.values(), hosts, strict=True):
+            host.load(saved)
+        self.connections, self.carried = dict(connections), dict(carried)
+        self.slow, self.answers, self.inbox = dict(slow), dict(answers), dict(inbox)
+
+
+@lru_cache(maxsize=64)  # a walk asks about few texts a great many times
+def _lists(text: str) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    node = decode_topic(TOPIC, text)
+    return tuple((number, one.replicas) for number, one in node.partitions.items())
+
+
+@lru_cache(maxsize=1024)
+def state_of(number: int, text: str, version: int) -> LeaderIsrAndControllerEpoch:
+    """A partition's state by the text of its znode."""
+    return decode_state(TOPIC, number, text, version)

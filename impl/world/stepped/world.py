@@ -1,0 +1,23 @@
+"""A cluster whose controllers are suspended by a grain: every event, request and fault is a step.
+
+The controllers and the brokers are those that serve clients (`impl.core`), over logs of numbered
+records. A grain says how finely a run is seen: batch by batch in the life of a topic (`BATCHES`),
+or write by write where a partition moves (`WRITES`). Source: fact sheet b to k.
+"""
+
+from __future__ import annotations
+
+from impl.world.stepped.admin import Administrators
+from impl.world.stepped.batches import BATCHES
+from impl.world.stepped.controller_run import FIRST, TOPIC
+from impl.world.stepped.controllers import Controllers
+from impl.world.stepped.faults import Faults
+from impl.world.stepped.moves import Moves
+from impl.world.stepped.records import Records
+from impl.world.stepped.writes import WRITES
+
+__all__ = ["BATCHES", "FIRST", "TOPIC", "WRITES", "SteppedCluster"]
+
+
+class SteppedCluster(Faults, Records, Controllers, Moves, Administrators):
+    """Brokers 1..N, the topic t with its partitions, and for moves another topic of one."""

@@ -1,1 +1,0 @@
-"""Topics that come and go: the controller of the core, suspended between its batches."""
