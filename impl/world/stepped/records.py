@@ -26,7 +26,7 @@ def each_member_and_controller(world: SteppedParts) -> Many:
     return ((*one, broker) for one in each_member(world) for broker in world.brokers)
 
 
-class Records(Requests):
+class RecordSteps(Requests):
     """A leader appends, is fetched from, and changes the ISR."""
 
     # Records

@@ -13,11 +13,11 @@ from impl.world.stepped.controller_run import FIRST, TOPIC
 from impl.world.stepped.controllers import Controllers
 from impl.world.stepped.faults import Faults
 from impl.world.stepped.moves import Moves
-from impl.world.stepped.records import Records
+from impl.world.stepped.records import RecordSteps
 from impl.world.stepped.writes import WRITES
 
 __all__ = ["BATCHES", "FIRST", "TOPIC", "WRITES", "SteppedCluster"]
 
 
-class SteppedCluster(Faults, Records, Controllers, Moves, Administrators):
+class SteppedCluster(Faults, RecordSteps, Controllers, Moves, Administrators):
     """Brokers 1..N, the topic t with its partitions, and for moves another topic of one."""
