@@ -184,8 +184,8 @@ class _Stage:
     def _refused(self, command: Command) -> None:
         step = step_named(self.recorded, command.what)
         for row, target in self._rows(step, command.arguments):
-            if self.world.why_not(target) is not None:
-                continue  # it refuses, too
+            if self.world.why_not(target) is not None or row.is_beyond(self.world, target.args):
+                continue  # it refuses, too; or the model has no such step
             if not (self._is_another(row, target, command) or self._is_silent(target)):
                 raise _Parted(f"{command.label} is refused by the model, and {target} is possible")
 

@@ -13,11 +13,11 @@ from itertools import pairwise
 from conformance.mapping.rows import Facts, FactTable, Family, Row, Run, SystemMap, row
 from impl import Step
 from impl.core.reassigner import Reassigner
-from impl.core.requests import LeaderAndIsr, StopReplica
+from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.releases import DEFAULT
 from impl.sim.effects import Report, Send
 from impl.sim.event_run import ControllerThread
-from impl.sim.places import registered_epoch
+from impl.sim.places import is_lost, registered_epoch
 from impl.world.stepped.controller_run import writes_state
 from impl.world.stepped.host import RequestInFlight
 from impl.world.stepped.moves import UNKNOWN
@@ -38,8 +38,17 @@ from model.reassignment.state import OTHERS, ROLES, STOPS, TASKS
 
 _BATCH = "what the controller does until it may be put down again; what that is, the state says"
 
+_CUT_OFF = (
+    "a controller whose session is over stands still in the model until it resigns; Kafka's ends "
+    "what it does in memory"
+)
+_AT_ONCE = (
+    "one broker comes or goes at a time in the model: Kafka's event takes all that changed"
+)
+
 _BATCHES = (
-    "broker_learns_it_won", "controller_reads_cluster", "controller_assigns_both",
+    "broker_learns_it_won", "broker_finds_it_moved", "controller_reads_cluster",
+    "controller_assigns_both", "controller_finds_nobody_to_lead",
     "controller_bumps_epoch", "controller_adopts_target", "controller_keeps_leader",
     "controller_finds_no_target_to_lead", "controller_deletes_old_replicas",
     "controller_settles_assignment", "controller_closes_request",
@@ -51,7 +60,7 @@ _BATCHES = (
 _BEGINS = (
     "controller_begins_move", "controller_begins_with_targets_in_sync",
     "controller_drops_what_is_so_already", "controller_drops_unknown_partition",
-    "controller_write_is_fenced", "controller_resigns",
+    "controller_drops_move_of_deleted_topic", "controller_write_is_fenced", "controller_resigns",
 )  # fmt: skip
 """What it does with a request for moves."""
 
@@ -71,12 +80,15 @@ def _goes_on(world: SteppedCluster, broker: int) -> Stand:
     reads = not place.is_done and reads_state(place)
     deposed = world.is_deposed(broker)
     offline = going_offline(thread)
-    if offline is not None:
+    if offline is not None and stands(thread) == "removing":
+        if not (deposed or news):
+            return ("controller_removes_dead_replica",), {"dead": offline.f_locals["broker"]}
+    elif offline is not None:
         replica = {"replica": offline.f_locals["broker"]}
         if (reads or (news and not deposed)) and replica["replica"] not in state.isr:
             return ("controller_passes_over_old_replica",), replica
         if not (deposed or news):
-            return _OFFLINE, replica
+            return _LEAVES, replica
     if deposed:
         return _BATCHES, {}  # to a write that is fenced
     if news:
@@ -84,15 +96,16 @@ def _goes_on(world: SteppedCluster, broker: int) -> Stand:
     elected = would_elect(thread, state)
     if elected is None:
         return _BATCHES, {}
-    return ("controller_moves_leader",), {"leader": elected}
-
-
-_OFFLINE = ("controller_takes_old_replica_offline", "controller_passes_over_old_replica")
+    moves = thread.frame_of(Reassigner._move_leader) is not None
+    name = "controller_moves_leader" if moves else "controller_elects_leader"
+    return (name,), {"leader": elected}
 
 
 def _is_unheard(world: SteppedCluster, broker: int) -> Stand:
-    """Which write of the state it is whose answer is lost."""
+    """Which write of the state it is whose answer is lost: none that is about the dead."""
     thread = world.controllers[broker]
+    if stands(thread) in ("electing", "removing"):
+        return (), {}
     offline = going_offline(thread)
     if offline is not None:
         return ("controller_removal_is_unheard",), {"replica": offline.f_locals["broker"]}
@@ -134,6 +147,7 @@ ROWS: dict[str, Row] = {
             why="the epoch is read and the registration executed in one; `election` has the two"),
         row("controller_goes_on", "broker",
             *_BATCHES, *_BEGINS, "controller_write_conflicts", "controller_moves_leader",
+            "controller_elects_leader", "controller_removes_dead_replica",
             "controller_takes_old_replica_offline", "controller_passes_over_old_replica",
             stands=_goes_on,
             why=f"{_BATCH}; whom it elects, or takes offline, is found by the state as it is. "
@@ -142,6 +156,25 @@ ROWS: dict[str, Row] = {
                 "put down where that tells it something new; or its write was refused, and it "
                 "looks again. With lists of two one goes offline at most; of more Kafka tells in "
                 "one round, and the model one by one"),
+        row("broker_crashes", "broker", "broker_crashes"),
+        row("session_expires", "broker", "session_expires",
+            why="who has no session is sent nothing more by the model's controllers, where Kafka's "
+                "send until they hear of it, and a live process obeys; whoever takes office then "
+                "takes the dead out of the ISR before it elects (2.3), and the model elects"),
+        row("broker_starts", "broker", "broker_starts"),
+        row("broker_reconnects", "broker", "broker_reconnects"),
+        row("reply_is_lost", "broker", "reply_is_lost"),
+        row("controller_goes_on_without_session", "broker", beyond=_CUT_OFF),
+        row("broker_is_missed", "broker dead", "controller_notices_death"),
+        row("broker_is_found", "broker started", "controller_notices_start",
+            why="one who came back before anybody missed it is found, in the model; in Kafka it "
+                "fails and starts in one event"),
+        row("brokers_come_and_go", "broker", beyond=_AT_ONCE),
+        row("admin_deletes_topic", "", "administrator_deletes_topic"),
+        row("admin_withdraws_request", "", "administrator_withdraws_request"),
+        row("metadata_is_late", "broker controller", "metadata_is_late"),
+        row("metadata_arrives", "broker controller",
+            "broker_updates_metadata", "update_of_older_controller_is_refused"),
         row("answer_is_lost", "broker",
             "controller_raise_is_unheard", "controller_move_is_unheard",
             "controller_removal_is_unheard", stands=_is_unheard),
@@ -183,7 +216,6 @@ UNOBSERVED: dict[str, str] = {
     **dict.fromkeys((
         "committed", "origin", "wanted", "other_is_open", "dropped", "slipped", "overtaken",
         "crossed", "stuck", "read_late", "withdrawn", "withdrawn_in", "told"), "ghost"),
-    "up": "every process runs in this world",
     "cache.other": "that the other entry is in memory is seen in what is left of the request when "
     "the move ends",
     **{
@@ -192,24 +224,7 @@ UNOBSERVED: dict[str, str] = {
     },
 }  # fmt: skip
 
-_FAULT = "a crash, an expired session, a lost registration, or what follows one"
-_BY_HAND = "done by hand, or to the topic"
-_LATE = "UpdateMetadata arrives when it is sent"
-
-LEFT_OUT: dict[str, str] = {
-    **dict.fromkeys((
-        "broker_crashes", "session_expires", "broker_starts", "broker_reconnects", "reply_is_lost",
-        "broker_finds_it_moved", "controller_notices_death", "controller_notices_start",
-        "controller_elects_leader", "controller_finds_nobody_to_lead",
-        "controller_removes_dead_replica"), _FAULT),
-    **dict.fromkeys((
-        "administrator_withdraws_request",
-        "administrator_deletes_topic", "controller_drops_move_of_deleted_topic",
-        ), _BY_HAND),
-    **dict.fromkeys((
-        "metadata_is_late", "broker_updates_metadata", "update_of_older_controller_is_refused",
-    ), _LATE),
-}  # fmt: skip
+LEFT_OUT: dict[str, str] = {}
 
 BEFORE_CACHE = ("campaign", "reads_zookeeper")
 """Where a controller has read nothing yet."""
@@ -285,7 +300,9 @@ def facts(world: SteppedCluster) -> Facts:
     epoch = world.zookeeper.nodes[paths.CONTROLLER_EPOCH]
     table.put("zk.epoch", (), decode_controller_epoch(epoch.data))
     table.members("zk.registered", (), world.registrations())
+    table.members("up", (), world.up)
     _partition(table, world)
+    _late(table, world)
     table.put("next_record", (), world.next_record)
     for broker in world.brokers:
         _controller(table, world, broker)
@@ -311,6 +328,22 @@ def _partition(table: FactTable, world: SteppedCluster) -> None:
     _list(table, "zk.requested", (), requested.get(FIRST, ()))
     other = "moving" if OTHER in requested else "unknown" if UNKNOWN in requested else "none"
     table.put("zk.other", (), OTHERS.code(other))
+    table.put("zk.deleting", (), bool(wait(world.admin.deletions())))
+
+
+def _late(table: FactTable, world: SteppedCluster) -> None:
+    """UpdateMetadata on slow connections: of several the newest says all that they say."""
+    newest: dict[int, RequestInFlight] = {}
+    for (controller, broker), waiting in sorted(world.slow.items()):
+        table.put("update.slow", (controller, broker), True)
+        if waiting:
+            table.put("update.to", (controller, broker), True)
+            newest[controller] = waiting[-1]
+    for controller, sent in newest.items():
+        told = sent.request.partitions.get(FIRST)
+        if isinstance(told, PartitionMetadata):
+            table.put("update.leader", (controller,), max(told.state.leader, 0))
+            table.put("update.epoch", (controller,), told.state.leader_epoch)
 
 
 def _list(table: FactTable, field: str, at: tuple[int, ...], replicas: Iterable[int]) -> None:
@@ -326,6 +359,7 @@ def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
     if task == "campaign":
         assert thread.place is not None, "an event is suspended"
         table.put("campaign", at, registered_epoch(thread.place.effect) or 0)
+        table.put("reply_lost", at, is_lost(thread.place))
         return
     context, known = thread.controller.core.context, world.knows(broker)
     table.put("belief", at, context.epoch)
@@ -406,17 +440,25 @@ _FAULTS: dict[str, tuple[str, ...]] = {
     "cancelled": ("controller_cancels_move",),
     "two_moves": ("administrator_asks_for_two_moves",),
     "office": ("controller_node_is_deleted",),
+    "sessions": ("session_expires",),
+    "withdrawn": ("administrator_withdraws_request",),
+    "deletion": ("administrator_deletes_topic",),
 }  # fmt: skip
 """By family, what goes wrong in it; the bound `faults` counts all of them."""
 
 
 def _family(name: str, why: str, version: str = DEFAULT, **bounds: int) -> Family:
     others = {one for faults in _FAULTS.values() for one in faults} - {*_FAULTS[name]}
-    without = (*sorted({*others, *LEFT_OUT}), "controller_write_is_fenced")
+    without = (*sorted(others), "controller_write_is_fenced")
     return Family(why, {"faults": 1, **bounds}, without=without, version=version)
 
 
 def _not_from_the_start(bounds: Mapping[str, int]) -> str | None:
+    if bounds["delays"]:
+        return (
+            "step 5 of a move tells every broker once more who leads in the model; a controller "
+            "does so only where a target was online before, which shows where metadata is late"
+        )
     if bounds["brokers"] < 3 or bounds["replicas"] < 2:
         return None
     return (
@@ -426,18 +468,44 @@ def _not_from_the_start(bounds: Mapping[str, int]) -> str | None:
     )
 
 
+_LEAVES = ("controller_takes_old_replica_offline", "controller_passes_over_old_replica")
+_LED = ("controller_moves_leader", "controller_elects_leader")
+_AT_ONCE_OFFLINE = (
+    "several replicas go offline at once, of whom a controller tells in one round, and the model "
+    "one by one"
+)
+_DEAD_FIRST = (
+    "who takes office while the leader is dead takes it out of the ISR first, by a write of its "
+    "own (2.3), and elects then; the model elects at once"
+)
+_IN_DELETION = (
+    "the model's controllers read whether the topic is to be deleted when they need to know; "
+    "Kafka's are told, tell brokers that nobody leads, and begin: `topics` has that"
+)
+
+
 def _not_alike(version: str, run: Run) -> str | None:
-    goes_offline = "controller_takes_old_replica_offline"
-    twice = any(
-        one == other == goes_offline and given["broker"] == more["broker"]
-        for (one, given), (other, more) in pairwise(run)
-    )
-    if not twice:
-        return None
-    return (
-        "several replicas go offline at once, of whom a controller tells in one round, and the "
-        "model one by one"
-    )
+    leader, gone, deleting = 0, set[int](), False
+    for (one, given), (other, more) in pairwise((("", {}), *run)):
+        if one in _LEAVES and other in _LEAVES and given["broker"] == more["broker"]:
+            return _AT_ONCE_OFFLINE
+        match other:
+            case "topic_is_created":
+                leader = more["first"]
+            case "session_expires":
+                gone.add(more["broker"])
+            case "broker_starts" | "broker_reconnects":
+                gone.discard(more["broker"])
+            case "administrator_deletes_topic":
+                deleting = True
+            case "controller_reads_cluster" if leader in gone:
+                return _DEAD_FIRST
+            case "controller_reads_cluster" | "controller_drops_move_of_deleted_topic" if deleting:
+                return _IN_DELETION
+            case "controller_removes_dead_replica" if more["dead"] == leader:
+                leader = 0
+        leader = more["leader"] if other in _LED else leader
+    return None
 
 
 FAMILIES: dict[str, Family] = {
@@ -452,6 +520,9 @@ FAMILIES: dict[str, Family] = {
         "unknown_partition", "a partition is asked for that there is not"),
     "two_moves": _family(
         "two_moves", "a request moves two partitions, and another request follows", moves=2),
+    "withdrawn": _family("withdrawn", "a request is deleted by hand, whatever was begun of it"),
+    "crashes": Family("a process crashes while its session lives", {"crashes": 1}),
+    "lost_reply": Family("a winner must look for itself in ZooKeeper", {"losses": 1}),
     "cancelled": _family("cancelled", "a move is cancelled (KIP-455)", version="2.4"),
     "office": _family(
         "office", "a controller is deposed anywhere, goes on to its next fenced write, and another "

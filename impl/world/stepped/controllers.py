@@ -217,9 +217,12 @@ class Controllers(SteppedParts):
         self._compare_brokers(broker)
 
     def _compare_brokers(self, broker: int) -> None:
-        """The channels to brokers that are missed are closed first."""
+        """The channels to brokers that are missed are closed first.
+
+        With what waits there; write by write all that was sent is on its way, and arrives.
+        """
         epoch = self.context(broker).epoch
-        for failed in self._changes(broker)["missed"]:
+        for failed in self._changes(broker)["missed"] if self.grain.in_batches else ():
             self.connections.pop((epoch, failed), None)
             self.answers.pop((epoch, failed), None)
         self.controllers[broker].begin(lambda one: one.guarded(one.brokers.changed))

@@ -123,6 +123,8 @@ class Faults(SteppedParts):
         self.answers.pop((controller, broker), None)
 
     def _metadata_is_late_refusal(self, broker: int, controller: int) -> Refusal:
+        if not 1 <= controller <= self.epoch():
+            return "there was such a controller"
         return "the connection is not slow yet" if (controller, broker) in self.slow else None
 
     @step(each_term_and_broker)

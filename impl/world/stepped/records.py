@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from impl.world.stepped.controller_run import TOPIC, is_to_write
 from impl.world.stepped.parts import Many, Refusal, SteppedParts, each_broker, each_two, step
-from impl.world.stepped.requests import Requests
+from impl.world.stepped.requests import RequestSteps
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 from impl.zookeeper.port import wait
@@ -26,7 +26,7 @@ def each_member_and_controller(world: SteppedParts) -> Many:
     return ((*one, broker) for one in each_member(world) for broker in world.brokers)
 
 
-class RecordSteps(Requests):
+class RecordSteps(RequestSteps):
     """A leader appends, is fetched from, and changes the ISR."""
 
     # Records

@@ -32,7 +32,7 @@ class StopAnswered:
         return StopAnswered(both, {**earlier.errors, **self.errors})
 
 
-class Requests(SteppedParts):
+class RequestSteps(SteppedParts):
     """Requests arrive, in the order of their connection.
 
     In batches those of one kind that come one after the other are handled together, and all that is

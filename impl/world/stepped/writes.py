@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 from impl.core.api import ControllerApi
+from impl.core.broker_events import BrokerEvents
 from impl.core.controller_parts import ControllerCore
 from impl.core.partition_machine import OFFLINE, PartitionMachine
 from impl.core.reassigner import Reassigner
@@ -106,18 +107,20 @@ def _tells_news(run: ControllerRun, place: Place) -> bool:
 
     A deposed controller's is fenced in any case. Where it was looked whether the targets have
     caught up nothing is written, nor where nobody can be elected, nor where a replica that goes
-    offline is out of the ISR.
+    offline is out of the ISR. When brokers come and go, what is read is news always.
     """
     state, context = told_of_state(place), run.controller.core.context
     if state is None or not is_before_write(run):
         return False
+    offline = going_offline(run)
+    if in_change(run):
+        return offline is None or offline.f_locals["broker"] in state.isr
     known = told_last(reversed(run.passed)) or context.leadership.get(FIRST)
     if known is not None and known.zk_version == state.zk_version:
         return False
     newest = decode_controller_epoch(run.zookeeper.nodes[paths.CONTROLLER_EPOCH].data)
     if newest > context.epoch:
         return False
-    offline = going_offline(run)
     if offline is not None:
         return offline.f_locals["broker"] in state.isr
     return electing(run) is None or would_elect(run, state) is not None
@@ -170,7 +173,7 @@ def _is_about_to_write(thread: ControllerThread, effect: Ask) -> bool:
     if effect.operation != "get":
         return False
     if effect.path == STATE:
-        return is_before_write(thread)
+        return is_before_write(thread) and not in_change(thread)
     if effect.path == TOPIC and thread.frame_of(Reassigner._write_assignment):
         # What is asked of the controller itself is answered when the znode is written.
         return finishing(thread) or thread.frame_of(ControllerApi.alter_reassignments) is None
@@ -182,6 +185,11 @@ def is_before_write(thread: ControllerThread) -> bool:
     """The partition's state is read in order to be written."""
     looks = (Reassigner.caught_up, ControllerCore.read_states)
     return not any(thread.frame_of(one) for one in looks)
+
+
+def in_change(thread: ControllerThread) -> bool:
+    """The event is that brokers came or went."""
+    return thread.frame_of(BrokerEvents.changed) is not None
 
 
 def electing(thread: ControllerThread) -> FrameType | None:
