@@ -1,8 +1,8 @@
-"""The implementation's pure parts against the model's plain rules, for every small input.
+"""The implementation's pure parts against the plain rules, for every small input.
 
 Walks and edges see a rule only where a run leads to it. Here each is asked by itself: the epoch
 cache, the cut of a follower's log, who may be refused and with which error, who is elected. The
-model's rules are those that the public cases hold to its steps (`conformance.vectors`).
+rules are those that the public cases hold to the model's steps (`conformance.vectors`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator
 from itertools import combinations_with_replacement, permutations, product
 from typing import Any
 
+from conformance.plain_rules import answers, epoch_cache
+from conformance.plain_rules import elections as strategies
+from conformance.plain_rules.epoch_cache import End, Entries
 from impl import World
 from impl.core.fetcher_thread import (
     Answer,
@@ -29,15 +32,13 @@ from impl.world.network import PARTITION, Fetch, OrderInFlight
 from impl.world.replicas import Replicas
 from impl.znodes import LeaderIsrAndControllerEpoch
 from impl.znodes.states import NO_LEADER
-from model.protocol import answers, epoch_cache, strategies
-from model.protocol.epoch_cache import End, Entries
 
 Case = tuple[str, Any, Any]
-"""(what was asked, what the model says, what the implementation says)."""
+"""(what was asked, what the rule says, what the implementation says)."""
 
 
 class RulesDiffer(AssertionError):
-    """A rule of the implementation is not the model's; the message has the input."""
+    """A rule of the implementation is another; the message has the input."""
 
 
 def compare_rules() -> int:
@@ -47,7 +48,7 @@ def compare_rules() -> int:
         for asked, model, impl in cases():
             compared += 1
             if model != impl:
-                raise RulesDiffer(f"{asked}: the model says {model}, the implementation {impl}")
+                raise RulesDiffer(f"{asked}: the rule says {model}, the implementation {impl}")
     return compared
 
 

@@ -65,7 +65,7 @@ def vectors(files: tuple[str, ...], side: str, opens: bool, json_target: str | N
         if len(asked) == len(SIDES):
             differ += disagreements(*asked)
     _table(rows, json_target)
-    for line in [*_wrong(rows), *_differing(differ), *_reasoned(rows)]:
+    for line in [*_wrong(rows), *_differing(differ), *_whose(rows), *_reasoned(rows)]:
         say(line, json_target)
     verdict = overall(rows)
     emit_json(json_target, _payload(rows, differ, DISAGREE if differ else verdict.value))
@@ -160,6 +160,19 @@ def _differing(differ: list[Disagreement]) -> list[str]:
     ]
 
 
+def _whose(rows: list[Row]) -> list[str]:
+    """Which of the model's answers are its transitions'."""
+    answered = sum(one.outcome.checked for row in rows if row.on == "model" for one in row.judged)
+    if not answered:
+        return []
+    ruled = sum(row.by_rule for row in rows)
+    return [
+        f"model: {answered - ruled} of {answered} answers are those of its transitions and their "
+        f"tables, {ruled} of plain rules beside it",
+        "",
+    ]
+
+
 def _reasoned(rows: list[Row]) -> list[str]:
     reasons = _reasons(rows)
     return ["not applicable:", *(f"  {n} × {why}" for why, n in reasons.items())] if reasons else []
@@ -198,6 +211,7 @@ def _payload(rows: list[Row], differ: list[Disagreement], verdict: str) -> dict[
                 "failed": row.count(Outcome.FAILED),
                 "not_applicable": row.count(Outcome.NOT_APPLICABLE),
                 "unanswered": row.count(Outcome.UNANSWERED),
+                "by_rule": row.by_rule,
                 "failures": [
                     {
                         "case": one.case.name,

@@ -38,6 +38,12 @@ REST = "..."
 """In a list: any number of values."""
 
 _MISSING = object()
+
+
+class ByRule(dict[str, Any]):
+    """An answer of the model's side that no transition gave: a plain rule did."""
+
+
 _ALTERNATIVE = re.compile(r"(?P<name>\w+) \((?P<versions>[^)]*\d[^)]*)\)")
 _QUOTED = re.compile(r"'[^']*'")
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from conformance.vectors.cases import Case
-from conformance.vectors.compare import agrees
+from conformance.vectors.compare import ByRule, agrees
 from conformance.vectors.not_applicable import EXCEPTIONS, NOT_APPLICABLE, NOT_COMPARED, Except
 from specs.verdict import Verdict
 
@@ -50,6 +50,11 @@ class Row:
     def count(self, outcome: Outcome) -> int:
         """How many cases came to this."""
         return sum(one.outcome is outcome for one in self.judged)
+
+    @property
+    def by_rule(self) -> int:
+        """How many answers of the model's side are a plain rule's, and no transition's."""
+        return sum(isinstance(one.got, ByRule) for one in self.judged)
 
     @property
     def verdict(self) -> Verdict:

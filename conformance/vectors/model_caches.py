@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.plain_rules import epoch_cache
+from conformance.plain_rules.epoch_cache import End, Entries, NoSuchEntry
 from conformance.vectors import model_followers
+from conformance.vectors.compare import ByRule
 from conformance.vectors.model_stage import TwoAnswers
 from impl.releases import Release
-from model.protocol import epoch_cache
-from model.protocol.epoch_cache import End, Entries, NoSuchEntry
 
 Question = Mapping[str, Any]
 
@@ -79,12 +80,13 @@ def cache(question: Question) -> dict[str, Any]:
         for op in question["input"]["ops"]:
             results += asked.do(op)
     except NoSuchEntry:
-        return {"error": "IllegalArgumentException"}
+        return ByRule(error="IllegalArgumentException")
     if asked.has_transition and model_followers.is_of_one_log(question["input"]):
         by_transition = model_followers.epoch_cache(question)["results"]
         if by_transition != results:
             raise TwoAnswers(f"the cache says {results}, the log {by_transition}")
-    return {"results": results, "entries": [list(entry) for entry in asked.entries]}
+        return {"results": results, "entries": [list(entry) for entry in asked.entries]}
+    return ByRule(results=results, entries=[list(entry) for entry in asked.entries])
 
 
 def fetch_validation(question: Question) -> dict[str, Any]:
@@ -95,8 +97,8 @@ def fetch_validation(question: Question) -> dict[str, Any]:
     try:
         found = epoch_cache.leaves(entries, log, asked["lastFetchedEpoch"], asked["fetchOffset"])
     except LookupError:
-        return {"error": "OFFSET_OUT_OF_RANGE"}
-    return {"diverging": None if found is None else list(found)}
+        return ByRule(error="OFFSET_OUT_OF_RANGE")
+    return ByRule(diverging=None if found is None else list(found))
 
 
 def old_format(question: Question) -> dict[str, Any]:
@@ -107,11 +109,9 @@ def old_format(question: Question) -> dict[str, Any]:
     if log.get("format", "v2") == "v2":
         entries = epoch_cache.assigned(entries, asked["becomeLeaderEpoch"], log["records"])
     end = epoch_cache.end_of(entries, asked["query"], log["records"])
-    return {
-        "leo": log["records"],
-        "latestEpoch": epoch_cache.latest(entries),
-        "endOffsetFor": list(end),
-    }
+    return ByRule(
+        leo=log["records"], latestEpoch=epoch_cache.latest(entries), endOffsetFor=list(end)
+    )
 
 
 def truncation(question: Question) -> dict[str, Any]:
@@ -132,4 +132,5 @@ def truncation(question: Question) -> dict[str, Any]:
         by_transition = model_followers.truncation(question)
         if by_transition != found:
             raise TwoAnswers(f"the rule says {found}, the step {by_transition}")
-    return found
+        return found
+    return ByRule(found)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from conformance.plain_rules import elections
+from conformance.vectors.compare import ByRule
 from conformance.vectors.model_stage import ModelStage, Place, TwoAnswers, preset_of
 from impl.releases import Release
-from model.protocol import strategies
 from model.topics import SYSTEM as TOPICS
 from model.topics.tables import (
     PARTITION_TABLE,
@@ -177,23 +178,24 @@ def elect(question: Question) -> dict[str, Any]:
         by_steps = _elect_by_steps(question)
         if by_steps != answer:
             raise TwoAnswers(f"the strategy says {answer}, the steps {by_steps}")
-    return answer
+        return answer
+    return ByRule(answer)
 
 
-def _chosen(question: Question) -> strategies.Elected | None:
+def _chosen(question: Question) -> elections.Elected | None:
     asked = question["input"]
     assignment, isr, live = asked["assignment"], asked["isr"], asked["live"]
     match asked["strategy"]:
         case "Offline":
             unclean = asked["uncleanEnabled"]
-            return strategies.for_offline(assignment, isr, live, unclean=unclean)
+            return elections.for_offline(assignment, isr, live, unclean=unclean)
         case "Reassign":
-            return strategies.for_reassignment(asked.get("target", assignment), isr, live)
+            return elections.for_reassignment(asked.get("target", assignment), isr, live)
         case "Preferred":
-            return strategies.for_preferred(assignment, isr, live)
+            return elections.for_preferred(assignment, isr, live)
         case "ControlledShutdown":
             going = asked["shuttingDown"]
-            chosen = strategies.for_controlled_shutdown(assignment, isr, live, going)
+            chosen = elections.for_controlled_shutdown(assignment, isr, live, going)
             release = Release.of(question["release"])
             if chosen is None or not release.since("1.1") or release.since("2.1"):
                 return chosen

@@ -1,14 +1,14 @@
-"""The model's answers by its rules as plain functions: what brokers answer, who is waited for."""
+"""Answers by plain rules that no step of the model decides: errors, clocks, shares, lists."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.plain_rules import answers, moves, partition_states
+from conformance.plain_rules.answers import FromTheFuture
+from conformance.plain_rules.moves import Assignment
 from impl.releases import Release
-from model.protocol import answers, moves, partition_states, requests
-from model.protocol.answers import FromTheFuture
-from model.protocol.moves import Assignment
 from model.topics.tables import PARTITION_TABLE
 
 Question = Mapping[str, Any]
@@ -97,19 +97,6 @@ def visibility(question: Question) -> dict[str, Any]:
     """Consumers read what is committed, followers all there is."""
     asked = question["input"]
     return {"consumerMaxOffset": asked["hw"], "followerMaxOffset": asked["leo"]}
-
-
-def fetcher(question: Question) -> dict[str, Any]:
-    """The fetcher of a partition."""
-    asked = question["input"]
-    number = requests.fetcher_of(asked["topic"], asked["partition"], asked["numFetchers"])
-    return {"topicHash": requests.hash_of(asked["topic"]), "fetcherId": number}
-
-
-def versions(question: Question) -> dict[str, Any]:
-    """Versions of requests under an inter.broker.protocol.version."""
-    protocol = tuple(int(part) for part in question["input"]["ibp"].split("-")[0].split("."))
-    return {kind: requests.version_of(kind, protocol) for kind in requests.VERSIONS}
 
 
 def produce(question: Question) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The model's answers to questions about Kafka's behaviour, one a file and operation.
 
-The model's pure functions answer here under the names of its own; what it does in steps is asked
-of its transitions, by whoever adds an answer.
+What the model does in steps is asked of its transitions, and what a table of theirs decides of that
+table. What no transition decides, a plain rule answers (`conformance.plain_rules`), and says so.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from conformance.plain_rules import placement
 from conformance.vectors import (
     model_caches,
     model_controller,
     model_controllership,
     model_followers,
     model_moves,
-    model_names,
     model_obedience,
     model_rules,
     model_sequences,
 )
+from conformance.vectors.compare import ByRule
 from impl.releases import Release
 from impl.vectors.shapes import reading
 from model.protocol import assignment
@@ -117,22 +118,14 @@ def add_partitions(question: Question) -> dict[str, Any]:
 
     def ask() -> dict[str, Any]:
         racks = _racks(asked)
-        added = assignment.add_partitions(existing, racks, asked["newTotal"], by_hand)
+        added = placement.add_partitions(existing, racks, asked["newTotal"], by_hand)
         return {
             "added": _by_number(added),
-            "startIndex": assignment.start_of_addition(existing, racks),
+            "startIndex": placement.start_of_addition(existing, racks),
             "startPartitionId": len(existing),
         }
 
     return _or_refusal(ask, question, "1.0")
-
-
-def parse_replica_assignment(question: Question) -> dict[str, Any]:
-    """``--replica-assignment``."""
-    text = question["input"]["arg"]
-    return _or_refusal(
-        lambda: {"assignment": _by_number(assignment.parse_replica_assignment(text))}, question
-    )
 
 
 def validate_assignment(question: Question) -> dict[str, Any]:
@@ -140,7 +133,7 @@ def validate_assignment(question: Question) -> dict[str, Any]:
     wanted = {int(number): ids for number, ids in question["input"]["assignment"].items()}
 
     def ask() -> dict[str, Any]:
-        assignment.check_assignment(wanted)
+        placement.check_assignment(wanted)
         return {"error": None}
 
     return _or_refusal(ask, question)
@@ -149,7 +142,12 @@ def validate_assignment(question: Question) -> dict[str, Any]:
 def _leader_and_isr(question: Question) -> dict[str, Any]:
     """Refused before it is looked at, or taken by a broker's steps."""
     refused = model_rules.refused_leader_and_isr(question)
-    return model_obedience.leader_and_isr(question) if refused is None else refused
+    return model_obedience.leader_and_isr(question) if refused is None else ByRule(refused)
+
+
+def by_rule(answer: Answer) -> Answer:
+    """The answer of a plain rule, marked as such."""
+    return lambda question: ByRule(answer(question))
 
 
 ANSWERS: dict[tuple[str, str], Answer] = reading(
@@ -157,48 +155,41 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("assignment", "assign"): assign,
         ("assignment", "rackAlternatedList"): rack_alternated,
         ("assignment", "assignProperties"): properties,
-        ("assignment", "addPartitions"): add_partitions,
-        ("controller_context", "target"): model_rules.target,
-        ("controller_context", "reassignTo"): model_rules.reassign_to,
-        ("controller_context", "assignmentOf"): model_rules.assignment_of,
-        ("controller_flow", "imbalance"): model_rules.imbalance,
-        ("controller_flow", "isrPropagation"): model_rules.propagation,
+        ("assignment", "addPartitions"): by_rule(add_partitions),
+        ("controller_context", "target"): by_rule(model_rules.target),
+        ("controller_context", "reassignTo"): by_rule(model_rules.reassign_to),
+        ("controller_context", "assignmentOf"): by_rule(model_rules.assignment_of),
+        ("controller_flow", "imbalance"): by_rule(model_rules.imbalance),
+        ("controller_flow", "isrPropagation"): by_rule(model_rules.propagation),
         ("controller_flow", "registerController"): model_controllership.register_controller,
         ("election", "elect"): model_controller.elect,
         ("leader_epoch_cache", "epochCache"): model_caches.cache,
-        ("partition_replication", "assignmentState"): model_rules.assignment_state,
-        ("partition_replication", "checkCurrentLeaderEpoch"): model_rules.leader_epoch,
-        ("partition_replication", "hw"): model_rules.high_watermark,
+        ("partition_replication", "assignmentState"): by_rule(model_rules.assignment_state),
+        ("partition_replication", "checkCurrentLeaderEpoch"): by_rule(model_rules.leader_epoch),
+        ("partition_replication", "hw"): by_rule(model_rules.high_watermark),
         ("partition_replication", "oldFormat"): model_caches.old_format,
-        ("partition_replication", "outOfSync"): model_rules.out_of_sync,
-        ("partition_replication", "produce"): model_rules.produce,
-        ("partition_replication", "underReplicated"): model_rules.assignment_state,
+        ("partition_replication", "outOfSync"): by_rule(model_rules.out_of_sync),
+        ("partition_replication", "produce"): by_rule(model_rules.produce),
+        ("partition_replication", "underReplicated"): by_rule(model_rules.assignment_state),
         ("partition_state_machine", "transition"): model_controller.partition_transition,
         ("partition_state_machine", "effects"): model_controller.partition_effects,
-        ("partition_state_machine", "initialState"): model_rules.initial_state,
-        ("partition_state_machine", "offlineCount"): model_rules.offline_count,
+        ("partition_state_machine", "initialState"): by_rule(model_rules.initial_state),
+        ("partition_state_machine", "offlineCount"): by_rule(model_rules.offline_count),
         ("replica_state_machine", "transition"): model_controller.replica_transition,
         ("replica_state_machine", "effects"): model_controller.replica_effects,
-        ("replica_state_machine", "startup"): model_rules.replica_startup,
-        ("reassignment", "apiValidate"): model_rules.api_validate,
+        ("replica_state_machine", "startup"): by_rule(model_rules.replica_startup),
+        ("reassignment", "apiValidate"): by_rule(model_rules.api_validate),
         ("reassignment", "reassignTrace"): model_moves.reassign_trace,
         ("reassignment", "reassignTraceKip455"): model_moves.reassign_trace_kip_455,
         ("reassignment", "guard"): model_moves.guard,
-        ("reassignment", "throttledReplicas"): model_rules.throttled,
-        ("replica_manager", "brokerEpoch"): model_rules.broker_epoch,
-        ("replica_manager", "fetcherId"): model_rules.fetcher,
-        ("replica_manager", "fetchVisibility"): model_rules.visibility,
+        ("reassignment", "throttledReplicas"): by_rule(model_rules.throttled),
+        ("replica_manager", "brokerEpoch"): by_rule(model_rules.broker_epoch),
+        ("replica_manager", "fetchVisibility"): by_rule(model_rules.visibility),
         ("replica_manager", "leaderAndIsr"): _leader_and_isr,
-        ("replica_manager", "stopReplica"): model_rules.stop_replica,
-        ("request_batch", "versions"): model_rules.versions,
+        ("replica_manager", "stopReplica"): by_rule(model_rules.stop_replica),
         ("request_sequences", "sequence"): model_sequences.sequence,
-        ("request_sequences", "emptyPartitions"): model_rules.empty_partitions,
-        ("topic_admin", "collision"): model_names.collision,
-        ("topic_admin", "collisionChars"): model_names.collision_chars,
-        ("topic_admin", "parseReplicaAssignment"): parse_replica_assignment,
-        ("topic_admin", "validateAssignment"): validate_assignment,
-        ("topic_admin", "validateName"): model_names.validate_name,
-        ("topic_admin", "validChar"): model_names.valid_char,
+        ("request_sequences", "emptyPartitions"): by_rule(model_rules.empty_partitions),
+        ("topic_admin", "validateAssignment"): by_rule(validate_assignment),
         ("truncation", "leaderFetchValidation"): model_caches.fetch_validation,
         ("truncation", "offsetTruncationState"): model_caches.truncation,
         ("truncation", "offsetTruncationStateOld"): model_followers.old_truncation,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 _LOGS = "needs brokers that remove logs from their disks; a controller alone does not show it"
 _NO_SCHEMA = "no case of it is public, so that its input is not known"
 _TEXTS = "the model knows no texts: what tools read and print is the implementation's"
+_NUMBERS = "numbers of the wire and of threads: no step of the model reads them"
 _ONE_STEP = "no single transition of the model answers it, and no walk of several is written yet"
 
 NOT_COMPARED: dict[str, frozenset[str]] = {
@@ -30,11 +31,16 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
         ("topic_deletion", "addPartitionsDuringDelete"): _LOGS,
         ("reassignment", "moveMap"): _NO_SCHEMA,
         ("controller_context", "imbalance"): _NO_SCHEMA,
+        ("replica_manager", "fetcherId"): _NUMBERS,
+        ("request_batch", "versions"): _NUMBERS,
         **{
             (file, operation): _TEXTS
             for file, operations in {
                 "checkpoint_files": ("checkpoint",),
-                "topic_admin": ("alter", "create", "delete", "list", "describe"),
+                "topic_admin": (
+                    "alter", "create", "delete", "list", "describe", "validateName", "validChar",
+                    "collision", "collisionChars", "parseReplicaAssignment",
+                ),
                 "zk_store": (
                     "createSequential", "propagateIsr", "readNotifications", "configChange",
                     "encode", "encodeReassign", "deleteRecursive",

@@ -1,15 +1,14 @@
 """Where the replicas of a topic go: Kafka's placement of partitions on brokers, as pure functions.
 
 A replica assignment is a list of broker ids a partition, the first of them the preferred leader.
-Kafka draws the start and the shift at random; here they are arguments, and `draws` names all.
+Kafka draws the start and the shift at random; here they are arguments.
 
-Source: kafka.admin.AdminUtils / AdminZkClient.addPartitions, TopicCommand.parseReplicaAssignment;
-KIP-36 (racks).
+Source: kafka.admin.AdminUtils / AdminZkClient.assignReplicasToBrokers; KIP-36 (racks).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 Assignment = dict[int, list[int]]
 """Partition id -> broker ids, the preferred leader first."""
@@ -112,92 +111,3 @@ def _in_turn(brokers: Sequence[int], leader: int, shift: int) -> Iterator[int]:
     while True:
         yield brokers[(leader + 1 + (shift + tried) % (size - 1)) % size]
         tried += 1
-
-
-def start_of_addition(existing: Mapping[int, Sequence[int]], brokers: Collection[int]) -> int:
-    """The start that Kafka fixes for added partitions: where the first replica of partition 0 is.
-
-    It is the index of the first broker with that id or a greater one, or 0 if there is none.
-    """
-    leader = existing[0][0]
-    return next((at for at, broker in enumerate(sorted(brokers)) if broker >= leader), 0)
-
-
-def add_partitions(
-    existing: Mapping[int, Sequence[int]], racks: Racks, total: int,
-    manual: Mapping[int, Sequence[int]] | None = None,
-) -> Assignment:
-    """The partitions that a topic gets to have `total` of them; those that it has stay.
-
-    Nothing is drawn: start and shift are both `start_of_addition`. `manual` is a list for every
-    partition, of which those that exist already are skipped.
-    AssignmentRefused: not more than there are, partition 0 missing, or `manual` does not fit.
-    """
-    if 0 not in existing:
-        raise AssignmentRefused(
-            "AdminOperationException",
-            "Unexpected existing replica assignment, partition id 0 is missing.")
-    if total <= len(existing):
-        raise AssignmentRefused(
-            "InvalidPartitionsException",
-            "The number of partitions for a topic can only be increased. "
-            f"It has {len(existing)} partitions, which would not be an increase to {total}.")
-    replication_factor, first = len(existing[0]), len(existing)
-    if manual is None:
-        start = start_of_addition(existing, racks)
-        return assign_replicas(racks, total - first, replication_factor, start, start, first)
-    added = {
-        partition: list(replicas) for partition, replicas in manual.items() if partition >= first}
-    if sorted(added) != list(range(first, total)):
-        raise AssignmentRefused(
-            "InvalidReplicaAssignmentException",
-            f"The assignment must name the partitions up to {total - 1}, and no other.")
-    check_assignment({0: existing[0], **added}, racks)
-    return added
-
-
-def check_assignment(
-    assignment: Mapping[int, Sequence[int]], brokers: Collection[int] | None = None
-) -> None:
-    """Refuses lists of different lengths, a broker twice in a list, and unknown brokers."""
-    for partition, replicas in sorted(assignment.items()):
-        if len({*replicas}) < len(replicas):
-            raise AssignmentRefused(
-                "InvalidReplicaAssignmentException",
-                f"Duplicate replica assignment found: partition {partition} has {[*replicas]}.")
-        unknown = sorted({*replicas} - {*(replicas if brokers is None else brokers)})
-        if unknown:
-            raise AssignmentRefused(
-                "InvalidReplicaAssignmentException",
-                f"Unknown broker(s) in replica assignment: {', '.join(map(str, unknown))}.")
-    if len({len(replicas) for replicas in assignment.values()}) > 1:
-        raise AssignmentRefused(
-            "InvalidReplicaAssignmentException",
-            "All partitions should have the same number of replicas.")
-
-
-def parse_replica_assignment(text: str) -> Assignment:
-    """The option --replica-assignment: `1:2:0,2:0:1` is two partitions with three replicas."""
-    parsed: Assignment = {}
-    for partition, listed in enumerate(text.split(",")):
-        try:
-            replicas = [int(broker) for broker in listed.split(":")]
-        except ValueError:
-            raise AssignmentRefused(
-                "NumberFormatException",
-                f"{listed!r} is no list of broker ids; write such as 1:2:0,2:0:1") from None
-        if len({*replicas}) < len(replicas):
-            raise AssignmentRefused(
-                "AdminCommandFailedException",
-                f"Partition replica lists may not contain duplicate entries: {listed}")
-        parsed[partition] = replicas
-        if len(replicas) != len(parsed[0]):
-            raise AssignmentRefused(
-                "AdminOperationException",
-                f"Partition {partition} has different replication factor: {listed}")
-    return parsed
-
-
-def draws(brokers: int) -> list[tuple[int, int]]:
-    """Every pair of start and shift that Kafka may draw for a number of brokers."""
-    return [(start, shift) for start in range(brokers) for shift in range(brokers)]

@@ -1,23 +1,19 @@
-"""The four ways in which a controller chooses a leader, as pure functions, in two forms.
+"""The four ways in which a controller chooses a leader, where assignments have an order.
 
-In the notation, for the systems whose assignments have an order: a strategy gives a `Choice` over
-expressions. And over plain lists of broker ids, where a strategy answers with an `Elected`, or
-None: then nothing is written, and the partition stays as it is. Both are held to agree. Whoever is
-elected has the leader epoch after the registered one, the leader of before too. `replication` lets
-any live ISR member win; what is said of it covers each of these.
+A strategy gives a `Choice` over expressions. Whoever is elected has the leader epoch after the
+registered one, the leader of before too. `replication` lets any live ISR member win; what is said
+of it covers each of these.
 
 Source: PartitionLeaderElectionAlgorithms and Election (2.4); the selectors of 0.10 to 1.0 agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from model.language import all_of, any_of, not_, some
 from model.protocol.state import BROKERS
-
-Brokers = tuple[int, ...]
 
 
 class ReplicaOrder(NamedTuple):
@@ -106,69 +102,3 @@ def controlled_shutdown(order, isr, live_or_shutting_down, shutting_down):
     return first_of(
         order, lambda one: all_of(live_or_shutting_down.has(one), isr.has(one), stays(one)),
         lambda leader: isr.such_that(stays))
-
-
-class Elected(NamedTuple):
-    """What is written, and who is told: leader, ISR in its order, recipients of LeaderAndIsr."""
-
-    leader: int
-    isr: Brokers
-    recipients: Brokers
-
-
-def _first(replicas: Sequence[int], rule: Callable[[int], bool]) -> int | None:
-    return next((replica for replica in replicas if rule(replica)), None)
-
-
-def for_offline(
-    assignment: Sequence[int], isr: Sequence[int], live: Collection[int], *, unclean: bool = False
-) -> Elected | None:
-    """The leader is dead, or there never was one.
-
-    The first replica, in the order of the assignment, that lives and is in the ISR; the ISR keeps
-    its living part. Unclean election is for the case that no ISR member lives, assigned or not:
-    then the first living replica is the whole ISR, and what it lacks is lost.
-    """
-    told = tuple(replica for replica in assignment if replica in live)
-    leader = _first(told, lambda replica: replica in isr)
-    if leader is not None:
-        return Elected(leader, tuple(member for member in isr if member in live), told)
-    if unclean and told and not any(member in live for member in isr):
-        return Elected(told[0], (told[0],), told)
-    return None
-
-
-def for_reassignment(
-    target: Sequence[int], isr: Sequence[int], live: Collection[int]
-) -> Elected | None:
-    """The partition has moved: the first of the target that lives and is in the ISR.
-
-    The ISR stays as it is, the old replicas leave it later; the whole target is told, the dead too.
-    """
-    leader = _first(target, lambda replica: replica in live and replica in isr)
-    return None if leader is None else Elected(leader, tuple(isr), tuple(target))
-
-
-def for_preferred(
-    assignment: Sequence[int], isr: Sequence[int], live: Collection[int]
-) -> Elected | None:
-    """The head of the assignment, if it lives and is in the ISR; nobody else will do."""
-    leader = _first(assignment[:1], lambda replica: replica in live and replica in isr)
-    return None if leader is None else Elected(leader, tuple(isr), tuple(assignment))
-
-
-def for_controlled_shutdown(
-    assignment: Sequence[int],
-    isr: Sequence[int],
-    live_or_shutting_down: Collection[int],
-    shutting_down: Collection[int],
-) -> Elected | None:
-    """The leader is about to go: the first that stays, and every broker that goes leaves the ISR.
-
-    Those that shut down are told as well (not so in 1.1 and 2.0, KAFKA-7482).
-    """
-    told = tuple(replica for replica in assignment if replica in live_or_shutting_down)
-    leader = _first(told, lambda replica: replica in isr and replica not in shutting_down)
-    if leader is None:
-        return None
-    return Elected(leader, tuple(member for member in isr if member not in shutting_down), told)

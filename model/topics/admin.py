@@ -16,6 +16,7 @@ from model.language import (
     transition,
     when,
 )
+from model.protocol.assignment import assign_replicas
 from model.protocol.state import BROKERS
 from model.topics.state import CONTROLLERS, COUNTS, PARTITIONS, PLACES
 from model.topics.zookeeper import fire, has_partition, topic_exists
@@ -31,18 +32,19 @@ def listed(replicas, place):
 
 
 def turned(replicas, partition, place):
-    """The first partition's replicas, turned by one for each partition after it.
-
-    The rack-unaware placement does so for as many partitions as there are brokers, where each
-    broker has a replica of each (`model.protocol.assignment`).
+    """The list of a partition, where the first partition's is `replicas`: Kafka's placement on as
+    many brokers as it has members, so that each has a replica of each partition. Once around it
+    begins anew; Kafka would shift the followers.
     """
     first, second, third = replicas
 
     def lands(at, size):
         """The member at a place of the first list stands here, in a list of a size."""
+        placed = assign_replicas(dict.fromkeys(range(size)), size, size, start=0, shift=0)
         return any_of(*(
             all_of(partition == number, place == there)
-            for number in range(TURNED) for there in range(size) if (there + number) % size == at))
+            for number in range(TURNED) for there in range(size)
+            if placed[number % size][there] == at))
 
     two   = when(lands(0, 2), first, when(lands(1, 2), second, listed(replicas, place)))
     three = when(lands(0, 3), first, when(lands(1, 3), second, when(

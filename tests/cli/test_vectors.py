@@ -88,11 +88,14 @@ def test_the_json_has_the_keys_that_others_rely_on(tmp_path: Path):
 
 
 def test_both_sides_are_asked_and_agree(tmp_path: Path):
-    result = run(write(tmp_path, "topic_admin", PARSED), "--on", "both", "--json", "-")
+    files = write(tmp_path, "election", ELECTED), write(tmp_path, "topic_admin", PARSED)
+
+    result = run(*files, "--on", "both", "--json", "-")
 
     payload = json.loads(result.stdout)
     assert result.exit_code == 0
-    assert [(row["on"], row["passed"]) for row in payload["files"]] == [("model", 1), ("impl", 1)]
+    found = [(row["on"], row["passed"], row["not_applicable"]) for row in payload["files"]]
+    assert found == [("model", 1, 0), ("impl", 1, 0), ("model", 0, 1), ("impl", 1, 0)]
     assert payload["disagreements"] == []
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from conformance.plain_rules import elections
+from conformance.plain_rules.elections import Brokers, Elected
 from model.language import Record, SetOf, System, Version, per, require, transition
 from model.language.evaluate import Evaluator
 from model.language.sorts import Bounded, Numbers
 from model.protocol import strategies
 from model.protocol.state import BROKERS
-from model.protocol.strategies import Brokers, Elected
 
 ALL = (1, 2, 3)
 SUBSETS = [tuple(b for b in ALL if keep >> b & 1) for keep in range(0, 16, 2)]
@@ -40,12 +41,12 @@ def choice(name: str, now: Any) -> Any:
 
 def plain(name: str, order: Brokers, isr: Brokers, live: Brokers, going: Brokers) -> Elected | None:
     if name in ("clean", "unclean"):
-        return strategies.for_offline(order, isr, live, unclean=name == "unclean")
+        return elections.for_offline(order, isr, live, unclean=name == "unclean")
     if name == "reassign":
-        return strategies.for_reassignment(order, isr, live)
+        return elections.for_reassignment(order, isr, live)
     if name == "preferred":
-        return strategies.for_preferred(order, isr, live)
-    return strategies.for_controlled_shutdown(order, isr, live, going)
+        return elections.for_preferred(order, isr, live)
+    return elections.for_controlled_shutdown(order, isr, live, going)
 
 
 @dataclass

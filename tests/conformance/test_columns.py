@@ -47,7 +47,7 @@ def judged_or_refused(folder: Path, trace: Trace, form: str) -> TraceReport | Tr
 
 
 def without_file(report: TraceReport) -> TraceReport:
-    findings = [dataclasses.replace(finding, file="") for finding in report.findings]
+    findings = [dataclasses.replace(finding, file="", positions=()) for finding in report.findings]
     return dataclasses.replace(report, path="", findings=findings)
 
 

@@ -1,12 +1,12 @@
-"""The protocol's rules as plain functions: against what they stand for, and at their edges."""
+"""Kafka's rules as plain functions: against what they stand for, and at their edges."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.protocol import answers, epoch_cache, partition_states, requests, topic_names
-from model.protocol.moves import Assignment, refusal
+from conformance.plain_rules import answers, epoch_cache, partition_states
+from conformance.plain_rules.moves import Assignment, refusal
 
 LOGS = st.lists(st.integers(0, 6), max_size=12).map(sorted)
 """The epochs of a log's records, which never fall."""
@@ -70,17 +70,6 @@ def test_a_replica_that_comes_must_live_and_one_that_stays_need_not():
     assert refusal([-1], [1], {1}) == "INVALID_REPLICA_ASSIGNMENT"
 
 
-@given(st.text(min_size=1, max_size=3))
-def test_letters_of_other_scripts_are_in_no_topics_name(name: str):
-    assert not topic_names.is_allowed(name) or name.isascii()
-
-
-def test_a_name_of_250_letters_is_too_long():
-    assert topic_names.is_allowed("a" * 249)
-    assert not topic_names.is_allowed("a" * 250)
-    assert not any(topic_names.is_allowed(name) for name in ("", ".", ".."))
-
-
 @given(st.integers(0, 9), st.lists(st.tuples(st.integers(-1, 9), st.integers(0, 99))), st.data())
 def test_a_high_watermark_never_falls_nor_passes_a_member(end, ends, data):
     known = dict(enumerate(ends, 1))
@@ -105,18 +94,6 @@ def test_a_share_of_exactly_the_limit_is_no_imbalance():
     assert not answers.is_imbalanced(1, 10, 10)
     assert answers.is_imbalanced(2, 19, 10)
     assert not answers.is_imbalanced(0, 0, 0)
-
-
-def test_the_least_int_has_no_positive_twin():
-    assert requests.as_int(2**31) == -(2**31)
-    assert requests.hash_of("polygenelubricants") == -(2**31)
-    assert requests.fetcher_of("t", 3, 4) == 3
-
-
-def test_versions_of_requests_never_fall():
-    for kind, known in requests.VERSIONS.items():
-        found = [requests.version_of(kind, since) for since in sorted(known)]
-        assert found == sorted(set(found))
 
 
 def test_a_partition_whose_leader_is_dead_counts_as_offline_until_its_topic_goes():

@@ -117,3 +117,32 @@ def test_no_class_name_stands_twice_in_the_specification_and_its_checks() -> Non
 
     assert found - SHARED == set(), "two classes of one name"
     assert SHARED - found == set(), "no longer twice: strike it from SHARED"
+
+
+def test_what_systems_share_is_used_by_what_is_recorded() -> None:
+    """Nothing of `model/protocol` stands beside the transitions and claims, and is not of them."""
+    model = IMPL.parent / "model"
+    uses: dict[str, set[str]] = {}
+    for path in files(model / "protocol"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                uses[node.name] = names_in(node)
+    waiting = set().union(
+        *(
+            names_in(ast.parse(path.read_text(encoding="utf-8")))
+            for path in files(model)
+            if path.parent.name not in ("protocol", "language", "zoo")
+        )
+    ) & set(uses)
+    used = set[str]()
+    while waiting:
+        one = waiting.pop()
+        used.add(one)
+        waiting |= (uses[one] & set(uses)) - used
+
+    assert set(uses) - used == set(), "used by no transition and no claim"
+
+
+def names_in(tree: ast.AST) -> set[str]:
+    """The names that some code reads; what is only imported is not read."""
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

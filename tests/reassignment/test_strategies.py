@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.language.evaluate import Evaluator, SparseState
-from model.protocol.strategies import (
+from conformance.plain_rules.elections import (
     Elected,
     for_controlled_shutdown,
     for_offline,
     for_preferred,
     for_reassignment,
 )
+from model.language.evaluate import Evaluator, SparseState
 from model.reassignment import SYSTEM
 from model.reassignment.state import TASKS
 

@@ -90,13 +90,13 @@ def cut_at_end(entries: Entries, end: int) -> Entries:
 def cut_at_start(entries: Entries, start: int) -> Entries:
     """The log begins later now: so does the epoch that covers its first record; older ones go."""
     gone = [entry for entry in entries if entry[1] <= start]
-    return entries if not gone else ((gone[-1][0], start), *entries[len(gone):])
+    return entries if not gone else ((gone[-1][0], start), *entries[len(gone) :])
 
 
 def cut_at_start_before(entries: Entries, start: int) -> Entries:
     """As KIP-101 had it, where two epochs may begin at one offset: both of them stay."""
     gone = [entry for entry in entries if entry[1] < start]
-    kept = entries[len(gone):]
+    kept = entries[len(gone) :]
     covered = bool(kept) and kept[0][1] == start
     return kept if covered or not gone else ((gone[-1][0], start), *kept)
 

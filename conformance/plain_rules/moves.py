@@ -44,9 +44,7 @@ class Assignment(NamedTuple):
         return Assignment((*target, *leaving), coming, leaving)
 
 
-def refusal(
-    target: Sequence[int], current: Sequence[int] | None, live: Collection[int]
-) -> str:
+def refusal(target: Sequence[int], current: Sequence[int] | None, live: Collection[int]) -> str:
     """What AlterPartitionReassignments answers; `current` is None for an unknown partition.
 
     A replica that is added must live, and one that stays need not.

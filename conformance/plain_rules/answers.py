@@ -85,7 +85,11 @@ def after_append(acks: int, committed: bool, in_sync: int, least: int) -> str:
 
 
 def high_watermark(
-    own_end: int, isr: Collection[int], known: Mapping[int, tuple[int, int]], now: int, lag: int,
+    own_end: int,
+    isr: Collection[int],
+    known: Mapping[int, tuple[int, int]],
+    now: int,
+    lag: int,
     before: int,
 ) -> int:
     """A leader's high watermark: the least end of those it waits for, and never less than before.
