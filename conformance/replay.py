@@ -20,7 +20,7 @@ from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, model
 from conformance.observed import Observed, Place
 from conformance.trace_report import TraceReport, UnknownLeaf, finding, unreadable
 from impl import Trace, TraceError, read_trace
-from impl.world.trace import Header
+from impl.world.trace import TraceHeader
 from model.language.explain import place_and_value
 from model.language.sparse import Index, SparseState
 from model.systems import system
@@ -91,7 +91,7 @@ def expect(lines: int) -> None:
     _judged["lines"] += lines
 
 
-def not_replayed(header: Header, events: int, name: str) -> TraceReport | None:
+def not_replayed(header: TraceHeader, events: int, name: str) -> TraceReport | None:
     """Why a run cannot be compared with the model at all, None if it can."""
     unknown = _unknown(header)
     if unknown is not None:
@@ -108,7 +108,7 @@ def not_replayed(header: Header, events: int, name: str) -> TraceReport | None:
     return TraceReport(name, Verdict.NOT_CHECKED, findings=[wrong])
 
 
-def _unknown(header: Header) -> tuple[str, str] | None:
+def _unknown(header: TraceHeader) -> tuple[str, str] | None:
     """What of a header is none of the model's, and what would be."""
     if header.system != REPLAYED:
         return (
@@ -123,7 +123,7 @@ def _unknown(header: Header) -> tuple[str, str] | None:
     return None
 
 
-def moves_of(header: Header) -> Moves:
+def moves_of(header: TraceHeader) -> Moves:
     """The steps of a run's system and version, compiled."""
     return _moves(header.system, header.version, header.brokers)
 
@@ -141,7 +141,7 @@ class Replay:
     """One run on the model: natively while it fits, if it is long; where it does not, and in short
     runs, on the compiled Python, which says why."""
 
-    def __init__(self, header: Header, name: str, heard: Heard | None, events: int) -> None:
+    def __init__(self, header: TraceHeader, name: str, heard: Heard | None, events: int) -> None:
         self.header, self.name, self.heard = header, name, heard
         self.moves = moves_of(header)
         self.twin, self.ledger = self.moves.twin, self.moves.ledger

@@ -14,7 +14,7 @@ import pyarrow.parquet as parquet
 from conformance.columns.magic import ARROW, form_of
 from conformance.columns.schema import FORMAT, KEY
 from impl import TraceError
-from impl.world.trace import HEADER_FIELDS, Header
+from impl.world.trace import HEADER_FIELDS, TraceHeader
 
 BATCH = 10_000
 DAMAGED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError)
@@ -25,7 +25,7 @@ class Columns:
     """A file of columns whose metadata can be read: the header of its run, and its rows."""
 
     path: Path
-    header: Header
+    header: TraceHeader
     events: int
     layout: str
     schema: pa.Schema
@@ -66,7 +66,7 @@ def open_columns(path: Path) -> Columns:
     except DAMAGED as error:
         raise _cut_off(path, error) from error
     told = _told(path, schema)
-    header = Header(**{name: told[name] for name in HEADER_FIELDS})
+    header = TraceHeader(**{name: told[name] for name in HEADER_FIELDS})
     return Columns(path, header, told["events"], told["layout"], schema, rows)
 
 

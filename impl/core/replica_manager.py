@@ -430,6 +430,7 @@ class ReplicaManager:
         max_bytes: int,
         now_ms: int,
         held_back: Callable[[Replica, int], bool] = nobody_held_back,
+        limits: Mapping[TopicPartition, int] | None = None,
     ) -> dict[TopicPartition, FetchReply]:
         """Read, and note how far a follower is: its ISR may grow by that.
 
@@ -437,7 +438,7 @@ class ReplicaManager:
         later (g.1).
         """
         ends = {one: hosted.log_end for one, hosted in self.partitions.items() if one in questions}
-        replies = await self.read(follower, questions, max_bytes, held_back)
+        replies = await self.read(follower, questions, max_bytes, held_back, limits)
         for partition, reply in replies.items():
             self.observer(FetchServed(partition, follower, questions[partition], reply))
         if follower == CONSUMER:
@@ -458,12 +459,17 @@ class ReplicaManager:
         questions: Mapping[TopicPartition, FetchQuestion],
         max_bytes: int,
         held_back: Callable[[Replica, int], bool] = nobody_held_back,
+        limits: Mapping[TopicPartition, int] | None = None,
     ) -> dict[TopicPartition, FetchReply]:
-        """What there is at some offsets; at most so many bytes in all, but one batch at least."""
+        """What there is at some offsets; at most so many bytes in all, but one batch at least.
+
+        ``limits``: of a partition, if a client sets one.
+        """
         replies: dict[TopicPartition, FetchReply] = {}
         left, found = max_bytes, False
         for partition, asked in questions.items():
-            reply = await self._read(reader, partition, asked, left, not found, held_back)
+            most = left if limits is None else min(left, limits.get(partition, left))
+            reply = await self._read(reader, partition, asked, most, not found, held_back)
             if reply.batch is not None:
                 left, found = max(0, left - reply.batch.length), True
             replies[partition] = reply
@@ -531,10 +537,14 @@ class ReplicaManager:
         return replies
 
     async def list_offset(
-        self, partition: TopicPartition, timestamp: int, for_consumer: bool
+        self,
+        partition: TopicPartition,
+        timestamp: int,
+        for_consumer: bool,
+        leader_epoch: int | None = None,
     ) -> OffsetFound:
         """The earliest, the latest, or the first offset of a time (ms); g.7."""
-        replica, error = await self._leader(partition, None)
+        replica, error = await self._leader(partition, leader_epoch)
         if replica is None:
             return OffsetFound(error)
         if timestamp in (EARLIEST, LATEST):

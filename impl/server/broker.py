@@ -21,6 +21,8 @@ from impl.log import LogManager, LogRemoval, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of, has_epochs, producer_rules_of
 from impl.log.cleaner import keys_in
 from impl.log.log_tasks import LogTaskIntervals, LogTasks
+from impl.server.apis.asked import Racks, Shared
+from impl.server.apis.kafka_apis import KafkaApis
 from impl.server.control import Control
 from impl.server.dispatch import Dispatch
 from impl.server.dynamic_configs import DynamicConfigs
@@ -189,9 +191,16 @@ class Broker:
             self.serving, self.log_dirs, self.dynamic, lambda: self.control, self._stopped,
             self.files.request if self.request_log else lambda head: None,
         )  # fmt: skip
+        self.apis = KafkaApis(
+            Shared(
+                self.dispatch, self.config, self.cluster_id,
+                Racks(lambda: self.control.client),
+            )
+        )  # fmt: skip
         self.listener = Listener(
             self.config.address, self.dispatch.answer, self._handler_failed, self._limits(),
             lambda text: self.files.line("server.log", "INFO", text, "kafka.network.Acceptor"),
+            self.apis.answer,
         )  # fmt: skip
         self.replicas.lock.about_to_wait = self.listener.slots.let_go
         self.dispatch.about_to_wait = self.listener.slots.let_go

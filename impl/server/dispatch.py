@@ -113,7 +113,7 @@ class Dispatch:
             case "DescribeConfigs":
                 return config_requests.describe(self.control().client, self.dynamic, head)
             case "InitProducerId":
-                return self._init_producer_id()
+                return self.init_producer_id()
             case "ElectLeaders":
                 self.about_to_wait()
                 told = self.control().requests.answer(head)
@@ -127,7 +127,7 @@ class Dispatch:
             case _:
                 return Message({"error": "UNSUPPORTED_VERSION", "message": f"no request {api}"})
 
-    def _init_producer_id(self) -> Message:
+    def init_producer_id(self) -> Message:
         """An id for an idempotent producer; those of transactions have a coordinator."""
         try:
             with self._giving_ids:

@@ -133,6 +133,12 @@ KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
     "auto.leader.rebalance.enable": (_truth, True),
     "leader.imbalance.per.broker.percentage": (_whole(0), 10),
     "leader.imbalance.check.interval.seconds": (_whole(1), 300),
+    "auto.create.topics.enable": (_truth, True),
+    "num.partitions": (_whole(1), 1),
+    "default.replication.factor": (_whole(1), 1),
+    "offsets.topic.num.partitions": (_whole(1), 50),
+    "offsets.topic.replication.factor": (_whole(1), 3),
+    "offsets.topic.segment.bytes": (_whole(1), 100 << 20),
     "delete.topic.enable": (_truth, lambda release: release.since("1.0")),
     "unclean.leader.election.enable": (_truth, lambda release: not release.since("0.11")),
 }

@@ -39,22 +39,37 @@ class Serving:
     def produce(self, head: Mapping[str, Any], body: bytes) -> Message:
         """Append, and wait for the ISR if the producer wants that."""
         partition = TopicPartition(head["topic"], head["partition"])
-        deadline = time.monotonic() + int(head["timeout_ms"]) / 1000
-        least = self.min_isr(partition.topic)
-        with self.replicas.lock:
-            done = wait(self.core.append(partition, body, int(head["acks"]), least, now_ms()))
-            if done.error != NONE:
-                return _error(done.error, done.message)
-            self.replicas.changed.notify_all()
-            error = NONE if done.awaited is None else self._wait(done.awaited, deadline)
-            self._answers(partition, head, done, error)
-            return Message({"error": error, "base_offset": done.first_offset,
-                            "leader_epoch": done.leader_epoch})  # fmt: skip
+        acks, wait_ms = int(head["acks"]), int(head["timeout_ms"])
+        done, error = self.append({partition: body}, acks, wait_ms)[partition]
+        if done.error != NONE:
+            return _error(done.error, done.message)
+        return Message({"error": error, "base_offset": done.first_offset,
+                        "leader_epoch": done.leader_epoch})  # fmt: skip
 
-    def _answers(
-        self, partition: TopicPartition, head: Mapping[str, Any], done: Produced, error: str
-    ) -> None:
-        acks = int(head["acks"])
+    def append(
+        self, records: Mapping[TopicPartition, bytes], acks: int, wait_ms: int
+    ) -> dict[TopicPartition, tuple[Produced, str]]:
+        """Append to some partitions, and wait for their ISRs if the producer wants that.
+
+        What came of each, and its error: that of the append, or of the wait.
+        """
+        deadline = time.monotonic() + wait_ms / 1000
+        found: dict[TopicPartition, tuple[Produced, str]] = {}
+        with self.replicas.lock:
+            done = {}
+            for partition, batch in records.items():
+                least = self.min_isr(partition.topic)
+                done[partition] = wait(self.core.append(partition, batch, acks, least, now_ms()))
+            self.replicas.changed.notify_all()
+            for partition, one in done.items():
+                error = one.error
+                if error == NONE:
+                    error = NONE if one.awaited is None else self._wait(one.awaited, deadline)
+                    self._answers(partition, acks, one, error)
+                found[partition] = one, error
+        return found
+
+    def _answers(self, partition: TopicPartition, acks: int, done: Produced, error: str) -> None:
         if acks:  # with acks=0 nobody hears of it
             event = ProducerAnswered(
                 partition, done.leader_epoch, acks, done.first_offset, done.end_offset, error
@@ -74,37 +89,53 @@ class Serving:
 
     def fetch(self, head: Mapping[str, Any], _body: bytes) -> Message:
         """Read; a follower's progress is noted, and who finds nothing waits for a while."""
-        replica, minimum = int(head["replica"]), int(head["min_bytes"])
-        deadline = time.monotonic() + int(head["max_wait_ms"]) / 1000
-        most = int(head["max_bytes"])
         asked = {
             TopicPartition(topic, number): FetchQuestion(epoch, offset, last_epoch)
             for topic, number, epoch, offset, last_epoch in head["partitions"]
         }
-        follows, quota = replica != CONSUMER, self.replicas.quotas.leader
         with self.replicas.lock:
-            replies = wait(self.core.fetch(replica, asked, most, now_ms(), self._held_back))
-            if follows:
-                self.replicas.changed.notify_all()
-            shown, first = _watermarks(replies), replies
-            while _too_little(replies, minimum):
-                left = deadline - time.monotonic()
-                if left <= 0 or not self.replicas.changed.wait(left):
-                    break
-                replies = wait(self.core.read(replica, asked, most, self._held_back))
-                if follows and self.core.release.since("2.4") and shown != _watermarks(replies):
-                    break  # KIP-392: a follower hears of a high watermark at once
-            if replies is not first:
-                for one, reply in replies.items():
-                    event = FetchServed(one, replica, asked[one], reply, waited=True)
-                    self.replicas.traced(event)
-            if follows:
-                throttled = [one for one in replies if quota.is_throttled(one)]
-                quota.record(sum(_size(replies[one]) for one in throttled))
+            replies = self.read(
+                int(head["replica"]), asked, int(head["max_wait_ms"]), int(head["min_bytes"]),
+                int(head["max_bytes"]),
+            )  # fmt: skip
             return Message(
                 {"error": NONE, "partitions": [_fields(*entry) for entry in replies.items()]},
                 regions=tuple(one.batch.held() for one in replies.values() if _size(one)),
             )
+
+    def read(
+        self,
+        replica: int,
+        asked: Mapping[TopicPartition, FetchQuestion],
+        wait_ms: int,
+        minimum: int,
+        most: int,
+        limits: Mapping[TopicPartition, int] | None = None,
+    ) -> Replies:
+        """What there is for a consumer or a follower; whoever asks holds the replicas' lock, as
+        long as it makes use of the regions.
+        """
+        deadline = time.monotonic() + wait_ms / 1000
+        follows, quota = replica != CONSUMER, self.replicas.quotas.leader
+        replies = wait(self.core.fetch(replica, asked, most, now_ms(), self._held_back, limits))
+        if follows:
+            self.replicas.changed.notify_all()
+        shown, first = _watermarks(replies), replies
+        while _too_little(replies, minimum):
+            left = deadline - time.monotonic()
+            if left <= 0 or not self.replicas.changed.wait(left):
+                break
+            replies = wait(self.core.read(replica, asked, most, self._held_back, limits))
+            if follows and self.core.release.since("2.4") and shown != _watermarks(replies):
+                break  # KIP-392: a follower hears of a high watermark at once
+        if replies is not first:
+            for one, reply in replies.items():
+                event = FetchServed(one, replica, asked[one], reply, waited=True)
+                self.replicas.traced(event)
+        if follows:
+            throttled = [one for one in replies if quota.is_throttled(one)]
+            quota.record(sum(_size(replies[one]) for one in throttled))
+        return replies
 
     def _held_back(self, replica: Replica, follower: int) -> bool:
         """``shouldLeaderThrottle``: a throttled follower that is not in sync, above the rate."""

@@ -33,9 +33,6 @@ CODES = {
 }
 """Kafka's exception -> the error of an answer; what is not here is INVALID_REQUEST."""
 
-NUM_PARTITIONS = REPLICATION_FACTOR = 1
-"""What ``num.partitions`` and ``default.replication.factor`` are where nobody sets them."""
-
 
 class TopicRequests:
     """``control`` gives the broker's event thread, whose session with ZooKeeper is used."""
@@ -79,10 +76,11 @@ class TopicRequests:
 
     def _create(self, command: TopicCommand, asked: Mapping[str, Any]) -> None:
         texts = [f"{key}={value}" for key, value in asked.get("configs", {}).items()]
+        config = self.control().config
         command.create(
             str(asked["name"]),
-            NUM_PARTITIONS if asked.get("partitions") is None else int(asked["partitions"]),
-            REPLICATION_FACTOR if asked.get("factor") is None else int(asked["factor"]),
+            int(asked.get("partitions") or config.whole("num.partitions")),
+            int(asked.get("factor") or config.whole("default.replication.factor")),
             asked.get("assignment"),
             parse_configs(texts, TOPIC_KEYS),
         )

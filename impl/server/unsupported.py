@@ -6,14 +6,11 @@ So a properties file of Kafka's own can be given as it is. Source: KafkaConfig, 
 from __future__ import annotations
 
 REASONS: dict[str, tuple[str, ...]] = {
-    "topics are made by administrators alone": (
-        "auto.create.topics.enable", "num.partitions", "default.replication.factor",
-    ),
     "a thread serves each connection, and one lock guards all replicas": (
         "num.network.threads", "background.threads", "num.recovery.threads.per.data.dir",
         "num.replica.alter.log.dirs.threads",
     ),
-    "the messages between processes are not Kafka's": (
+    "there is one listener, for clients and brokers": (
         "advertised.listeners", "advertised.host.name", "advertised.port", "host.name", "port",
         "listener.security.protocol.map", "inter.broker.listener.name",
         "control.plane.listener.name", "security.inter.broker.protocol", "socket.send.buffer.bytes",
@@ -37,14 +34,14 @@ REASONS: dict[str, tuple[str, ...]] = {
         "producer.purgatory.purge.interval.requests", "fetch.purgatory.purge.interval.requests",
         "delete.records.purgatory.purge.interval.requests",
     ),
+    "committed offsets do not expire, and are written as groups commit them": (
+        "offsets.topic.compression.codec", "offsets.load.buffer.size", "offsets.retention.minutes",
+        "offsets.retention.check.interval.ms", "offsets.commit.required.acks",
+    ),
     "there are neither groups nor transactions": (
-        "offsets.topic.num.partitions", "offsets.topic.replication.factor",
-        "offsets.topic.segment.bytes", "offsets.topic.compression.codec",
-        "offsets.load.buffer.size", "offsets.retention.minutes",
-        "offsets.retention.check.interval.ms", "offsets.commit.timeout.ms",
-        "offsets.commit.required.acks", "offset.metadata.max.bytes",
-        "group.initial.rebalance.delay.ms", "group.min.session.timeout.ms",
-        "group.max.session.timeout.ms", "group.max.size",
+        "offsets.commit.timeout.ms", "offset.metadata.max.bytes",
+        "group.initial.rebalance.delay.ms",
+        "group.min.session.timeout.ms", "group.max.session.timeout.ms", "group.max.size",
         "transaction.max.timeout.ms", "transaction.state.log.replication.factor",
         "transaction.state.log.num.partitions", "transaction.state.log.min.isr",
         "transaction.state.log.segment.bytes",

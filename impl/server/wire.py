@@ -2,8 +2,8 @@
 
 A frame is two lengths (4 bytes each, big endian), the header, the body. Requests and answers go
 in turn on one connection: a sender that hears nothing in time closes it, so an answer can never be
-taken for that of another question. Kafka's own protocol is not spoken here: what matters is who
-says what to whom, and that a process can be killed or stopped at any moment.
+taken for that of another question. A listener tells by the first bytes of a connection whether it
+is Kafka's protocol that comes (``impl.wire``), and hands its frames on whole.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from impl.server.limits import (
     TooManyConnections,
     give_up_after,
 )
+from impl.wire import FrameTooLarge, size_of
 
 _LENGTHS = struct.Struct(">II")
 Address = tuple[str, int]
@@ -185,6 +186,10 @@ def _has_ended(connection: socket.socket) -> bool:
 
 
 Answer = Callable[[dict[str, Any], bytes], Message]
+KafkaAnswer = Callable[[bytes, str], list[Any] | None]
+"""Takes a frame of Kafka's protocol and the address of who sent it; gives the answer's pieces, None
+if none is due. What it raises ends the connection.
+"""
 
 
 class Listener:
@@ -201,7 +206,9 @@ class Listener:
         trouble: Callable[[BaseException], None] = lambda error: None,
         limits: Limits | None = None,
         rejected: Callable[[str], None] = lambda text: None,
+        kafka: KafkaAnswer | None = None,
     ) -> None:
+        self.kafka = kafka
         self.limits = limits or Limits()
         self.slots = Slots(self.limits.handled)
         self._quotas = ConnectionQuotas(self.limits)
@@ -214,7 +221,7 @@ class Listener:
         class Handler(socketserver.BaseRequestHandler):
             def handle(self) -> None:
                 try:
-                    listener._serve(self.request, answer, trouble)
+                    listener._serve(self.request, self.client_address[0], answer, trouble)
                 finally:
                     listener._quotas.give_back(self.client_address[0])
 
@@ -238,12 +245,19 @@ class Listener:
         self._thread.start()
 
     def _serve(
-        self, connection: socket.socket, answer: Answer, trouble: Callable[[BaseException], None]
-    ) -> None:
+        self, connection: socket.socket, host: str, answer: Answer,
+        trouble: Callable[[BaseException], None],
+    ) -> None:  # fmt: skip
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with self._lock:
             self._open.add(connection)
         try:
+            give_up_after(connection, self.limits.idle_s)
+            kafka = self.kafka
+            if kafka is not None and _begins_as_kafka(connection, self.limits.request_bytes):
+                while not self._stopped and self._served_kafka(connection, host, kafka, trouble):
+                    pass
+                return
             while not self._stopped:
                 give_up_after(connection, self.limits.idle_s)
                 lengths = receive_lengths(connection, self.limits.request_bytes)
@@ -261,6 +275,34 @@ class Listener:
         finally:
             with self._lock:
                 self._open.discard(connection)
+
+    def _served_kafka(
+        self, connection: socket.socket, host: str, answer: KafkaAnswer,
+        trouble: Callable[[BaseException], None],
+    ) -> bool:  # fmt: skip
+        """One frame of Kafka's, and its answer; False where the connection is over."""
+        give_up_after(connection, self.limits.idle_s)
+        prefix = _read(connection, 4, may_end=True)
+        if not prefix:
+            return False
+        try:
+            size = size_of(prefix, self.limits.request_bytes)
+        except FrameTooLarge as error:
+            raise Disconnected(str(error)) from error
+        with self._memory.room(size):
+            if self.limits.idle_s:
+                give_up_after(connection, min(STALL_S, self.limits.idle_s))
+            frame = _read(connection, size)
+            with self.slots.taken():
+                try:
+                    pieces = answer(frame, host)
+                except Exception as error:
+                    trouble(error)
+                    return False
+            del frame
+        if pieces is not None:
+            _send_pieces(connection, pieces)
+        return True
 
     def _answered(
         self, request: Message, answer: Answer, trouble: Callable[[BaseException], None]
@@ -285,6 +327,38 @@ class Listener:
                     connection.shutdown(socket.SHUT_RDWR)
                 except OSError:
                     continue
+
+
+def _begins_as_kafka(connection: socket.socket, largest: int) -> bool:
+    """The first frame is Kafka's: the header of one of ours begins where its correlation id is.
+
+    Nothing is taken from the connection. Disconnected for a length that neither has.
+    """
+    peek = socket.MSG_PEEK | socket.MSG_WAITALL
+    size = int.from_bytes(connection.recv(4, peek).ljust(4, b"\0"), "big", signed=True)
+    if not 0 <= size <= largest:
+        raise Disconnected(f"a frame of {size} bytes; {largest} is the most")
+    if size < _LEAST_HEADER:
+        return True
+    return connection.recv(10, peek)[8:] != b'{"'
+
+
+_LEAST_HEADER = len('{"api":"Fetch"}')
+
+
+def _send_pieces(connection: socket.socket, pieces: list[Any]) -> None:
+    """Send bytes, and what has a ``region`` from its file; regions are let go of."""
+    regions: list[Region] = [piece.region for piece in pieces if not isinstance(piece, bytes)]
+    try:
+        for number, piece in enumerate(pieces):
+            if isinstance(piece, bytes):
+                more = socket.MSG_MORE if number + 1 < len(pieces) else 0
+                connection.sendall(piece, more)
+            elif piece.region.send_to(connection.fileno()) < piece.region.length:
+                raise OSError(f"{piece.region.file.path} was cut while it was sent")
+    finally:
+        for region in regions:
+            region.release()
 
 
 class _Server(socketserver.ThreadingTCPServer):

@@ -15,7 +15,7 @@ from impl.world.faults import profile_named, settled_weights, weight_now
 from impl.world.journal import Journal
 from impl.world.observation import Changes
 from impl.world.steps import Step
-from impl.world.trace import ZOOKEEPER, Header, Trace, TraceEvent, write_events, write_trace
+from impl.world.trace import ZOOKEEPER, Trace, TraceEvent, TraceHeader, write_events, write_trace
 from impl.world.world import KINDS, World
 
 VERSION = "2.3"
@@ -101,7 +101,7 @@ def simulate(
     simulator = Simulator(seed, faults, brokers, strategy, journal)
     changes = Changes(simulator.world)
     run = f"{faults}-{brokers}-{seed}-{steps}"
-    header = Header(run, seed, brokers, VERSION, SYSTEM, faults, strategy, dict(changes.known))
+    header = TraceHeader(run, seed, brokers, VERSION, SYSTEM, faults, strategy, dict(changes.known))
     return Trace(header, tuple(_events(simulator, steps, _Recorder(run, changes))))
 
 
@@ -115,7 +115,7 @@ def simulate_to(
     simulator = Simulator(seed, faults, brokers)
     changes = Changes(simulator.world)
     run = f"{faults}-{brokers}-{seed}-{steps}"
-    header = Header(run, seed, brokers, VERSION, SYSTEM, faults, "any", dict(changes.known))
+    header = TraceHeader(run, seed, brokers, VERSION, SYSTEM, faults, "any", dict(changes.known))
     return write_events(path, header, _events(simulator, steps, _Recorder(run, changes)))
 
 
@@ -127,7 +127,7 @@ def _events(simulator: Simulator, steps: int, recorder: _Recorder) -> Iterator[T
         yield recorder.record(step, simulator.clock)
 
 
-def record(steps: Iterable[Step], like: Header, brokers: int | None = None) -> Trace:
+def record(steps: Iterable[Step], like: TraceHeader, brokers: int | None = None) -> Trace:
     """Take given steps in a fresh world, those that are not possible left out, and record them.
 
     The header is that of the run they come from, but for the number of brokers.

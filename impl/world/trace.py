@@ -61,7 +61,7 @@ class TraceError(ValueError):
 
 
 @dataclass(frozen=True)
-class Header:
+class TraceHeader:
     """What was run."""
 
     run: str
@@ -92,7 +92,7 @@ class TraceEvent:
 class Trace:
     """A header and its events."""
 
-    header: Header
+    header: TraceHeader
     events: tuple[TraceEvent, ...]
 
     def observations(self) -> Iterator[Observation]:
@@ -121,7 +121,7 @@ def lines_of(trace: Trace) -> list[str]:
     return list(_lines(trace.header, trace.events))
 
 
-def _lines(header: Header, events: Iterable[TraceEvent]) -> Iterator[str]:
+def _lines(header: TraceHeader, events: Iterable[TraceEvent]) -> Iterator[str]:
     """Header, events as they come, end."""
     yield _encode({"format": FORMAT, **vars(header)})
     count = 0
@@ -139,7 +139,7 @@ def write_trace(path: Path, trace: Trace) -> None:
     write_events(path, trace.header, trace.events)
 
 
-def write_events(path: Path, header: Header, events: Iterable[TraceEvent]) -> int:
+def write_events(path: Path, header: TraceHeader, events: Iterable[TraceEvent]) -> int:
     """Write events as they come, the file whole or not at all; how many there were."""
     unfinished = path.with_name(f"{path.name}.unfinished")
     lines = 0
@@ -159,7 +159,7 @@ def read_trace(path: Path) -> Trace:
 
 def parse_trace(lines: Iterable[str], path: Path) -> Trace:
     """Read the lines of a file; ``path`` is for the errors."""
-    header: Header | None = None
+    header: TraceHeader | None = None
     events: list[TraceEvent] = []
     last_seq: dict[int | str, int] = {}
     ended = False
@@ -203,13 +203,13 @@ def _json_object(text: str, path: Path, number: int) -> dict[str, Any]:
     return fields
 
 
-def _header(fields: dict[str, Any], path: Path, number: int) -> Header:
+def _header(fields: dict[str, Any], path: Path, number: int) -> TraceHeader:
     version = fields.get("format")
     if version != FORMAT:
         raise TraceError(
             path, number, f"unknown format {version!r}; this reader knows {FORMAT} alone"
         )
-    return Header(**_required(fields, HEADER_FIELDS, "header", path, number))
+    return TraceHeader(**_required(fields, HEADER_FIELDS, "header", path, number))
 
 
 def _event(
@@ -233,7 +233,7 @@ def _event(
     return event
 
 
-def _same_run(fields: dict[str, Any], header: Header, path: Path, number: int) -> None:
+def _same_run(fields: dict[str, Any], header: TraceHeader, path: Path, number: int) -> None:
     if "format" in fields or fields.get("run") != header.run:
         raise TraceError(
             path,

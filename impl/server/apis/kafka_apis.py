@@ -1,0 +1,109 @@
+"""Who answers which request of Kafka's protocol (``KafkaApis.handle``).
+
+An answer is what every version of it may hold; the version that was asked writes its own part. What
+cannot be read ends the connection, as it does in Kafka: a client that is wrong about the frames is
+wrong about all that follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from impl.server.apis import offsets, produce_and_fetch, topics
+from impl.server.apis.asked import ApiRequest, CloseConnection, Shared, no_throttle
+from impl.server.apis.versions import newest, offered
+from impl.wire import (
+    API_VERSIONS,
+    Fields,
+    Header,
+    Malformed,
+    Request,
+    UnknownVersion,
+    api_name,
+    decode_header,
+    decode_request,
+    encode_response,
+    error_code,
+)
+
+Handler = Callable[[ApiRequest], Fields | None]
+
+HANDLERS: dict[str, Handler] = {
+    "Produce": produce_and_fetch.produce,
+    "Fetch": produce_and_fetch.fetch,
+    "ListOffsets": offsets.list_offsets,
+    "OffsetForLeaderEpoch": offsets.offset_for_leader_epoch,
+    "InitProducerId": produce_and_fetch.init_producer_id,
+    "Metadata": topics.metadata,
+}
+
+
+class KafkaApis:
+    """One broker's. ``answer`` may be called by any thread."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.release = shared.release
+
+    def answer(self, frame: bytes, host: str) -> list[Any] | None:
+        """The answer to a frame, in pieces; None where none is expected. CloseConnection."""
+        try:
+            header = self._header(frame)
+            latest = newest(header.key, self.release)
+            if latest is None or not 0 <= header.version <= latest:
+                if header.key == API_VERSIONS:
+                    return self._versions(header, "UNSUPPORTED_VERSION")
+                raise CloseConnection(f"{_named(header)} is not offered by {self.release}")
+            if header.key == API_VERSIONS:
+                return self._versions(header, "NONE")
+            if api_name(header.key) not in HANDLERS:
+                raise CloseConnection(f"{api_name(header.key)} is not served")
+            request = decode_request(frame)
+        except Malformed as error:
+            raise CloseConnection(str(error)) from error
+        return self._handled(request, host)
+
+    def _header(self, frame: bytes) -> Header:
+        try:
+            return decode_header(frame)[0]
+        except UnknownVersion as error:
+            return error.header
+
+    def _handled(self, request: Request, host: str) -> list[Any] | None:
+        header = request.header
+        name = api_name(header.key)
+        head = {"api": name, "version": header.version, "client_id": header.client_id or "",
+                "correlation": header.correlation}  # fmt: skip
+        self.shared.dispatch.told(head)
+        asked = ApiRequest(self.shared, header, request.body, host)
+        trace = self.shared.replicas.trace
+        if trace is None:
+            reply = HANDLERS[name](asked)
+        else:
+            with trace.on_behalf_of(head):
+                reply = HANDLERS[name](asked)
+        if reply is None:
+            return None
+        return encode_response(header.key, header.version, header.correlation, reply)
+
+    def _versions(self, header: Header, error: str) -> list[Any]:
+        """A client that asks in a version which is not known here is answered in version 0."""
+        told = error == "NONE" or self.release.since("2.4")  # KIP-511: which version to ask in
+        known = [
+            Fields(api_key=key, min_version=oldest, max_version=latest)
+            for key, oldest, latest in offered(self.release)
+            if key == API_VERSIONS or api_name(key) in HANDLERS
+            if told and (error == "NONE" or key == API_VERSIONS)
+        ]
+        reply = Fields(
+            error_code=error_code(error), api_keys=known, throttle_time=no_throttle(),
+            supported_features=(), finalized_features_epoch=-1, finalized_features=(),
+            zk_migration_ready=False,
+        )  # fmt: skip
+        version = header.version if error == "NONE" else 0
+        return encode_response(API_VERSIONS, version, header.correlation, reply)
+
+
+def _named(header: Header) -> str:
+    return f"{api_name(header.key)} version {header.version}"

@@ -1,0 +1,100 @@
+"""ListOffsets and OffsetForLeaderEpoch (KafkaApis.handleListOffsetRequest; fact sheet g.7, h.2)."""
+
+from __future__ import annotations
+
+from impl.core.answers import NONE
+from impl.core.fetcher_thread import EpochQuestion
+from impl.core.replica_manager import CONSUMER
+from impl.server.apis.asked import ApiRequest, no_throttle
+from impl.wire import Fields, error_code
+from impl.znodes import TopicPartition
+from impl.zookeeper.port import wait
+
+
+def list_offsets(asked: ApiRequest) -> Fields:
+    """Of some partitions the earliest (-2), the latest (-1), or the first offset of a time (ms)."""
+    consumer = asked.body.replica_id == CONSUMER
+    topics = []
+    for topic in asked.body.topics:
+        rows = []
+        for one in topic.partitions:
+            partition = TopicPartition(topic.name, one.partition_index)
+            rows.append(
+                _segments(asked, partition, one, consumer)
+                if asked.version == 0
+                else _offset(asked, partition, one, consumer)
+            )
+        topics.append(Fields(name=topic.name, partitions=rows))
+    return Fields(throttle_time=no_throttle(), topics=topics)
+
+
+def _offset(asked: ApiRequest, partition: TopicPartition, one: Fields, consumer: bool) -> Fields:
+    replicas = asked.shared.replicas
+    epoch = getattr(one, "current_leader_epoch", -1)
+    with replicas.lock:
+        found = wait(
+            replicas.core.list_offset(
+                partition, one.timestamp, consumer, None if epoch < 0 else epoch
+            )
+        )
+        log = replicas.logs.log(partition)
+        leader_epoch = -1 if log is None or found.offset < 0 else log.epoch_at(found.offset)
+    error = asked.error_at(partition, found.error)
+    if error == "OFFSET_NOT_AVAILABLE" and asked.version < 5:
+        error = "LEADER_NOT_AVAILABLE"
+    return Fields(
+        partition_index=partition.partition,
+        error_code=error_code(error),
+        timestamp=found.timestamp,
+        offset=found.offset,
+        leader_epoch=leader_epoch,
+    )
+
+
+def _segments(asked: ApiRequest, partition: TopicPartition, one: Fields, consumer: bool) -> Fields:
+    """Version 0 tells where segments begin, which is all that was known of times before 0.10.1."""
+    told = asked.shared.serving.list_offsets(
+        {"topic": partition.topic, "partition": partition.partition, "version": 0,
+         "replica": asked.body.replica_id, "timestamp": one.timestamp,
+         "max_offsets": one.max_num_offsets}, b"",
+    ).head  # fmt: skip
+    return Fields(
+        partition_index=partition.partition,
+        error_code=error_code(asked.error_at(partition, told["error"])),
+        old_style_offsets=tuple(told.get("offsets", ())),
+    )
+
+
+def offset_for_leader_epoch(asked: ApiRequest) -> Fields:
+    """Where leader epochs end."""
+    questions = {
+        TopicPartition(topic.topic, one.partition): EpochQuestion(
+            _epoch(getattr(one, "current_leader_epoch", -1)), one.leader_epoch
+        )
+        for topic in asked.body.topics
+        for one in topic.partitions
+    }
+    replicas = asked.shared.replicas
+    with replicas.lock:
+        found = wait(replicas.core.epoch_ends(questions))
+    topics = []
+    for topic in asked.body.topics:
+        rows = []
+        for one in topic.partitions:
+            partition = TopicPartition(topic.topic, one.partition)
+            reply = found[partition]
+            error = asked.error_at(partition, reply.error.value)
+            rows.append(
+                Fields(
+                    error_code=error_code(error),
+                    partition=partition.partition,
+                    leader_epoch=reply.end.epoch if error == NONE else -1,
+                    end_offset=reply.end.end if error == NONE else -1,
+                )
+            )
+        topics.append(Fields(topic=topic.topic, partitions=rows))
+    return Fields(throttle_time=no_throttle(), topics=topics)
+
+
+def _epoch(number: int) -> int | None:
+    return None if number < 0 else number

@@ -1,0 +1,254 @@
+"""Produce, Fetch and InitProducerId: what producers and consumers ask of leaders.
+
+Batches of records are neither decoded nor changed on their way, but for consumers of an older
+format than the log's. Source: KafkaApis.handleProduceRequest, handleFetchRequest; fact sheet g.6,
+g.7.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from kio.schema.fetch.v12.response import EpochEndOffset, LeaderIdAndEpoch, SnapshotId
+
+from impl.core.answers import NONE
+from impl.core.fetcher_thread import FetchQuestion, FetchReply
+from impl.core.replica_manager import Produced
+from impl.log.config import LOG_APPEND_TIME
+from impl.log.errors import CorruptRecord, InvalidBatch
+from impl.log.legacy_messages import encode_message, encode_wrapper
+from impl.log.record_batch import batches_in, records_of, whole_batches
+from impl.server.apis.asked import ApiRequest, CloseConnection, FileRecords, no_throttle
+from impl.wire import Fields, error_code
+from impl.znodes import TopicPartition
+
+FOLLOWER_MAX_BYTES = 2**31 - 1
+READ_COMMITTED = 1
+ZSTD = "zstd"
+
+# Producers
+
+
+def produce(asked: ApiRequest) -> Fields | None:
+    """Append to some partitions; with acks=0 without an answer: an error ends the connection."""
+    acks, wait_ms = asked.body.acks, _ms(asked.body.timeout)
+    errors: dict[TopicPartition, tuple[str, str]] = {}
+    records: dict[TopicPartition, bytes] = {}
+    for topic in asked.body.topic_data:
+        for one in topic.partition_data:
+            partition = TopicPartition(topic.name, one.index)
+            wrong = _wrong_records(asked, one.records)
+            if wrong is None:
+                records[partition] = bytes(one.records)
+            else:
+                errors[partition] = wrong
+    done = asked.shared.serving.append(records, acks, wait_ms)
+    if acks == 0:
+        failed = [f"{one}: {error}" for one, (_, error) in done.items() if error != NONE]
+        failed += [f"{one}: {error}" for one, (error, _) in errors.items()]
+        if failed:
+            raise CloseConnection(f"acks=0, and nobody to tell of: {', '.join(failed)}")
+        return None
+    return Fields(
+        throttle_time=no_throttle(),
+        responses=[
+            Fields(
+                name=topic.name,
+                partition_responses=[
+                    _produced(asked, TopicPartition(topic.name, one.index), done, errors)
+                    for one in topic.partition_data
+                ],
+            )
+            for topic in asked.body.topic_data
+        ],
+    )
+
+
+def _wrong_records(asked: ApiRequest, records: bytes | None) -> tuple[str, str] | None:
+    """An error and its message; None where the records may be appended.
+
+    Source: ProduceRequest.validateRecords; KIP-110 for zstd.
+    """
+    if asked.get("transactional_id") is not None:
+        return "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "there are no transactions here"
+    if not records:
+        return ("INVALID_RECORD" if asked.version >= 3 else NONE), "no batch at all"
+    try:
+        batches = [batch for _, batch in batches_in(records)]
+    except CorruptRecord as error:
+        return "CORRUPT_MESSAGE", str(error)
+    if asked.version >= 3 and (len(batches) != 1 or batches[0].magic != 2):
+        why = f"version {asked.version} takes exactly one batch of format 2 for a partition"
+        return ("INVALID_RECORD" if batches else "CORRUPT_MESSAGE"), why
+    if asked.version < 7 and any(batch.codec == ZSTD for batch in batches):
+        return "UNSUPPORTED_COMPRESSION_TYPE", "zstd needs version 7 of Produce"
+    return None
+
+
+def _produced(
+    asked: ApiRequest,
+    partition: TopicPartition,
+    done: dict[TopicPartition, tuple[Produced, str]],
+    errors: dict[TopicPartition, tuple[str, str]],
+) -> Fields:
+    came, error = done.get(partition, (Produced(NONE), NONE))
+    text = came.message
+    if partition in errors:
+        error, text = errors[partition]
+    error = asked.error_at(partition, _code_of(asked, error))
+    log = asked.shared.replicas.logs.log(partition) if error == NONE else None
+    appended_at: datetime | None = None
+    if log is not None and log.config.message_timestamp_type == LOG_APPEND_TIME:
+        appended_at = datetime.fromtimestamp(log.active.max_timestamp / 1000, UTC)
+    return Fields(
+        index=partition.partition,
+        error_code=error_code(error),
+        base_offset=came.first_offset if error == NONE else -1,
+        log_append_time=appended_at,
+        log_start_offset=-1 if log is None else log.log_start,
+        record_errors=(),
+        error_message=text or None,
+    )
+
+
+def _code_of(asked: ApiRequest, error: str) -> str:
+    """The name of an error of the log in the words of the protocol, and of the release."""
+    if error == "RECORD_TOO_LARGE":
+        return "MESSAGE_TOO_LARGE"
+    if error == "INVALID_RECORD" and not asked.shared.release.since("2.4"):
+        return "CORRUPT_MESSAGE"  # KIP-467 gave it a code of its own
+    return error
+
+
+def init_producer_id(asked: ApiRequest) -> Fields:
+    """An id for an idempotent producer."""
+    number, epoch, error = -1, -1, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+    if asked.body.transactional_id is None:
+        told = asked.shared.dispatch.init_producer_id().head
+        error = told["error"]
+        number, epoch = told.get("producer_id", -1), told.get("producer_epoch", -1)
+    return Fields(
+        throttle_time=no_throttle(), error_code=error_code(error), producer_id=number,
+        producer_epoch=epoch,
+    )  # fmt: skip
+
+
+# Consumers and followers
+
+
+def fetch(asked: ApiRequest) -> Fields:
+    """Read from some partitions, below the high watermark unless a follower asks.
+
+    Sessions (KIP-227) are not kept: the answer's session id is 0, so that clients name every
+    partition in each request; one of a session is FETCH_SESSION_ID_NOT_FOUND.
+    """
+    if asked.get("session_id", 0) != 0:
+        return _fetched_none(asked, "FETCH_SESSION_ID_NOT_FOUND")
+    questions: dict[TopicPartition, FetchQuestion] = {}
+    limits: dict[TopicPartition, int] = {}
+    for topic in asked.body.topics:
+        for one in topic.partitions:
+            partition = TopicPartition(topic.topic, one.partition)
+            epoch = _epoch(getattr(one, "current_leader_epoch", -1))
+            last = _epoch(getattr(one, "last_fetched_epoch", -1))
+            questions[partition] = FetchQuestion(epoch, one.fetch_offset, last)
+            limits[partition] = max(0, one.partition_max_bytes)
+    most = max(0, asked.get("max_bytes", FOLLOWER_MAX_BYTES))
+    shared = asked.shared
+    with shared.replicas.lock:
+        replies = shared.serving.read(
+            asked.body.replica_id, questions, _ms(asked.body.max_wait), asked.body.min_bytes, most,
+            limits,
+        )  # fmt: skip
+        found = {one: _partition(asked, one, reply) for one, reply in replies.items()}
+    return Fields(
+        throttle_time=no_throttle(),
+        error_code=error_code(NONE),
+        session_id=0,
+        responses=[
+            Fields(
+                topic=topic.topic,
+                partitions=[
+                    found[TopicPartition(topic.topic, one.partition)] for one in topic.partitions
+                ],
+            )
+            for topic in asked.body.topics
+        ],
+    )
+
+
+def _fetched_none(asked: ApiRequest, error: str) -> Fields:
+    return Fields(
+        throttle_time=no_throttle(), error_code=error_code(error), session_id=0, responses=()
+    )
+
+
+def _partition(asked: ApiRequest, partition: TopicPartition, reply: FetchReply) -> Fields:
+    error = asked.error_at(partition, reply.error.value)
+    records: Any = b""
+    if reply.batch is not None and reply.batch.length:
+        try:
+            records = _records(asked, reply.batch)
+        except InvalidBatch as refused:
+            error = refused.code
+    committed = asked.get("isolation_level", 0) == READ_COMMITTED
+    end = EpochEndOffset()
+    if reply.diverging is not None:
+        end = EpochEndOffset(epoch=reply.diverging.epoch, end_offset=reply.diverging.end)  # type: ignore[arg-type]
+    return Fields(
+        partition_index=partition.partition,
+        error_code=error_code(error),
+        high_watermark=reply.high_watermark,
+        last_stable_offset=reply.high_watermark,
+        log_start_offset=reply.log_start,
+        diverging_epoch=end,
+        current_leader=LeaderIdAndEpoch(),
+        snapshot_id=SnapshotId(),
+        aborted_transactions=() if committed else None,
+        preferred_read_replica=-1,
+        records=records,
+    )
+
+
+def _records(asked: ApiRequest, region: Any) -> Any:
+    """A region as it is, or in the format that a version of Fetch can carry (KIP-31, KIP-98).
+
+    InvalidBatch UNSUPPORTED_COMPRESSION_TYPE for zstd before version 10.
+    """
+    if asked.version >= 10 or asked.body.replica_id >= 0:
+        return FileRecords(region.held())
+    newest = 0 if asked.version < 2 else 1 if asked.version < 4 else 2
+    data = region.read()
+    try:
+        batches = list(batches_in(data))
+        if any(batch.codec == ZSTD for _, batch in batches):
+            raise InvalidBatch("UNSUPPORTED_COMPRESSION_TYPE", "zstd needs version 10 of Fetch")
+        if all(batch.magic <= newest for _, batch in batches):
+            return FileRecords(region.held())
+        whole = whole_batches(data)
+        return b"".join(
+            _older(whole, at, batch.codec, newest)
+            if batch.magic > newest
+            else whole[at : at + batch.size]
+            for at, batch in batches
+        )
+    except CorruptRecord as error:
+        raise InvalidBatch("CORRUPT_MESSAGE", str(error)) from error
+
+
+def _older(data: bytes, at: int, codec: str, magic: int) -> bytes:
+    """A batch in format 0 or 1, at the same offsets (``AbstractRecords.downConvert``)."""
+    records = records_of(data, at)
+    if codec == "none":
+        return b"".join(encode_message(one, magic) for one in records)
+    return encode_wrapper(records, magic, codec) if records else b""
+
+
+def _epoch(number: int) -> int | None:
+    """An epoch in a request; -1 is none."""
+    return None if number < 0 else number
+
+
+def _ms(time: Any) -> int:
+    return max(0, int(time.total_seconds() * 1000))
