@@ -43,10 +43,11 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def kept_of_file(events: pa.Table) -> pa.Table:
+def kept_of_file(events: pa.Table, for_clocks: bool = True) -> pa.Table:
     """Lines of one file that the rules of the whole cluster need, of those that are given.
 
-    A run is broken by another controller, another epoch, and each new hour.
+    A run is broken by another controller, another epoch, and each new hour. `for_clocks`: with
+    those by which clocks are compared.
     """
     order = pa.array(_by_line(events["line"].to_pylist()), pa.int64())
     events = events.take(order)
@@ -63,10 +64,10 @@ def kept_of_file(events: pa.Table) -> pa.Table:
                 kept.add(number)
             continue
         if kind not in SIGHTED:
-            if partition is None and (kind not in UNUSED or _sampled(correlation)):
+            if partition is None and (kind not in UNUSED or (for_clocks and _sampled(correlation))):
                 kept.add(number)
             continue
-        if _sampled(correlation) or (kind in _WITH_STATE and _sampled(version)):
+        if for_clocks and (_sampled(correlation) or (kind in _WITH_STATE and _sampled(version))):
             kept.add(number)
         now = controller, epoch, known, at // _HOUR
         if value.get(broker) != now:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
+from conformance.ingest.request_log import EPOCHS, rows_of
 from conformance.ingest.schema import Event
 from conformance.pipeline.findings import OF_CLUSTERS
 from conformance.pipeline.places import Place, cover, follow_on
@@ -55,6 +56,10 @@ _JITTER, _RESTART = 1000, 2000
 _AGAIN = 2000  # what a further election needs: who holds the controllership has to lose it first
 _TOPIC_BEGINS = frozenset(("topics_changed", "partitions_created", "topic_deleted"))
 _REPLICA_BEGINS = frozenset(("log_created", "log_removed"))
+
+Timed = tuple[list[int], list[Event]]
+"""Events in the order of their clocks, and their times."""
+_NO_LINES: Timed = ([], [])
 
 
 class History:
@@ -338,18 +343,37 @@ class History:
             found[self.places[each.event.file].stream].append(each.event)
         return [([event.at for event in seen], seen) for _, seen in sorted(found.items())]
 
+    @cached_property
+    def epoch_answers(self) -> dict[tuple[int, str, int, int], list[tuple[int, Event]]]:
+        """What followers were answered about the end of an epoch, by the request logs.
+
+        By the follower, the partition and the leader epoch that it asks in.
+        """
+        found: dict[tuple[int, str, int, int], list[tuple[int, Event]]] = defaultdict(list)
+        for event in self.events:
+            for row in rows_of(event.detail or "[]") if event.kind == EPOCHS else ():
+                answered, asked = row.get("answered", {}), row.get("asked", {})
+                end, epoch = answered.get("endoffset", -1), asked.get("currentleaderepoch", -1)
+                if answered.get("errorcode") == 0 and event.replica is not None and epoch >= 0:
+                    key = (event.replica, row["topic"], row["partition"], epoch)
+                    found[key].append((end, event))
+        return found
+
     # --- did a topic, or a replica of it, begin anew between two lines?
 
     def topic_began(self, a: Event, b: Event) -> Event | None:
         """A line that shows the topic of `b` created, or wholly deleted, between `a` and `b`."""
-        return _first(self._topic_lines.get(b.topic or "", ()), a, b)
+        return _first(self._of_topic(b.topic or ""), a, b)
 
     def lived_twice(self, event: Event) -> bool:
         """Whether any line shows the topic of `event` deleted, or one of its partitions made twice.
 
         Lines of two brokers, whose clocks may be apart, are then not surely of the same life.
         """
-        return event.topic in self._twice
+        return self._made_twice(event.topic)
+
+    def _made_twice(self, topic: str | None) -> bool:
+        return topic in self._twice
 
     @cached_property
     def _twice(self) -> frozenset[str | None]:
@@ -380,7 +404,7 @@ class History:
 
     def replica_began(self, a: Event, b: Event) -> Event | None:
         """A line that shows the log of the partition of `b` created or removed by its broker."""
-        lines = self._replica_lines.get((b.broker, b.topic, b.partition), ())
+        lines = self._replica_lines.get((b.broker, b.topic, b.partition), _NO_LINES)
         return _first(lines, a, b)
 
     def replica_stopped(self, a: Event, b: Event) -> bool:
@@ -388,8 +412,11 @@ class History:
         low, high = _between(a, b)
         return any(
             low <= event.at <= high and event.tp in (None, b.tp)
-            for event in self._stops.get(b.broker, ())
+            for event in self._stops_of(b.broker)
         )
+
+    def _stops_of(self, broker: int | None) -> Iterable[Event]:
+        return self._stops.get(broker, ())
 
     @cached_property
     def _stops(self) -> dict[int | None, list[Event]]:
@@ -399,8 +426,11 @@ class History:
                 found[event.broker].append(event)
         return found
 
+    def _of_topic(self, topic: str) -> Timed:
+        return self._topic_lines.get(topic, _NO_LINES)
+
     @cached_property
-    def _topic_lines(self) -> dict[str, list[Event]]:
+    def _topic_lines(self) -> dict[str, Timed]:
         found: dict[str, list[Event]] = defaultdict(list)
         for event in self.events:
             if event.kind == "partition_changed" and event.to_state == "NewPartition":
@@ -408,15 +438,94 @@ class History:
             elif event.kind in _TOPIC_BEGINS:
                 for topic in {event.topic} if event.topic else _topics(event.detail or ""):
                     found[topic].append(event)
-        return found
+        return {topic: timed(events) for topic, events in found.items()}
 
     @cached_property
-    def _replica_lines(self) -> dict[tuple[int | None, str | None, int | None], list[Event]]:
+    def _replica_lines(self) -> dict[tuple[int | None, str | None, int | None], Timed]:
         found: dict[tuple[int | None, str | None, int | None], list[Event]] = defaultdict(list)
         for event in self.events:
             if event.kind in _REPLICA_BEGINS:
                 found[event.broker, event.topic, event.partition].append(event)
+        return {key: timed(events) for key, events in found.items()}
+
+
+class Within(History):
+    """Lines of one partition, all of them, in a cluster of which the rest is known.
+
+    `cluster` has what the whole cluster needs of its lines (`cluster_evidence`): whose processes
+    began, which topics were deleted, where a new ZooKeeper began. What only lines of this partition
+    tell is taken from them.
+    """
+
+    def __init__(
+        self, events: Iterable[Event], places: Mapping[str, Place], cluster: History
+    ) -> None:
+        self.reduced, self.marked, self.places = False, False, places
+        self._rolls, self._cluster = cluster._rolls, cluster
+        self.events = sorted(events, key=self.key)
+
+    def _made_twice(self, topic: str | None) -> bool:
+        return topic in self._twice or topic in self._cluster._twice
+
+    def _stops_of(self, broker: int | None) -> Iterable[Event]:
+        return (*self._stops.get(broker, ()), *self._cluster._stops.get(broker, ()))
+
+    def _of_topic(self, topic: str) -> Timed:
+        own, others = super()._of_topic(topic), self._cluster._of_topic(topic)
+        if not own[0] or not others[0]:
+            return own if own[0] else others
+        if topic not in self._joined_lines:
+            self._joined_lines[topic] = timed([*own[1], *others[1]])
+        return self._joined_lines[topic]
+
+    @cached_property
+    def _joined_lines(self) -> dict[str, Timed]:
+        return {}
+
+    @cached_property
+    def resets(self) -> tuple[Reset, ...]:
+        """Those of the cluster."""
+        return self._cluster.resets
+
+    @cached_property
+    def epoch_answers(self) -> dict[tuple[int, str, int, int], list[tuple[int, Event]]]:
+        """Those of the cluster."""
+        return self._cluster.epoch_answers
+
+    @cached_property
+    def _server_logs(self) -> dict[int | None, set[str]]:
+        found = super()._server_logs
+        for broker, streams in self._cluster._server_logs.items():
+            found[broker] |= streams
         return found
+
+    @cached_property
+    def _marks(self) -> dict[tuple[int | None, str], tuple[list[int], list[Event]]]:
+        return self._cluster._marks
+
+    @cached_property
+    def _doubtful(self) -> list[Reset]:
+        return self._cluster._doubtful
+
+    @cached_property
+    def _anew(self) -> dict[tuple[int | None, str], list[int]]:
+        return self._cluster._anew
+
+    @cached_property
+    def _ids(self) -> dict[int | None, list[tuple[int, str | None]]]:
+        return self._cluster._ids
+
+    @cached_property
+    def _signs(self) -> list[Reset]:
+        return self._cluster._signs
+
+    @cached_property
+    def _sightings(self) -> list[tuple[list[int], list[Event]]]:
+        return self._cluster._sightings
+
+    @cached_property
+    def _folder_jumps(self) -> dict[str, bool]:
+        return self._cluster._folder_jumps
 
 
 def _between(a: Event, b: Event) -> tuple[int, int]:
@@ -424,10 +533,17 @@ def _between(a: Event, b: Event) -> tuple[int, int]:
     return (a.at, b.at) if a.at <= b.at else (b.at - 1, a.at + 1)
 
 
-def _first(lines: Iterable[Event], a: Event, b: Event) -> Event | None:
+def timed(events: Iterable[Event]) -> Timed:
+    """Events by their clocks, with their times."""
+    ordered = sorted(events, key=lambda event: (event.at, event.file, event.line))
+    return [event.at for event in ordered], ordered
+
+
+def _first(lines: Timed, a: Event, b: Event) -> Event | None:
     low, high = _between(a, b)
-    for event in lines:
-        if low <= event.at <= high and event.partition in (None, b.partition):
+    times, events = lines
+    for event in events[bisect_left(times, low) : bisect_right(times, high)]:
+        if event.partition in (None, b.partition):
             return event
     return None
 

@@ -1,7 +1,7 @@
 """Clusters too large for one task, as steps in Spark: partition by partition, then what stays.
 
-    events -> parts -> what each part hands on (`screen`) ┐
-    events -> what the whole cluster needs (`sightings`)  ┴-> the rules, one cluster at a time
+    events -> what the whole cluster needs (`of_clusters`) ┬────────────┐
+    events -> parts, each beside that -> what does not go together (`screen`) ┴-> the rules
 
 Parts are buckets of partitions of about the same size; a partition that is larger than a part is
 cut by time into several, and each hands on its ends, where the parts are joined again.
@@ -15,6 +15,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from conformance.ingest.schema import MERGED, Event, events_of
 from conformance.ingest.templates_kraft import KINDS
@@ -31,11 +32,13 @@ from conformance.pipeline.cluster_evidence import (
     kept_of_file,
 )
 from conformance.pipeline.cycles import few_cycles
-from conformance.pipeline.findings import FINDINGS, OF_CLUSTERS
+from conformance.pipeline.findings import FINDINGS, OF_CLUSTERS, ONE_CLUSTER
+from conformance.pipeline.history import History
 from conformance.pipeline.places import Place
 from conformance.pipeline.screen import Screened, screen
 
 if TYPE_CHECKING:
+    from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
 Step = Callable[["DataFrame"], "DataFrame"]
@@ -84,11 +87,19 @@ def in_parts(cuts: DataFrame, buckets: int) -> Step:
     return step
 
 
-def screened(places: Mapping[str, Place], releases: Mapping[str, Sequence[str]]) -> Step:
-    """Parts to what they hand on, and to counts. `releases` are those that a cluster tells of."""
+def screened(
+    places: Mapping[str, Place],
+    releases: Mapping[str, Sequence[str]],
+    evidence: Broadcast[dict[str, bytes]],
+) -> Step:
+    """Parts to what they hand on, and to counts.
+
+    `releases` are those that a cluster tells of, `evidence` what `packed` gives.
+    """
 
     def judged(table: pa.Table) -> pa.Table:
-        return screen_part(table, places, releases, cut="/" in table["part"][0].as_py())
+        known = _known(evidence.value, table["cluster"][0].as_py(), places)
+        return screen_part(table, places, releases, "/" in table["part"][0].as_py(), known)
 
     def step(parts: DataFrame) -> DataFrame:
         return parts.groupBy("cluster", "part").applyInArrow(judged, schema=_spark(SCREENED))
@@ -102,19 +113,55 @@ def screen_part(
     places: Mapping[str, Place],
     releases: Mapping[str, Sequence[str]],
     cut: bool,
+    known: History | None = None,
 ) -> pa.Table:
     """What a part hands on, and counts, as a table of `SCREENED`.
 
-    `cut`: it is a stretch of time of one partition.
+    `cut`: it is a stretch of time of one partition. `known`: what is known of its cluster.
     """
     cluster = table["cluster"][0].as_py()
     partitions: dict[tuple[str, int] | None, list[Event]] = defaultdict(list)
-    for event in events_of(table):
+    rows: dict[int, int] = {}
+    for number, event in enumerate(events_of(table)):
         partitions[event.tp].append(event)
+        rows[id(event)] = number
     found = Screened()
     for _, inside in sorted(partitions.items(), key=lambda item: str(item[0])):
-        found.add(screen(inside, places, releases.get(cluster) or (None,), ends=cut))
-    return _table(cluster, found)
+        told = releases.get(cluster) or (None,)
+        found.add(screen(inside, places, told, ends=cut, cluster=known))
+    return pa.concat_tables([_handed(table, found, rows), _counts(cluster, found)])
+
+
+def packed(evidence: pa.Table) -> dict[str, bytes]:
+    """What whole clusters need of their lines, by cluster, to be sent to every worker."""
+    found = {}
+    for name in evidence["cluster"].unique().to_pylist():
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, MERGED) as writer:
+            rows = evidence.filter(pc.equal(evidence["cluster"], name))
+            writer.write_table(rows.select(MERGED.names).cast(MERGED))
+        found[name] = sink.getvalue().to_pybytes()
+    return found
+
+
+_last_known: tuple[object, str, History | None] = (None, "", None)
+"""A worker's last cluster: parts of one cluster come one after another."""
+
+
+def _known(
+    evidence: Mapping[str, bytes], cluster: str, places: Mapping[str, Place]
+) -> History | None:
+    global _last_known
+    if _last_known[0] is not evidence or _last_known[1] != cluster:
+        some = evidence.get(cluster)
+        table = MERGED.empty_table() if some is None else pa.ipc.open_stream(some).read_all()
+        _last_known = evidence, cluster, known_of(table, places)
+    return _last_known[2]
+
+
+def known_of(evidence: pa.Table, places: Mapping[str, Place]) -> History:
+    """What the whole cluster needs of its lines, for its parts."""
+    return History(events_of(evidence), places)
 
 
 def handed_on(screened: DataFrame) -> DataFrame:
@@ -169,7 +216,7 @@ def of_clusters(events: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     def needed(table: pa.Table) -> pa.Table:
-        return kept_of_file(table.select(MERGED.names))
+        return kept_of_file(table.select(MERGED.names), for_clocks=False)
 
     loose = events.partition.isNull() & ~events.kind.isin(*UNUSED, *SIGHTED)
     rest = events.kind.isin(*SIGHTED, *ANCHORS, *UNUSED) & ~loose
@@ -217,11 +264,30 @@ def only_of_clusters(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any
     ]
 
 
-def _table(cluster: str, found: Screened) -> pa.Table:
-    rows: list[dict[str, Any]] = [
-        {"what": HANDED} | {name: getattr(event, name, 1) for name in MERGED.names}
-        for event in found.evidence
-    ]
+def without_mixed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Rows without the counts of clusters of which nothing is judged: two lie together."""
+    mixed = {row["cluster"] for row in rows if row["rule"] == ONE_CLUSTER.name}
+    return [row for row in rows if row["cluster"] not in mixed or row["what"] == "finding"]
+
+
+def _handed(table: pa.Table, found: Screened, rows: Mapping[int, int]) -> pa.Table:
+    """The lines that are handed on, of the table that they are in."""
+    size = len(found.evidence)
+    lines = table.select(MERGED.names).take(
+        pa.array([rows[id(event)] for event in found.evidence], pa.int64())
+    )
+    beside = pa.array([event.beside for event in found.evidence], pa.string())
+    lines = lines.set_column(MERGED.get_field_index("beside"), MERGED.field("beside"), beside)
+    for number, column in enumerate((
+        pa.array([HANDED] * size, pa.string()), pa.nulls(size, pa.string()),
+        pa.nulls(size, pa.int64()),
+    )):  # fmt: skip
+        lines = lines.add_column(number, SCREENED.field(number), column)
+    return lines.cast(SCREENED)
+
+
+def _counts(cluster: str, found: Screened) -> pa.Table:
+    rows: list[dict[str, Any]] = []
     for what, counted in ((_CHECKED, found.checked), (_FIRED, found.fired)):
         rows += [
             {"what": what, "cluster": cluster, "rule": rule, "count": count}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,7 @@ from conformance.pipeline.cluster_evidence import (
     kept_of_file,
 )
 from conformance.pipeline.kernels import judge_cluster
+from conformance.pipeline.mixed import two_clusters
 from conformance.pipeline.places import Place
 from conformance.pipeline.spill import Spill
 
@@ -132,16 +133,23 @@ def _in_parts(
         wanted = pc.or_(sighted, pc.is_in(rows["kind"], pa.array(ANCHORS)))
         some = rows.filter(wanted)
         files.add(some, _coded(some["file"], lambda file: zlib.crc32(file.encode()) % files.parts))
-        loose.append(rows.filter(pc.invert(pc.or_(of_partitions, sighted))))
+        loose.append(rows.filter(pc.invert(pc.or_(of_partitions, sighted))).select(MERGED.names))
         clocks.append(_for_clocks(rows))
     found: list[Mapping[str, Any]] = []
+    rest = _once(pa.concat_tables([MERGED.empty_table(), *loose, *_kept_of_files(files)]))
+    files.close()
+    known = large.known_of(rest, places)
+    if two_clusters(known.events, places) is not None:
+        parts.close()
+        found += judge_cluster(rest, places).to_pylist()  # says so, and judges nothing
+        return found
     releases = {cluster: sorted(overview.releases[cluster])}
     handed: list[pa.Table] = []
     counted: Counter[tuple[str, str | None]] = Counter()
     for part in range(parts.parts):
         table = parts.part(part)
         if table.num_rows:
-            screened = large.screen_part(table, places, releases, cut=part >= buckets)
+            screened = large.screen_part(table, places, releases, part >= buckets, known)
             evidence = pc.equal(screened["what"], large.HANDED)
             handed.append(screened.filter(evidence).select(MERGED.names))
             counts = screened.filter(pc.invert(evidence))
@@ -153,9 +161,8 @@ def _in_parts(
         {"what": what, "cluster": cluster, "rule": rule, "count": count}
         for (what, rule), count in sorted(counted.items(), key=str)
     ]
-    rest = [*loose, *_kept_of_files(files)]
-    files.close()
-    reduced = _joined(handed, rest)
+    del known
+    reduced = _once(pa.concat_tables([MERGED.empty_table(), *handed, rest]))
     judged = judge_cluster(reduced, places, reduced=True, marked=True).to_pylist()
     found += large.only_of_clusters(judged)
     found += large.clock_rows(pa.concat_tables(clocks), cluster).to_pylist()
@@ -163,7 +170,7 @@ def _in_parts(
 
 
 def _kept_of_files(files: Spill) -> Iterator[pa.Table]:
-    """What `sightings` keeps of each file, in blocks of lines."""
+    """What the whole cluster needs of each file, in blocks of lines."""
     for table in files.tables():
         table = table.sort_by([("file", "ascending"), ("line", "ascending")])
         block = _numbers(table["line"]) // BLOCK
@@ -172,22 +179,19 @@ def _kept_of_files(files: Spill) -> Iterator[pa.Table]:
         key = codes.indices.to_numpy() * (int(block.max()) + 1) + block
         start = 0
         for end in (np.flatnonzero(np.diff(key, append=-1)) + 1).tolist():
-            yield kept_of_file(table.slice(start, end - start))
+            yield kept_of_file(table.slice(start, end - start), for_clocks=False)
             start = end
 
 
-def _joined(handed: Iterable[pa.Table], rest: Iterable[pa.Table]) -> pa.Table:
-    """Each line once: as it was handed on, if it was, for then it says what it does not go with."""
-    empty = MERGED.empty_table()
-    first = pa.concat_tables([empty, *handed])
-    together = pa.concat_tables([first, pa.concat_tables([empty, *rest]).select(MERGED.names)])
+def _once(lines: pa.Table) -> pa.Table:
+    """Each line once: the first that is given."""
     seen: set[tuple[Any, ...]] = set()
     kept = []
-    for number, place in enumerate(_rows(together, _PLACE)):
+    for number, place in enumerate(_rows(lines, _PLACE)):
         if place not in seen:
             seen.add(place)
             kept.append(number)
-    return together.take(pa.array(kept, pa.int64()))
+    return lines.take(pa.array(kept, pa.int64())) if len(kept) < lines.num_rows else lines
 
 
 def _parts(

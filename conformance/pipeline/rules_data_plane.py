@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 
-from conformance.ingest.request_log import EPOCHS, FETCHES, rows_of
+from conformance.ingest.request_log import FETCHES, rows_of
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_data_plane import FOLLOWED, KINDS, RAISED, RECEIVED, REPLICATED
 from conformance.pipeline.findings import (
@@ -45,23 +45,23 @@ def check(bench: RuleContext) -> None:
         if event.tp is not None and event.broker is not None and event.kind in _ENDS | {*KINDS}:
             replicas[event.broker, *event.tp].append(event)
             told = told or event.kind in KINDS
-    if not told and not any(one.kind in (FETCHES, EPOCHS) for one in bench.history.events):
+    served = [one for one in bench.history.events if one.kind == FETCHES and one.detail]
+    _answered_watermarks(bench, served)
+    if bench.history.epoch_answers:
+        _cuts(bench, replicas)
+    if not told:
         return
-    served = [one for one in bench.history.events if one.kind in (FETCHES, EPOCHS) and one.detail]
-    if served:
-        _answered_watermarks(bench, served, replicas)
-        _cuts(bench, served, replicas)
     for _, events in sorted(replicas.items()):
         ordered = sorted(events, key=lambda each: (each.at, bench.history.key(each)))
         _follows(bench, ordered)
         _grows(bench, ordered)
 
 
-def _answered_watermarks(bench: RuleContext, served: list[Event], replicas: Replicas) -> None:
+def _answered_watermarks(bench: RuleContext, served: list[Event]) -> None:
     """What a leader answers to one follower after the other, in one leader epoch."""
     last: dict[tuple[int, str, int, int], tuple[Event, int, int]] = {}
     for event in sorted(served, key=lambda each: (each.at, bench.history.key(each))):
-        if event.kind != FETCHES or event.broker is None or event.replica is None:
+        if event.broker is None or event.replica is None:
             continue
         for row in rows_of(event.detail or "[]"):
             answered, asked = row.get("answered", {}), row.get("asked", {})
@@ -85,16 +85,9 @@ def _answered_watermarks(bench: RuleContext, served: list[Event], replicas: Repl
                 )  # fmt: skip
 
 
-def _cuts(bench: RuleContext, served: list[Event], replicas: Replicas) -> None:
+def _cuts(bench: RuleContext, replicas: Replicas) -> None:
     """Where a follower cut its log in a leader epoch, and what it was answered in that epoch."""
-    ends: dict[tuple[int, str, int, int], list[tuple[int, Event]]] = defaultdict(list)
-    for event in served:
-        for row in rows_of(event.detail or "[]") if event.kind == EPOCHS else ():
-            answered, asked = row.get("answered", {}), row.get("asked", {})
-            end, epoch = answered.get("endoffset", -1), asked.get("currentleaderepoch", -1)
-            if answered.get("errorcode") == 0 and event.replica is not None and epoch >= 0:
-                key = (event.replica, row["topic"], row["partition"], epoch)
-                ends[key].append((end, event))
+    ends = bench.history.epoch_answers
     for (broker, topic, partition), events in sorted(replicas.items()):
         told: Event | None = None
         for event in sorted(events, key=lambda each: (each.at, bench.history.key(each))):
@@ -133,7 +126,7 @@ def _follows(bench: RuleContext, events: list[Event]) -> None:
         end = event.offset
         if known is not None:
             bench.looked(FETCHES_FROM_ITS_END)
-            if end != known:
+            if end != known and _beside(bench, event, events[at - 1]):
                 bench.report(
                     _sure(events[at - 1], event), FETCHES_FROM_ITS_END, event,
                     f"{_name(event)} ends at {end}, and after the fetch before it ended at {known}",
@@ -148,6 +141,12 @@ def _follows(bench: RuleContext, events: list[Event]) -> None:
         known = after
         if mark is not None and mark.high_watermark is not None:
             _as_answered(bench, event, mark, after)
+
+
+def _beside(bench: RuleContext, event: Event, other: Event) -> bool:
+    """Note that two lines do not go together; whether they are neighbours, as far as is known."""
+    bench.beside.append((event, other.where))
+    return bench.history.suspects(event, other.where)
 
 
 def _answer(bench: RuleContext, events: list[Event], at: int) -> Iterator[Event]:
@@ -182,7 +181,7 @@ def _as_answered(bench: RuleContext, asked: Event, mark: Event, after: int) -> N
     bench.looked(FOLLOWS_AS_ANSWERED)
     mine = appended(end, after, told)
     bench.fired["follower_appends"] += 1
-    if mine != became:
+    if mine != became and _beside(bench, mark, asked):
         # Since 2.5 a high watermark is never below the log's start, which no such line tells.
         bench.report(
             Kind.INCOMPLETE if mine < became <= after else Kind.VIOLATION,
@@ -203,7 +202,7 @@ def _grows(bench: RuleContext, events: list[Event]) -> None:
         if known is not None and _goes_on(bench, known, event):
             bench.looked(WATERMARK_GROWS)
             was, now = known.high_watermark or 0, event.high_watermark or 0
-            if now < was:
+            if now < was and _beside(bench, event, known):
                 bench.report(
                     _sure(known, event), WATERMARK_GROWS, event,
                     f"{_name(event)}: the leader's high watermark falls from {was} "

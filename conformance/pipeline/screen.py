@@ -1,10 +1,11 @@
 """One partition's lines by themselves: is there anything among them to look at more closely?
 
-A partition whose lines go together needs nothing from elsewhere. So every rule is applied to its
-lines with all doubt against them: nothing that only other lines could show, a restart, a new
-ZooKeeper, a missing file, excuses anything. What is found so is no finding. It says which lines are
-handed on, with their neighbours, to where the whole cluster is known, and is a superset of what can
-be found there. The other lines never leave their partition.
+Every rule is applied to its lines, beside what the whole cluster needs of its lines (`Within`):
+restarts, new ZooKeepers, deleted topics. Where that is not known yet, as while logs grow, it is
+done with all doubt against the lines: nothing that only other lines could show excuses anything
+(`Doubting`). What is found so is no finding. It says which lines are handed on, with their
+neighbours, to where all is put together, and is a superset of what can be found there. The other
+lines never leave their partition.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from conformance.ingest.schema import Event
 from conformance.pipeline import (
     rules_brokers,
     rules_controllers,
+    rules_data_plane,
     rules_logs,
     rules_model,
     rules_partitions,
     rules_states,
 )
 from conformance.pipeline.findings import OF_CLUSTERS
-from conformance.pipeline.history import History
+from conformance.pipeline.history import History, Within
 from conformance.pipeline.places import Place
 from conformance.pipeline.resets import Reset
 from conformance.pipeline.rule_context import RuleContext
@@ -121,18 +123,24 @@ def screen(
     releases: Iterable[str | None],
     ends: bool = False,
     suspects: AbstractSet[tuple[str, int]] = frozenset(),
+    cluster: History | None = None,
 ) -> Screened:
-    """Every rule on lines of one partition, with all doubt against them.
+    """Every rule on lines of one partition, beside what is known of the cluster.
 
-    `releases`: what the cluster may run; with several, a write has to fit each. With `ends`, these
-    are a part of the partition's lines only, and what joins it to the other parts is handed on too.
-    `suspects` are files and lines that are handed on in any case.
+    Where nothing is known of it, with all doubt against them. `releases`: what the cluster may run;
+    with several, a write has to fit each. With `ends`, these are a part of the partition's lines
+    only, and what joins it to the other parts is handed on too. `suspects` are files and lines that
+    are handed on in any case.
     """
-    bench = RuleContext(Doubting(events, places))
-    rules_controllers.check(bench)
+    if cluster is None:
+        bench = RuleContext(Doubting(events, places))
+        rules_controllers.check(bench)
+    else:
+        bench = RuleContext(Within(events, places, cluster))
     rules_partitions.check(bench)
     rules_brokers.check(bench)
     rules_logs.check(bench)
+    rules_data_plane.check(bench)
     rules_states.check(bench)
     for event, other in bench.beside:
         event.beside = other

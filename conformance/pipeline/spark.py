@@ -134,23 +134,26 @@ class SparkEngine:
         for row in events.transform(large_.releases).collect():
             releases.setdefault(row["cluster"], []).append(row["release"])
         context.setJobDescription("check: partitions")
+        rest = events.transform(large_.of_clusters).persist()
+        evidence = context.broadcast(large_.packed(rest.toArrow()))
         parts = events.transform(large_.in_parts(cuts, buckets))
-        screened = parts.transform(large_.screened(places, releases)).persist()
+        screened = parts.transform(large_.screened(places, releases, evidence)).persist()
         found: list[Mapping[str, Any]] = []
         found += [row.asDict() for row in screened.transform(large_.counts).collect()]
         context.setJobDescription("check: clusters")
         place = ["cluster", "file", "line"]
         handed = screened.transform(large_.handed_on).dropDuplicates(place)
         # A line that was handed on says what it does not go with, so it is taken as that.
-        rest = events.transform(large_.of_clusters).join(handed.select(*place), place, "left_anti")
-        reduced = rest.select(*handed.columns).unionByName(handed)
+        others = rest.join(handed.select(*place), place, "left_anti")
+        reduced = others.select(*handed.columns).unionByName(handed)
         judged = reduced.transform(steps.apply_rules(places, reduced=True)).collect()
         found += large_.only_of_clusters(row.asDict() for row in judged)
         context.setJobDescription("check: clocks")
         found += [row.asDict() for row in events.transform(large_.clocks_of).collect()]
-        screened.unpersist()
-        cuts.unpersist()
-        return found
+        for frame in (screened, rest, cuts):
+            frame.unpersist()
+        evidence.unpersist()
+        return large_.without_mixed(found)
 
 
 def _counted(lines: DataFrame) -> tuple[Counter[str], list[Unknown]]:
