@@ -1,0 +1,51 @@
+"""Kafka's protocol as bytes: frames, headers, and messages of any API in any version.
+
+``kio`` knows the messages (0.6.2: later ones dropped those between brokers). Here they are found by
+API key and version, with the header that goes with them, and batches of records stay the bytes that
+they are. Nothing here knows a socket or a broker, so that a proxy may use it as a broker does.
+"""
+
+from impl.wire.errors import error_code, error_name
+from impl.wire.frames import FrameTooLarge, frames_in, size_of
+from impl.wire.messages import (
+    API_VERSIONS,
+    Fields,
+    Header,
+    Malformed,
+    Request,
+    Response,
+    UnknownApi,
+    UnknownVersion,
+    api_key,
+    api_name,
+    decode_header,
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+    versions_of,
+)
+
+__all__ = [
+    "API_VERSIONS",
+    "Fields",
+    "FrameTooLarge",
+    "Header",
+    "Malformed",
+    "Request",
+    "Response",
+    "UnknownApi",
+    "UnknownVersion",
+    "api_key",
+    "api_name",
+    "decode_header",
+    "decode_request",
+    "decode_response",
+    "encode_request",
+    "encode_response",
+    "error_code",
+    "error_name",
+    "frames_in",
+    "size_of",
+    "versions_of",
+]

@@ -1,0 +1,219 @@
+"""Requests and responses of any API in any version, with their headers.
+
+Which header goes with a message, kio's classes say: that of a flexible version has tagged fields
+(KIP-482), ControlledShutdown v0 names no client, and an answer to ApiVersions has header v0 always,
+so that a client which knows no version of the broker's can read it.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from kio.index import UnknownEntity, load_request_schema, load_response_schema
+from kio.schema.index import api_key_map, schema_name_map
+from kio.serial import entity_reader, entity_writer
+from kio.serial.errors import SerialError
+from kio.static.constants import EntityType
+
+Fields = SimpleNamespace
+"""A message, or a part of one, with the fields of all its versions: each version writes its own."""
+
+API_VERSIONS = 18
+_KEY_AND_VERSION = struct.Struct(">hh")
+_CORRELATION = struct.Struct(">i")
+_NAMES = {key: name.title().replace("_", "") for key, name in api_key_map.items()}
+_KEYS = {name: key for key, name in _NAMES.items()} | {"AlterIsr": 56}  # its name up to 2.8
+
+
+class Malformed(ValueError):
+    """Bytes that are no such message."""
+
+
+class Header(NamedTuple):
+    """What every request begins with; ``client_id`` may be missing."""
+
+    key: int
+    version: int
+    correlation: int
+    client_id: str | None = None
+
+
+class UnknownApi(Malformed):
+    """A request whose API key nobody has given out."""
+
+
+class UnknownVersion(Malformed):
+    """A request in a version that its API does not have; ``header`` could be read nevertheless."""
+
+    def __init__(self, header: Header) -> None:
+        super().__init__(f"no version {header.version} of {api_name(header.key)}")
+        self.header = header
+
+
+class Request(NamedTuple):
+    """A request; ``body`` is kio's class of that API and version, records are bytes in it."""
+
+    header: Header
+    body: Any
+
+
+class Response(NamedTuple):
+    """An answer to the request of the same correlation id on its connection."""
+
+    correlation: int
+    body: Any
+
+
+def api_name(key: int) -> str:
+    """Kafka's name of an API, such as LeaderAndIsr; UnknownApi."""
+    try:
+        return _NAMES[key]
+    except KeyError:
+        raise UnknownApi(f"no API has the key {key}") from None
+
+
+def api_key(name: str) -> int:
+    """The key of an API; UnknownApi."""
+    try:
+        return _KEYS[name]
+    except KeyError:
+        raise UnknownApi(f"no API is called {name}") from None
+
+
+@cache
+def versions_of(key: int) -> range:
+    """The versions of an API that can be read and written here; UnknownApi."""
+    api_name(key)
+    known = [
+        version
+        for version, kinds in schema_name_map[api_key_map[key]].items()
+        if EntityType.request in kinds
+    ]
+    return range(min(known), max(known) + 1)
+
+
+def decode_header(frame: bytes) -> tuple[Header, int]:
+    """The header of a request, and where its body begins. Malformed, UnknownApi, UnknownVersion.
+
+    ApiVersions in an unknown version is read as far as its client id, as brokers have to.
+    """
+    if len(frame) < _KEY_AND_VERSION.size + _CORRELATION.size:
+        raise Malformed(f"a request of {len(frame)} bytes has no header")
+    key, version = _KEY_AND_VERSION.unpack_from(frame)
+    (correlation,) = _CORRELATION.unpack_from(frame, _KEY_AND_VERSION.size)
+    try:
+        schema = _request_class(key, version)
+    except UnknownEntity:
+        raise UnknownVersion(Header(key, version, correlation)) from None
+    read, size = _read(schema.__header_schema__, frame, 0)
+    return Header(key, version, correlation, getattr(read, "client_id", None)), size
+
+
+def decode_request(frame: bytes) -> Request:
+    """A request (without its length). Malformed, UnknownApi, UnknownVersion."""
+    header, at = decode_header(frame)
+    return Request(header, _read(_request_class(header.key, header.version), frame, at)[0])
+
+
+def decode_response(frame: bytes, key: int, version: int) -> Response:
+    """The answer to a request of that API and version. Malformed, UnknownApi, UnknownVersion.
+
+    One to ApiVersions says UNSUPPORTED_VERSION in version 0, whatever was asked.
+    """
+    try:
+        schema = _response_class(key, version)
+    except UnknownEntity:
+        raise UnknownVersion(Header(key, version, -1)) from None
+    header, at = _read(schema.__header_schema__, frame, 0)
+    return Response(header.correlation_id, _read(schema, frame, at)[0])
+
+
+def encode_request(header: Header, body: Any) -> bytes:
+    """A frame with its length. ``body``: kio's class, or ``Fields``. UnknownApi, UnknownVersion."""
+    try:
+        schema = _request_class(header.key, header.version)
+    except UnknownEntity:
+        raise UnknownVersion(header) from None
+    pieces = _Pieces()
+    fields = Fields(
+        request_api_key=header.key,
+        request_api_version=header.version,
+        correlation_id=header.correlation,
+        client_id=header.client_id,
+    )
+    _writer(schema.__header_schema__)(pieces, fields)
+    _writer(schema)(pieces, body)
+    return b"".join(pieces.framed())
+
+
+def encode_response(key: int, version: int, correlation: int, body: Any) -> list[Any]:
+    """A frame with its length, in pieces: bytes, and whatever stands for records in ``body``.
+
+    Records may be anything with a length, which is not looked at. UnknownApi, UnknownVersion.
+    """
+    try:
+        schema = _response_class(key, version)
+    except UnknownEntity:
+        raise UnknownVersion(Header(key, version, correlation)) from None
+    pieces = _Pieces()
+    _writer(schema.__header_schema__)(pieces, Fields(correlation_id=correlation))
+    _writer(schema)(pieces, body)
+    return pieces.framed()
+
+
+class _Pieces:
+    """What kio writes to: bytes are joined, records are kept as they are."""
+
+    def __init__(self) -> None:
+        self.pieces: list[Any] = []
+        self.bytes = bytearray()
+        self.size = 0
+
+    def write(self, data: Any) -> None:
+        """Take what comes next."""
+        self.size += len(data)
+        if isinstance(data, bytes):
+            self.bytes += data
+        elif len(data):
+            self.pieces += [bytes(self.bytes), data]
+            self.bytes.clear()
+
+    def framed(self) -> list[Any]:
+        """All of it, its length first."""
+        pieces = [*self.pieces, bytes(self.bytes)]
+        pieces[0] = _CORRELATION.pack(self.size) + pieces[0]
+        return pieces
+
+
+@cache
+def _request_class(key: int, version: int) -> Any:
+    api_name(key)
+    return load_request_schema(key, version)
+
+
+@cache
+def _response_class(key: int, version: int) -> Any:
+    api_name(key)
+    return load_response_schema(key, version)
+
+
+@cache
+def _reader(schema: Any) -> Any:
+    return entity_reader(schema)
+
+
+@cache
+def _writer(schema: Any) -> Any:
+    return entity_writer(schema)
+
+
+def _read(schema: Any, frame: bytes, at: int) -> tuple[Any, int]:
+    """An entity at an offset, and the offset behind it."""
+    try:
+        found, size = _reader(schema)(frame, at)
+    except (SerialError, ValueError, KeyError, TypeError, ArithmeticError) as error:
+        raise Malformed(f"no {schema.__name__}: {error}") from error
+    return found, at + size
