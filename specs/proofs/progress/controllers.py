@@ -1,9 +1,9 @@
 """Once faults have ended there is one controller, and every broker has heard of it.
 
-`election` as it stands. What is a fault after the end of faults: a session that expires, but for one
-whose process forgot that it won with it; a crash; a controller that resigns in office; and a write
-that a deposed controller begins anew. In Kafka the event queue of such a broker holds the end of
-its session behind what it has begun.
+`election` as it stands. What is a fault after the end of faults: a session that expires, but for
+one whose process forgot that it won with it; a crash; a controller that resigns in office; and a
+write that a deposed controller begins anew. In Kafka the event queue of such a broker holds the end
+of its session behind what it has begun.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ PROOF = Proof(
     premises=office.PROOF.invariants,
     ranking=Ranking(RANKS, AWAITED, stays=lambda now: all_of(
         now.faults_ended, is_heard_by_all(now)),
-        bounds={"brokers": 2, "epoch": 3, "writes": 3}),
+        twin=TWIN, bounds={"brokers": 2, "epoch": 3, "writes": 3}),
     assumes=(
         "faults end: from some moment on no process crashes, no session expires but one whose "
         "process has forgotten that it won with it, no controller in office resigns, and no "

@@ -28,7 +28,7 @@ from specs.invariants import Proof, invariant
 from specs.progress.after_faults import after_faults, always_a_fault
 from specs.progress.ranking import Awaited, Least, Rank, Ranking
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
-from specs.proofs.no_message_loss.words import at, leads
+from specs.proofs.no_message_loss.words import at
 
 # -- faults ---------------------------------------------------------------------------------------
 
@@ -93,9 +93,8 @@ def is_followed_by_all(now):
 
 
 FAIR = (
-    "isr_write_is_executed", "isr_write_is_refused", "controller_elects_leader",
-    "broker_becomes_leader", "broker_leads_again", "broker_becomes_follower",
-    "leader_shows_the_cut", "follower_truncates", "follower_truncates_and_asks_again")
+    "controller_elects_leader", "broker_becomes_leader", "broker_leads_again",
+    "broker_becomes_follower", "leader_shows_the_cut", "follower_truncates", "follower_truncates_and_asks_again")
 
 
 @eventually("once faults have ended, a partition of which some ISR member lives has a leader, and "
@@ -139,6 +138,12 @@ def nobody_is_named_at_first(now):
 
 
 # -- the ranking ----------------------------------------------------------------------------------
+
+
+def every_other_member(now, holds):
+    """Of every member of the ISR that the registered leader counts on, but itself."""
+    return every(BROKERS, lambda b: implies(
+        all_of(now.office[now.zk.epoch].isr.has(b), b != now.zk.leader), holds(b)))
 
 
 def is_cutting(now, b):
@@ -215,22 +220,9 @@ def registered(now):
     return {"broker": now.zk.leader, "epoch": now.zk.epoch}
 
 
-def the_write(now):
-    return {"epoch": now.zk.epoch}
-
-
-def is_current(now):
-    return now.office[now.zk.epoch].zk_version == now.zk.version
-
-
 AWAITED = (
-    Awaited("isr_write_is_executed", lambda now: all_of(
-        dead_leader_writes(now), is_current(now)), the_write),
-    Awaited("isr_write_is_refused", lambda now: all_of(
-        dead_leader_writes(now), not_(is_current(now))), the_write),
     Awaited("controller_elects_leader", lambda now, b: all_of(
-        not_(has_live_leader(now)), now.office[now.zk.epoch].write != "sent",
-        now.live.has(b), now.zk.isr.has(b)),
+        not_(has_live_leader(now)), now.live.has(b), now.zk.isr.has(b)),
         lambda now, b: {"leader": b, "isr": now.zk.isr.within(now.live)}, (BROKERS,)),
     Awaited("broker_becomes_leader", lambda now: all_of(
         has_live_leader(now), now.replica[now.zk.leader].epoch < now.zk.epoch), registered),
@@ -264,12 +256,10 @@ PROOF = Proof(
     premises=tuple(one for name in GROUPS for one in NO_MESSAGE_LOSS.groups[name]),
     ranking=Ranking(RANKS, AWAITED, stays=lambda now: all_of(
         now.faults_ended, is_followed_by_all(now)),
-        bounds={"brokers": 2, "epoch": 2, "log": 1, "records": 1, "versions": 3}),
+        twin=TWIN, bounds={"brokers": 2, "epoch": 2, "log": 1, "records": 1, "versions": 3}),
     assumes=(
         "faults end: from some moment on the same brokers live and no process crashes",
         *NO_MESSAGE_LOSS.assumes,
     ),
     about=("given the invariants of no_message_loss",),
 )
-
-__all__ = ["PROOF", "SYSTEM", "TWIN", "leads"]
