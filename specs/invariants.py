@@ -201,7 +201,7 @@ class Proof:
     about: tuple[str, ...] = ()
     """What is proved how, where that is not plain; printed with every verdict."""
     form: System | None = None
-    """The system it is proved of, where that is made of `system` and has no name of its own."""
+    """What it is proved of, where that is made of `system` and has no name of its own."""
     ranking: Ranking | None = None
     """Why the claim, an `@eventually`, comes true: instead of that the invariants imply it."""
 

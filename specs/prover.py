@@ -82,7 +82,7 @@ class ProofResult:
     contradictory: bool = False
     """Can the invariants and what is assumed not be so together? Then nothing is proved, either."""
     idle: list[str] = field(default_factory=list)
-    """The fair steps of a ranking that no small state awaits: what is shown of them is vacuous."""
+    """The fair steps of a ranking that no small state awaits: nothing is shown of them."""
 
     @property
     def open(self) -> list[Obligation]:

@@ -24,7 +24,9 @@ SENTENCE = (
 )
 
 
-def prove_chain(variant: Variant, deep: bool, each: bool, json_target: str | None) -> None:
+def prove_chain(
+    variant: Variant, deep: bool, each: bool, solvers: Sequence[str], json_target: str | None
+) -> None:
     """Proves that `replication` refines the proof's form, and what is assumed of elections; asks
     the same of every state of small state spaces. A row for each; ends with the verdict's exit
     code."""
@@ -42,6 +44,7 @@ def prove_chain(variant: Variant, deep: bool, each: bool, json_target: str | Non
             PROOF,
             composed(recorded.without, recorded.version),
             each=lambda one: progress(f"{one.step}: {one.invariant} {one.answer}"),
+            solvers=solvers,
         )
         both = compose(version=recorded.version, changed=recorded.without)
         proof = refinement(both)
@@ -49,6 +52,7 @@ def prove_chain(variant: Variant, deep: bool, each: bool, json_target: str | Non
             proof,
             both.recorded,
             each=lambda one: progress(f"{one.step}: {one.invariant} {one.answer}"),
+            solvers=solvers,
         )
         why = counterexample_to_induction(proof, both.recorded, refines.open)
         alike = compose(version=recorded.version, changed=recorded.without, alike=True)
@@ -58,7 +62,7 @@ def prove_chain(variant: Variant, deep: bool, each: bool, json_target: str | Non
         ]
     verdict = combine([elections.verdict, refines.verdict, *(one.verdict for one in followed)])
     proofs = {"elections_are_as_assumed": elections, REFINES: refines}
-    _show(proofs, followed, json_target)
+    _show(proofs, followed, solvers, json_target)
     _explain(proofs, why, followed, json_target)
     if each:
         _show_each(both, followed, json_target)
@@ -101,12 +105,15 @@ def _claim(name: str, result: ProofResult) -> dict[str, Any]:
 
 
 def _show(
-    proofs: dict[str, ProofResult], followed: Sequence[ChainResult], json_target: str | None
-) -> None:
+    proofs: dict[str, ProofResult], followed: Sequence[ChainResult], solvers: Sequence[str],
+    json_target: str | None,
+) -> None:  # fmt: skip
+    solved = " and ".join({"z3": "Z3"}.get(one, one) for one in solvers)
     rows = [
         (
             name, result.verdict, "any number of brokers, records and epochs",
-            f"{len(result.obligations)} obligations, {result.solver_calls} by Z3", result.seconds,
+            f"{len(result.obligations)} obligations, {result.solver_calls} by {solved}",
+            result.seconds,
         )
         for name, result in proofs.items()
     ]  # fmt: skip
@@ -135,7 +142,8 @@ def _explain(
 ) -> None:
     for result in proofs.values():
         for one in result.open:
-            say(f"not proved: {one.step} · {one.invariant}", json_target)
+            answers = ", ".join(f"{said} by {solver}" for solver, said in one.answers.items())
+            say(f"not proved: {one.step} · {one.invariant}: {answers}", json_target)
     if why is not None:
         say(f"\n{why.as_text()}", json_target)
         say("This alone means unknown: that state need not be reachable.", json_target)

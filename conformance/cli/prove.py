@@ -37,9 +37,11 @@ from conformance.cli.theorems import NAMES, show_theorems, theorems_among, try_t
 from model.language import RecordedSystem, System
 from specs.chain import compose, refinement
 from specs.invariants import Proof
+from specs.progress.loops import loop, unfair
 from specs.proofs import proofs
+from specs.proofs.progress import progress
 from specs.prover import ProofResult
-from specs.runs import replay_command
+from specs.runs import Run, replay_command
 from specs.verdict import Verdict, combine
 
 if TYPE_CHECKING:
@@ -47,8 +49,12 @@ if TYPE_CHECKING:
     from specs.smt2 import Smt2Folder
 
 PROOFS: dict[str, Proof] = proofs()
-"""Every proof, by the claim that it proves."""
+"""Every proof of safety, by the claim that it proves."""
 
+PROGRESS: dict[str, Proof] = progress()
+"""Every proof of progress, by the claim that it proves; `progress` names them all."""
+
+ALL_OF_PROGRESS = "progress"
 ANY = "any"
 SOLVERS = ("z3", "cvc5")
 MANIFEST = "manifest.json"
@@ -60,17 +66,24 @@ class Attempt:
 
     result: ProofResult
     counterexample: InductionCounterexample | None
+    run: Run | None = None
+    """Of a claim of progress: a run into a loop, by which it is broken."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is known of the claim: a loop that is reached outweighs what is open."""
+        return self.result.verdict if self.run is None else Verdict.BROKEN
 
     def as_json(self) -> dict[str, Any]:
         """One entry of `claims`."""
-        result, shown = self.result, self.counterexample
+        result, shown = self.result, self.run or self.counterexample
         return {
             "claim": result.proof.claim,
             "sentence": result.recorded.claim(result.proof.claim)[0].sentence,
             "system": result.proof.system,
             "version": result.recorded.version,
             "without": result.recorded.without,
-            "verdict": result.verdict,
+            "verdict": self.verdict,
             "brokers": result.brokers or ANY,
             "obligations": len(result.obligations),
             "solver_calls": result.solver_calls,
@@ -85,7 +98,8 @@ class Attempt:
 @click.command()
 @click.argument("claims", metavar="[CLAIM]...", nargs=-1)
 @click.option(
-    "--all", "everything", is_flag=True, help="The two main claims, and the theorems beside."
+    "--all", "everything", is_flag=True,
+    help="The two main claims, progress, and the theorems beside.",
 )
 @variant_options
 @click.option("--brokers", metavar="N|any", default=ANY, show_default=True)
@@ -140,6 +154,12 @@ class Attempt:
     show_default=True,
     help="With --find: how many states candidates have to hold in at first.",
 )
+@click.option(
+    "--unfair",
+    metavar="STEP",
+    multiple=True,
+    help="Of a claim of progress: nothing is fair to this step; an explorer looks for the loop.",
+)
 @click.option("--graph", metavar="FILE.dot|.svg", help="Draw which invariant needs which.")
 @open_option
 @json_option
@@ -159,6 +179,7 @@ def prove(
     write: str | None,
     resume: str | None,
     states: int,
+    unfair: tuple[str, ...],
     graph: str | None,
     opens: bool,
     json_target: str | None,
@@ -177,6 +198,8 @@ def prove(
       insync prove --solver both --smt2 obligations
       insync prove single_controller --certificate certificate
       insync prove --all
+      insync prove progress
+      insync prove a_controller_is_heard_by_all --unfair request_is_obeyed
       insync prove --chain
       insync prove single_controller --find --write found.py
       insync prove single_controller --graph who-needs-whom.svg
@@ -188,10 +211,13 @@ def prove(
     target = certificate if certificate is not None else smt2_target
     if deep and not chain:
         raise WrongUse("--deep goes with --chain: proofs have no bounds to widen")
+    solvers = SOLVERS if solver == "both" else (solver,)
     if chain:
-        _refuse_beside_chain(claims, everything, brokers, solver, smt2_target, certificate)
-        prove_chain(variant, deep, each, json_target)
+        _refuse_beside_chain(claims, everything, brokers, smt2_target, certificate, unfair)
+        prove_chain(variant, deep, each, solvers, json_target)
         return
+    claims = tuple(name for given in claims
+                   for name in (PROGRESS if given == ALL_OF_PROGRESS else (given,)))  # fmt: skip
     if find or graph is not None:
         if len(claims) != 1 or everything or target is not None or brokers != ANY:
             raise WrongUse("--find and --graph are about one claim, for any number of brokers: "
@@ -203,7 +229,7 @@ def prove(
     further = theorems_among(claims, everything, brokers, target)
     main = tuple(name for name in claims if name not in further)
     proofs = chosen(main, everything) if main or everything or not further else []
-    solvers = SOLVERS if solver == "both" else (solver,)
+    proofs = [_unfair(proof, unfair) for proof in proofs]
     asked = [one for proof in proofs for one in _understood(proof, variant, brokers)]
     with _folder(target, certificate is not None) as folder, Progress() as progress:
         attempts: list[Attempt] = []
@@ -215,7 +241,7 @@ def prove(
         tried = try_theorems(further, variant, solvers, progress)
     _show(attempts, solvers, each, json_target)
     show_theorems(tried, solvers, each, json_target)
-    verdict = combine([*(a.result.verdict for a in attempts), *(t.result.verdict for t in tried)])
+    verdict = combine([*(a.verdict for a in attempts), *(t.result.verdict for t in tried)])
     if target is not None:
         say(f"written: {target}/{MANIFEST}, and the questions it lists", json_target)
     if certificate is not None and folder is not None:
@@ -271,13 +297,13 @@ def _show_in_the_browser(attempts: list[Attempt], json_target: str | None) -> No
 
 
 def _refuse_beside_chain(
-    claims: tuple[str, ...], everything: bool, brokers: str, solver: str, smt2_target: str | None,
-    certificate: str | None,
+    claims: tuple[str, ...], everything: bool, brokers: str, smt2_target: str | None,
+    certificate: str | None, unfair: tuple[str, ...],
 ) -> None:  # fmt: skip
     beside = {
         "a claim's name": bool(claims), "--all": everything, "--brokers": brokers != ANY,
-        "--solver": solver != "z3", "--smt2": smt2_target is not None,
-        "--certificate": certificate is not None,
+        "--smt2": smt2_target is not None, "--certificate": certificate is not None,
+        "--unfair": bool(unfair),
     }  # fmt: skip
     for name, given in beside.items():
         if given:
@@ -292,16 +318,29 @@ def chosen(claims: tuple[str, ...], everything: bool) -> list[Proof]:
     if claims and everything:
         raise WrongUse("--all proves every claim; write either --all or names")
     for name in claims:
-        if name in PROOFS:
+        if name in PROOFS or name in PROGRESS:
             continue
         homes = systems_with(name)
         if not homes:
-            raise unknown("proof", name, [*PROOFS, *NAMES])
+            raise unknown("proof", name, [*PROOFS, ALL_OF_PROGRESS, *PROGRESS, *NAMES])
         raise WrongUse(
             f"{name} has no proof yet (there is one of {', '.join(PROOFS)}); "
             f"to look for a run that breaks it: insync find {name} {homes[0]}"
         )
-    return [PROOFS[name] for name in dict.fromkeys(claims)] or list(PROOFS.values())
+    known = {**PROOFS, **PROGRESS}
+    if everything:
+        return list(known.values())
+    return [known[name] for name in dict.fromkeys(claims)] or list(PROOFS.values())
+
+
+def _unfair(proof: Proof, steps: tuple[str, ...]) -> Proof:
+    if not steps:
+        return proof
+    if proof.ranking is None:
+        raise WrongUse(f"--unfair is for claims of progress, and {proof.claim} is none; "
+                       f"write insync prove {next(iter(PROGRESS))} --unfair STEP")  # fmt: skip
+    with refusals():
+        return unfair(proof, steps)
 
 
 @dataclass(frozen=True)
@@ -318,7 +357,7 @@ class ProofRequest:
 
 
 def _understood(proof: Proof, variant: Variant, brokers: str) -> list[ProofRequest]:
-    system = system_named(proof.system)
+    system = proof.form or system_named(proof.system)
     recorded = variant.recorded(system)
     number = _number_of_brokers(brokers, variant, system)
     asked = [ProofRequest(proof, recorded, number)]
@@ -382,6 +421,11 @@ def _attempt(
         )
     if folder is not None:
         folder.proved(result)
+    if proof.ranking is not None and result.open:
+        progress("looking for a loop")
+        with refusals():
+            _, run = loop(proof, recorded.version, recorded.without, progress)
+        return Attempt(result, None, run)
     shown = counterexample_to_induction(proof, recorded, result.open) if result.open else None
     return Attempt(result, shown)
 
@@ -391,7 +435,6 @@ def _show(
 ) -> None:
     if not attempts:
         return
-    results = [one.result for one in attempts]
     solved = f"by {' and '.join(solvers)}"
     show_table(
         [
@@ -408,14 +451,15 @@ def _show(
             (
                 one.proof.claim,
                 one.proof.system,
-                one.verdict,
+                attempt.verdict,
                 one.brokers or ANY,
                 len(one.obligations),
                 one.solver_calls,
                 len(one.obligations) - one.solver_calls,
                 f"{one.seconds:.1f}",
             )
-            for one in results
+            for attempt in attempts
+            for one in (attempt.result,)
         ],
         json_target,
         right=["brokers", "obligations", solved, "by the frame rule", "seconds"],
@@ -442,6 +486,16 @@ def _told(result: ProofResult) -> list[str]:
     ]
 
 
+def _looped(attempt: Attempt) -> list[str]:
+    """What an explorer says of a claim of progress that is not proved."""
+    ranking = attempt.result.proof.ranking
+    assert ranking is not None
+    within = ", ".join(f"{name}={size}" for name, size in ranking.bounds.items())
+    if attempt.run is None:
+        return [f"an explorer finds no loop without it ({within})"]
+    return [f"broken, for the claim is never true on this run ({within}):", attempt.run.as_text()]
+
+
 def _show_each(result: ProofResult, json_target: str | None) -> None:
     show_table(
         ["step", "invariant", "answer", "by", "seconds"],
@@ -465,6 +519,8 @@ def _open(attempt: Attempt) -> list[str]:
     if result.contradictory:
         return ["", "not proved: no small state obeys the invariants and what is assumed of it; "
                 "from a contradiction everything follows"]  # fmt: skip
+    if result.idle:
+        return ["", "not proved: no small state awaits " + ", ".join(result.idle)]
     if not result.open:
         return []
     recorded = result.recorded
@@ -474,6 +530,8 @@ def _open(attempt: Attempt) -> list[str]:
         + ", ".join(f"{answer} by {solver}" for solver, answer in one.answers.items())
         for one in result.open
     ]
+    if result.proof.ranking is not None:
+        return [*lines, "", *_looped(attempt)]
     if attempt.counterexample is None:
         lines += ["", "no state with 2 or 3 brokers and small numbers shows why"]
     else:

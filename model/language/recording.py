@@ -279,16 +279,16 @@ def _refuse_ghost_reads(step: Transition, state: Record, requires: list[Requirem
 def fields_read(term: Term) -> frozenset[str]:
     """The names of the fields that a term reads, before a step or after it."""
     return frozenset(
-        node.args[0].removesuffix(t.AFTER) for node in _nodes(term) if node.op == "get"
+        node.args[0].removesuffix(t.AFTER) for node in nodes(term) if node.op == "get"
     )
 
 
 def bounds_read(term: Term) -> frozenset[str]:
     """The names of the bounds whose values a term compares with (`limit("log")`)."""
-    return frozenset(node.args[0] for node in _nodes(term) if node.op == "bound")
+    return frozenset(node.args[0] for node in nodes(term) if node.op == "bound")
 
 
-def _nodes(term: Term) -> Iterator[Term]:
+def nodes(term: Term) -> Iterator[Term]:
     """Every node of a term, each once."""
     seen: set[Term] = set()
     todo = [term]
@@ -311,6 +311,7 @@ __all__ = [
     "Write",
     "bounds_read",
     "fields_read",
+    "nodes",
     "record",
     "record_condition",
     "record_initial",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from model.language import RecordedSystem
 from model.language import terms as t
-from model.language.recording import Recorded
+from model.language.recording import Recorded, nodes
 from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
 from model.language.terms import Term
@@ -122,7 +122,7 @@ class Provenance:
             self._join(sorted(names), sorted(names), {})
 
     def _compared(self, term: Term, inside: dict[str, set[str]]) -> None:
-        for part in _nodes(term):
+        for part in nodes(term):
             if part.op in ("eq", "lt", "le"):
                 left, right = (self._sources(_base(side), inside) for side in part.args)
                 self._join(left, right, inside)
@@ -165,17 +165,6 @@ def _values(term: Term) -> Iterator[Term]:
         yield from _values(term.args[2])
     else:
         yield term
-
-
-def _nodes(term: Term) -> Iterator[Term]:
-    seen: set[Term] = set()
-    todo = [term]
-    while todo:
-        part = todo.pop()
-        if part not in seen:
-            seen.add(part)
-            todo.extend(arg for arg in part.args if isinstance(arg, Term))
-            yield part
 
 
 NESTED = 2

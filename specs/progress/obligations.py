@@ -14,7 +14,7 @@ import z3
 
 from model.language import RecordedSystem, SetOf
 from model.language import terms as t
-from model.language.recording import Recorded, fields_read, record_condition
+from model.language.recording import Recorded, fields_read, nodes, record_condition
 from model.language.scalars import Scalar, scalar
 from model.language.sets import SetValue, as_set
 from model.language.sorts import BOOL, Enumeration, Numbers, Sort
@@ -203,7 +203,20 @@ class RankingObligations:
         if one.least is not None:
             chosen.append(self._least(one, told, values, inside, facts))
         body = z3.And(*inside, self._holds(told, self.state, chosen))
-        yield z3.Exists(values, body) if values else body
+        if values:
+            body = z3.Exists(values, body, patterns=self._thought_of(told, values))
+        yield body
+
+    def _thought_of(self, told: Told, values: Sequence[Any]) -> list[Any]:
+        """What makes a solver think of an instance: a field of all its values."""
+        names = {v.args[0]: value for v, value in zip(told.variables, values, strict=False)}
+        found = [
+            self.code.term(part, self.state, names) for part in nodes(told.term)
+            if part.op == "get" and part.args[1:]
+            and {arg.args[0] for arg in part.args[1:] if arg.op == "var"} == set(names)
+            and all(arg.op == "var" for arg in part.args[1:])
+        ]  # fmt: skip
+        return sorted(found, key=str)
 
     def _least(self, one: Awaited, told: Told, values: list[Any], inside: list[Any],
                facts: list[Any]) -> Any:  # fmt: skip

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from model.language.sorts import Sort
+from model.language.system import System
 from specs.invariants import Formula
 
 Values = Callable[..., Sequence[Any]]
@@ -81,13 +82,14 @@ class Awaited:
 class Ranking:
     """Why an `@eventually` holds: sets, and what is awaited; `stays`, if so, for good.
 
-    `bounds` are those within which an explorer, too, says that it holds, and finds a loop where a
-    fairness is dropped.
+    `twin` is the form for an explorer, which leaves some of each bound for when faults have ended:
+    within `bounds` that holds too, and there is a loop where a fairness is dropped.
     """
 
     ranks: tuple[Rank, ...]
     awaited: tuple[Awaited, ...]
     stays: Formula | None = None
+    twin: System | None = None
     bounds: Mapping[str, int] = field(default_factory=dict)
 
     def without(self, step: str) -> Ranking:

@@ -9,8 +9,8 @@ from specs.invariants import Proof
 
 PROVED_FIRST = ("single_controller", "no_message_loss")
 """Modules, in the order in which their proofs are printed; others follow by name."""
-OF_OTHERS = ("corollaries", "elections")
-"""Modules that belong to the proof of another."""
+OF_OTHERS = ("corollaries", "elections", "progress")
+"""Modules that belong to the proof of another, or prove claims of another kind."""
 
 
 def proofs() -> dict[str, Proof]:

@@ -106,6 +106,17 @@ def follower_takes_hw(now, new, broker, hw):
     new.hw_from[broker]    = now.told_from[now.replica[broker].epoch]
 
 
+def is_known_to_have(office, member, end):
+    """A fetch of it said so, in this epoch.
+
+    Kafka: Partition.makeLeader forgets what was known before only if it knows that another led. It
+           was known of a log that this leader had by then, and so of what is before this epoch's
+           start.
+    """
+    known = office.known_end[member] >= end
+    return known if version.known_ends_forgotten else any_of(known, end <= office.start)
+
+
 @transition(broker=BROKERS, end=ENDS)
 def leader_advances_hw(now, new, broker, end):
     """The high watermark moves to what every member of the leader's own ISR is known to have.
@@ -119,7 +130,7 @@ def leader_advances_hw(now, new, broker, end):
     require(end > mine.hw,                                  "the HW rises")
     require(end <= log.end,                                 "the leader has the records")
     require(every(BROKERS, lambda member: implies(
-        all_of(office.isr.has(member), member != broker), office.known_end[member] >= end)),
+        all_of(office.isr.has(member), member != broker), is_known_to_have(office, member, end))),
                                                 "every other ISR member is known to have them")
 
     was = now.committed

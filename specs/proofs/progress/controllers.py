@@ -1,15 +1,15 @@
 """Once faults have ended there is one controller, and every broker has heard of it.
 
-`election` as it stands. What is a fault after the end of faults: a session that expires, but for one
-whose process forgot that it won with it; a crash; a controller that resigns in office; and a write
-that a deposed controller begins anew. In Kafka the event queue of such a broker holds the end of
-its session behind what it has begun.
+`election` as it stands. What is a fault after the end of faults: a session that expires, but for
+one whose process forgot that it won with it; a crash; a controller that resigns in office; and a
+write that a deposed controller begins anew. In Kafka the event queue of such a broker holds the end
+of its session behind what it has begun.
 """
 
 from __future__ import annotations
 
 from model.election import SYSTEM as ELECTION
-from model.election.state import BROKERS
+from model.election.state import BROKERS, EPOCHS
 from model.language import (
     all_of,
     any_of,
@@ -55,7 +55,7 @@ def is_heard_by_all(now):
 FAIR = (
     "session_expires", "broker_connects", "broker_reads_epoch", "broker_finds_it_moved",
     "broker_wins_election", "broker_learns_it_won", "controller_resigns", "write_is_applied",
-    "write_is_refused", "controller_sends_request", "request_is_obeyed")
+    "controller_sends_request", "request_is_obeyed")
 
 
 @eventually("once faults have ended, one broker is the controller and knows it, and every broker "
@@ -72,6 +72,12 @@ TWIN = after_faults(ELECTION, FAULTS, (a_controller_is_heard_by_all,), left_over
     "write_is_applied": lambda now, broker: now.zk.state_version + 2 < limit("writes"),
 })
 """For an explorer: one epoch is left for when faults have ended, and two writes."""
+
+def is_current(now, b):
+    """The write under way will be executed."""
+    return all_of(now.pending[b].state_version == now.zk.state_version,
+                  now.pending[b].epoch_version == now.zk.epoch_version)
+
 
 # -- invariants -----------------------------------------------------------------------------------
 
@@ -117,17 +123,40 @@ def writes_are_of_the_belief(now):
         now.pending[b].epoch_version == now.belief[b].version))
 
 
+@invariant("a belief, and a write under way, is of the last epoch that its broker won",
+           why="nobody runs again before it has resigned, and before its write is answered")
+def beliefs_and_writes_are_of_the_last_win(now):
+    return every(BROKERS, lambda b: every(EPOCHS, lambda e: implies(now.won.has(b, e), all_of(
+        implies(now.belief[b].held, e <= now.belief[b].epoch),
+        implies(now.pending[b].any, e <= now.pending[b].epoch)))))
+
+
+@invariant("a belief, and a write under way, is of some epoch",
+           why="the epoch 0 was won by nobody, and so not by one broker only")
+def beliefs_and_writes_have_an_epoch(now):
+    return every(BROKERS, lambda b: all_of(
+        implies(now.belief[b].held, now.belief[b].epoch >= 1),
+        implies(now.pending[b].any, now.pending[b].epoch >= 1)))
+
+
+@invariant("a write under way of the newest epoch will be executed",
+           why="who won last is never refused, so that one broker at least can run again")
+def writes_of_the_newest_are_current(now):
+    return every(BROKERS, lambda b: implies(
+        all_of(now.pending[b].any, now.pending[b].epoch == now.zk.epoch), is_current(now, b)))
+
+
+@invariant("somebody won the newest epoch, if there is any",
+           why="one broker at least can run again")
+def somebody_won_the_newest(now):
+    return implies(now.zk.epoch >= 1, some(BROKERS, lambda b: now.won.has(b, now.zk.epoch)))
+
+
 # -- the ranking ----------------------------------------------------------------------------------
 
 
 def nobody_is_registered(now):
     return is_none(now.zk.controller)
-
-
-def is_current(now, b):
-    """The write under way will be executed."""
-    return all_of(now.pending[b].state_version == now.zk.state_version,
-                  now.pending[b].epoch_version == now.zk.epoch_version)
 
 
 def can_win(now, b):
@@ -189,8 +218,6 @@ AWAITED = (
     Awaited("session_expires", has_forgotten_its_win, the_broker, (BROKERS,)),
     Awaited("write_is_applied", of_nobody(lambda now, b: all_of(
         now.pending[b].any, is_current(now, b))), the_broker, (BROKERS,)),
-    Awaited("write_is_refused", of_nobody(lambda now, b: all_of(
-        now.pending[b].any, not_(is_current(now, b)))), the_broker, (BROKERS,)),
     Awaited("controller_resigns", of_nobody(lambda now, b: all_of(
         now.belief[b].held, not_(now.pending[b].any))), the_broker, (BROKERS,)),
     Awaited("broker_finds_it_moved", of_nobody(has_run_in_vain), the_broker, (BROKERS,)),
@@ -218,11 +245,13 @@ PROOF = Proof(
     form=SYSTEM,
     invariants=(
         a_controller_does_not_run, a_candidate_does_not_write, an_owner_believes_the_newest,
-        an_owner_will_find_it_won, owners_have_session_and_epoch, writes_are_of_the_belief),
+        an_owner_will_find_it_won, owners_have_session_and_epoch, writes_are_of_the_belief,
+        beliefs_and_writes_are_of_the_last_win, beliefs_and_writes_have_an_epoch,
+        writes_of_the_newest_are_current, somebody_won_the_newest),
     premises=office.PROOF.invariants,
     ranking=Ranking(RANKS, AWAITED, stays=lambda now: all_of(
         now.faults_ended, is_heard_by_all(now)),
-        bounds={"brokers": 2, "epoch": 2, "writes": 3}),
+        twin=TWIN, bounds={"brokers": 2, "epoch": 3, "writes": 3}),
     assumes=(
         "faults end: from some moment on no process crashes, no session expires but one whose "
         "process has forgotten that it won with it, no controller in office resigns, and no "

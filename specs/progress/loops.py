@@ -1,0 +1,49 @@
+"""A claim of progress asked of an explorer: does it hold within bounds, or is there a loop?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from model.language import ProtocolError
+from model.language.errors import unknown_name
+from specs.exploration import Report
+from specs.explorer import find
+from specs.invariants import Proof
+from specs.lasso import Ending
+from specs.runs import Run
+
+
+def unfair(proof: Proof, steps: Sequence[str]) -> Proof:
+    """The proof of a claim where nothing is fair to these steps.
+
+    Raises ProtocolError for a step that the ranking awaits nowhere.
+    """
+    ranking = proof.ranking
+    assert ranking is not None
+    assert ranking.twin is not None
+    assert proof.form is not None
+    for step in steps:
+        if step not in ranking.fair:
+            raise ProtocolError(unknown_name(f"fair step of {proof.claim}", step, ranking.fair))
+        ranking = ranking.without(step)
+    form, twin = (
+        replace(one, claims=tuple(
+            replace(claim, fair=tuple(name for name in claim.fair if name not in steps))
+            if claim.name == proof.claim else claim for claim in one.claims))
+        for one in (proof.form, ranking.twin))  # fmt: skip
+    return replace(proof, form=form, ranking=replace(ranking, twin=twin))
+
+
+def loop(
+    proof: Proof, version: str | None = None, changed: Mapping[str, object] | None = None,
+    report: Report = lambda line: None,
+) -> tuple[Ending, Run | None]:  # fmt: skip
+    """What an explorer says of the claim within the bounds of its ranking; a broken one has a run
+    into a loop."""
+    ranking = proof.ranking
+    assert ranking is not None
+    assert ranking.twin is not None
+    recorded = ranking.twin.recorded(version, changed)
+    found, run = find(recorded, ranking.bounds, proof.claim, report=report)
+    return found.endings[proof.claim], run

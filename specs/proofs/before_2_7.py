@@ -1,0 +1,269 @@
+"""What is true of the releases that lose what they commit: which commits are kept all the same.
+
+`no_message_loss` assumes two things that no release up to 2.6 has: a leader that cannot tell whether
+its ISR write was executed counts on the larger ISR (`lost_isr_answer_blocks`), and one that is
+elected again forgets what it knew of the others (`known_ends_forgotten`). Without them it is false.
+
+Here the same invariants are read off the same steps without both. The ISR that they speak of is the
+one that a leader *should* count on, a ghost: what it wrote, and what it had before as long as it
+could not tell; and a commit is one that is *sure*:
+
+* a record of the leader's own epoch is committed with it: then every ISR member was asked in this
+  epoch, and nothing that was known before is relied on;
+* and all replicas are in the leader's ISR, or it has given up no ISR write in this epoch: then it
+  counts on all that it should.
+
+With `min.insync.replicas` as large as the number of replicas, the second is so of every commit that
+is acknowledged with acks=all. With a smaller one an acknowledged record can be lost: stories
+`lost_isr_answer_commits_alone` and `known_ends_outlive_an_epoch`.
+"""
+
+from dataclasses import replace
+
+from model.language import (
+    Record,
+    SetOf,
+    all_of,
+    always,
+    any_of,
+    every,
+    ghost,
+    implies,
+    lam,
+    larger,
+    not_,
+    per,
+    require,
+    transition,
+    when,
+)
+from model.replication.history import SYSTEM as HISTORY
+from model.replication.history.claims import a_zombie_commits_beside_its_successor, leads
+from model.replication.history.state import BOOL, BROKERS, ENDS, ENTRY, EPOCHS, OFFSETS
+from specs.invariants import Hint, Proof, invariant
+from specs.proofs.no_message_loss import GROUPS
+from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
+from specs.proofs.no_message_loss.words import may_be_committed
+from specs.proofs.no_message_loss.writes import is_unheard
+
+ASSUMED = ("lost_isr_answer_blocks", "known_ends_forgotten")
+"""What is not assumed here."""
+
+# -- the system: the same steps, and what is sure -------------------------------------------------
+
+SURE = Record(
+    isr=ghost(per(EPOCHS, SetOf(BROKERS))),     # whom the leader of an epoch should count on
+    gave_up=per(EPOCHS, BOOL),                  # it gave up an ISR write, in this office
+    committed_in=ghost(per(EPOCHS, ENDS)),      # how far it committed surely
+    committed=ghost(Record(end=ENDS, epoch=EPOCHS, at=per(OFFSETS, ENTRY))),
+)
+
+
+def takes_office(now, new, broker, epoch):
+    new.sure.isr[epoch] = now.request[epoch].isr
+    new.sure.gave_up[epoch] = False
+    new.sure.committed_in[epoch] = 0
+
+
+def is_told_the_state(now, new):
+    new.sure.isr[now.zk.epoch] = now.zk.isr
+    new.sure.gave_up[now.zk.epoch] = False
+
+
+def has_written(now, new, epoch):
+    new.sure.isr[epoch] = now.office[epoch].written_isr
+
+
+def was_refused(now, new, epoch):
+    new.sure.isr[epoch] = now.sure.isr[epoch].joined(now.office[epoch].written_isr)
+    new.sure.gave_up[epoch] = True
+
+
+def gives_up(now, new, epoch):
+    new.sure.isr[epoch] = now.sure.isr[epoch].joined(now.office[epoch].isr_before)
+    new.sure.gave_up[epoch] = True
+
+
+ALSO = {
+    "broker_becomes_leader": takes_office,
+    "controller_repeats_the_state": is_told_the_state,
+    "isr_write_is_executed": has_written,
+    "leader_finds_isr_registered": has_written,
+    "isr_write_is_refused": was_refused,
+    "leader_gives_up_isr_write": gives_up,
+}
+
+
+def with_what_is_sure(one):
+    """The step as it stands, and what it does to the ghosts."""
+    also = ALSO.get(one.name)
+    if also is None:
+        return one
+
+    def function(now, new, **given):
+        one.function(now, new, **given)
+        also(now, new, **given)
+
+    return replace(one, function=function)
+
+
+(ADVANCES,) = (one for one in HISTORY.transitions if one.name == "leader_advances_hw")
+
+
+@transition(broker=BROKERS, end=ENDS)
+def leader_commits_surely(now, new, broker, end):
+    """The high watermark rises as it does, and what is committed by that is sure."""
+    epoch, was = now.replica[broker].epoch, now.sure.committed
+    office = now.office[epoch]
+    require(end > office.start,                         "a record of its own epoch is among it")
+    require(any_of(every(BROKERS, lambda b: office.isr.has(b)), not_(now.sure.gave_up[epoch])),
+                    "all replicas are in its ISR, or it has given up no ISR write")
+
+    ADVANCES.function(now, new, broker, end)
+    new.sure.committed_in[epoch] = larger(now.sure.committed_in[epoch], end)
+    new.sure.committed.end = larger(was.end, end)
+    new.sure.committed.epoch = when(was.end < end, epoch, was.epoch)
+    new.sure.committed.at = lam(OFFSETS, lambda o: when(
+        all_of(was.end <= o, o < end), now.log[broker][o], was.at[o]))
+
+
+@always("what a leader commits together with a record of its own epoch, while all replicas are in "
+        "its ISR or it has given up no ISR write, is in the log of the leader of every later epoch, "
+        "at its offset",
+        companion="a_zombie_commits_beside_its_successor")
+def sure_commits_are_kept(now):
+    return every(BROKERS, lambda later: every(EPOCHS, lambda epoch: every(OFFSETS, lambda o: implies(
+        all_of(leads(now, later), epoch < now.replica[later].epoch,
+               now.began[epoch], o < now.sure.committed_in[epoch]),
+        all_of(o < now.log[later].end, now.log[later][o] == now.history[epoch][o])))))
+
+
+@always("and in the log of every member of the registered ISR",
+        companion="a_zombie_commits_beside_its_successor")
+def isr_holds_sure_commits(now):
+    return every(BROKERS, lambda b: implies(now.zk.isr.has(b), all_of(
+        now.sure.committed.end <= now.log[b].end,
+        every(OFFSETS, lambda o: implies(
+            o < now.sure.committed.end, now.log[b][o] == now.sure.committed.at[o])))))
+
+
+_RELEASE = HISTORY.versions["2.3"]
+SYSTEM = replace(
+    HISTORY,
+    name="replication_history_before_2_7",
+    about=f"{HISTORY.about}; as releases up to 2.6 are",
+    state=Record(**HISTORY.state.parts, sure=SURE),
+    transitions=(*map(with_what_is_sure, HISTORY.transitions), leader_commits_surely),
+    claims=(sure_commits_are_kept, isr_holds_sure_commits, a_zombie_commits_beside_its_successor),
+    versions={"2.3": replace(
+        _RELEASE, switches={**_RELEASE.switches, **dict.fromkeys(ASSUMED, False)})},
+)
+
+# -- the invariants of no_message_loss, of what is sure -------------------------------------------
+
+
+class _Office:
+    def __init__(self, now, epoch):
+        self._now, self._epoch = now, epoch
+
+    def __getattr__(self, part):
+        if part == "isr":
+            return self._now.sure.isr[self._epoch]
+        return getattr(self._now.office[self._epoch], part)
+
+
+class _Offices:
+    def __init__(self, now):
+        self._now = now
+
+    def __getitem__(self, epoch):
+        return _Office(self._now, epoch)
+
+
+class Sure:
+    """The state, read so that a leader counts on whom it should, and what is sure is committed."""
+
+    def __init__(self, now):
+        self._now = now
+        self.office = _Offices(now)
+
+    def __getattr__(self, part):
+        if part in ("committed_in", "committed"):
+            return getattr(self._now.sure, part)
+        return getattr(self._now, part)
+
+
+def of_what_is_sure(one):
+    """An invariant of no_message_loss, read so."""
+    triggers = one.triggers
+    return replace(
+        one,
+        matrix=lambda now, *values: one.matrix(Sure(now), *values),
+        triggers=None if triggers is None else lambda now, *values: triggers(Sure(now), *values))
+
+
+may_be_surely_committed = replace(
+    may_be_committed,
+    plain=lambda now, *values: may_be_committed.plain(Sure(now), *values),
+    member=lambda now, *values: may_be_committed.member(Sure(now), *values),
+    triggers=lambda now, *values: may_be_committed.triggers(Sure(now), *values))
+
+OF_HIGH_WATERMARKS = (
+    "told_hw_is_committed", "told_history_is_committed", "high_watermarks_are_committed",
+    "below_high_watermarks_is_committed", "high_watermarks_come_from_epochs",
+    "told_hw_comes_from_epochs", "nothing_is_committed_twice")
+"""What is not so: a high watermark shows what is not sure."""
+
+
+@invariant("a leader counts on nobody on whom it should not",
+           over=(EPOCHS, BROKERS), triggers=lambda now, e, b: [now.office[e].isr.has(b)],
+           why="if all replicas are in its ISR, it counts on all that it should")
+def leaders_should_count_on_their_isr(now, e, b):
+    return implies(all_of(now.began[e], now.office[e].isr.has(b)), now.sure.isr[e].has(b))
+
+
+@invariant("one that has given up no ISR write, or has a current version, counts on whom it should",
+           over=(EPOCHS, BROKERS), triggers=lambda now, e, b: [now.sure.isr[e].has(b)],
+           why="its commits are sure")
+def a_leader_that_gave_up_nothing_counts_on_all(now, e, b):
+    return implies(
+        all_of(now.began[e], now.sure.isr[e].has(b), any_of(
+            not_(now.sure.gave_up[e]), now.office[e].zk_version == now.zk.version)),
+        now.office[e].isr.has(b))
+
+
+@invariant("a leader is in the ISR that it counts on, and in the one before it",
+           over=(EPOCHS,), triggers=lambda now, e: [now.began[e]],
+           why="what it writes next has it")
+def leaders_count_on_themselves(now, e):
+    mine = now.office[e]
+    return implies(now.began[e], all_of(
+        mine.isr.has(now.request[e].leader),
+        implies(is_unheard(now, e), mine.isr_before.has(now.request[e].leader))))
+
+
+HINTS = {step: hints for step, hints in NO_MESSAGE_LOSS.hints.items() if step != ADVANCES.name}
+
+PROOF = Proof(
+    claim="sure_commits_are_kept",
+    system="replication_history",
+    form=SYSTEM,
+    also=("isr_holds_sure_commits",),
+    invariants=(
+        *(of_what_is_sure(one) for group in GROUPS.values() for one in group
+          if one.name not in OF_HIGH_WATERMARKS),
+        leaders_should_count_on_their_isr, a_leader_that_gave_up_nothing_counts_on_all,
+        leaders_count_on_themselves),
+    definitions=(may_be_surely_committed,),
+    hints={**HINTS, "leader_commits_surely": (
+        Hint(lambda now, broker, end: [
+            may_be_committed(now, now.replica[broker].epoch, end)]),
+        Hint(lambda now, b, broker, end: [
+            now.office[now.replica[broker].epoch].isr.has(b)], over=BROKERS))},
+    assumes=tuple(words for words in NO_MESSAGE_LOSS.assumes
+                  if "lost_isr_answer_blocks" not in words
+                  and "known_ends_outlive_an_epoch" not in words),
+    about=("of releases up to 2.6: neither lost_isr_answer_blocks nor known_ends_forgotten",),
+)
+
+__all__ = ["PROOF", "SYSTEM"]

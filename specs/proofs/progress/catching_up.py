@@ -1,0 +1,156 @@
+"""How live followers catch up with a leader once faults have ended: what two claims have in common.
+
+Beyond the faults of `leaders`: the leader drops nobody from its ISR, takes in only live followers,
+and only by a version that is current; no answer to an ISR write is lost; a fetch request that was
+overtaken by a later one is not heard. By the last the form is coarser than Kafka's connections,
+which keep the order.
+"""
+
+from model.language import all_of, any_of, not_
+from model.replication.history.state import BROKERS, OFFSETS
+from specs.progress.after_faults import always_a_fault
+from specs.progress.ranking import Awaited, Rank
+from specs.proofs.no_message_loss.words import at
+from specs.proofs.progress import leaders
+from specs.proofs.progress.leaders import follows_now, is_dead, is_led, is_to_follow, nothing
+
+
+def mine(now):
+    """What the leader of the registered epoch knows."""
+    return now.office[now.zk.epoch]
+
+
+def is_current(now):
+    return mine(now).zk_version == now.zk.version
+
+
+FAULTS = {
+    **leaders.FAULTS,
+    "isr_answer_is_lost": always_a_fault,
+    "leader_shrinks_isr": always_a_fault,
+    "leader_expands_isr": lambda now, broker, follower: any_of(
+        is_dead(now, broker), is_dead(now, follower),
+        now.office[now.replica[broker].epoch].isr.has(follower),
+        now.office[now.replica[broker].epoch].zk_version != now.zk.version),
+    "leader_learns_end": lambda now, broker, follower, epoch, end: any_of(
+        is_dead(now, broker),
+        end < now.office[now.replica[broker].epoch].known_end[follower]),
+}
+
+
+# -- ISR writes -------------------------------------------------------------------------------------
+
+
+def is_unheard(now):
+    return all_of(is_led(now), any_of(
+        mine(now).write == "executed", mine(now).write == "unanswered"))
+
+
+def is_sent(now):
+    return all_of(is_led(now), mine(now).write == "sent")
+
+
+def is_left_out(now, b):
+    """A live replica that is neither in the leader's ISR nor in the one on its way."""
+    return all_of(is_led(now), now.live.has(b), not_(mine(now).isr.has(b)),
+                  not_(all_of(is_sent(now), mine(now).written_isr.has(b))))
+
+
+ANSWERED = {"isr_write_is_heard": nothing, "leader_reads_its_isr_back": nothing,
+            "leader_gives_up_isr_write": nothing}
+DECIDED = {"isr_write_is_executed": nothing, "isr_write_is_refused": nothing,
+           "leader_finds_isr_registered": nothing}
+
+WRITES = (
+    Rank("dropping_writes", "an ISR write that drops somebody is on its way from before", (),
+         lambda now: all_of(is_sent(now), not_(
+             mine(now).isr.is_subset_of(mine(now).written_isr))), DECIDED),
+    Rank("left_out", "live replicas that are neither in the ISR nor being taken in", (BROKERS,),
+         is_left_out, {"leader_expands_isr": lambda now, broker, follower: (follower,)}),
+    Rank("sent_writes", "an ISR write is on its way", (), is_sent, DECIDED),
+    Rank("unheard_writes", "an ISR write is executed, and not heard of", (), is_unheard, ANSWERED),
+)
+
+
+def the_epoch(now):
+    return {"epoch": now.zk.epoch}
+
+
+WRITES_AWAITED = (
+    Awaited("isr_write_is_executed", lambda now: all_of(is_sent(now), is_current(now)), the_epoch),
+    Awaited("isr_write_is_refused", lambda now: all_of(is_sent(now), not_(is_current(now))),
+            the_epoch),
+    Awaited("isr_write_is_heard", lambda now: all_of(
+        is_led(now), mine(now).write == "executed"), the_epoch),
+    Awaited("leader_gives_up_isr_write", lambda now: all_of(
+        is_led(now), mine(now).write == "unanswered"), the_epoch),
+)
+
+
+# -- records ----------------------------------------------------------------------------------------
+
+
+def fetches(now, b):
+    return all_of(is_led(now), is_to_follow(now, b), follows_now(now, b))
+
+
+def records_up_to(end):
+    """The ranking by which every live follower has, and its leader knows it, all records below an
+    end: a function of the state that stays as it is."""
+
+    def is_unsent(now, o):
+        log = now.log[now.zk.leader]
+        return all_of(is_led(now), o < end(now),
+                      not_(now.answered.has(now.zk.epoch, o, at(log, o))))
+
+    def is_missing(now, b, o):
+        return all_of(fetches(now, b), now.log[b].end <= o, o < end(now))
+
+    def is_unasked(now, b):
+        return all_of(is_led(now), is_to_follow(now, b),
+                      now.asked[b][now.zk.epoch] < end(now))
+
+    def is_unknown(now, b):
+        return all_of(is_led(now), is_to_follow(now, b), mine(now).known_end[b] < end(now))
+
+    ranks = (
+        Rank("unsent", "records that the leader has not sent", (OFFSETS,), is_unsent,
+             {"leader_sends_record": lambda now, broker, offset: (offset,)},
+             limits={0: lambda now: end(now)}),
+        Rank("missing", "records that a live follower does not have", (BROKERS, OFFSETS),
+             is_missing, {"follower_appends": lambda now, broker, record: (
+                 broker, now.log[broker].end)},
+             limits={1: lambda now, b: end(now)}),
+        Rank("unasked", "live followers that have not asked for what comes then", (BROKERS,),
+             is_unasked, {"follower_asks_records": lambda now, broker: (broker,)}),
+        Rank("unknown", "live followers of which the leader does not know that they have it",
+             (BROKERS,), is_unknown,
+             {"leader_learns_end": lambda now, broker, follower, epoch, end: (follower,)}),
+    )
+    awaited = (
+        Awaited("leader_sends_record", lambda now, o: all_of(
+            is_unsent(now, o), o < now.log[now.zk.leader].end),
+            lambda now, o: {"broker": now.zk.leader, "offset": o}, (OFFSETS,)),
+        Awaited("follower_appends", lambda now, b: all_of(
+            fetches(now, b), now.log[b].end < end(now), now.answered.has(
+                now.zk.epoch, now.log[b].end, at(now.log[now.zk.leader], now.log[b].end))),
+            lambda now, b: {"broker": b, "record": at(now.log[now.zk.leader], now.log[b].end)},
+            (BROKERS,)),
+        Awaited("follower_asks_records", lambda now, b: all_of(
+            fetches(now, b), end(now) <= now.log[b].end, now.asked[b][now.zk.epoch] < end(now)),
+            lambda now, b: {"broker": b}, (BROKERS,)),
+        Awaited("leader_learns_end", lambda now, b: all_of(
+            fetches(now, b), end(now) <= now.asked[b][now.zk.epoch],
+            mine(now).known_end[b] < end(now)),
+            lambda now, b: {"broker": now.zk.leader, "follower": b, "epoch": now.zk.epoch,
+                            "end": end(now)}, (BROKERS,)),
+    )
+    return ranks, awaited
+
+
+ASSUMED = (
+    "faults end: from some moment on the same brokers live and no process crashes; no answer is "
+    "lost; the controller elects only where the registered leader is dead; a leader drops nobody "
+    "from its ISR, and writes it only by a version that is current; no fetch request arrives "
+    "after a later one",
+)

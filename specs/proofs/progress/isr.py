@@ -1,0 +1,84 @@
+"""Once faults have ended and producers pause, every live replica comes back into the ISR.
+
+Unless the leader has lost the zkVersion: where the answer to one of its ISR writes was lost, and it
+gave up, its version is old, and every write that it tries is refused until the next election. In
+Kafka up to 2.6 it logs "Cached zkVersion not equal to that in zookeeper, skip updating ISR", and the
+ISR stays as it is (KAFKA-2729). So the claim excepts it, and without the exception it is broken.
+"""
+
+from model.language import all_of, any_of, eventually, every, implies, not_
+from model.replication.history import SYSTEM as HISTORY
+from model.replication.history.state import BROKERS
+from specs.invariants import Proof
+from specs.progress.after_faults import after_faults, always_a_fault
+from specs.progress.ranking import Awaited, Ranking
+from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
+from specs.proofs.progress import catching_up, leaders
+from specs.proofs.progress.catching_up import (
+    ASSUMED,
+    WRITES,
+    WRITES_AWAITED,
+    is_current,
+    is_left_out,
+    mine,
+    records_up_to,
+)
+from specs.proofs.progress.leaders import has_live_member, is_led
+
+FAULTS = {**catching_up.FAULTS, "leader_appends": always_a_fault}
+
+
+def has_lost_the_version(now):
+    """Its version is old, and no answer is to come that would bring a newer one."""
+    return all_of(is_led(now), mine(now).write == "none", not_(is_current(now)))
+
+
+def isr_is_full(now):
+    return every(BROKERS, lambda b: implies(now.live.has(b), now.zk.isr.has(b)))
+
+
+FAIR = (
+    *leaders.FAIR, "isr_write_is_executed", "isr_write_is_refused", "isr_write_is_heard",
+    "leader_gives_up_isr_write", "leader_sends_record", "follower_appends",
+    "follower_asks_records", "leader_learns_end", "leader_expands_isr")
+
+
+@eventually("once faults have ended and producers pause, every live replica is in the ISR of a "
+            "partition of which some ISR member lives, unless its leader has lost the zkVersion",
+            fair=FAIR)
+def the_isr_recovers(now):
+    return any_of(not_(now.faults_ended), not_(has_live_member(now)), all_of(
+        is_led(now), any_of(isr_is_full(now), has_lost_the_version(now))))
+
+
+CLAIMS = (the_isr_recovers,)
+SYSTEM = after_faults(HISTORY, FAULTS, CLAIMS, leaders.CHOSEN)
+TWIN = after_faults(HISTORY, FAULTS, CLAIMS, leaders.CHOSEN, leaders.LEFT_OVER)
+
+
+def all_records(now):
+    return now.log[now.zk.leader].end
+
+
+RANKS, RECORDS_AWAITED = records_up_to(all_records)
+
+AWAITED = (
+    *leaders.AWAITED, *WRITES_AWAITED, *RECORDS_AWAITED,
+    Awaited("leader_expands_isr", lambda now, b: all_of(
+        is_led(now), mine(now).write == "none", is_current(now), is_left_out(now, b),
+        mine(now).known_end[b] >= all_records(now)),
+        lambda now, b: {"broker": now.zk.leader, "follower": b}, (BROKERS,)),
+)
+
+PROOF = Proof(
+    claim="the_isr_recovers",
+    system="replication_history",
+    form=SYSTEM,
+    invariants=leaders.PROOF.invariants,
+    premises=(*leaders.PROOF.premises, *NO_MESSAGE_LOSS.groups["messages"]),
+    ranking=Ranking((*leaders.RANKS, *WRITES, *RANKS), AWAITED, twin=TWIN,
+                    bounds={**leaders.PROOF.ranking.bounds}),
+    assumes=(*ASSUMED, "producers pause, so that a follower that is behind reaches the end",
+             *NO_MESSAGE_LOSS.assumes),
+    about=("given the invariants of no_message_loss",),
+)

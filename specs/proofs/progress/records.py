@@ -1,0 +1,82 @@
+"""Once faults have ended, a record in the leader's log is committed if the ISR lives.
+
+That is when a producer that asked for acks=all hears of it. The record is any one: `watched` is an
+offset, chosen when faults end and never changed.
+"""
+
+from model.language import all_of, any_of, eventually, limit, not_
+from model.replication.history import SYSTEM as HISTORY
+from model.replication.history.state import OFFSETS
+from specs.invariants import Proof
+from specs.progress.after_faults import after_faults
+from specs.progress.ranking import Awaited, Ranking
+from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
+from specs.proofs.progress import leaders
+from specs.proofs.progress.catching_up import (
+    ASSUMED,
+    FAULTS,
+    WRITES,
+    WRITES_AWAITED,
+    mine,
+    records_up_to,
+)
+from specs.proofs.progress.leaders import has_live_member, is_led
+
+
+def has_the_record(now):
+    return now.watched < now.log[now.zk.leader].end
+
+
+def isr_lives(now):
+    return mine(now).isr.is_subset_of(now.live)
+
+
+def is_committed(now):
+    return now.watched < now.replica[now.zk.leader].hw
+
+
+FAIR = (
+    *leaders.FAIR, "isr_write_is_executed", "isr_write_is_refused", "isr_write_is_heard",
+    "leader_gives_up_isr_write", "leader_sends_record", "follower_appends",
+    "follower_asks_records", "leader_learns_end", "leader_advances_hw")
+
+
+@eventually("once faults have ended, a partition of which some ISR member lives has a leader, and "
+            "a record of its log is committed if all live on which the leader counts",
+            fair=FAIR)
+def what_is_sent_is_committed(now):
+    return any_of(not_(now.faults_ended), not_(has_live_member(now)), all_of(
+        is_led(now), any_of(not_(isr_lives(now)), not_(has_the_record(now)), is_committed(now))))
+
+
+CLAIMS = (what_is_sent_is_committed,)
+CHOSEN = {**leaders.CHOSEN, "watched": (OFFSETS, OFFSETS)}
+SYSTEM = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN)
+TWIN = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN, leaders.LEFT_OVER)
+
+
+def wanted(now):
+    return now.watched + 1
+
+
+RANKS, RECORDS_AWAITED = records_up_to(wanted)
+
+AWAITED = (
+    *leaders.AWAITED, *WRITES_AWAITED, *RECORDS_AWAITED,
+    Awaited("leader_advances_hw", lambda now: all_of(
+        is_led(now), mine(now).write == "none", leaders.every_other_member(
+            now, lambda b: mine(now).known_end[b] >= wanted(now))),
+        lambda now: {"broker": now.zk.leader, "end": wanted(now)}),
+)
+
+PROOF = Proof(
+    claim="what_is_sent_is_committed",
+    system="replication_history",
+    form=SYSTEM,
+    invariants=leaders.PROOF.invariants,
+    premises=(*leaders.PROOF.premises, *NO_MESSAGE_LOSS.groups["messages"]),
+    ranking=Ranking((*leaders.RANKS, *WRITES, *RANKS), AWAITED, twin=TWIN,
+                    bounds={**leaders.PROOF.ranking.bounds}),
+    assumes=(*ASSUMED, *NO_MESSAGE_LOSS.assumes),
+    about=("given the invariants of no_message_loss",),
+)
