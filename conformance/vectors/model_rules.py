@@ -108,7 +108,10 @@ def fetcher(question: Question) -> dict[str, Any]:
 
 def versions(question: Question) -> dict[str, Any]:
     """Versions of requests under an inter.broker.protocol.version."""
-    protocol = tuple(int(part) for part in question["input"]["ibp"].split("-")[0].split("."))
+    line, _, internal = str(question["input"]["ibp"]).partition("-IV")
+    protocol = tuple(int(part) for part in line.split("."))
+    if internal:
+        protocol = (*(*protocol, 0)[:3], int(internal))
     return {kind: requests.version_of(kind, protocol) for kind in requests.VERSIONS}
 
 
@@ -171,7 +174,9 @@ def assignment_state(question: Question) -> dict[str, Any]:
         "isReassigning": bool(adding or removing),
         "isAddingLocalReplica": asked.get("self") in adding,
         "isUnderReplicated": answers.is_under_replicated(asked["isr"], asked["replicas"], counted),
-    }
+        **dict(zip(("isUnderMinIsr", "isAtMinIsr"),
+                   answers.beside_the_least(len(asked["isr"]), asked["minIsr"]), strict=True)),
+    }  # fmt: skip
 
 
 def imbalance(question: Question) -> dict[str, Any]:

@@ -11,15 +11,20 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.vectors import (
+    model_batches,
     model_caches,
     model_controller,
     model_controllership,
+    model_deletions,
+    model_flows,
     model_followers,
+    model_leaders,
     model_moves,
     model_names,
     model_obedience,
     model_rules,
     model_sequences,
+    model_transitions,
 )
 from impl.releases import Release
 from impl.vectors.shapes import reading
@@ -49,7 +54,7 @@ def _or_refusal(
 def _racks(asked: Mapping[str, Any]) -> dict[int, str | None]:
     if "racks" in asked:
         return {int(broker): rack for broker, rack in asked["racks"].items()}
-    return dict.fromkeys(asked["brokers"])
+    return dict.fromkeys(asked["brokers"])  # in this order: who asks Kafka sorts them
 
 
 def _by_number(placed: Mapping[int, Iterable[int]]) -> dict[str, list[int]]:
@@ -140,7 +145,8 @@ def validate_assignment(question: Question) -> dict[str, Any]:
     wanted = {int(number): ids for number, ids in question["input"]["assignment"].items()}
 
     def ask() -> dict[str, Any]:
-        assignment.check_assignment(wanted)
+        numbered = Release.of(question["release"]).since("2.3")
+        assignment.check_assignment(wanted, from_zero=numbered)
         return {"error": None}
 
     return _or_refusal(ask, question)
@@ -161,6 +167,9 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("controller_context", "target"): model_rules.target,
         ("controller_context", "reassignTo"): model_rules.reassign_to,
         ("controller_context", "assignmentOf"): model_rules.assignment_of,
+        ("controller_flow", "creation"): model_flows.creation,
+        ("controller_flow", "leaders"): model_flows.leaders,
+        ("controller_flow", "reassign"): model_moves.flow,
         ("controller_flow", "imbalance"): model_rules.imbalance,
         ("controller_flow", "isrPropagation"): model_rules.propagation,
         ("controller_flow", "registerController"): model_controllership.register_controller,
@@ -169,16 +178,18 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("partition_replication", "assignmentState"): model_rules.assignment_state,
         ("partition_replication", "checkCurrentLeaderEpoch"): model_rules.leader_epoch,
         ("partition_replication", "hw"): model_rules.high_watermark,
+        ("partition_replication", "leader"): model_leaders.leader,
+        ("partition_replication", "makeFollower"): model_leaders.make_follower,
         ("partition_replication", "oldFormat"): model_caches.old_format,
         ("partition_replication", "outOfSync"): model_rules.out_of_sync,
         ("partition_replication", "produce"): model_rules.produce,
         ("partition_replication", "underReplicated"): model_rules.assignment_state,
         ("partition_state_machine", "transition"): model_controller.partition_transition,
-        ("partition_state_machine", "effects"): model_controller.partition_effects,
+        ("partition_state_machine", "effects"): model_transitions.partition_effects,
         ("partition_state_machine", "initialState"): model_rules.initial_state,
         ("partition_state_machine", "offlineCount"): model_rules.offline_count,
         ("replica_state_machine", "transition"): model_controller.replica_transition,
-        ("replica_state_machine", "effects"): model_controller.replica_effects,
+        ("replica_state_machine", "effects"): model_transitions.replica_effects,
         ("replica_state_machine", "startup"): model_rules.replica_startup,
         ("reassignment", "apiValidate"): model_rules.api_validate,
         ("reassignment", "reassignTrace"): model_moves.reassign_trace,
@@ -191,8 +202,11 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("replica_manager", "leaderAndIsr"): _leader_and_isr,
         ("replica_manager", "stopReplica"): model_rules.stop_replica,
         ("request_batch", "versions"): model_rules.versions,
+        ("request_batch", "batch"): model_batches.batch,
         ("request_sequences", "sequence"): model_sequences.sequence,
         ("request_sequences", "emptyPartitions"): model_rules.empty_partitions,
+        ("topic_deletion", "resumeDecision"): model_deletions.resume_decision,
+        ("topic_deletion", "scenario"): model_deletions.scenario,
         ("topic_admin", "collision"): model_names.collision,
         ("topic_admin", "collisionChars"): model_names.collision_chars,
         ("topic_admin", "parseReplicaAssignment"): parse_replica_assignment,

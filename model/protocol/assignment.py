@@ -48,7 +48,7 @@ def assign_replicas(
             f"{len(racks)}.")
     known = {broker: rack for broker, rack in racks.items() if rack is not None}
     if not known:
-        return _rack_unaware(sorted(racks), partitions, replication_factor, start, shift, first)
+        return _rack_unaware([*racks], partitions, replication_factor, start, shift, first)
     if len(known) < len(racks):
         raise AssignmentRefused(
             "AdminOperationException",
@@ -145,6 +145,7 @@ def add_partitions(
     replication_factor, first = len(existing[0]), len(existing)
     if manual is None:
         start = start_of_addition(existing, racks)
+        racks = dict(sorted(racks.items()))
         return assign_replicas(racks, total - first, replication_factor, start, start, first)
     added = {
         partition: list(replicas) for partition, replicas in manual.items() if partition >= first}
@@ -157,9 +158,13 @@ def add_partitions(
 
 
 def check_assignment(
-    assignment: Mapping[int, Sequence[int]], brokers: Collection[int] | None = None
+    assignment: Mapping[int, Sequence[int]], brokers: Collection[int] | None = None,
+    from_zero: bool = False,
 ) -> None:
-    """Refuses lists of different lengths, a broker twice in a list, and unknown brokers."""
+    """Refuses lists of different lengths, a broker twice in a list, and unknown brokers.
+
+    `from_zero`: partitions are numbered without a gap, as those of a new topic are (2.3).
+    """
     for partition, replicas in sorted(assignment.items()):
         if len({*replicas}) < len(replicas):
             raise AssignmentRefused(
@@ -174,6 +179,10 @@ def check_assignment(
         raise AssignmentRefused(
             "InvalidReplicaAssignmentException",
             "All partitions should have the same number of replicas.")
+    if from_zero and {*assignment} != {*range(len(assignment))}:
+        raise AssignmentRefused(
+            "InvalidReplicaAssignmentException",
+            "partitions should be a consecutive 0-based integer sequence.")
 
 
 def parse_replica_assignment(text: str) -> Assignment:

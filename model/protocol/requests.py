@@ -6,18 +6,27 @@ Source: ApiKeys and ApiVersion (0.10 to 2.8) for the versions; AbstractFetcherMa
 from __future__ import annotations
 
 VERSIONS: dict[str, dict[tuple[int, ...], int]] = {
-    "LeaderAndIsr":       {(0,): 0, (1, 0): 1, (2, 2): 2, (2, 4): 4, (2, 8): 5, (3, 2): 6},
-    "UpdateMetadata":     {(0,): 2, (0, 10, 2): 3, (1, 0): 4, (2, 2): 5, (2, 4): 6, (2, 8): 7},
-    "StopReplica":        {(0,): 0, (2, 2): 1, (2, 4): 2, (2, 6): 3},
-    "ControlledShutdown": {(0,): 1, (2, 2): 2, (2, 4): 3},
+    "LeaderAndIsr":       {(0,): 0, (1, 0): 1, (2, 2): 2, (2, 4): 3, (2, 4, 0, 1): 4,
+                           (2, 8, 0, 1): 5, (3, 2): 6},
+    "UpdateMetadata":     {(0,): 0, (0, 9): 1, (0, 10, 0): 2, (0, 10, 2): 3, (1, 0): 4, (2, 2): 5,
+                           (2, 4, 0, 1): 6, (2, 8, 0, 1): 7},
+    "StopReplica":        {(0,): 0, (2, 2): 1, (2, 4, 0, 1): 2, (2, 6): 3},
+    "ControlledShutdown": {(0,): 1, (2, 2): 2, (2, 4, 0, 1): 3},
 }
-"""By request: since which inter.broker.protocol.version it has which version, from 0.10.0 on."""
+"""By request: since which inter.broker.protocol.version it has which version, from 0.9.0 on.
+
+A fourth number is that of an internal version: (2, 4, 0, 1) is 2.4-IV1.
+"""
+LAST = 99
+"""The internal version of a release: the last one of its line."""
 
 BITS = 32
 
 
 def version_of(kind: str, protocol: tuple[int, ...]) -> int:
-    """The version of a request under an inter.broker.protocol.version, such as (2, 3)."""
+    """The version of a request under an inter.broker.protocol.version: (2, 3), (2, 4, 0, 1)."""
+    if len(protocol) < 4:
+        protocol = (*(*protocol, 0, 0)[:3], LAST)
     return max(version for since, version in VERSIONS[kind].items() if since <= protocol)
 
 
