@@ -98,7 +98,9 @@ class Attempt:
 @click.command()
 @click.argument("claims", metavar="[CLAIM]...", nargs=-1)
 @click.option(
-    "--all", "everything", is_flag=True,
+    "--all",
+    "everything",
+    is_flag=True,
     help="The two main claims, progress, and the theorems beside.",
 )
 @variant_options

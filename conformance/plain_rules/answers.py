@@ -116,6 +116,11 @@ def is_under_replicated(
     return len(isr) < len([one for one in replicas if one not in adding])
 
 
+def beside_the_least(in_sync: int, least: int) -> tuple[bool, bool]:
+    """Whether fewer than `min.insync.replicas` are in sync, and whether just so many are."""
+    return in_sync < least, in_sync == least
+
+
 def tells_of_isr_changes(now: int, changed: int, told: int) -> bool:
     """Time to tell the controller of ISR changes (ms): they have settled, or it is long ago."""
     return changed + SETTLED_MS < now or told + AT_LEAST_EVERY_MS < now

@@ -45,6 +45,7 @@ def add_partitions(
     replication_factor, first = len(existing[0]), len(existing)
     if manual is None:
         start = start_of_addition(existing, racks)
+        racks = dict(sorted(racks.items()))
         return assign_replicas(racks, total - first, replication_factor, start, start, first)
     added = {
         partition: list(replicas) for partition, replicas in manual.items() if partition >= first
@@ -59,9 +60,14 @@ def add_partitions(
 
 
 def check_assignment(
-    assignment: Mapping[int, Sequence[int]], brokers: Collection[int] | None = None
+    assignment: Mapping[int, Sequence[int]],
+    brokers: Collection[int] | None = None,
+    from_zero: bool = False,
 ) -> None:
-    """Refuses lists of different lengths, a broker twice in a list, and unknown brokers."""
+    """Refuses lists of different lengths, a broker twice in a list, and unknown brokers.
+
+    `from_zero`: partitions are numbered without a gap, as those of a new topic are (2.3).
+    """
     for partition, replicas in sorted(assignment.items()):
         if len({*replicas}) < len(replicas):
             raise AssignmentRefused(
@@ -79,3 +85,33 @@ def check_assignment(
             "InvalidReplicaAssignmentException",
             "All partitions should have the same number of replicas.",
         )
+    if from_zero and {*assignment} != {*range(len(assignment))}:
+        raise AssignmentRefused(
+            "InvalidReplicaAssignmentException",
+            "partitions should be a consecutive 0-based integer sequence.",
+        )
+
+
+def parse_replica_assignment(text: str) -> Assignment:
+    """The option --replica-assignment: `1:2:0,2:0:1` is two partitions with three replicas."""
+    parsed: Assignment = {}
+    for partition, listed in enumerate(text.split(",")):
+        try:
+            replicas = [int(broker) for broker in listed.split(":")]
+        except ValueError:
+            raise AssignmentRefused(
+                "NumberFormatException",
+                f"{listed!r} is no list of broker ids; write such as 1:2:0,2:0:1",
+            ) from None
+        if len({*replicas}) < len(replicas):
+            raise AssignmentRefused(
+                "AdminCommandFailedException",
+                f"Partition replica lists may not contain duplicate entries: {listed}",
+            )
+        parsed[partition] = replicas
+        if len(replicas) != len(parsed[0]):
+            raise AssignmentRefused(
+                "AdminOperationException",
+                f"Partition {partition} has different replication factor: {listed}",
+            )
+    return parsed

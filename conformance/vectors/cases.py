@@ -165,6 +165,8 @@ FILES: dict[str, Callable[[Input], str | None]] = {
             "registerBroker",
             "encode",
             "encodeReassign",
+            "decodeReassign",
+            "propagateLogDir",
         ),
         _zk_calls,
     ),

@@ -10,6 +10,7 @@ from typing import Any
 from conformance.vectors.cases import Case
 from conformance.vectors.compare import ByRule, agrees
 from conformance.vectors.not_applicable import EXCEPTIONS, NOT_APPLICABLE, NOT_COMPARED, Except
+from impl.releases import Release
 from specs.verdict import Verdict
 
 Answers = Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Any]]
@@ -105,7 +106,8 @@ def _judged(
         why = declared.get(key)
         return Judged(case, Outcome.UNANSWERED if why is None else Outcome.NOT_APPLICABLE, why)
     for one in apart:
-        if (one.file, one.operation) == key and one.when(case.input):
+        earlier = not one.before or not Release.of(case.release).since(one.before)
+        if (one.file, one.operation) == key and earlier and one.when(case.input):
             return Judged(case, Outcome.NOT_APPLICABLE, one.why)
     try:
         got = answers[key](case.question)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.plain_rules.epoch_cache import UNKNOWN as NO_END
+from conformance.plain_rules.epoch_cache import where_to_cut
 from conformance.vectors.model_stage import ModelStage, Place, Ranks
 from impl.releases import Release
 
@@ -34,6 +36,10 @@ def truncation(question: Question) -> dict[str, Any]:
 def old_truncation(question: Question) -> dict[str, Any]:
     """The same by the rules of KIP-101: what the answer says of epochs is not looked at."""
     asked = question["input"]
+    if not Release.of(question["release"]).since("0.11"):  # no leader is asked (KIP-101)
+        end, hw = asked["followerLeo"], asked["followerHw"]
+        cut, done = where_to_cut(NO_END, end, hw, None, lambda _: NO_END)
+        return {"truncateTo": cut, "completed": done}
     latest, end = asked["followerLatestEpoch"], asked["leaderReplyEndOffset"]
     known = {latest: (latest, asked["followerLeo"])}
     return _cut(question, latest if end != UNKNOWN else UNKNOWN, end, known)

@@ -6,7 +6,7 @@ does one thing at a time. In between, the leader writes the ISR that has caught 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from conformance.vectors.model_stage import ModelStage, Place
@@ -57,9 +57,15 @@ class Move:
     """One partition and a controller that has read it; ids are the model's own, in order."""
 
     def __init__(
-        self, question: Question, old: list[int], target: list[int], deleting: bool = False
+        self,
+        question: Question,
+        old: list[int],
+        target: list[int],
+        deleting: bool = False,
+        dead: Collection[int] = (),
     ) -> None:
         asked = question["input"]
+        self.dead = dead
         self.ids = {broker: n for n, broker in enumerate(sorted({*old, *target}), CONTROLLER)}
         self.names = {number: broker for broker, number in self.ids.items()}
         brokers = max(FEWEST_BROKERS, len(self.ids))
@@ -85,15 +91,16 @@ class Move:
         }
         for number in range(1, brokers + 1):
             here, there = self._place(old, number), self._place(target, number)
+            lives = self.names.get(number) not in dead
             cells |= {
-                ("up", (number,)): True,
-                ("zk.registered", (number,)): True,
+                ("up", (number,)): lives,
+                ("zk.registered", (number,)): lives,
                 ("zk.isr", (number,)): number in isr,
                 ("zk.assignment", (number,)): here,
                 ("zk.requested", (number,)): there,
                 ("cache.isr", (CONTROLLER, number)): number in isr,
-                ("cache.live", (CONTROLLER, number)): True,
-                ("cache.reached", (CONTROLLER, number)): True,
+                ("cache.live", (CONTROLLER, number)): lives,
+                ("cache.reached", (CONTROLLER, number)): lives,
                 ("cache.assignment", (CONTROLLER, number)): here,
             }
         self.state = self.stage.state(cells)
@@ -117,8 +124,9 @@ class Move:
         return None
 
     def catch_up(self) -> bool:
-        """The leader writes an ISR with every target in it; False if it has them already."""
-        missing = [self.ids[one] for one in self.target if not self._in("zk.isr", self.ids[one])]
+        """The leader writes an ISR with every living target in it; False if it has them already."""
+        living = [self.ids[one] for one in self.target if one not in self.dead]
+        missing = [number for number in living if not self._in("zk.isr", number)]
         if missing:
             version = self.stage.read(self.state, "zk.version")
             self.state = self.stage.state(
@@ -180,11 +188,31 @@ def reassign_trace_kip_455(question: Question) -> dict[str, Any]:
     return _trace(question, PHASES, CAUGHT_UP["phase"])
 
 
+def flow(question: Question) -> dict[str, Any]:
+    """A partition is moved; of its targets those join the ISR that live."""
+    asked = question["input"]
+    dead = [one for one in asked["to"] if one not in asked["live"]]
+    move = Move(question, asked["from"], asked["to"], dead=dead)
+    for _ in range(MOST_STEPS):
+        if move.advance() is None and not move.catch_up():
+            break
+    row = move.row("")
+    left = [n for n in move.names if move.stage.read(move.state, "zk.requested", n) is not None]
+    return {
+        "leader": row["leader"],
+        "leaderEpoch": row["leaderEpoch"],
+        "isr": row["isr"],
+        "reassignZnode": "present" if left else None,
+    }
+
+
 def guard(question: Question) -> dict[str, Any]:
-    """Whether an entry of the request is begun, all brokers alive."""
+    """Whether an entry of the request is begun, and what it then waits for."""
     asked = question["input"]
     deleting = bool(asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion"))
-    move = Move(question, asked["current"], asked["target"], deleting)
+    live = asked.get("live", [*asked["current"], *asked["target"]])
+    dead = [one for one in asked["target"] if one not in live]
+    move = Move(question, asked["current"], asked["target"], deleting, dead)
     before = move.row("")["leaderEpoch"]
     begins = move.advance()
     while begins not in DROPS and move.advance() is not None:
@@ -195,5 +223,6 @@ def guard(question: Question) -> dict[str, Any]:
     return {
         "started": begins is not None and begins not in DROPS,
         "removedFromZk": not left,
+        "waitsFor": f"ISR to contain {','.join(map(str, dead))}" if dead else None,
         "leaderEpochDelta": move.row("")["leaderEpoch"] - before,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.plain_rules import answers, moves, partition_states
+from conformance.plain_rules import answers, moves, partition_states, request_versions
 from conformance.plain_rules.answers import FromTheFuture
 from conformance.plain_rules.moves import Assignment
 from impl.releases import Release
@@ -99,6 +99,22 @@ def visibility(question: Question) -> dict[str, Any]:
     return {"consumerMaxOffset": asked["hw"], "followerMaxOffset": asked["leo"]}
 
 
+def fetcher(question: Question) -> dict[str, Any]:
+    """The fetcher of a partition."""
+    asked = question["input"]
+    number = request_versions.fetcher_of(asked["topic"], asked["partition"], asked["numFetchers"])
+    return {"topicHash": request_versions.hash_of(asked["topic"]), "fetcherId": number}
+
+
+def versions(question: Question) -> dict[str, Any]:
+    """Versions of requests under an inter.broker.protocol.version."""
+    line, _, internal = str(question["input"]["ibp"]).partition("-IV")
+    protocol = tuple(int(part) for part in line.split("."))
+    if internal:
+        protocol = (*(*protocol, 0)[:3], int(internal))
+    return {kind: request_versions.version_of(kind, protocol) for kind in request_versions.VERSIONS}
+
+
 def produce(question: Question) -> dict[str, Any]:
     """What a producer hears."""
     asked = question["input"]
@@ -158,7 +174,9 @@ def assignment_state(question: Question) -> dict[str, Any]:
         "isReassigning": bool(adding or removing),
         "isAddingLocalReplica": asked.get("self") in adding,
         "isUnderReplicated": answers.is_under_replicated(asked["isr"], asked["replicas"], counted),
-    }
+        **dict(zip(("isUnderMinIsr", "isAtMinIsr"),
+                   answers.beside_the_least(len(asked["isr"]), asked["minIsr"]), strict=True)),
+    }  # fmt: skip
 
 
 def imbalance(question: Question) -> dict[str, Any]:

@@ -12,14 +12,20 @@ from typing import Any
 
 from conformance.plain_rules import placement
 from conformance.vectors import (
+    model_batches,
     model_caches,
     model_controller,
     model_controllership,
+    model_deletions,
+    model_flows,
     model_followers,
+    model_leaders,
     model_moves,
+    model_names,
     model_obedience,
     model_rules,
     model_sequences,
+    model_transitions,
 )
 from conformance.vectors.compare import ByRule
 from impl.releases import Release
@@ -50,7 +56,7 @@ def _or_refusal(
 def _racks(asked: Mapping[str, Any]) -> dict[int, str | None]:
     if "racks" in asked:
         return {int(broker): rack for broker, rack in asked["racks"].items()}
-    return dict.fromkeys(asked["brokers"])
+    return dict.fromkeys(asked["brokers"])  # in this order: who asks Kafka sorts them
 
 
 def _by_number(placed: Mapping[int, Iterable[int]]) -> dict[str, list[int]]:
@@ -128,12 +134,21 @@ def add_partitions(question: Question) -> dict[str, Any]:
     return _or_refusal(ask, question, "1.0")
 
 
+def parse_replica_assignment(question: Question) -> dict[str, Any]:
+    """``--replica-assignment``."""
+    text = question["input"]["arg"]
+    return _or_refusal(
+        lambda: {"assignment": _by_number(placement.parse_replica_assignment(text))}, question
+    )
+
+
 def validate_assignment(question: Question) -> dict[str, Any]:
     """The replicas of a new topic, given by hand."""
     wanted = {int(number): ids for number, ids in question["input"]["assignment"].items()}
 
     def ask() -> dict[str, Any]:
-        placement.check_assignment(wanted)
+        numbered = Release.of(question["release"]).since("2.3")
+        placement.check_assignment(wanted, from_zero=numbered)
         return {"error": None}
 
     return _or_refusal(ask, question)
@@ -159,6 +174,9 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("controller_context", "target"): by_rule(model_rules.target),
         ("controller_context", "reassignTo"): by_rule(model_rules.reassign_to),
         ("controller_context", "assignmentOf"): by_rule(model_rules.assignment_of),
+        ("controller_flow", "creation"): by_rule(model_flows.creation),
+        ("controller_flow", "leaders"): by_rule(model_flows.leaders),
+        ("controller_flow", "reassign"): model_moves.flow,
         ("controller_flow", "imbalance"): by_rule(model_rules.imbalance),
         ("controller_flow", "isrPropagation"): by_rule(model_rules.propagation),
         ("controller_flow", "registerController"): model_controllership.register_controller,
@@ -167,16 +185,18 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("partition_replication", "assignmentState"): by_rule(model_rules.assignment_state),
         ("partition_replication", "checkCurrentLeaderEpoch"): by_rule(model_rules.leader_epoch),
         ("partition_replication", "hw"): by_rule(model_rules.high_watermark),
+        ("partition_replication", "leader"): by_rule(model_leaders.leader),
+        ("partition_replication", "makeFollower"): by_rule(model_leaders.make_follower),
         ("partition_replication", "oldFormat"): model_caches.old_format,
         ("partition_replication", "outOfSync"): by_rule(model_rules.out_of_sync),
         ("partition_replication", "produce"): by_rule(model_rules.produce),
         ("partition_replication", "underReplicated"): by_rule(model_rules.assignment_state),
         ("partition_state_machine", "transition"): model_controller.partition_transition,
-        ("partition_state_machine", "effects"): model_controller.partition_effects,
+        ("partition_state_machine", "effects"): by_rule(model_transitions.partition_effects),
         ("partition_state_machine", "initialState"): by_rule(model_rules.initial_state),
         ("partition_state_machine", "offlineCount"): by_rule(model_rules.offline_count),
         ("replica_state_machine", "transition"): model_controller.replica_transition,
-        ("replica_state_machine", "effects"): model_controller.replica_effects,
+        ("replica_state_machine", "effects"): by_rule(model_transitions.replica_effects),
         ("replica_state_machine", "startup"): by_rule(model_rules.replica_startup),
         ("reassignment", "apiValidate"): by_rule(model_rules.api_validate),
         ("reassignment", "reassignTrace"): model_moves.reassign_trace,
@@ -184,12 +204,22 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("reassignment", "guard"): model_moves.guard,
         ("reassignment", "throttledReplicas"): by_rule(model_rules.throttled),
         ("replica_manager", "brokerEpoch"): by_rule(model_rules.broker_epoch),
+        ("replica_manager", "fetcherId"): by_rule(model_rules.fetcher),
         ("replica_manager", "fetchVisibility"): by_rule(model_rules.visibility),
         ("replica_manager", "leaderAndIsr"): _leader_and_isr,
         ("replica_manager", "stopReplica"): by_rule(model_rules.stop_replica),
+        ("request_batch", "versions"): by_rule(model_rules.versions),
+        ("request_batch", "batch"): by_rule(model_batches.batch),
         ("request_sequences", "sequence"): model_sequences.sequence,
         ("request_sequences", "emptyPartitions"): by_rule(model_rules.empty_partitions),
+        ("topic_deletion", "resumeDecision"): by_rule(model_deletions.resume_decision),
+        ("topic_deletion", "scenario"): by_rule(model_deletions.scenario),
+        ("topic_admin", "collision"): by_rule(model_names.collision),
+        ("topic_admin", "collisionChars"): by_rule(model_names.collision_chars),
+        ("topic_admin", "parseReplicaAssignment"): by_rule(parse_replica_assignment),
         ("topic_admin", "validateAssignment"): by_rule(validate_assignment),
+        ("topic_admin", "validateName"): by_rule(model_names.validate_name),
+        ("topic_admin", "validChar"): by_rule(model_names.valid_char),
         ("truncation", "leaderFetchValidation"): model_caches.fetch_validation,
         ("truncation", "offsetTruncationState"): model_caches.truncation,
         ("truncation", "offsetTruncationStateOld"): model_followers.old_truncation,

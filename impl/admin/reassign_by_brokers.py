@@ -38,6 +38,9 @@ VERIFY_PERIODICALLY = (
     "throttle is removed."
 )
 
+Moves = Mapping[TopicPartition, tuple[set[int], set[int]]]
+"""By partition, the brokers that it comes from, and those that it goes to."""
+
 
 class ReassignByBrokers:
     """``chance`` draws where a proposal begins; within ``patience_s`` moves have to start."""
@@ -78,7 +81,7 @@ class ReassignByBrokers:
         if throttle is not None or move_throttle is not None:
             lines.append(VERIFY_PERIODICALLY)
         if throttle is not None:
-            self._throttle(_moves(moving, plan, current), throttle)
+            self._throttle(proposed_moves(moving, plan, current), throttle)
             lines.append(rates_set(throttle, WORDS))
         if move_throttle is not None:
             rate = {MOVE_RATE: str(move_throttle)}
@@ -104,20 +107,11 @@ class ReassignByBrokers:
         many = "s" if len(started) > 1 else ""
         return [f"Successfully started log directory move{many} for: {_replicas(started)}"]
 
-    def _throttle(
-        self, moves: Mapping[TopicPartition, tuple[set[int], set[int]]], rate: int
-    ) -> None:
+    def _throttle(self, moves: Moves, rate: int) -> None:
         settings: dict[tuple[str, str], dict[str, str | None]] = {}
-        for topic in sorted({one.topic for one in moves}):
-            for name, side in ((LEADERS, 0), (FOLLOWERS, 1)):
-                chosen = [
-                    f"{one.partition}:{broker}"
-                    for one, sides in sorted(moves.items())
-                    if one.topic == topic
-                    for broker in sorted(sides[side])
-                ]
-                if chosen:
-                    settings.setdefault(("topics", topic), {})[name] = ",".join(chosen)
+        for name, side in ((LEADERS, 0), (FOLLOWERS, 1)):
+            for topic, chosen in throttled_by(moves, side).items():
+                settings.setdefault(("topics", topic), {})[name] = chosen
         for broker in sorted({one for sides in moves.values() for side in sides for one in side}):
             settings["brokers", str(broker)] = {LEADER_RATE: str(rate), FOLLOWER_RATE: str(rate)}
         self.admin.alter_configs(settings)
@@ -189,15 +183,24 @@ class ReassignByBrokers:
         ]
 
 
-def _moves(
+def proposed_moves(
     moving: Mapping[TopicPartition, ReplicaAssignment], plan: Plan, current: Plan
-) -> dict[TopicPartition, tuple[set[int], set[int]]]:
+) -> Moves:
     """By partition, who has it and who is to get it, of what moves already too."""
     found = {one: (set(now.origin), set(now.adding)) for one, now in moving.items()}
     for one, replicas in plan.items():
         sources = found[one][0] if one in found else set(current[one])
         found[one] = sources, set(replicas) - sources
     return found
+
+
+def throttled_by(moves: Moves, side: int) -> dict[str, str]:
+    """By topic, the replicas whose traffic is throttled as leaders (0) or followers (1)."""
+    found: dict[str, list[str]] = {}
+    for one, sides in sorted(moves.items()):
+        for broker in sorted(sides[side]):
+            found.setdefault(one.topic, []).append(f"{one.partition}:{broker}")
+    return {topic: ",".join(found[topic]) for topic in sorted(found)}
 
 
 def _refuse(head: str, errors: Errors) -> None:

@@ -217,9 +217,9 @@ def _parsed(text: str) -> dict[str, Any]:
         fields = json.loads(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno} column {error.colno}"
-        raise AdminCommandFailed(f"Failed to parse the reassignment JSON: {place}") from error
+        raise AdminOperation(f"The input string is not a valid JSON: {place}") from error
     if not isinstance(fields, dict):
-        raise AdminCommandFailed("Failed to parse the reassignment JSON: it is no object")
+        raise AdminOperation("The input string is not a valid JSON: it is no object")
     return fields
 
 

@@ -18,6 +18,9 @@ from impl.releases import Release
 
 Key = TypeVar("Key")
 
+EARLIEST, LATEST = -2, -1
+"""Timestamps of ListOffsets that mean the log's start, and its end."""
+
 
 class Answer(Enum):
     """Kafka's error codes of fetches and of questions about epochs."""
@@ -94,6 +97,13 @@ class FetchReply(NamedTuple):
     diverging: EpochEnd | None = None
 
 
+class OffsetQuestion(NamedTuple):
+    """Where does the log begin (timestamp -2) or end (-1)? ``leader_epoch`` is sent since 2.1."""
+
+    leader_epoch: int | None
+    timestamp: int
+
+
 class Leader(Protocol[Key]):
     """What a fetcher asks of its leader."""
 
@@ -103,11 +113,8 @@ class Leader(Protocol[Key]):
     async def fetch(self, questions: Mapping[Key, FetchQuestion]) -> Mapping[Key, FetchReply]:
         """Fetch."""
 
-    async def earliest(self, key: Key) -> int:
-        """ListOffsets, the log's start. OffsetUnknown."""
-
-    async def latest(self, key: Key) -> int:
-        """ListOffsets, the log's end. OffsetUnknown."""
+    async def offset(self, key: Key, question: OffsetQuestion) -> int:
+        """ListOffsets. OffsetUnknown."""
 
 
 class FollowedLog(Protocol):
@@ -141,7 +148,11 @@ class UnrequestedPartition(Exception):
 
 
 class OffsetUnknown(Exception):
-    """The leader did not say where its log begins or ends."""
+    """The leader did not say where its log begins or ends: ``error`` is its answer."""
+
+    def __init__(self, key: object, error: Answer) -> None:
+        super().__init__(f"the leader does not tell where {key} begins or ends: {error.value}")
+        self.error = error
 
 
 class Watching(Protocol):
@@ -367,14 +378,22 @@ class FetcherThread(Generic[Key]):
         if key in self.states:  # it goes on fetching, whether or not that was the last cut
             self.states[key] = replace(self.states[key], phase=Phase.FETCHING)
 
+    async def _offset(self, key: Key, state: FetchState, timestamp: int) -> int:
+        question = OffsetQuestion(self._sent(state.leader_epoch), timestamp)
+        return await self.leader.offset(key, question)
+
     async def _out_of_range(self, key: Key, state: FetchState) -> None:
         """Find where to go on when the leader does not have the offset (fact sheet g.9)."""
         log = self.logs[key]
         try:
-            end = await self.leader.latest(key)
-            start = await self.leader.earliest(key) if end >= log.log_end else 0
-        except OffsetUnknown:
-            return  # it fetches at the same offset again
+            end = await self._offset(key, state, LATEST)
+            start = await self._offset(key, state, EARLIEST) if end >= log.log_end else 0
+        except OffsetUnknown as refused:
+            # Asked in an epoch that the leader has left, it is as after a fetch in that epoch;
+            # otherwise it fetches at the same offset again.
+            if refused.error is Answer.FENCED_LEADER_EPOCH and self.states.get(key) == state:
+                self._fail(key)
+            return
         if self.states.get(key) != state:
             return  # removed, or told to follow anew, while the questions were on their way
         try:

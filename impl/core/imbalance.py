@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from impl.core.cluster_context import ClusterContext
 from impl.znodes import TopicPartition
@@ -26,6 +26,17 @@ def by_preferred_leader(context: ClusterContext) -> dict[int, list[TopicPartitio
     return dict(sorted(groups.items()))
 
 
+def not_led_by(
+    broker: int, partitions: Iterable[TopicPartition], context: ClusterContext
+) -> list[TopicPartition]:
+    """Those of the partitions that have a known leader, and another one than this broker."""
+    return [
+        partition
+        for partition in partitions
+        if partition in context.leadership and context.leadership[partition].leader != broker
+    ]
+
+
 def candidates(
     context: ClusterContext,
     percentage: int,
@@ -38,11 +49,7 @@ def candidates(
     """
     due: dict[int, list[TopicPartition]] = {}
     for broker, partitions in by_preferred_leader(context).items():
-        not_led = [
-            partition
-            for partition in partitions
-            if partition in context.leadership and context.leadership[partition].leader != broker
-        ]
+        not_led = not_led_by(broker, partitions, context)
         if reassigning or not is_imbalanced(len(not_led), len(partitions), percentage):
             continue
         ready = [one for one in not_led if context.is_replica_online(broker, one)]

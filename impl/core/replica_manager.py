@@ -36,7 +36,15 @@ from impl.core.events import (
     TransitionCompleted,
     silent,
 )
-from impl.core.fetcher_thread import Answer, EpochQuestion, EpochReply, FetchQuestion, FetchReply
+from impl.core.fetcher_thread import (
+    EARLIEST,
+    LATEST,
+    Answer,
+    EpochQuestion,
+    EpochReply,
+    FetchQuestion,
+    FetchReply,
+)
 from impl.core.metadata_cache import Endpoints, MetadataCache
 from impl.core.partition import IsrRequestQueue, LeaderLog, Partition
 from impl.core.requests import (
@@ -55,9 +63,6 @@ from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import ZooKeeperError
 
 CONSUMER = -1
-EARLIEST, LATEST = -2, -1
-"""The timestamps of ListOffsets that ask for the log's start, and for its end."""
-
 STORAGE_ERROR = "KAFKA_STORAGE_ERROR"
 Errors = dict[TopicPartition, str]
 Answered = tuple[str, Errors]
@@ -543,7 +548,10 @@ class ReplicaManager:
         for_consumer: bool,
         leader_epoch: int | None = None,
     ) -> OffsetFound:
-        """The earliest, the latest, or the first offset of a time (ms); g.7."""
+        """The earliest, the latest, or the first offset of a time (ms); g.7.
+
+        ``leader_epoch`` is the one that the asker knows, None of one that names none (KIP-320).
+        """
         replica, error = await self._leader(partition, leader_epoch)
         if replica is None:
             return OffsetFound(error)

@@ -12,24 +12,44 @@ LEADER_EPOCH_DURING_DELETE = -2
 NO_LEADER_EPOCH = -1
 
 _SINCE = {
-    "LeaderAndIsr": ((1, "1.0"), (2, "2.2"), (4, "2.4"), (5, "2.8"), (6, "3.2")),
+    "LeaderAndIsr": (
+        (1, "1.0"),
+        (2, "2.2"),
+        (3, "2.4"),
+        (4, "2.4", 1),
+        (5, "2.8", 1),
+        (6, "3.2"),
+    ),
     "UpdateMetadata": (
+        (1, "0.9.0"),
         (2, "0.10.0"),
         (3, "0.10.2"),
         (4, "1.0"),
         (5, "2.2"),
-        (6, "2.4"),
-        (7, "2.8"),
+        (6, "2.4", 1),
+        (7, "2.8", 1),
     ),
-    "StopReplica": ((1, "2.2"), (2, "2.4"), (3, "2.6")),
-    "ControlledShutdown": ((1, "0.9"), (2, "2.2"), (3, "2.4")),
+    "StopReplica": ((1, "2.2"), (2, "2.4", 1), (3, "2.6")),
+    "ControlledShutdown": ((1, "0.9"), (2, "2.2"), (3, "2.4", 1)),
 }
-"""By request, its versions above 0 and the inter-broker protocol that brought each."""
+"""By request, its versions above 0 and the inter-broker protocol that brought each.
+
+A third entry is the internal version: of 2.4, say, 2.4-IV0 and 2.4-IV1, its last.
+"""
+LAST_INTERNAL = 99
 
 
-def request_version(kind: str, protocol: Release) -> int:
-    """The version of a request under an inter.broker.protocol.version; KeyError names no kind."""
-    return max((version for version, since in _SINCE[kind] if protocol.since(since)), default=0)
+def request_version(kind: str, protocol: Release, internal: int = LAST_INTERNAL) -> int:
+    """The version of a request under an inter.broker.protocol.version; KeyError names no kind.
+
+    ``internal`` is N of a protocol such as 2.4-IVN; that of a release is its line's last.
+    """
+    asked = protocol.parts, internal
+    return max(
+        (version for version, since, *first in _SINCE[kind]
+         if asked >= (Release.of(since).parts, *(first or [0]))),
+        default=0,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

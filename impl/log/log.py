@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from impl.disk import Disk
 from impl.log.config import LOG_APPEND_TIME, LogConfig
-from impl.log.errors import CorruptSegment, InvalidBatch, OffsetOutOfRange
+from impl.log.errors import CorruptSegment, InvalidBatch, OffsetOutOfRange, StorageError
 from impl.log.leader_epoch_file import LeaderEpochFile
 from impl.log.producer_snapshots import ProducerSnapshots
 from impl.log.record_batch import Batch, assigned, batches_in
@@ -411,10 +411,12 @@ class Log:
     def remove_marked(self, now_ms: int | None = None) -> int:
         """Remove the files of dropped segments whose delay is over; how many segments.
 
-        All of them if no time is given. One that cannot be removed goes to the end of the queue.
+        All of them if no time is given. One that cannot be removed goes to the end of the queue,
+        and is told when the others are gone: StorageError.
         """
         waiting, self.marked = self.marked, []
         removed = 0
+        failure: StorageError | None = None
         for due, segment in waiting:
             if now_ms is not None and due > now_ms:
                 self.marked.append((due, segment))
@@ -422,8 +424,11 @@ class Log:
             try:
                 segment.remove()
                 removed += 1
-            except OSError:
+            except OSError as error:
                 self.marked.append((due, segment))
+                failure = StorageError(self.directory, "", str(error))
+        if failure is not None:
+            raise failure
         return removed
 
     # The whole

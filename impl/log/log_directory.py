@@ -57,6 +57,8 @@ class LogSettings:
     clean stop and no recovery point is believed, every segment is scanned at every start.
     ``most_keys``: how many keys one cleaning looks at (log.cleaner.dedupe.buffer.size).
     ``has_epochs``: without it (0.10) neither leader epochs nor log starts have checkpoints.
+    ``removals_fail_disks``: a file that cannot be removed takes its directory offline (KIP-112,
+    1.0); before, it was tried again after another delay.
     """
 
     now_ms: Callable[[], int]
@@ -66,6 +68,7 @@ class LogSettings:
     scan_everything: bool = False
     has_epochs: bool = True
     most_keys: int = MOST_KEYS
+    removals_fail_disks: bool = True
     producers: ProducerRules = field(default_factory=ProducerRules)
 
 
@@ -303,7 +306,10 @@ class LogDirectory:
         self.doomed.append(Doomed(partition, path, due, log))
 
     def remove_doomed(self, now_ms: int) -> list[LogRemoval]:
-        """Remove what is due; what cannot be removed is tried again after another delay."""
+        """Remove what is due; what cannot be removed is told.
+
+        Up to 0.11 it is then tried again after another delay.
+        """
         waiting, self.doomed = self.doomed, []
         removals: list[LogRemoval] = []
         for doomed in waiting:
@@ -315,9 +321,12 @@ class LogDirectory:
                 self._remove(doomed)
             except Exception as unexpected:  # nothing ends the thread, nor keeps the others here
                 error = unexpected
-                self.notes.append(f"{doomed.path}: not removed: {error}; tried again later")
-                due = now_ms + self._config(doomed.partition).file_delete_delay_ms
-                self.doomed.append(replace(doomed, due_ms=due))
+                again = not self.settings.removals_fail_disks
+                later = "; tried again later" if again else ""
+                self.notes.append(f"{doomed.path}: not removed: {error}{later}")
+                if again:
+                    due = now_ms + self._config(doomed.partition).file_delete_delay_ms
+                    self.doomed.append(replace(doomed, due_ms=due))
             removals.append(LogRemoval(doomed.partition, doomed.path, doomed.log, error))
         return removals
 

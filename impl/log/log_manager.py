@@ -377,17 +377,37 @@ class LogManager:
         return total
 
     def remove_due(self) -> list[TopicPartition]:
-        """Remove files of dropped segments, and of deleted partitions, whose delay is over."""
+        """Remove files of dropped segments, and of deleted partitions, whose delay is over.
+
+        Since 1.0 a file that the disk does not let go takes the directory offline.
+        """
         now_ms = self.settings.now_ms()
         removed: list[TopicPartition] = []
         for directory in self._online():
-            for log in directory.logs.values():
-                log.remove_marked(now_ms)
+            why = self._remove_segments(directory, now_ms)
             for one in directory.remove_doomed(now_ms):
                 self.removal(one)
                 if one.error is None:
                     removed.append(one.partition)
+                elif isinstance(one.error, (OSError, StorageError)):
+                    name = directory_name(one.partition)
+                    where = f"in dir {directory.path}"
+                    why = why or f"Error while deleting log for {name} {where}: {one.error}"
+            if why and self.settings.removals_fail_disks:
+                self.fail(directory.path, why)
         return removed
+
+    def _remove_segments(self, directory: LogDirectory, now_ms: int) -> str:
+        """Why one could not be removed, empty if all could; the others are."""
+        why = ""
+        for partition, log in directory.logs.items():
+            try:
+                log.remove_marked(now_ms)
+            except StorageError as error:
+                name = directory_name(partition)
+                where = f"in dir {directory.path}"
+                why = why or f"Error while deleting segments for {name} {where}: {error}"
+        return why
 
     def checkpoint(self) -> None:
         """Write all checkpoints of all directories."""

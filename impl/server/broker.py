@@ -149,6 +149,7 @@ class Broker:
             lambda: epoch_cache_of(numbers),
             has_epochs=has_epochs(numbers),
             most_keys=keys_in(self.config.whole("log.cleaner.dedupe.buffer.size")),
+            removals_fail_disks=self.release.since("1.0"),
             producers=producer_rules_of(
                 numbers, self.config.whole("transactional.id.expiration.ms")
             ),

@@ -26,9 +26,10 @@ from impl.core.fetcher_thread import (
     FetcherThread,
     FetchQuestion,
     FetchReply,
+    OffsetQuestion,
     OffsetUnknown,
 )
-from impl.core.replica_manager import EARLIEST, LATEST, Replica
+from impl.core.replica_manager import Replica
 from impl.core.truncation import EpochEnd
 from impl.log.errors import CorruptRecord, OffsetOutOfRange
 from impl.log.stored_log import StoredLog
@@ -124,21 +125,15 @@ class RemoteLeader:
         if quota.is_throttled(partition):
             quota.record(size)
 
-    async def earliest(self, key: TopicPartition) -> int:
-        """ListOffsets, the log's start."""
-        return self._offset(key, EARLIEST)
-
-    async def latest(self, key: TopicPartition) -> int:
-        """ListOffsets, the log's end."""
-        return self._offset(key, LATEST)
-
-    def _offset(self, key: TopicPartition, timestamp: int) -> int:
+    async def offset(self, key: TopicPartition, question: OffsetQuestion) -> int:
+        """ListOffsets."""
         head = {"api": "ListOffsets", "replica": self.manager.broker, "topic": key.topic,
-                "partition": key.partition, "timestamp": timestamp}  # fmt: skip
+                "partition": key.partition, "timestamp": question.timestamp,
+                "leader_epoch": question.leader_epoch}  # fmt: skip
         answer = self._ask(head, [key])[0]
         if answer.get("error") != "NONE":
             self._delay(key)
-            raise OffsetUnknown(f"the leader does not tell where {key} begins or ends")
+            raise OffsetUnknown(key, Answer(answer.get("error")))
         return int(answer["offset"])
 
     def _due(self, partition: TopicPartition) -> bool:

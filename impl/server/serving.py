@@ -13,8 +13,8 @@ from typing import Any
 
 from impl.core.answers import NONE
 from impl.core.events import FetchServed, ProducerAnswered
-from impl.core.fetcher_thread import Answer, EpochQuestion, FetchQuestion, FetchReply
-from impl.core.replica_manager import CONSUMER, EARLIEST, AcksAwaited, Produced, Replica
+from impl.core.fetcher_thread import EARLIEST, Answer, EpochQuestion, FetchQuestion, FetchReply
+from impl.core.replica_manager import CONSUMER, AcksAwaited, Produced, Replica
 from impl.server.replicas import HostedReplicas, now_ms
 from impl.server.wire import Message
 from impl.znodes import TopicPartition
@@ -166,7 +166,8 @@ class Serving:
         if int(head.get("version", 1)) == 0:
             return self._offsets_before(head, partition, consumer)
         with self.replicas.lock:
-            found = wait(self.core.list_offset(partition, int(head["timestamp"]), consumer))
+            timestamp, epoch = int(head["timestamp"]), head.get("leader_epoch")
+            found = wait(self.core.list_offset(partition, timestamp, consumer, epoch))
         if found.error != NONE:
             return _error(found.error)
         return Message({"error": NONE, "offset": found.offset, "timestamp": found.timestamp})

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from impl.core.fetcher_thread import (
+    Answer,
     EpochQuestion,
     EpochReply,
     FetchQuestion,
     FetchReply,
+    OffsetQuestion,
     OffsetUnknown,
 )
-from impl.core.replica_manager import EARLIEST, LATEST, OffsetFound
+from impl.core.replica_manager import OffsetFound
 from impl.sim.effects import Effect
 from impl.znodes import TopicPartition
 
@@ -45,17 +47,11 @@ class LeaderByEffect:
         replies = await AskLeader("Fetch", questions)
         return replies
 
-    async def earliest(self, key: TopicPartition) -> int:
-        """ListOffsets, the log's start."""
-        return await self._offset(key, EARLIEST)
-
-    async def latest(self, key: TopicPartition) -> int:
-        """ListOffsets, the log's end."""
-        return await self._offset(key, LATEST)
-
-    async def _offset(self, key: TopicPartition, timestamp: int) -> int:
+    async def offset(self, key: TopicPartition, question: OffsetQuestion) -> int:
+        """ListOffsets."""
         replies: Mapping[TopicPartition, OffsetFound]
-        replies = await AskLeader("ListOffsets", {key: timestamp})
-        if key not in replies or replies[key].error != "NONE":
-            raise OffsetUnknown(f"the leader does not tell where {key} begins or ends")
+        replies = await AskLeader("ListOffsets", {key: question})
+        error = replies[key].error if key in replies else Answer.UNKNOWN_SERVER_ERROR.value
+        if error != "NONE":
+            raise OffsetUnknown(key, Answer(error))
         return replies[key].offset

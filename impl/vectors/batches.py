@@ -7,6 +7,7 @@ from typing import Any
 from impl.core.cluster_context import ClusterContext
 from impl.core.request_batch import BatchNotSent, RequestBatch, Round
 from impl.core.requests import (
+    LAST_INTERNAL,
     LeaderAndIsr,
     Request,
     StopReplica,
@@ -25,8 +26,9 @@ _KINDS = ("LeaderAndIsr", "UpdateMetadata", "StopReplica", "ControlledShutdown")
 
 def versions(question: Question) -> dict[str, Any]:
     """The versions of requests under an inter.broker.protocol.version."""
-    protocol = Release.of(given(question)["ibp"])
-    return {kind: request_version(kind, protocol) for kind in _KINDS}
+    line, _, internal = given(question)["ibp"].partition("-IV")
+    last = int(internal) if internal else LAST_INTERNAL
+    return {kind: request_version(kind, Release.of(line), last) for kind in _KINDS}
 
 
 def batch(question: Question) -> dict[str, Any]:
@@ -109,7 +111,14 @@ def _request(request: Request) -> dict[str, Any]:
     match request:
         case LeaderAndIsr():
             orders = request.partitions.items()
-            shown["partitions"] = {str(one): _leads(order.state) for one, order in orders}
+            shown["partitions"] = {
+                str(one): {
+                    **_leads(order.state), "isNew": order.is_new, "replicas": list(order.replicas)
+                }
+                for one, order in orders
+            }  # fmt: skip
+            shown["controllerEpoch"] = request.controller_epoch
+            shown["liveLeaders"] = list(request.live_leaders)
         case UpdateMetadata():
             entries = request.partitions.items()
             shown["partitions"] = {str(one): _leads(entry.state) for one, entry in entries}

@@ -88,6 +88,8 @@ class Rehearsal:
         """One step."""
         core, context = self.core, self.core.context
         match step["do"]:
+            case "init":
+                wait(core.deletion.init(step["topics"], step["ineligible"]))
             case "enqueue":
                 wait(core.deletion.enqueue(step["topics"]))
             case "completeReplicaDeletion":

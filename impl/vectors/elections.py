@@ -6,9 +6,10 @@ from typing import Any
 
 from impl.core import strategies
 from impl.core.cluster_context import ClusterContext
+from impl.core.imbalance import by_preferred_leader, not_led_by
 from impl.core.strategies import Elected
 from impl.vectors.questions import Answer, Question, given, release
-from impl.znodes import ReplicaAssignment, TopicPartition
+from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 
 
 def elect(question: Question) -> dict[str, Any]:
@@ -83,9 +84,23 @@ def assignment_of(question: Question) -> dict[str, Any]:
     return {"results": [list(replicas) for replicas in found]}
 
 
+def imbalance(question: Question) -> dict[str, Any]:
+    """How many partitions are not led by their preferred replica (a metric of the controller)."""
+    asked, context = given(question), ClusterContext()
+    context.queued_for_deletion = set(asked["queuedForDeletion"])
+    for name, replicas in asked["assignments"].items():
+        context.assign(TopicPartition.of(name), replicas)
+    for name, leader in asked["leaders"].items():
+        partition = TopicPartition.of(name)
+        context.leadership[partition] = LeaderIsrAndControllerEpoch(leader, 0, (leader,), 0)
+    due = by_preferred_leader(context).items()
+    return {"count": sum(len(not_led_by(broker, one, context)) for broker, one in due)}
+
+
 ANSWERS: dict[tuple[str, str], Answer] = {
     ("election", "elect"): elect,
     ("controller_context", "target"): target,
     ("controller_context", "reassignTo"): reassign_to,
     ("controller_context", "assignmentOf"): assignment_of,
+    ("controller_context", "imbalance"): imbalance,
 }

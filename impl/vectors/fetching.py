@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from impl.core.fetcher_thread import EARLIEST, LATEST, UnrequestedPartition
 from impl.core.fetcher_thread import Answer as FetchAnswer
-from impl.core.fetcher_thread import UnrequestedPartition
 from impl.core.truncation import EpochEnd
 from impl.vectors.batch_log import BatchLog
 from impl.vectors.played import PARTITION, PlayedFetcher, PlayedLeader, log_of, said_pair
@@ -98,6 +98,8 @@ def scenario(question: Question) -> dict[str, Any]:
     for sign, play in _SCENES.items():
         if sign in asked:
             return play(question)
+    if asked["offsetErrors"]:
+        return _refused_offsets(question)
     if len(asked.get("follower", {}).get("log", ())) > 1:
         return _until_equal(question)
     if asked.get("follower", {}).get("fetchOffset") is not None:
@@ -187,6 +189,19 @@ def _out_of_range_low(question: Question) -> dict[str, Any]:
     return reset | {"finalLog": _batches(scene.log), "roundsNeeded": rounds}
 
 
+def _refused_offsets(question: Question) -> dict[str, Any]:
+    """Where the leader's log begins or ends is refused once: fenced, or tried again."""
+    scene = Scene(question)
+    for which, error in scene.asked["offsetErrors"].items():
+        timestamp = EARLIEST if which == "earliest" else LATEST
+        scene.leader.offset_errors[timestamp] = [FetchAnswer(error)]
+    scene.round()
+    first = scene.observe()
+    if not first["failed"]:
+        scene.rounds_until(lambda: scene.log.batches == scene.leader_log.batches)
+    return scene.observe() | {"afterRound1": first, "finalLog": _batches(scene.log)}
+
+
 def _told_anew_meanwhile(question: Question) -> dict[str, Any]:
     """While the follower's question is on its way it is told to follow in a newer epoch."""
     scene = Scene(question)
@@ -197,6 +212,7 @@ def _told_anew_meanwhile(question: Question) -> dict[str, Any]:
     scene.leader.meanwhile = lambda: scene.add(0, second)
     wait(scene.fetcher.maybe_truncate())
     after = scene.observe()
+    scene.leader.epoch = second  # the controller has told it by then
     wanted = scene.leader.logs[PARTITION].batches
     scene.rounds_until(lambda: scene.log.batches == wanted)
     equal = scene.log.batches == wanted
@@ -231,15 +247,18 @@ def _unrequested(question: Question) -> dict[str, Any]:
 def _one_of_several_fails(question: Question) -> dict[str, Any]:
     asked = given(question)
     keys = [f"t-{number}" for number in range(asked["partitions"])]
-    logs = {key: log_of({"log": [[0, 0, 1], [1, 2, 1]], "hw": 1}) for key in keys}
-    leader = PlayedLeader({key: log_of({"log": [[0, 0, 1]], "hw": 1}) for key in keys}, 4)
+    short, long = [[0, 0, 1]], [[0, 0, 1], [1, 2, 1]]
+    cuts = str(asked["phase"]).startswith("truncat")
+    mine, theirs = (long, short) if cuts else (short, long)
+    logs = {key: log_of({"log": mine, "hw": 1}) for key in keys}
+    leader = PlayedLeader({key: log_of({"log": theirs, "hw": 1}) for key in keys}, 4)
     fetcher = PlayedFetcher(leader, logs, release(question), _on_fetch(question))
     failing = frozenset({f"t-{asked['failing']}"})
-    if asked["phase"] == "truncate":
+    if cuts:
         fetcher.failing = failing
     else:
         fetcher.failing_appends = failing
-    fetcher.add(dict.fromkeys(keys, (2, 4)))
+    fetcher.add(dict.fromkeys(keys, (logs[keys[0]].log_end, 4)))
     wait(fetcher.do_work())
     failed = sorted(int(key.rpartition("-")[2]) for key in fetcher.failed)
     others = {fetcher.states[key].phase.value for key in keys if key not in fetcher.failed}
@@ -270,6 +289,7 @@ def loops(question: Question) -> dict[str, Any]:
     asked = given(question)
     said = {key: EpochEnd(*reply) for key, reply in asked["reply"].items()}
     leader, fetcher = said_pair(release(question), asked["partitionsLatestEpoch"], said, 0)
+    leader.errors = {key: FetchAnswer(error) for key, error in asked["errors"].items()}
     epoch_fetches, fetches = [], []
     for _ in range(asked["loops"]):
         wait(fetcher.do_work())

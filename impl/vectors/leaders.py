@@ -170,7 +170,13 @@ def under_replicated(question: Question) -> dict[str, Any]:
     """Whether a partition has fewer in sync than it should."""
     asked = given(question)
     short = is_under_replicated(asked["isr"], asked["replicas"], (), release(question))
-    return {"isUnderReplicated": short}
+    return {"isUnderReplicated": short, **_beside_the_least(asked)}
+
+
+def _beside_the_least(asked: dict[str, Any]) -> dict[str, bool]:
+    """``isUnderMinIsr`` and ``isAtMinIsr``, where a leader is asked."""
+    in_sync, least = len(asked["isr"]), asked["minIsr"]
+    return {"isUnderMinIsr": in_sync < least, "isAtMinIsr": in_sync == least}
 
 
 def assignment_state(question: Question) -> dict[str, Any]:
@@ -183,6 +189,7 @@ def assignment_state(question: Question) -> dict[str, Any]:
         "isUnderReplicated": is_under_replicated(
             asked["isr"], asked["replicas"], adding, release(question)
         ),
+        **_beside_the_least(asked),
     }
 
 

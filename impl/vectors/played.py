@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from impl.core.fetcher_thread import (
+    EARLIEST,
     Answer,
     EpochQuestion,
     EpochReply,
     FetcherThread,
     FetchQuestion,
     FetchReply,
+    OffsetQuestion,
+    OffsetUnknown,
 )
 from impl.core.truncation import EpochEnd, FetchOutOfRange, divergence
 from impl.log.errors import StorageError
@@ -32,6 +35,9 @@ class PlayedLeader:
         self.epoch_fetches = self.fetches = 0
         self.meanwhile: Callable[[], None] | None = None  # happens while a question is on its way
         self.also_about: str | None = None  # a partition that nobody asked about
+        self.offset_errors: dict[
+            int, list[Answer]
+        ] = {}  # by timestamp, what ListOffsets says first
 
     def _refusal(self, asked: int | None) -> Answer:
         if asked is None:
@@ -87,13 +93,14 @@ class PlayedLeader:
             happens, self.meanwhile = self.meanwhile, None
             happens()
 
-    async def earliest(self, key: str) -> int:
-        """The log's start."""
-        return self.logs[key].log_start
-
-    async def latest(self, key: str) -> int:
-        """The log's end."""
-        return self.logs[key].log_end
+    async def offset(self, key: str, question: OffsetQuestion) -> int:
+        """The log's start, or its end; after the errors that it is to answer first."""
+        errors = self.offset_errors.get(question.timestamp, [])
+        refusal = errors.pop(0) if errors else self._refusal(question.leader_epoch)
+        if refusal is not Answer.NONE:
+            raise OffsetUnknown(key, refusal)
+        log = self.logs[key]
+        return log.log_start if question.timestamp == EARLIEST else log.log_end
 
 
 class PlayedFetcher(FetcherThread[str]):
@@ -141,10 +148,12 @@ class SaidLeader(PlayedLeader):
 
     said: Mapping[str, EpochEnd] = {}
     error = Answer.NONE
+    errors: Mapping[str, Answer] = {}
 
     def _epoch_end(self, key: str, question: EpochQuestion) -> EpochReply:
-        if self.error is not Answer.NONE:
-            return EpochReply(self.error, _UNKNOWN)
+        error = self.errors.get(key, self.error)
+        if error is not Answer.NONE:
+            return EpochReply(error, _UNKNOWN)
         return EpochReply(Answer.NONE, self.said.get(key, _UNKNOWN))
 
     def _fetched(self, key: str, question: FetchQuestion) -> FetchReply:

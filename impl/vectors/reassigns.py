@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from impl.admin import reassign_json, reassign_lines
+from impl.admin.reassign_by_brokers import proposed_moves, throttled_by
 from impl.admin.reassign_lines import MoveState
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
@@ -48,6 +49,32 @@ def move_states_to_string(question: Question) -> dict[str, Any]:
         partition, _, broker = name.rpartition("-")
         moves[TopicPartition.of(partition), int(broker)] = move
     return {"lines": reassign_lines.directory_lines(moves)}
+
+
+def move_map(question: Question) -> dict[str, Any]:
+    """Who has a partition and who is to get it, and whose traffic is throttled for that (2.6)."""
+    asked = given(question)
+    moving = {
+        TopicPartition.of(name): ReplicaAssignment(
+            tuple(one["replicas"]), tuple(one["adding"]), tuple(one["removing"])
+        )
+        for name, one in asked["currentReassignments"].items()
+    }
+    plan, now = _partitions(asked["proposed"]), _partitions(asked["current"])
+    moves = proposed_moves(
+        moving,
+        {one: tuple(ids) for one, ids in plan.items()},
+        {one: tuple(ids) for one, ids in now.items()},
+    )
+    return {
+        "moves": {
+            str(one): {"sources": sorted(old), "destinations": sorted(new)}
+            for one, (old, new) in moves.items()
+        },
+        "leaderThrottles": throttled_by(moves, 0),
+        "followerThrottles": throttled_by(moves, 1),
+        "brokers": sorted({one for sides in moves.values() for side in sides for one in side}),
+    }
 
 
 def list_moves(question: Question) -> dict[str, Any]:
@@ -130,13 +157,16 @@ def generate(question: Question) -> dict[str, Any]:
 
     def ask() -> dict[str, Any]:
         brokers, topics = reassign_json.parse_generate(asked["brokers"], asked["topics"])
-        current = _partitions(asked["current"])
+        current = _partitions(asked["current"]) if "current" in asked else KNOWN_TO_THE_TOOL
         under = release(question)
         aware = asked.get("rackAware", True) and not asked.get("disableRackAware")
         known = asked.get("racks", {}) if aware else {}
         racks = {one: known.get(str(one)) for one in sorted(brokers)}
         plan = reassign_json.generate(current, racks, topics, {}, under)
-        return {"assignment": {str(one): list(ids) for one, ids in plan.items()}}
+        return {
+            "assignment": {str(one): list(ids) for one, ids in plan.items()},
+            "current": {str(one): list(current[one]) for one in plan},
+        }
 
     return or_refusal(ask)
 
@@ -336,6 +366,7 @@ def api_validate(question: Question) -> dict[str, Any]:
 
 ANSWERS: dict[tuple[str, str], Answer] = under(
     "reassignment",
+    moveMap=move_map,
     statesToString=states_to_string,
     moveStatesToString=move_states_to_string,
     list=list_moves,

@@ -8,6 +8,7 @@ unsaid, and asking for it is ``Lacks``, which names the field.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -160,6 +161,14 @@ def _assignment_of(asked: Fields) -> None:
     asked.fill("query", default=list(asked["known"]) or None)
 
 
+def _imbalance_count(asked: Fields) -> None:
+    asked.fill("assignments", "assignment", "replicas").fill("leaders", "leadership", default=dict)
+    for name, one in asked["leaders"].items():
+        if isinstance(one, Fields):
+            asked["leaders"][name] = one["leader"]
+    asked.fill("queuedForDeletion", "topicsToBeDeleted", default=list)
+
+
 def _creation(asked: Fields) -> None:
     asked.fill("assignment", "replicas")
     wanted = asked["assignment"]
@@ -285,6 +294,7 @@ def _make_follower(asked: Fields) -> None:
 
 
 def _in_sync(asked: Fields) -> None:
+    asked.fill("minIsr", "minInSyncReplicas", default=1)
     asked.fill("replicas", "assignment", "isr").fill("isr", "replicas").null("self", "broker")
     asked.fill("adding", "addingReplicas", default=list)
     asked.fill("removing", "removingReplicas", default=list)
@@ -380,11 +390,29 @@ def _offline_count(asked: Fields) -> None:
 
 def _plan(asked: Fields) -> None:
     asked.fill("json", "plan", "proposed")
+    if isinstance(asked.get("json"), str):
+        try:
+            found = json.loads(asked["json"])
+        except json.JSONDecodeError:
+            return  # the tool says what is wrong with it
+        if isinstance(found, Mapping):
+            asked["json"] = _read(found, f"{asked.where}.json")
+
+
+def _move_map(asked: Fields) -> None:
+    asked.fill("currentReassignments", "reassignments", "inProgress", default=dict)
+    asked.fill("proposed", "target", "targets", default=dict)
+    for one in asked.rows("currentReassignments"):
+        one.fill("adding", "addingReplicas", default=list)
+        one.fill("removing", "removingReplicas", default=list)
+    now = {name: one["replicas"] for name, one in asked["currentReassignments"].items()}
+    asked.fill("current", "currentParts", default=now)
 
 
 def _execute(asked: Fields) -> None:
     _plan(asked)
-    ids = [one.get("replicas") for one in asked["json"].rows("partitions")]
+    plan = asked.part("json")
+    ids = [one.get("replicas") for one in plan.rows("partitions")] if plan is not None else []
     current = asked.get("current")
     held = list(current.values()) if isinstance(current, Mapping) else []
     asked.fill("brokers", "live", "liveBrokers", default=sorted(_named(*ids, *held)))
@@ -566,7 +594,8 @@ def _deletion_scenario(asked: Fields) -> None:
         topic.fill("partitions", default=1)
         topic.fill("rf", "replicationFactor", default=len(asked["brokers"]))
     for step in steps:
-        step.fill("do", "op").fill("topics", default=list(asked["topics"]))
+        step.fill("do", "op").fill("topics", "toBeDeleted", default=list(asked["topics"]))
+        step.fill("ineligible", default=list)
         step.fill("brokers", default=_named(step.get("broker")) or list(asked["brokers"]))
         if len(step["brokers"]) == 1:
             step.fill("broker", default=step["brokers"][0])
@@ -576,6 +605,10 @@ def _fetch_state(asked: Fields) -> None:
     asked.null("latestEpoch", "followerLatestEpoch").fill("followerLeo", "leo", default=0)
     asked.fill("reply", "leaderReply", default=[-1, -1])
     asked["reply"] = _pair(asked["reply"])
+
+
+def _is_error(reply: Any) -> bool:
+    return isinstance(reply, Mapping) and reply.get("error", "NONE") != "NONE"
 
 
 def _pair(reply: Any) -> list[int]:
@@ -596,6 +629,8 @@ def _validation(asked: Fields) -> None:
 
 def _loops(asked: Fields) -> None:
     asked.fill("reply", "leaderReply", default={}).fill("loops", "rounds", default=1)
+    refused = {name: one["error"] for name, one in asked["reply"].items() if _is_error(one)}
+    asked.fill("errors", default=refused if refused else dict)
     replies = {name: _pair(one) for name, one in asked["reply"].items()}
     asked["reply"] = Fields(replies, asked.where)
     known = {name: epoch if epoch >= 0 else None for name, (epoch, _) in replies.items()}
@@ -634,6 +669,20 @@ def _old_truncation(asked: Fields) -> None:
 def _fetcher_scenario(asked: Fields) -> None:
     if "failing" in asked:
         asked.fill("partitions", default=asked["failing"] + 1).fill("phase", default="truncate")
+    said = {name: value for name, value in asked.items() if isinstance(value, bool)}
+    if any(name.endswith("Supported") and not value for name, value in said.items()):
+        # Nobody can be asked where epochs end: it is as without epochs of its own.
+        asked.setdefault("latestEpoch", None)
+    asked.fill("offsetErrors", default=dict(_offset_errors(said)))
+
+
+def _offset_errors(said: Mapping[str, bool]) -> Iterable[tuple[str, str]]:
+    """What ListOffsets answers first: ``fencedDuringOffsetReset``, ``unknownLeaderEpochIn...``."""
+    for name in [name.lower() for name, value in said.items() if value and "ffset" in name]:
+        if name.startswith("fenced"):
+            yield "latest" if "latest" in name else "earliest", "FENCED_LEADER_EPOCH"
+        elif name.startswith("unknownleaderepoch"):
+            yield "earliest" if "earliest" in name else "latest", "UNKNOWN_LEADER_EPOCH"
 
 
 def _sequential(asked: Fields) -> None:
@@ -652,6 +701,30 @@ def _encode(asked: Fields) -> None:
         _state(what)
         what.fill("controllerEpoch", default=0)
     what.fill("brokerId", "brokerid").fill("jmx", "jmxPort")
+    if set(what) == {"epoch"}:
+        what.fill("controllerEpoch", "epoch")
+        del what["epoch"]
+    if isinstance(what.get("partitions"), Mapping):
+        _whole_assignments(what)
+
+
+def _whole_assignments(topic: Fields) -> None:
+    """Replicas by partition, and those that come and go: each list by itself, or all by one."""
+    whole = {number: one for number, one in topic["partitions"].items() if isinstance(one, Fields)}
+    for part, name in (("adding", "addingReplicas"), ("removing", "removingReplicas")):
+        topic.fill(part, name, f"{part}_replicas", default=dict)
+        for number, one in whole.items():
+            if found := one.get(part, one.get(name)):
+                topic[part][number] = found
+    topic["partitions"].update({number: one["replicas"] for number, one in whole.items()})
+
+
+def _decode_reassign(asked: Fields) -> None:
+    asked.fill("json", "data", "text", "znode")
+
+
+def _log_dir_events(asked: Fields) -> None:
+    asked.fill("brokers", "brokerIds", default=_named(asked.get("broker")) or None)
 
 
 def _encode_reassign(asked: Fields) -> None:
@@ -666,6 +739,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("assignment", "assignProperties"): _assign_properties,
     ("checkpoint_files", "checkpoint"): _checkpoint,
     ("controller_context", "assignmentOf"): _assignment_of,
+    ("controller_context", "imbalance"): _imbalance_count,
     ("controller_context", "reassignTo"): _reassign_to,
     ("controller_context", "target"): _assignment,
     ("controller_flow", "creation"): _creation,
@@ -696,6 +770,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("reassignment", "generate"): _generate,
     ("reassignment", "guard"): _guard,
     ("reassignment", "list"): _list,
+    ("reassignment", "moveMap"): _move_map,
     ("reassignment", "parseExecute"): _plan,
     ("reassignment", "parseGenerate"): _generate,
     ("reassignment", "reassignTrace"): _trace,
@@ -734,7 +809,9 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("truncation", "scenario"): _fetcher_scenario,
     ("zk_store", "createSequential"): _sequential,
     ("zk_store", "encode"): _encode,
+    ("zk_store", "decodeReassign"): _decode_reassign,
     ("zk_store", "encodeReassign"): _encode_reassign,
+    ("zk_store", "propagateLogDir"): _log_dir_events,
     ("zk_store", "updateLeaderAndIsr"): _update_states,
 }
 """By file and operation, how an input is completed."""

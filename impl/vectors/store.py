@@ -10,9 +10,11 @@ from impl.vectors.stage import Stage
 from impl.znodes import (
     BrokerInfo,
     LeaderIsrAndControllerEpoch,
+    MalformedZnode,
     ReplicaAssignment,
     TopicPartition,
     TopicZnode,
+    decode_reassignment,
     encode_broker,
     encode_config,
     encode_config_change,
@@ -24,6 +26,7 @@ from impl.znodes import (
     topic_version,
 )
 from impl.znodes.access import ControllerMoved
+from impl.znodes.brokers import broker_version
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import BadVersion, NodeExists, NoNode, ZooKeeperError
 from impl.zookeeper.port import wait
@@ -134,6 +137,13 @@ def _propagated(stage: Stage, sets: list[list[str]]) -> list[str]:
     ]
 
 
+def propagate_log_dir(question: Question) -> dict[str, Any]:
+    """The events of brokers of which a log directory failed."""
+    stage = Stage(release(question))
+    made = [wait(stage.admin.propagate_log_dir_failure(one)) for one in given(question)["brokers"]]
+    return {"paths": made, "data": [wait(stage.admin.port.get(path)).data for path in made]}
+
+
 def read_notifications(question: Question) -> dict[str, Any]:
     """The notifications as a controller reads them."""
     stage = Stage(release(question))
@@ -220,7 +230,9 @@ def _encoded(what: Any, under: Release) -> str:
         info = BrokerInfo(
             tuple(what["endpoints"]), what["timestamp"], what.get("jmx", -1), what.get("rack")
         )
-        return encode_broker(info, what.get("version", 4))
+        # Version 5 is written under the inter-broker protocol 2.7, and then with features.
+        newest = broker_version(under) if "features" in what else min(4, broker_version(under))
+        return encode_broker(info, what.get("version", newest))
     if "partitions" in what:
         return _encoded_topic(what, under)
     if "brokerId" in what and "timestamp" in what:
@@ -229,7 +241,7 @@ def _encoded(what: Any, under: Release) -> str:
 
 
 def _encoded_topic(what: dict[str, Any], under: Release) -> str:
-    adding, removing = what.get("adding", {}), what.get("removing", {})
+    adding, removing = what["adding"], what["removing"]
     partitions = {
         int(number): ReplicaAssignment(
             tuple(replicas), tuple(adding.get(number, ())), tuple(removing.get(number, ()))
@@ -248,6 +260,15 @@ def encode_reassign(question: Question) -> dict[str, Any]:
     }
 
 
+def decode_reassign(question: Question) -> dict[str, Any]:
+    """What ``/admin/reassign_partitions`` asks for."""
+    try:
+        found = decode_reassignment(given(question)["json"])
+    except MalformedZnode as error:
+        return {"error": "JsonProcessingException", "message": str(error)}
+    return {"map": {str(one): list(replicas) for one, replicas in found.items()}}
+
+
 ANSWERS: dict[tuple[str, str], Answer] = under(
     "zk_store",
     epochCalls=epoch_calls,
@@ -262,4 +283,6 @@ ANSWERS: dict[tuple[str, str], Answer] = under(
     registerBroker=register_broker,
     encode=encode,
     encodeReassign=encode_reassign,
+    decodeReassign=decode_reassign,
+    propagateLogDir=propagate_log_dir,
 )

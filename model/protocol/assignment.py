@@ -47,7 +47,7 @@ def assign_replicas(
             f"{len(racks)}.")
     known = {broker: rack for broker, rack in racks.items() if rack is not None}
     if not known:
-        return _rack_unaware(sorted(racks), partitions, replication_factor, start, shift, first)
+        return _rack_unaware([*racks], partitions, replication_factor, start, shift, first)
     if len(known) < len(racks):
         raise AssignmentRefused(
             "AdminOperationException",

@@ -134,8 +134,8 @@ def answer(leader: ReplicaManager, follower: int, asked: Exchange, now_ms: int) 
             replies = wait(leader.epoch_ends(asked.questions))
         case _:
             replies = {
-                one: wait(leader.list_offset(one, timestamp, for_consumer=False))
-                for one, timestamp in asked.questions.items()
+                one: wait(leader.list_offset(one, where, for_consumer=False, leader_epoch=epoch))
+                for one, (epoch, where) in asked.questions.items()
             }
     hosted = leader.partitions
     epochs = {one: hosted[one].leader_epoch for one in asked.questions if one in hosted}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from impl.core.events import LogFailed, RecordsAppended, ReplicaEvent
-from impl.core.fetcher_thread import Answer, FetchQuestion
+from impl.core.fetcher_thread import EARLIEST, Answer, FetchQuestion
 from impl.core.replica_manager import ReplicaManager
 from impl.core.requests import (
     LEADER_EPOCH_DURING_DELETE,
@@ -255,3 +255,24 @@ def test_a_batch_that_is_sent_again_is_answered_as_before_and_appended_once() ->
     assert [one for one in hosted.events if isinstance(one, RecordsAppended)] == [
         RecordsAppended(T0, 0, 0, 1)
     ]
+
+
+@pytest.mark.parametrize(
+    ("release", "asked", "error"),
+    [
+        ("2.3", 4, "FENCED_LEADER_EPOCH"),
+        ("2.3", 6, "UNKNOWN_LEADER_EPOCH"),
+        ("2.3", 5, "NONE"),
+        ("2.3", None, "NONE"),
+        ("2.0", 4, "NONE"),
+    ],
+)
+def test_an_offset_is_asked_for_in_a_leader_epoch_since_2_1(
+    release: str, asked: int | None, error: str
+) -> None:
+    hosted = Hosted(Release.of(release))
+    wait(hosted.manager.handle(leads(T0, (1,), 5), 7, 0))
+
+    found = wait(hosted.manager.list_offset(T0, EARLIEST, False, leader_epoch=asked))
+
+    assert found.error == error

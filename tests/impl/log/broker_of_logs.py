@@ -18,7 +18,8 @@ DELAY_MS = LogConfig().file_delete_delay_ms
 class Broker:
     """A manager on a memory disk that can be stopped, killed and started again."""
 
-    def __init__(self, *directories: str) -> None:
+    def __init__(self, *directories: str, removals_fail_disks: bool = True) -> None:
+        self.removals_fail_disks = removals_fail_disks
         self.clock = Clock()
         self.disk = MemoryDisk(self.clock)
         self.directories = directories or ("/a",)
@@ -30,7 +31,11 @@ class Broker:
         self.manager = LogManager(
             self.disk,
             self.directories,
-            LogSettings(self.clock, LogConfig(segment_bytes=200)),
+            LogSettings(
+                self.clock,
+                LogConfig(segment_bytes=200),
+                removals_fail_disks=self.removals_fail_disks,
+            ),
             unique=lambda: f"{next(self.numbers):032x}",
             failed=lambda path, why: self.failures.append((path, why)),
         )

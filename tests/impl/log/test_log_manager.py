@@ -200,8 +200,8 @@ def test_a_topic_made_again_has_nothing_of_its_predecessor():
     assert again.epochs.entries in ([], [(0, 0)])
 
 
-def test_a_removal_that_fails_goes_to_the_end_of_the_queue_and_is_tried_after_a_delay(monkeypatch):
-    broker = Broker()
+def test_a_removal_that_fails_is_tried_after_a_delay_up_to_0_11(monkeypatch):
+    broker = Broker(removals_fail_disks=False)
     for partition in (T0, T1):
         broker.manager.create(partition)
         broker.manager.delete(partition)
@@ -223,6 +223,36 @@ def test_a_removal_that_fails_goes_to_the_end_of_the_queue_and_is_tried_after_a_
     assert broker.manager.remove_due() == []
     broker.clock.now_ms += DELAY_MS
     assert broker.manager.remove_due() == [T0]
+
+
+@pytest.mark.parametrize("what", ["a deleted log", "a dropped segment"])
+def test_a_removal_that_fails_takes_its_directory_offline_and_no_other(monkeypatch, what: str):
+    broker = Broker("/a", "/b")
+    for partition in (T0, T1):
+        broker.manager.create(partition)
+    home = broker.manager.home(T0)
+    if what == "a deleted log":
+        broker.manager.delete(T0)
+    else:
+        broker.manager.log(T0).truncate_fully_and_start_at(5)
+    broker.clock.now_ms += DELAY_MS
+    remove = MemoryDisk.remove
+
+    def stubborn(disk, path):
+        if "t-0" in path and ".log" in path:
+            raise OSError(16, "Device or resource busy", path)
+        remove(disk, path)
+
+    monkeypatch.setattr(MemoryDisk, "remove", stubborn)
+    removed = broker.manager.remove_due()
+
+    assert removed == []
+    assert [path for path, _ in broker.failures] == [home.path]
+    assert broker.failures[0][1].startswith("Error while deleting ")
+    assert [one.failure != "" for one in broker.manager.directories] == [
+        one is home for one in broker.manager.directories
+    ]
+    assert broker.manager.log(T1) is not None
 
 
 def test_what_was_to_be_removed_is_still_to_be_removed_after_a_restart():

@@ -13,11 +13,14 @@ from impl.releases import PRESETS
 from impl.vectors import ANSWERS
 
 VECTORS = Path(__file__).parents[2] / "data" / "vectors"
+MORE = VECTORS / "more"
+"""Cases of our own, from Kafka's tests and rules by release, in the shapes of the public ones."""
 
 
+@pytest.mark.parametrize("folder", [VECTORS, MORE], ids=["public", "more"])
 @pytest.mark.parametrize("file", sorted(FILES))
-def test_every_case_is_answered_as_kafka_does(file: str):
-    path = VECTORS / f"{file}.json"
+def test_every_case_is_answered_as_kafka_does(file: str, folder: Path):
+    path = folder / f"{file}.json"
 
     row = judge(path.name, read_cases(path), "impl", answers_of("impl"))
 

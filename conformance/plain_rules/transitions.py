@@ -1,0 +1,120 @@
+"""What the transitions of partitions and replicas write and send, one at a time, as plain rules.
+
+`cluster` and `topics` take these as steps of a controller's thread, many at a time; here one is
+asked by itself, with the releases' own ways told by the caller.
+
+Source: PartitionStateMachine, ReplicaStateMachine (0.10 to 2.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from conformance.plain_rules.elections import Elected
+
+NOBODY = -1
+
+
+class Registered(NamedTuple):
+    """A partition's state: who leads, who is in sync, the epochs, the znode's version."""
+
+    leader: int
+    isr: tuple[int, ...]
+    epoch: int = 0
+    version: int = 0
+    controller: int = 0
+
+
+class Told(NamedTuple):
+    """A LeaderAndIsr for the partition."""
+
+    brokers: tuple[int, ...]
+    state: Registered
+    new: bool = False
+
+
+class Effect(NamedTuple):
+    """What a transition comes to.
+
+    `moved`: it takes place. `written`: the state's new text, `told` and `stopped`: what is sent,
+    `stopped` with whether the replica is deleted. `known_anew`: everybody's metadata is updated.
+    """
+
+    moved: bool
+    written: Registered | None = None
+    told: Told | None = None
+    stopped: tuple[int, bool] | None = None
+    known_anew: bool = False
+
+
+NOTHING = Effect(moved=False)
+MOVED = Effect(moved=True)
+
+
+def created(assignment: Sequence[int], live: Collection[int], controller: int) -> Effect:
+    """New to Online: the first living replica leads, all that live are in sync."""
+    alive = tuple(one for one in assignment if one in live)
+    if not alive:
+        return NOTHING
+    state = Registered(alive[0], alive, controller=controller)
+    return Effect(moved=True, written=state, told=Told(alive, state, new=True))
+
+
+def elected(state: Registered, chosen: Elected | None, controller: int) -> Effect:
+    """Online or Offline to Online: as a strategy chose; a newer controller's state stands."""
+    if chosen is None or state.controller > controller:
+        return NOTHING
+    after = Registered(chosen.leader, tuple(chosen.isr), state.epoch + 1, state.version, controller)
+    told = Told(tuple(chosen.recipients), after._replace(version=state.version + 1))
+    return Effect(moved=True, written=after, told=told)
+
+
+def new_replica(replica: int, leads: Registered | None) -> Effect:
+    """NonExistent to New: told who leads, where somebody does; a leader is no new replica."""
+    if leads is None:
+        return MOVED
+    if leads.leader == replica:
+        return NOTHING
+    return Effect(moved=True, told=Told((replica,), leads, new=True))
+
+
+def online_replica(replica: int, leads: Registered | None) -> Effect:
+    """To Online: told once more what is so; a new replica (`leads` is None) knows it already."""
+    return MOVED if leads is None else Effect(moved=True, told=Told((replica,), leads))
+
+
+def offline_replica(
+    replica: int,
+    assignment: Sequence[int],
+    state: Registered | None,
+    controller: int,
+    going: bool = False,
+    keeps_last: bool = True,
+    moves_unled: bool = True,
+    tells_unled: bool = True,
+) -> Effect:
+    """To Offline: it stops, and leaves the ISR; all others are told, even where nothing changed.
+
+    `going`: its topic is to be deleted, so that nobody is told. `keeps_last`: the last member of
+    an ISR stays in it (1.1). Without a state: it moves (2.0, `moves_unled`), and everybody's
+    metadata is updated (2.3, `tells_unled`).
+    """
+    stopped = (replica, False)
+    if state is None:
+        return Effect(moves_unled, stopped=stopped, known_anew=tells_unled)
+    others = tuple(one for one in assignment if one != replica)
+    if replica not in state.isr:
+        return Effect(True, told=None if going else Told(others, state), stopped=stopped)
+    isr = tuple(one for one in state.isr if one != replica)
+    if not isr and keeps_last:
+        isr = state.isr
+    leader = NOBODY if state.leader == replica else state.leader
+    after = Registered(leader, isr, state.epoch + 1, state.version, controller)
+    told = Told(others, after._replace(version=state.version + 1))
+    return Effect(True, after, None if going else told, stopped)
+
+
+def deletion_starts(replica: int) -> Effect:
+    """Offline to DeletionStarted: its broker is to delete it."""
+    return Effect(moved=True, stopped=(replica, True))
