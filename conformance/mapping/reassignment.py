@@ -42,9 +42,7 @@ _CUT_OFF = (
     "a controller whose session is over stands still in the model until it resigns; Kafka's ends "
     "what it does in memory"
 )
-_AT_ONCE = (
-    "one broker comes or goes at a time in the model: Kafka's event takes all that changed"
-)
+_AT_ONCE = "one broker comes or goes at a time in the model: Kafka's event takes all that changed"
 
 _BATCHES = (
     "broker_learns_it_won", "broker_finds_it_moved", "controller_reads_cluster",
@@ -115,6 +113,11 @@ def _is_unheard(world: SteppedCluster, broker: int) -> Stand:
     return ("controller_move_is_unheard",), {"leader": elected}
 
 
+def _withdraws(world: SteppedCluster) -> Stand:
+    """Up to 2.3: since then the model's administrators ask the controller."""
+    return (() if world.release.since("2.4") else ("administrator_withdraws_request",)), {}
+
+
 def _arrives(world: SteppedCluster, broker: int, controller: int) -> Stand:
     """The leader epoch of a LeaderAndIsr is an argument of the model's."""
     epoch = world.connections[controller, broker][0].epoch
@@ -171,7 +174,8 @@ ROWS: dict[str, Row] = {
                 "fails and starts in one event"),
         row("brokers_come_and_go", "broker", beyond=_AT_ONCE),
         row("admin_deletes_topic", "", "administrator_deletes_topic"),
-        row("admin_withdraws_request", "", "administrator_withdraws_request"),
+        row("admin_withdraws_request", "", "administrator_withdraws_request", stands=_withdraws,
+            why="since 2.4 a move is cancelled by the controller, and by hand only here"),
         row("metadata_is_late", "broker controller", "metadata_is_late"),
         row("metadata_arrives", "broker controller",
             "broker_updates_metadata", "update_of_older_controller_is_refused"),
@@ -404,9 +408,7 @@ def _broker(table: FactTable, world: SteppedCluster, broker: int) -> None:
         table.members("replica.caught_up", at, [*caught_up, *[broker] * replica.first])
 
 
-def _under_way(
-    table: FactTable, to: tuple[int, int], queue: Iterable[RequestInFlight]
-) -> None:
+def _under_way(table: FactTable, to: tuple[int, int], queue: Iterable[RequestInFlight]) -> None:
     controller, broker = to
     for sent in queue:
         if sent.echo:
