@@ -113,6 +113,11 @@ def _is_unheard(world: SteppedCluster, broker: int) -> Stand:
     return ("controller_move_is_unheard",), {"leader": elected}
 
 
+def _withdraws(world: SteppedCluster) -> Stand:
+    """Up to 2.3: since then the model's administrators ask the controller."""
+    return (() if world.release.since("2.4") else ("administrator_withdraws_request",)), {}
+
+
 def _arrives(world: SteppedCluster, broker: int, controller: int) -> Stand:
     """The leader epoch of a LeaderAndIsr is an argument of the model's."""
     epoch = world.connections[controller, broker][0].epoch
@@ -169,7 +174,8 @@ ROWS: dict[str, Row] = {
                 "fails and starts in one event"),
         row("brokers_come_and_go", "broker", beyond=_AT_ONCE),
         row("admin_deletes_topic", "", "administrator_deletes_topic"),
-        row("admin_withdraws_request", "", "administrator_withdraws_request"),
+        row("admin_withdraws_request", "", "administrator_withdraws_request", stands=_withdraws,
+            why="since 2.4 a move is cancelled by the controller, and by hand only here"),
         row("metadata_is_late", "broker controller", "metadata_is_late"),
         row("metadata_arrives", "broker controller",
             "broker_updates_metadata", "update_of_older_controller_is_refused"),
