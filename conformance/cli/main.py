@@ -86,6 +86,7 @@ COMMANDS: dict[str, CommandEntry] = {
         offsets="Print offsets by time.",
         configs="Describe and alter configurations.",
         **{"dump-log": "Print the files of a log."},
+        inspect="Lay several brokers' disks side by side.",
         simulate="Run and record the implementation.",
         convert="Write recorded runs as columns.",
     ),

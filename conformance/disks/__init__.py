@@ -1,0 +1,1 @@
+"""What lies on the disks of several brokers, side by side: `insync inspect`."""

@@ -1,0 +1,105 @@
+"""All partitions of some log directories: in this process, or a partition a task on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from conformance.disks.comparing import Inspected, inspect_partition
+from conformance.disks.findings import RULES, Finding, verdict_of
+from conformance.disks.reading import Directory, directories_in, replicas_by_partition
+from impl.log.checkpoint_file import TopicPartition
+from specs.verdict import Verdict
+
+Progress = Callable[[str], None]
+Job = tuple[TopicPartition, tuple[Directory, ...]]
+
+
+class TwoClustersError(Exception):
+    """Directories of two clusters; the message names one of each."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was found in all of them, under the rules of `preset`."""
+
+    preset: str
+    directories: tuple[Directory, ...]
+    partitions: tuple[Inspected, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The worst first."""
+        found = [one for directory in self.directories for one in directory.findings]
+        found += [one for partition in self.partitions for one in partition.findings]
+        return tuple(sorted(found, key=lambda finding: finding.order))
+
+    @property
+    def verdict(self) -> Verdict:
+        """By `findings.verdict_of`."""
+        return verdict_of(self.findings, sum(len(each.replicas) for each in self.partitions))
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "verdict": str(self.verdict),
+            "rules_of": self.preset,
+            "directories": [
+                {
+                    "path": each.path,
+                    "broker": each.broker,
+                    "cluster": each.cluster,
+                    "clean_shutdown": each.clean,
+                    "replicas": len(each.replicas),
+                }
+                for each in self.directories
+            ],
+            "partitions": [
+                asdict(each) | {"findings": len(each.findings)} for each in self.partitions
+            ],
+            "findings": [asdict(each) for each in self.findings],
+            "rules": RULES,
+        }
+
+
+def inspect(
+    paths: Sequence[str], preset: str, progress: Progress, master: str | None = None,
+    spark: bool = False,
+) -> Inspection:  # fmt: skip
+    """Everything in these log directories.
+
+    Raises NothingHereError, TwoClustersError, OSError; with `spark`, what its session raises.
+    """
+    directories = directories_in(paths)
+    clusters = {each.cluster: each.path for each in reversed(directories) if each.cluster}
+    if len(clusters) > 1:
+        (one, here), (other, there) = sorted(clusters.items())[:2]
+        raise TwoClustersError(
+            f"{here} is of cluster {one}, {there} of {other}; name the directories of one cluster"
+        )
+    jobs: list[Job] = [
+        (tp, tuple(where)) for tp, where in replicas_by_partition(directories).items()
+    ]
+    found = _on_spark(jobs, preset, master) if spark else _here(jobs, preset, progress)
+    return Inspection(preset, tuple(directories), tuple(found))
+
+
+def _here(jobs: Sequence[Job], preset: str, progress: Progress) -> Iterable[Inspected]:
+    for number, ((topic, partition), where) in enumerate(jobs, 1):
+        progress(f"{number} of {len(jobs)} partitions: {topic}-{partition}")
+        yield inspect_partition((topic, partition), where, preset)
+
+
+def _on_spark(jobs: Sequence[Job], preset: str, master: str | None) -> Iterable[Inspected]:
+    from conformance.pipeline.session import spark_session
+
+    def one(job: Job) -> Inspected:
+        return inspect_partition(*job, preset)
+
+    if not jobs:
+        return []
+    context = spark_session(master).sparkContext
+    slices = min(len(jobs), 4 * context.defaultParallelism)
+    found: list[Inspected] = context.parallelize(jobs, slices).map(one).collect()
+    return found
