@@ -9,6 +9,7 @@ for by the clock alone: each lever ends with a message at the gate, an answer, a
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ from conformance.kafka.lab import Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message, fetch_partition
 from conformance.kafka.proxy import Held, Proxies
 from conformance.kafka.requests import NoAnswer, State
-from conformance.kafka.run import Step
+from conformance.kafka.run import ModelRun, Step
 from conformance.kafka.schedule import Rule, Which
 from impl.log.record_batch import batches_in
 from impl.wire import error_name
@@ -26,6 +27,8 @@ from impl.wire import error_name
 FETCH, EPOCH = "Fetch", "OffsetForLeaderEpoch"
 PATIENCE_S = 15.0
 NOBODY = -1
+MOST_LOST = 3
+LAG = "replica.lag.time.max.ms"
 
 
 class Otherwise(Exception):
@@ -40,7 +43,7 @@ class Levers:
     """The levers of one lab; `do` takes a step of the model on it."""
 
     def __init__(
-        self, lab: Lab, proxies: Proxies, controller: LabController, topic: str,
+        self, run: ModelRun, lab: Lab, proxies: Proxies, controller: LabController, topic: str,
         patience_s: float = PATIENCE_S,
     ) -> None:  # fmt: skip
         self.lab, self.proxies, self.controller, self.topic = lab, proxies, controller, topic
@@ -48,6 +51,9 @@ class Levers:
         self.slots: dict[tuple[int, int], Held] = {}
         self.sessions: dict[int, tuple[int, bytes]] = {}
         self.due: set[int] = set()
+        self.led_since: dict[int, float] = {}
+        self.lag_s = int(lab.state.settings.get(LAG, "0")) / 1000
+        self.shrinks = [one for one in run.steps if one.name == "leader_shrinks_isr"]
         self.writers: dict[int, tuple[threading.Thread, list[Any]]] = {}
         for api in (FETCH, EPOCH):
             for kind in (REQUEST, ANSWER):
@@ -97,6 +103,7 @@ class Levers:
         if code:
             raise Otherwise(f"the broker answered {error_name(code)}")
         if step.name == "broker_becomes_leader":
+            self.led_since[step.argument("broker")] = time.monotonic()
             self._leads(step.argument("broker"))
         return "answered NONE"
 
@@ -141,30 +148,60 @@ class Levers:
         """A follower's request arrives at the proxy of its leader."""
         api = EPOCH if step.name == "follower_asks_epoch" else FETCH
         follower, leader = step.argument("broker"), step.argument("leader")
-        taken = self.slots.pop((follower, leader), None)
+        which = Which(api, REQUEST, sender=str(follower), to=str(leader))
         asked: list[str] = []
+        lost: list[str] = []
 
         def arrived() -> bool:
             if api == FETCH:
                 asked.extend(self._asks_besides(follower, leader))
-            return self._waits(api, follower, leader, taken) is not None
+            if any(self._is_asked(one, step) for one in self._waiting(which)):
+                return True
+            if len(lost) < MOST_LOST:
+                lost.extend(self._lose_others(step, follower, leader))
+            return False
 
         self.gate.wait_for(arrived, self.patience_s)
-        found = self._waits(api, follower, leader, taken)
+        waiting = self._waiting(which)
+        found = next((one for one in reversed(waiting) if self._is_asked(one, step)), None)
         if found is None:
+            if waiting:
+                raise Otherwise(f"broker {follower} asks otherwise: {waiting[-1].message.told()}")
+            if lost:
+                raise Otherwise(f"broker {follower} asked otherwise, each time: {lost[-1]}")
             raise self._nothing(f"no {api} of broker {follower} arrived at broker {leader}")
-        offset = self._offset(found.message)
-        if api == FETCH and offset is not None:
-            expected = step.after.at("fetch.offset", follower, leader)
-            if offset != expected:
-                raise Otherwise(f"broker {follower} asks for offset {offset}, not {expected}")
+        found.claimed = True
         self.slots[follower, leader] = found
-        return "".join(f"besides, {one}; " for one in asked) + found.message.told()
+        besides = [*(f"besides, {one}; " for one in asked), *(f"lost, {one}; " for one in lost)]
+        return "".join(besides) + found.message.told()
 
-    def _waits(self, api: str, follower: int, leader: int, taken: Held | None) -> Held | None:
-        """The request of that kind that waits, but the one that an earlier step was about."""
-        found = self.gate.held(Which(api, REQUEST, sender=str(follower), to=str(leader)))
-        return next((one for one in found if one is not taken), None)
+    def _lose_others(self, step: Step, follower: int, leader: int) -> list[str]:
+        """Lose what the follower asks otherwise than the step: it asks anew, as what it is by now.
+
+        A fetcher that asked in an earlier epoch waits for that answer first; in the model it had
+        not asked. A request that never arrives changes nothing at the leader.
+        """
+        told = []
+        for api in (FETCH, EPOCH):
+            if api == EPOCH and step.name == "follower_asks_records":
+                continue  # let through besides
+            which = Which(api, REQUEST, sender=str(follower), to=str(leader))
+            for one in self._waiting(which):
+                told.append(one.message.told())
+                self.gate.settle(one, "drop")
+        return told
+
+    def _waiting(self, which: Which) -> list[Held]:
+        """Requests of that kind that wait, but those that earlier steps were about."""
+        return [one for one in self.gate.held(which) if not one.claimed]
+
+    def _is_asked(self, held: Held, step: Step) -> bool:
+        """Does a fetch ask for the step's offset? An incremental one (KIP-227) may not name it."""
+        if step.name != "follower_asks_records":
+            return True
+        part = fetch_partition(held.message.body, self.topic)
+        expected = step.after.at("fetch.offset", step.argument("broker"), step.argument("leader"))
+        return part is None or int(part.fetch_offset) == expected
 
     def _asks_besides(self, follower: int, leader: int) -> list[str]:
         """A question of epochs where the model fetches at once: let through, with its answer.
@@ -183,11 +220,6 @@ class Levers:
         held = "; ".join(one.told() for one in self.gate.all_held()) or "nothing"
         kind = Otherwise if self.gate.all_held() else Unforced
         return kind(f"{what}; at the proxies waits: {held}")
-
-    def _offset(self, message: Message) -> int | None:
-        """The offset that a fetch asks; an incremental one (KIP-227) may leave it out."""
-        part = fetch_partition(message.body, self.topic)
-        return None if part is None else int(part.fetch_offset)
 
     def answers(self, step: Step) -> str:
         """The request goes on to the leader, and the answer comes as far as the proxy."""
@@ -209,6 +241,7 @@ class Levers:
                 raise Otherwise(f"the answer's high watermark is {part.high_watermark}, not {hw}")
         if step.name == "leader_answers_epoch":
             self._compare_epoch_answer(step, answer.message)
+        answer.claimed = True
         self.slots[follower, leader] = answer
         return told
 
@@ -307,6 +340,7 @@ class Levers:
     def appends(self, step: Step) -> str:
         """A producer writes one record, with acks=1."""
         broker = step.argument("broker")
+        self._keep_up(step, broker)
         record = step.before.at("next_record")
         try:
             code, offset = requests.produce(
@@ -317,6 +351,29 @@ class Levers:
         if code:
             raise Otherwise(f"broker {broker} answered the producer {error_name(code)}")
         return f"r{record} at offset {offset}"
+
+    def _keep_up(self, step: Step, leader: int) -> None:
+        """Let followers that stay in the ISR fetch from an empty log until a laggard is due.
+
+        A leader drops all that have not caught up for replica.lag.time.max.ms; the model says which
+        one. While nothing is written such fetches change nothing. Kafka's own clock decides here.
+        """
+        later = [one for one in self.shrinks if one.number > step.number]
+        if not later or later[0].argument("leader") != leader or step.before.log(leader):
+            return
+        laggard = later[0].argument("replica")
+        stay = [one for one in step.before.members("zk.isr") if one not in (leader, laggard)]
+
+        def is_due() -> bool:
+            for follower in stay:
+                for api in (EPOCH, FETCH):
+                    for kind in (REQUEST, ANSWER):
+                        which = Which(api, kind, sender=str(follower), to=str(leader))
+                        for one in self._waiting(which):
+                            self.gate.settle(one, "pass")
+            return time.monotonic() - self.led_since.get(leader, 0.0) > self.lag_s - 1.0
+
+        self.gate.wait_for(is_due, self.lag_s + self.patience_s)
 
     def appends_for_all(self, step: Step) -> str:
         """A producer writes one record with acks=all, and waits for its answer meanwhile."""

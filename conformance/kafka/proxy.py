@@ -24,11 +24,15 @@ Heard = Callable[[str, Message], None]
 
 
 class Held:
-    """A message that waits at the gate; ``verdict`` is what becomes of it."""
+    """A message that waits at the gate; ``verdict`` is what becomes of it.
+
+    One that is ``claimed`` stays though its sender has closed the connection: it was under way.
+    """
 
     def __init__(self, message: Message) -> None:
         self.message = message
         self.verdict = ""
+        self.claimed = False
 
 
 class Gate:
@@ -73,7 +77,7 @@ class Gate:
         self._heard("held", message)
         self._changed.notify_all()
         while self._open and not one.verdict:
-            if not alive():
+            if not one.claimed and not alive():
                 one.verdict = "drop"
             self._changed.wait(0.2)
         if one in self._held:
@@ -222,7 +226,9 @@ class Proxy:
             while chunk := source.recv(1 << 16):
                 data += chunk
                 for frame in frames_in(data, LARGEST):
-                    goes, times = self.gate.passes(read(frame), lambda: number in self._pairs)
+                    goes, times = self.gate.passes(
+                        read(frame), lambda: number in self._pairs and not _has_ended(source)
+                    )
                     if not goes:
                         return
                     for _ in range(times):
@@ -307,6 +313,16 @@ class Proxies:
         self.gate.close()
         for one in (*self.before.values(), *self.to_zookeeper.values()):
             one.close()
+
+
+def _has_ended(connection: socket.socket) -> bool:
+    """Has the other side closed the connection? What it sent before is not taken."""
+    try:
+        return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 def _kafka(to: str) -> Callable[[int], KafkaReader]:

@@ -21,7 +21,7 @@ from typing import Any
 from conformance.kafka import disk, requests
 from conformance.kafka.controller import LAB, LabController
 from conformance.kafka.lab import ZOOKEEPER, Lab, ended_at_last
-from conformance.kafka.levers import LEVERS, NOBODY, Levers, Otherwise, Unforced
+from conformance.kafka.levers import LAG, LEVERS, NOBODY, Levers, Otherwise, Unforced
 from conformance.kafka.messages import Message
 from conformance.kafka.proxy import Proxies
 from conformance.kafka.releases import KafkaRelease
@@ -34,6 +34,7 @@ TOPIC = "t"
 SETTLES_S = 5.0
 NEVER_MS = "3600000"
 MOST_BROKERS = 3
+WORDS = ("holds", "broken")
 
 
 class Answer(Enum):
@@ -117,7 +118,7 @@ def settings_for(run: ModelRun) -> dict[str, str]:
         "replica.fetch.response.max.bytes": "1",
         "replica.fetch.backoff.ms": "200",
         "replica.socket.timeout.ms": "120000",
-        "replica.lag.time.max.ms": "3000" if shrinks else NEVER_MS,
+        LAG: "3000" if shrinks else NEVER_MS,
         "replica.high.watermark.checkpoint.interval.ms": "100" if checkpoints else NEVER_MS,
         "zookeeper.session.timeout.ms": "60000",
     }
@@ -155,7 +156,9 @@ def replay(
             for one in brokers:
                 lab.await_broker(one)
             controller.create_topic(tuple(brokers), State(NOBODY, 0, tuple(brokers), 0, 0))
-            report = _Replay(run, release, Levers(lab, proxies, controller, TOPIC)).report(told)
+            report = _Replay(run, release, Levers(run, lab, proxies, controller, TOPIC)).report(
+                told
+            )
         finally:
             proxies.close()
             if controller is not None:
@@ -174,39 +177,34 @@ class _Replay:
 
     def report(self, told: Told) -> Report:
         report = Report(self.run.story.source, self.release.text)
-        breaks = False
-        for step in self.run.steps:
-            if not step.command.is_step:
-                broken = self.run.is_broken(step.name, step.after.state)
-                breaks |= broken
-                seen = self.run.is_broken(step.name, self._real(step.after))
-                if seen:
-                    report.broken.append(step.name)
-                words = ("holds", "broken")
-                done = Done(
-                    step.number,
-                    f"check {step.name}",
-                    f"{words[seen]} on real Kafka, {words[broken]} in the model",
-                )
-                report.done.append(done)
-                told(done)
-                continue
+        breaks = shown = False
+        for at, step in enumerate(self.run.steps):
             try:
-                evidence = self.levers.do(step)
-                self._compare(step)
+                if step.command.is_step:
+                    evidence = self.levers.do(step)
+                    following = self.run.steps[at + 1 : at + 2]
+                    if not any(one.at_once for one in following):
+                        self._compare(step)
+                else:
+                    broken, seen = self._check(step)
+                    breaks, shown = breaks or broken, shown or (broken and seen)
+                    if seen:
+                        report.broken.append(step.name)
+                    evidence = f"{WORDS[seen]} on real Kafka, {WORDS[broken]} in the model"
             except (Otherwise, Unforced) as error:
-                report.stopped = Done(step.number, step.command.label, str(error))
-                report.answer = Answer.NOT_SHOWN if isinstance(error, Otherwise) else Answer.UNKNOWN
+                report.stopped = Done(step.number, _label(step), str(error))
+                otherwise = isinstance(error, Otherwise)
+                report.answer = Answer.NOT_SHOWN if otherwise else Answer.UNKNOWN
                 break
             self._note_epoch(step)
             self._note_commits(step)
-            done = Done(step.number, step.command.label, evidence)
+            done = Done(step.number, _label(step), evidence)
             report.done.append(done)
             told(done)
         else:
-            report.answer = Answer.FOLLOWED
-            if breaks:
-                report.answer = Answer.SHOWN if report.broken else Answer.NOT_SHOWN
+            report.answer = Answer.NOT_SHOWN if breaks else Answer.FOLLOWED
+        if shown:
+            report.answer = Answer.SHOWN
         for one in self.lab.brokers:
             report.logs[str(one)] = [
                 text.value if text.epoch is None else f"{text.value} epoch {text.epoch}"
@@ -214,6 +212,11 @@ class _Replay:
             ]
         report.state = self.controller.read()._asdict()
         return report
+
+    def _check(self, step: Step) -> tuple[bool, bool]:
+        """Is a claim broken in the model, and of what real brokers have?"""
+        broken = self.run.is_broken(step.name, step.after.state)
+        return broken, self.run.is_broken(step.name, self._real(step.after))
 
     # What is seen
 
@@ -316,6 +319,12 @@ class _Replay:
             state["committed.at.epoch"][(offset,)] = entry.epoch
         state["committed_twice"] = {(): self.committed_twice}
         return {name: cells for name, cells in state.items() if cells}
+
+
+def _label(step: Step) -> str:
+    if not step.command.is_step:
+        return f"check {step.name}"
+    return step.command.label + (" at once" if step.at_once else "")
 
 
 def _list(values: list[str]) -> str:
