@@ -308,7 +308,7 @@ def _changing(folder: Path) -> Iterator[None]:
     """Hold the directory's lock; what cannot be done becomes one line."""
     made, had_lock = not folder.exists(), (folder / ".lock").exists()
     try:
-        with _ends_as_interrupt(), lock_folder(folder):
+        with ends_as_interrupt(), lock_folder(folder):
             yield
     except (ClusterError, NoServer, OSError) as error:
         raise WrongUse(str(error)) from error
@@ -321,7 +321,7 @@ def _changing(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _ends_as_interrupt() -> Iterator[None]:
+def ends_as_interrupt() -> Iterator[None]:
     """A request to end, SIGTERM, is taken like Ctrl-C, so that what was started is ended."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -103,6 +103,10 @@ COMMANDS: dict[str, CommandEntry] = {
         watch="Judge broker logs while they grow.",
     ),
     **_group(
+        "Apache Kafka itself",
+        kafka="Run releases; replay runs of the model.",
+    ),
+    **_group(
         "Learning and teaching",
         lessons="Check what the lessons tell.",
         grade="Judge answers to exercises.",

@@ -1,0 +1,471 @@
+"""`insync kafka`: releases of Apache Kafka itself, run and held still beside the model."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import socket
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conformance.cli.cluster import ends_as_interrupt
+from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.kafka.fetch import NotFetched, cache_folder, fetched, libs_of
+from conformance.kafka.fetch import fetch as fetch_release
+from conformance.kafka.java import NoJava, fetch_java, java_for, version_of
+from conformance.kafka.keeper import controller_of
+from conformance.kafka.lab import LOOPBACK, MOST_BROKERS, PROXIES, STATE, ZOOKEEPER, Lab
+from conformance.kafka.releases import RELEASES, KafkaRelease, NoRelease, release_of
+from conformance.kafka.schedule import Act, Rule, WrongSchedule, parse_schedule
+from impl.server.processes import ClusterError, lock_folder
+from specs.verdict import Verdict
+
+FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+BROKER = click.argument("broker", metavar="BROKER|zookeeper")
+HOME = click.option(
+    "--home", metavar="DIR", type=click.Path(path_type=Path),
+    help="A Kafka that you have, instead of one that was fetched.",
+)  # fmt: skip
+DEFAULT = "2.3.1"
+
+
+@click.group()
+def kafka() -> None:
+    """Run releases of Apache Kafka, in ZooKeeper mode, with proxies between all brokers.
+
+    Every command below takes --json FILE (or - for standard output).
+
+    \b
+    Example:
+      insync kafka fetch 0.10.2.2
+      insync kafka replay specs/stories/kafka/kip_101.story --version 0.10.2.2
+      insync kafka start DIR --version 2.3.1 --brokers 3
+      insync kafka stop DIR
+    """
+
+
+@kafka.command()
+@click.argument("versions", metavar="VERSION...", nargs=-1, required=True)
+@json_option
+def fetch(versions: tuple[str, ...], json_target: str | None) -> None:
+    """Get releases of Kafka by Maven, and a Java that fits, into the cache.
+
+    The cache is $INSYNC_KAFKA_CACHE, else insync/kafka in the user's cache. What is there is not
+    fetched again, and a fetch that was interrupted goes on where it ended.
+
+    \b
+    Example:
+      insync kafka fetch 2.3.1
+      insync kafka fetch 0.10.2.2 0.11.0.3 1.1.1
+    """
+    found = []
+    with _refusals():
+        chosen = [release_of(text) for text in versions]
+        for release in chosen:
+            with Progress() as progress:
+                progress(f"Kafka {release.text}")
+
+                def told(line: str, release: KafkaRelease = release) -> None:
+                    progress(f"Kafka {release.text}: {line[:90]}")
+
+                libs = fetch_release(release, told=told)
+                progress(f"Kafka {release.text}: a Java that fits")
+                java = fetch_java(release, cache_folder())
+            jars = len(list(libs.glob("*.jar")))
+            say(
+                f"Kafka {release.text}: {jars} jars in {libs}, Java {version_of(java)}", json_target
+            )
+            found.append({"version": release.text, "libs": libs, "jars": jars, "java": str(java)})
+    emit_json(json_target, {"fetched": found})
+
+
+@kafka.command()
+@json_option
+def versions(json_target: str | None) -> None:
+    """List the releases that the lab was made for, and which of them are here.
+
+    \b
+    Example:
+      insync kafka versions
+    """
+    here = {release.text for release in fetched()}
+    rows = []
+    for text in dict.fromkeys((*RELEASES, *sorted(here))):
+        release, java = release_of(text), None
+        with contextlib.suppress(NoJava):
+            java = version_of(java_for(release, cache_folder()))
+        row = {
+            "version": text, "here": text in here, "scala": release.scala,
+            "newest_java": release.newest_java, "java": java, "protocol": release.protocol,
+        }  # fmt: skip
+        rows.append(row)
+        shown = f"Java {java}" if java else f"needs Java {release.newest_java} or older"
+        say(f"{text:9} {'fetched' if text in here else '-':8} {shown}", json_target)
+    say(f"in {cache_folder()}", json_target)
+    emit_json(json_target, {"cache": cache_folder(), "releases": rows})
+
+
+@kafka.command()
+@FOLDER
+@click.argument("broker", metavar="[BROKER|zookeeper]", required=False)
+@click.option("--version", metavar="V", help=f"The release, for a new one; {DEFAULT} by default.")
+@click.option("--brokers", type=click.IntRange(1, MOST_BROKERS), default=None, metavar="N",
+              help="How many, for a new one; 3 by default.")  # fmt: skip
+@HOME
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE",
+              help="A broker's property, for a new one.")  # fmt: skip
+@json_option
+def start(
+    folder: Path, broker: str | None, version: str | None, brokers: int | None,
+    home: Path | None, settings: tuple[str, ...], json_target: str | None,
+) -> None:  # fmt: skip
+    """Start the Kafka in DIR, a new one if there is none; or one of its processes.
+
+    ZooKeeper is the release's own. What brokers say to each other and to ZooKeeper passes proxies,
+    which record it in DIR/trace; logs are in DIR/logs. If anything fails, everything that was
+    started here is ended.
+
+    \b
+    Example:
+      insync kafka start DIR --version 2.3.1 --brokers 3
+      insync kafka start DIR --version 2.8.2 --home ../kafka_2.13-2.8.2
+      insync kafka start DIR 2
+    """
+    with _changing(folder):
+        if (folder / STATE).exists():
+            if any(one is not None for one in (version, brokers, home, settings or None)):
+                raise WrongUse(
+                    f"{folder} has a Kafka already: --version, --brokers, --home and --set are for "
+                    f"a new one; write: insync kafka start {folder}"
+                )
+            lab = Lab(folder)
+        else:
+            if broker is not None:
+                raise WrongUse(f"{folder} has no Kafka yet; write: insync kafka start {folder}")
+            if folder.exists() and any(one.name != ".lock" for one in folder.iterdir()):
+                raise WrongUse(f"{folder} holds no Kafka and is not empty; name an empty directory")
+            release = release_of(version or DEFAULT)
+            ids = list(range(1, (brokers or 3) + 1))
+            lab = Lab.create(folder, release, ids, home, _settings(settings))
+        only = None if broker is None else lab.name_of(broker)
+        before = lab.running()
+        lab.start(only=only)
+    for name in lab.running():
+        known = "runs already" if name in before else "started"
+        say(f"{name}: {known}, process {lab.pid(name)}", json_target)
+    emit_json(json_target, _status(lab))
+
+
+def _settings(given: tuple[str, ...]) -> dict[str, str]:
+    chosen = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise WrongUse(f"--set {text}: write NAME=VALUE")
+        chosen[name.strip()] = value.strip()
+    return chosen
+
+
+@kafka.command()
+@FOLDER
+@click.argument("broker", metavar="[BROKER|zookeeper]", required=False)
+@json_option
+def stop(folder: Path, broker: str | None, json_target: str | None) -> None:
+    """End every process of the Kafka in DIR cleanly, or one of them.
+
+    \b
+    Example:
+      insync kafka stop DIR
+      insync kafka stop DIR 2
+    """
+    lab = _lab(folder)
+    with _changing(folder):
+        if broker is None:
+            ended = lab.stop()
+        else:
+            name = lab.name_of(broker)
+            ended = [name] if lab.pid(name) is not None else []
+            lab.end(ended, 15, 30.0)
+    for name in ended:
+        say(f"{name}: ended", json_target)
+    if not ended:
+        say("nothing runs", json_target)
+    emit_json(json_target, _status(lab))
+
+
+@kafka.command()
+@FOLDER
+@json_option
+def status(folder: Path, json_target: str | None) -> None:
+    """Say which processes run, which are paused, and who is controller.
+
+    \b
+    Example:
+      insync kafka status DIR
+    """
+    lab = _lab(folder)
+    found = _status(lab)
+    say(f"Kafka {found['version']}, ZooKeeper at {found['zookeeper']}", json_target)
+    for name, one in found["processes"].items():
+        where = "" if one["pid"] is None else f", process {one['pid']}"
+        at = f", port {one['port']}" if one["port"] else ""
+        say(f"{name}: {one['state']}{where}{at}", json_target)
+    controller = found["controller"]
+    say("controller: " + ("nobody" if controller is None else str(controller)), json_target)
+    emit_json(json_target, found)
+
+
+@kafka.command()
+@FOLDER
+@click.argument("broker", type=int)
+@click.option("--lines", type=click.IntRange(1), default=20, show_default=True, metavar="N",
+              help="How many of the last lines.")  # fmt: skip
+@click.option("--file", "file", default="server.log", show_default=True, metavar="NAME",
+              help="server.log, controller.log, state-change.log, data-plane.log, "
+              "kafka-request.log.")  # fmt: skip
+@json_option
+def logs(folder: Path, broker: int, lines: int, file: str, json_target: str | None) -> None:
+    """Print the last lines of a broker's log.
+
+    \b
+    Example:
+      insync kafka logs DIR 1
+      insync kafka logs DIR 1 --file state-change.log --lines 50
+    """
+    lab = _lab(folder)
+    with _refusals():
+        lab.name_of(broker)
+    path = lab.logs(broker) / file
+    if not path.is_file():
+        names = ", ".join(sorted(one.name for one in lab.logs(broker).glob("*.log"))) or "none yet"
+        raise WrongUse(f"--file {file}: broker {broker} has no such log; there are: {names}")
+    found = path.read_text(errors="replace").splitlines()[-lines:]
+    for line in found:
+        say(line, json_target)
+    emit_json(json_target, {"file": path, "lines": found})
+
+
+def _one(what: str, done: str, help_: str) -> None:
+    @kafka.command(what, help=f"{help_}\n\n\b\nExample:\n  insync kafka {what} DIR 1\n")
+    @FOLDER
+    @BROKER
+    @json_option
+    def command(folder: Path, broker: str, json_target: str | None) -> None:
+        lab = _lab(folder)
+        with _changing(folder):
+            getattr(lab, what)(broker)
+        say(f"{lab.name_of(broker)}: {done}", json_target)
+        emit_json(json_target, _status(lab))
+
+
+_one("kill", "killed", "End a broker at once, as a crash does (SIGKILL).")
+_one("pause", "paused", "Stop a broker where it is, as a long pause of the JVM does (SIGSTOP).")
+_one("resume", "resumed", "Let a paused broker go on (SIGCONT).")
+
+
+@kafka.command()
+@FOLDER
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@json_option
+def schedule(folder: Path, file: Path, json_target: str | None) -> None:
+    """Do what a schedule says: hold, drop, delay, duplicate, release messages; kill, pause, expire.
+
+    FILE is text, - for standard input, a line an act; it is read whole before anything is done.
+
+    \b
+    Example:
+      echo "hold Fetch from 2 to 1" | insync kafka schedule DIR -
+      insync kafka schedule DIR mishaps.txt
+    """
+    lab = _lab(folder)
+    try:
+        with click.open_file(str(file), encoding="utf-8") as opened:
+            text = opened.read()
+        lines = parse_schedule(text, str(file))
+    except WrongSchedule as error:
+        raise WrongUse(str(error)) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongUse(f"{file}: {getattr(error, 'strerror', None) or 'is not text'}") from error
+    if not lines:
+        raise WrongUse(f"{file} says nothing; write a line such as: hold Fetch from 2 to 1")
+    raws = [raw for raw in text.splitlines() if raw.partition("#")[0].split()]
+    if lab.pid(PROXIES) is None:
+        raise WrongUse(f"the proxies of {folder} do not run; write: insync kafka start {folder}")
+    done = []
+    with _changing(folder):
+        for raw, line in zip(raws, lines, strict=True):
+            if isinstance(line, Rule) or not isinstance(line, Act) or line.verb == "expire":
+                done.append(_ask_proxies(lab, raw))
+            else:
+                done.append(_act(lab, line))
+            say(done[-1], json_target)
+        waiting = _ask_proxies(lab, "held")
+    say(f"held: {waiting}", json_target)
+    emit_json(json_target, {"done": done, "held": waiting})
+
+
+def _ask_proxies(lab: Lab, line: str) -> str:
+    with socket.create_connection((LOOPBACK, lab.state.control), timeout=30) as connection:
+        connection.sendall(f"{line}\n".encode())
+        answer = json.loads(connection.makefile(encoding="utf-8").readline() or "{}")
+    if "done" not in answer:
+        raise WrongUse(str(answer.get("wrong", "the proxies ended")))
+    return str(answer["done"])
+
+
+def _act(lab: Lab, line: Act) -> str:
+    lab.name_of(line.broker)
+    if line.verb in ("keep", "restore"):
+        getattr(lab, line.verb)(line.broker, line.name)
+    elif line.verb == "start":
+        lab.start(only=f"broker{line.broker}")
+    else:
+        getattr(lab, line.verb)(line.broker)
+    return f"{line.verb} {line.broker} {line.name}".strip()
+
+
+@kafka.command()
+@click.argument("story", metavar="STORY", type=click.Path(path_type=Path))
+@click.option("--version", metavar="V", default=DEFAULT, show_default=True, help="The release.")
+@HOME
+@click.option("--keep", metavar="DIR", type=click.Path(path_type=Path),
+              help="Keep logs, disks and messages in DIR.")  # fmt: skip
+@json_option
+def replay(
+    story: Path, version: str, home: Path | None, keep: Path | None, json_target: str | None
+) -> None:
+    """Replay a run of the model on real Kafka, step by step.
+
+    STORY is one of `replication`: of specs/stories, or what `insync find ... --save-story` wrote.
+    The lab is the controller; brokers, their logs and ZooKeeper are the release's. Each step is
+    waited for at the proxies, in ZooKeeper or on the disks, and compared with the model.
+
+    Exit code 1: shown, what the story checks broke on real Kafka too. 0: not shown, real Kafka did
+    otherwise at a step that is named; or the story breaks nothing, and all of it followed. 2: a
+    step could not be brought about. 3: the story has a step that the lab cannot force.
+
+    \b
+    Example:
+      insync zoo KIP-101 --save-story lost.story
+      insync kafka replay lost.story --version 0.10.2.2
+      insync kafka replay lost.story --version 0.11.0.3
+    """
+    from conformance.kafka.replay import Answer, Done
+    from conformance.kafka.replay import replay as replayed
+    from conformance.kafka.run import NotReplayable, run_of
+    from specs.story import read_story
+    from specs.story.errors import StoryError
+
+    try:
+        read = read_story(story)
+    except (StoryError, OSError) as error:
+        what = f"{story}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        raise WrongUse(what) from error
+    if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
+        raise WrongUse(f"--keep {keep} is there already; name a new directory")
+    logging.getLogger("kazoo").disabled = True
+    logging.getLogger("kazoo").setLevel(logging.CRITICAL)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(ends_as_interrupt())
+        stack.enter_context(_refusals())
+        release = release_of(version)
+        libs_of(release, home)
+        try:
+            run = run_of(read)
+            folder = keep or Path(
+                stack.enter_context(tempfile.TemporaryDirectory(prefix="insync-"))
+            )
+
+            def told(done: Done) -> None:
+                say(f"{done.number:3}  {done.label}: {done.evidence}", json_target)
+
+            report = replayed(run, release, folder, home, told)
+        except NotReplayable as error:
+            click.echo(f"insync: {error}", err=True)
+            finish(Verdict.NOT_CHECKED)
+    if report.stopped is not None:
+        say(f"{report.stopped.number:3}  {report.stopped.label}: DID NOT FOLLOW", json_target)
+        say(f"     {report.stopped.evidence}", json_target)
+    for broker, records in report.logs.items():
+        say(f"log of broker {broker}: [{', '.join(records)}]", json_target)
+    why = {
+        Answer.SHOWN: f"{', '.join(report.broken)} broke on Kafka {release.text} as in the model",
+        Answer.NOT_SHOWN: f"Kafka {release.text} did otherwise",
+        Answer.FOLLOWED: f"Kafka {release.text} took every step, and nothing was to break",
+        Answer.UNKNOWN: "a step could not be brought about",
+    }[report.answer]
+    say(f"{report.answer.value}: {why}; {report.steps} of {len(run.steps)} lines, "
+        f"{report.seconds:.0f} s", json_target)  # fmt: skip
+    emit_json(json_target, {
+        "format": "insync.kafka_replay/1", "verdict": report.answer.verdict,
+        "answer": report.answer, **{
+            name: value for name, value in asdict(report).items() if name != "answer"
+        },
+    })  # fmt: skip
+    finish(report.answer.verdict)
+
+
+# What the commands share
+
+
+def _lab(folder: Path) -> Lab:
+    try:
+        return Lab(folder)
+    except ClusterError as error:
+        raise WrongUse(str(error)) from error
+
+
+def _status(lab: Lab) -> dict[str, Any]:
+    processes = {}
+    for name in lab.names():
+        pid = lab.pid(name)
+        state = "ended" if pid is None else "paused" if lab.paused(name) else "runs"
+        number = name.removeprefix("broker")
+        port = lab.state.ports[int(number)][1] if number.isdecimal() else None
+        processes[name] = {"state": state, "pid": pid, "port": port}
+    return {
+        "format": "insync.kafka_status/1",
+        "folder": lab.folder,
+        "version": lab.state.version,
+        "zookeeper": f"{LOOPBACK}:{lab.state.zookeeper}",
+        "processes": processes,
+        "controller": _controller(lab),
+        "logs": lab.folder / "logs",
+        "trace": lab.folder / "trace",
+    }
+
+
+def _controller(lab: Lab) -> int | None:
+    if lab.pid(ZOOKEEPER) is None or lab.paused(ZOOKEEPER):
+        return None
+    return controller_of(f"{LOOPBACK}:{lab.state.zookeeper}")
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """What cannot be done becomes one line."""
+    try:
+        yield
+    except (NoRelease, NotFetched, NoJava, ClusterError, OSError) as error:
+        raise WrongUse(str(error)) from error
+
+
+@contextlib.contextmanager
+def _changing(folder: Path) -> Iterator[None]:
+    """Hold the directory's lock; a directory that was made for nothing is removed again."""
+    made, had_lock = not folder.exists(), (folder / ".lock").exists()
+    try:
+        with _refusals(), ends_as_interrupt(), lock_folder(folder):
+            yield
+    finally:
+        if not had_lock and not (folder / STATE).exists():
+            with contextlib.suppress(OSError):
+                (folder / ".lock").unlink(missing_ok=True)
+                if made:
+                    folder.rmdir()

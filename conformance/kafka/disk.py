@@ -1,0 +1,65 @@
+"""What a broker of the lab has on its disk: records of its log, its checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from impl.log.errors import CorruptRecord
+from impl.log.record_batch import batches_in, records_of
+
+CHECKPOINT = "replication-offset-checkpoint"
+NO_EPOCH = -1
+
+
+class Stored(NamedTuple):
+    """A record: its value, and its leader epoch (None in formats before 0.11)."""
+
+    value: str
+    epoch: int | None
+
+
+def log_of(data: Path, topic: str, partition: int = 0) -> list[Stored]:
+    """The records of a partition's segments, as far as they can be read."""
+    found: list[Stored] = []
+    for segment in sorted((data / f"{topic}-{partition}").glob("*.log")):
+        content = segment.read_bytes()
+        try:
+            for at, batch in batches_in(content):
+                epoch = None if batch.leader_epoch == NO_EPOCH else batch.leader_epoch
+                found += [
+                    Stored((one.value or b"").decode(errors="replace"), epoch)
+                    for one in records_of(content, at)
+                ]
+        except (CorruptRecord, ValueError):
+            break  # a batch that is being written, or was cut
+    return found
+
+
+def cut_log(data: Path, topic: str, end: int, partition: int = 0) -> None:
+    """Take what is from an offset on off the segments: a tail that was never flushed."""
+    for segment in sorted((data / f"{topic}-{partition}").glob("*.log")):
+        content = segment.read_bytes()
+        for at, batch in batches_in(content):
+            if batch.last_offset >= end:
+                with segment.open("r+b") as file:
+                    file.truncate(at)
+                break
+
+
+def checkpoint_of(data: Path, topic: str, partition: int = 0) -> int | None:
+    """The high watermark in replication-offset-checkpoint; None if it names no such partition."""
+    try:
+        lines = (data / CHECKPOINT).read_text().splitlines()[2:]
+    except OSError:
+        return None
+    for line in lines:
+        words = line.split()
+        if words[:2] == [topic, str(partition)]:
+            return int(words[2])
+    return None
+
+
+def write_checkpoint(data: Path, topic: str, offset: int, partition: int = 0) -> None:
+    """Put the checkpoint back to an earlier high watermark, as a disk does that lost the newer."""
+    (data / CHECKPOINT).write_text(f"0\n1\n{topic} {partition} {offset}\n")

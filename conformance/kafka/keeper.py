@@ -1,0 +1,45 @@
+"""The lab's own way to ZooKeeper, past the proxies: kazoo's client, and another's session ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+
+def connect(hosts: str, timeout_s: float = 30.0, session: tuple[int, bytes] | None = None) -> Any:
+    """A kazoo client with a session, or with another's, by its id and password."""
+    from kazoo.client import KazooClient  # type: ignore[import-untyped]
+
+    client = KazooClient(hosts=hosts, timeout=timeout_s, client_id=session)
+    client.start(timeout=30)
+    return client
+
+
+def disconnect(client: Any) -> None:
+    """End a client's session."""
+    with contextlib.suppress(Exception):
+        client.stop()
+        client.close()
+
+
+def expire(hosts: str, session: tuple[int, bytes]) -> None:
+    """End another's session, as if it had expired: whoever has it learns so when it connects."""
+    disconnect(connect(hosts, 10.0, session))
+
+
+def controller_of(hosts: str) -> int | None:
+    """Who is controller; None if nobody is, or ZooKeeper does not answer."""
+    from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
+    from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]
+
+    try:
+        client = connect(hosts, 10.0)
+    except (KazooException, KazooTimeoutError):
+        return None
+    try:
+        return int(json.loads(client.get("/controller")[0])["brokerid"])
+    except (KazooException, ValueError, KeyError):
+        return None
+    finally:
+        disconnect(client)

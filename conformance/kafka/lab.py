@@ -1,0 +1,395 @@
+"""A cluster of real Kafka in a directory: ZooKeeper, brokers, and proxies between all of them.
+
+DIR/lab.json               release, where its jars are, ports
+DIR/run/NAME.pid           held (flock) by the process NAME as long as it lives
+DIR/brokerN/               its properties and log4j's, its data, what it printed
+DIR/logs/brokerN/          server.log, controller.log, state-change.log: for `insync check`;
+                           data-plane.log and kafka-request.log beside them
+DIR/zookeeper/             what ZooKeeper keeps
+DIR/trace/                 messages.jsonl and znodes.jsonl: what the proxies and the watcher saw
+DIR/copies/                copies of disks, by name
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from conformance.kafka.fetch import cache_folder, libs_of
+from conformance.kafka.java import java_for
+from conformance.kafka.log4j import log4j_of
+from conformance.kafka.releases import KafkaRelease, release_of
+from impl.server.cluster import free_ports
+from impl.server.processes import ClusterError, Processes
+from impl.zookeeper.server import four_letters
+
+STATE = "lab.json"
+FORMAT = "insync.kafka_lab/1"
+LOOPBACK = "127.0.0.1"
+ZOOKEEPER = "zookeeper"
+PROXIES = "proxies"
+TRACE = "trace"
+MOST_BROKERS = 5
+LAST_LINES = 3
+JVM = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+KEEPER_JVM = ("-Xms32m", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+              "-Dzookeeper.forceSync=no", "-Dzookeeper.admin.enableServer=false")  # fmt: skip
+SETTINGS = {
+    "auto.create.topics.enable": "false",
+    "auto.leader.rebalance.enable": "false",
+    "background.threads": "2",
+    "controlled.shutdown.max.retries": "1",
+    "controlled.shutdown.retry.backoff.ms": "200",
+    "delete.topic.enable": "true",
+    "log.cleaner.enable": "false",
+    "num.io.threads": "4",
+    "num.network.threads": "2",
+    "offsets.topic.replication.factor": "1",
+    "unclean.leader.election.enable": "false",
+    "zookeeper.connection.timeout.ms": "20000",
+    "zookeeper.session.timeout.ms": "6000",
+}
+"""What a small cluster on one machine wants otherwise than Kafka's defaults."""
+
+
+@dataclass
+class LabState:
+    """What `lab.json` holds. ``ports``: broker -> its own, its proxy's, its way to ZooKeeper."""
+
+    version: str
+    home: str | None
+    zookeeper: int
+    control: int
+    ports: dict[int, list[int]]
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+class Lab(Processes):
+    """One directory. ClusterError if it is no lab's."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder.resolve())
+        self.state = self._read()
+
+    @staticmethod
+    def create(
+        folder: Path, release: KafkaRelease, brokers: Sequence[int], home: Path | None = None,
+        settings: dict[str, str] | None = None,
+    ) -> Lab:  # fmt: skip
+        """A new one on ports that are free now; NotFetched and NoJava before anything is made."""
+        libs_of(release, home)
+        java_for(release, cache_folder())
+        ports = free_ports(2 + 3 * len(brokers))
+        of_brokers = {one: ports[2 + 3 * at : 5 + 3 * at] for at, one in enumerate(brokers)}
+        state = LabState(
+            release.text, str(home.resolve()) if home else None, ports[0], ports[1], of_brokers,
+            settings or {},
+        )  # fmt: skip
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = folder / f"{STATE}.unfinished"
+        text = json.dumps({"format": FORMAT, **asdict(state)}, indent=2)
+        unfinished.write_text(text + "\n", encoding="utf-8")
+        unfinished.replace(folder / STATE)
+        return Lab(folder)
+
+    def _read(self) -> LabState:
+        path = self.folder / STATE
+        try:
+            fields = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ClusterError(
+                f"{self.folder} holds no Kafka; write: insync kafka start {self.folder}"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise ClusterError(f"{path}: {error}") from error
+        if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
+            raise ClusterError(f"{path} is not of the format {FORMAT}")
+        try:
+            fields["ports"] = {
+                int(broker): [int(port) for port in ports]
+                for broker, ports in fields["ports"].items()
+            }
+            return LabState(**fields)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ClusterError(f"{path}: {error} is wrong or missing") from error
+
+    # What there is
+
+    @property
+    def release(self) -> KafkaRelease:
+        """What runs."""
+        return release_of(self.state.version)
+
+    @property
+    def brokers(self) -> list[int]:
+        """The ids of its brokers."""
+        return sorted(self.state.ports)
+
+    def names(self) -> list[str]:
+        """Its processes, in the order in which they start."""
+        return [ZOOKEEPER, PROXIES, *(f"broker{one}" for one in self.brokers)]
+
+    def running(self) -> list[str]:
+        """The processes that live."""
+        return [name for name in self.names() if self.pid(name) is not None]
+
+    def proxied(self) -> dict[int, tuple[int, int, int]]:
+        """Broker -> port of its proxy, its own, and that of its way to ZooKeeper."""
+        return {one: (ports[1], ports[0], ports[2]) for one, ports in self.state.ports.items()}
+
+    def own_port(self, broker: int) -> int:
+        """Where the broker itself listens."""
+        return self.state.ports[broker][0]
+
+    def data(self, broker: int) -> Path:
+        """Its log directory."""
+        return self.folder / f"broker{broker}" / "data"
+
+    def logs(self, broker: int) -> Path:
+        """Where it writes what it does."""
+        return self.folder / "logs" / f"broker{broker}"
+
+    def name_of(self, process: int | str) -> str:
+        """The name of a process by what users call it: a broker's id, or `zookeeper`."""
+        name = f"broker{process}" if str(process).isdecimal() else str(process)
+        if name not in self.names():
+            listed = ", ".join(str(one) for one in self.brokers)
+            raise ClusterError(
+                f"there is no broker {process} in {self.folder}; there are {listed} and {ZOOKEEPER}"
+            )
+        return name
+
+    # Starting
+
+    def start(self, patience_s: float = 120.0, only: str | None = None) -> None:
+        """Start what does not run, or one process alone; on a failure, end what was started."""
+        started: list[str] = []
+        wanted = self.names() if only is None else [only]
+        try:
+            for name in wanted:
+                if self.pid(name) is None:
+                    started.append(name)
+                    self.launch(name)
+                    if name == ZOOKEEPER:
+                        self.await_zookeeper(patience_s)
+                    elif name == PROXIES:
+                        self._await_port(name, self.state.control, 30.0)
+            for name in started:
+                if name.startswith("broker"):
+                    self.await_broker(int(name.removeprefix("broker")), patience_s)
+        except BaseException:
+            self.end(list(reversed(started)), signal.SIGKILL, 5.0)
+            raise
+
+    def launch(self, name: str) -> None:
+        """Start a process, and do not wait for it."""
+        if name == ZOOKEEPER:
+            self._is_free(self.state.zookeeper)
+            self.spawn(name, self._zookeeper_command())
+        elif name == PROXIES:
+            self.spawn(name, [sys.executable, "-m", "conformance.kafka.daemon", str(self.folder)])
+        else:
+            number = int(name.removeprefix("broker"))
+            self._is_free(self.own_port(number))
+            self.spawn(name, self._broker_command(number))
+
+    @staticmethod
+    def _is_free(port: int) -> None:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((LOOPBACK, port))
+            except OSError:
+                raise ClusterError(
+                    f"port {port} is taken by another process; start in a new directory"
+                ) from None
+
+    def _java(self, libs: Path) -> list[str]:
+        java = java_for(self.release, cache_folder())
+        return [str(java), "-cp", f"{libs}/*"]
+
+    def _libs(self) -> Path:
+        return libs_of(self.release, Path(self.state.home) if self.state.home else None)
+
+    def _zookeeper_command(self) -> list[str]:
+        folder = self.folder / ZOOKEEPER
+        (folder / "data").mkdir(parents=True, exist_ok=True)
+        settings = folder / "zoo.cfg"
+        lines = {
+            "dataDir": folder / "data", "clientPort": self.state.zookeeper,
+            "clientPortAddress": LOOPBACK, "tickTime": 200, "minSessionTimeout": 400,
+            "maxSessionTimeout": 120000, "maxClientCnxns": 0, "admin.enableServer": "false",
+            "4lw.commands.whitelist": "ruok,conf",
+        }  # fmt: skip
+        settings.write_text("".join(f"{k}={v}\n" for k, v in lines.items()), encoding="utf-8")
+        logging = folder / "log4j.properties"
+        logging.write_text(
+            "log4j.rootLogger=WARN, out\nlog4j.appender.out=org.apache.log4j.ConsoleAppender\n"
+            "log4j.appender.out.layout=org.apache.log4j.PatternLayout\n"
+            "log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n\n",
+            encoding="utf-8",
+        )
+        java, *class_path = self._java(self._libs())
+        return [java, *KEEPER_JVM, f"-Dlog4j.configuration=file:{logging}", *class_path,
+                "org.apache.zookeeper.server.ZooKeeperServerMain", str(settings)]  # fmt: skip
+
+    def _broker_command(self, number: int) -> list[str]:
+        folder = self.folder / f"broker{number}"
+        self.data(number).mkdir(parents=True, exist_ok=True)
+        self.logs(number).mkdir(parents=True, exist_ok=True)
+        properties, logging = folder / "server.properties", folder / "log4j.properties"
+        properties.write_text(self._properties(number), encoding="utf-8")
+        logging.write_text(log4j_of(self.logs(number)), encoding="utf-8")
+        java, *class_path = self._java(self._libs())
+        return [java, *JVM, f"-Dlog4j.configuration=file:{logging}", *class_path, "kafka.Kafka",
+                str(properties)]  # fmt: skip
+
+    def _properties(self, number: int) -> str:
+        own, proxy, keeper = self.state.ports[number]
+        lines = {
+            "broker.id": str(number),
+            "listeners": f"PLAINTEXT://{LOOPBACK}:{own}",
+            "advertised.listeners": f"PLAINTEXT://{LOOPBACK}:{proxy}",
+            "zookeeper.connect": f"{LOOPBACK}:{keeper}",
+            "log.dirs": str(self.data(number)),
+            "inter.broker.protocol.version": self.release.protocol,
+            **SETTINGS,
+            **self.state.settings,
+        }
+        if not self.release.since("3.0"):
+            lines["log.message.format.version"] = self.release.protocol
+        return "".join(f"{name}={value}\n" for name, value in lines.items())
+
+    # Waiting
+
+    def await_zookeeper(self, patience_s: float = 60.0) -> None:
+        """Return once it serves; ClusterError, with its last lines, if it ends or does not."""
+        own = f"dataDir={self.folder / ZOOKEEPER / 'data'}"
+        deadline = time.monotonic() + patience_s
+        while own not in four_letters(self.state.zookeeper, "conf"):
+            self._still(ZOOKEEPER, deadline, patience_s)
+
+    def await_broker(self, number: int, patience_s: float = 120.0) -> None:
+        """Return once the broker listens and says in its log that it started."""
+        name = f"broker{number}"
+        deadline = time.monotonic() + patience_s
+        while not self._has_started(number):
+            self._still(name, deadline, patience_s)
+
+    def _has_started(self, number: int) -> bool:
+        """The last that the server's log says of starting and ending is that it started."""
+        path = self.logs(number) / "server.log"
+        if not path.exists() or not _listens(self.own_port(number)):
+            return False
+        text = path.read_text(errors="replace")
+        return text.rfind("started (kafka.server.KafkaServer)") > text.rfind("KafkaConfig values")
+
+    def _await_port(self, name: str, port: int, patience_s: float) -> None:
+        deadline = time.monotonic() + patience_s
+        while not _listens(port):
+            self._still(name, deadline, patience_s)
+
+    def _still(self, name: str, deadline: float, patience_s: float) -> None:
+        if self.pid(name) is None:
+            raise ClusterError(f"{name} ended at once; its last lines: {self.last_lines(name)}")
+        if time.monotonic() > deadline:
+            raise ClusterError(
+                f"{name} did not come up within {patience_s:.0f} s; its last lines: "
+                f"{self.last_lines(name)}"
+            )
+        time.sleep(0.05)
+
+    def last_lines(self, name: str) -> str:
+        """What a process said last, in one line."""
+        found: list[str] = []
+        for path in (self.folder / "logs" / name / "server.log",
+                     self.folder / name / "printed.out"):  # fmt: skip
+            if path.exists() and not found:
+                lines = path.read_text(errors="replace").splitlines()
+                found = [line.strip() for line in lines if line.strip()][-LAST_LINES:]
+        return " | ".join(found) or "nothing"
+
+    # Ending and mishaps
+
+    def stop(self, patience_s: float = 20.0) -> list[str]:
+        """End everything: brokers first, cleanly if they can, ZooKeeper last. Who was ended."""
+        running = self.running()
+        for name in running:
+            if self.paused(name):
+                self.signal(name, signal.SIGCONT)
+        brokers = [name for name in running if name.startswith("broker")]
+        self.end(brokers, signal.SIGTERM, patience_s)
+        for name in (PROXIES, ZOOKEEPER):
+            if name in running:
+                self.end([name], signal.SIGTERM, patience_s)
+        return running
+
+    def kill_all(self) -> None:
+        """End everything at once."""
+        self.end(self.running(), signal.SIGKILL, 10.0)
+
+    def kill(self, process: int | str) -> None:
+        """End a process at once (SIGKILL)."""
+        name = self._living(process)
+        self.signal(name, signal.SIGKILL)
+        self.wait_gone([name], 10.0)
+
+    def pause(self, process: int | str) -> None:
+        """Stop a process where it is (SIGSTOP), as a long pause for garbage collection does."""
+        self.signal(self._living(process), signal.SIGSTOP)
+
+    def resume(self, process: int | str) -> None:
+        """Let it go on (SIGCONT)."""
+        self.signal(self._living(process), signal.SIGCONT)
+
+    def _living(self, process: int | str) -> str:
+        name = self.name_of(process)
+        if self.pid(name) is None:
+            raise ClusterError(f"{name} does not run; write: insync kafka start {self.folder}")
+        return name
+
+    # Disks
+
+    def keep(self, broker: int, name: str) -> None:
+        """Copy a broker's disk as it is now."""
+        target = self.folder / "copies" / f"{name}-{broker}"
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(self.data(broker), target)
+
+    def restore(self, broker: int, name: str) -> None:
+        """Put a copy of a broker's disk back, as if what came later was never flushed.
+
+        ClusterError while the broker runs, and if there is no such copy.
+        """
+        source = self.folder / "copies" / f"{name}-{broker}"
+        if self.pid(f"broker{broker}") is not None:
+            raise ClusterError(f"broker {broker} runs: kill it before its disk is rolled back")
+        if not source.is_dir():
+            raise ClusterError(f"there is no copy {name} of the disk of broker {broker}")
+        shutil.rmtree(self.data(broker))
+        shutil.copytree(source, self.data(broker))
+
+
+def _listens(port: int) -> bool:
+    try:
+        with socket.create_connection((LOOPBACK, port), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def ended_at_last(lab: Lab) -> Iterator[Lab]:
+    """Whatever happens, no process of the lab outlives the block."""
+    try:
+        yield lab
+    finally:
+        lab.kill_all()

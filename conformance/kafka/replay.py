@@ -1,0 +1,339 @@
+"""A run of the model on real Kafka, step by step: the claim breaks there too, or a step does not
+follow and the report says what real brokers did instead.
+
+After each step what can be seen is compared with the model's state: the logs on the disks, and the
+state in ZooKeeper. What real brokers have at a check takes the place of the model's own facts:
+logs, registered state, and what was committed by the high watermarks that leaders showed. Of that
+the claim is asked.
+"""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from conformance.kafka import disk, requests
+from conformance.kafka.controller import LAB, LabController
+from conformance.kafka.lab import ZOOKEEPER, Lab, ended_at_last
+from conformance.kafka.levers import LAG, LEVERS, NOBODY, Levers, Otherwise, Unforced
+from conformance.kafka.messages import Message
+from conformance.kafka.proxy import Proxies
+from conformance.kafka.releases import KafkaRelease
+from conformance.kafka.requests import NoAnswer, State
+from conformance.kafka.run import Entry, ModelRun, NotReplayable, Step, View
+from model.language.evaluate import SparseState
+from specs.verdict import Verdict
+
+TOPIC = "t"
+SETTLES_S = 5.0
+NEVER_MS = "3600000"
+MOST_BROKERS = 3
+WORDS = ("holds", "broken")
+
+
+class Answer(Enum):
+    """What a replay shows. The value is the word that is printed."""
+
+    SHOWN = "shown"
+    NOT_SHOWN = "not shown"
+    FOLLOWED = "followed"
+    UNKNOWN = "unknown"
+
+    @property
+    def verdict(self) -> Verdict:
+        """Shown: broken. Real Kafka did otherwise, or all went as in a run that breaks nothing:
+        holds. A lever that did not take hold: unknown."""
+        return _VERDICTS[self]
+
+
+_VERDICTS = {
+    Answer.SHOWN: Verdict.BROKEN,
+    Answer.NOT_SHOWN: Verdict.HOLDS,
+    Answer.FOLLOWED: Verdict.HOLDS,
+    Answer.UNKNOWN: Verdict.UNKNOWN,
+}
+
+
+@dataclass
+class Done:
+    """A step or a check that was replayed, and what showed it."""
+
+    number: int
+    label: str
+    evidence: str
+
+
+@dataclass
+class Report:
+    """How a replay went. ``stopped``: the first step that did not follow, and what was seen."""
+
+    story: str
+    version: str
+    answer: Answer = Answer.UNKNOWN
+    done: list[Done] = field(default_factory=list)
+    stopped: Done | None = None
+    broken: list[str] = field(default_factory=list)
+    logs: dict[str, list[str]] = field(default_factory=dict)
+    state: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def steps(self) -> int:
+        """How many steps and checks were taken."""
+        return len(self.done)
+
+
+Told = Callable[[Done], None]
+
+
+def forceable(run: ModelRun) -> None:
+    """NotReplayable names what the lab cannot force, before anything is started."""
+    missing = sorted({
+        one.name for one in run.steps if one.command.is_step and one.name not in LEVERS
+    })  # fmt: skip
+    if missing:
+        raise NotReplayable(f"{run.story.source}: the lab has no lever for {', '.join(missing)}")
+    if run.brokers > MOST_BROKERS:
+        raise NotReplayable(
+            f"{run.story.source} has {run.brokers} brokers; the lab runs {MOST_BROKERS} at most"
+        )
+
+
+def settings_for(run: ModelRun) -> dict[str, str]:
+    """Brokers that do nothing unasked: one record a fetch, answers at once, no shrinking, no
+    checkpoint, unless the run has such steps."""
+    names = {one.name for one in run.steps}
+    shrinks = bool(names & {"leader_shrinks_isr", "leader_shrink_is_refused"})
+    checkpoints = "broker_checkpoints_hw" in names
+    return {
+        "replica.fetch.min.bytes": "0",
+        "replica.fetch.wait.max.ms": "100",
+        "replica.fetch.max.bytes": "1",
+        "replica.fetch.response.max.bytes": "1",
+        "replica.fetch.backoff.ms": "200",
+        "replica.socket.timeout.ms": "120000",
+        LAG: "3000" if shrinks else NEVER_MS,
+        "replica.high.watermark.checkpoint.interval.ms": "100" if checkpoints else NEVER_MS,
+        "zookeeper.session.timeout.ms": "60000",
+    }
+
+
+def replay(
+    run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None = None,
+    told: Told = lambda _: None,
+) -> Report:  # fmt: skip
+    """Replay a run on a new cluster in ``folder``; nothing runs afterwards.
+
+    NotReplayable, NotFetched, NoJava, ClusterError.
+    """
+    forceable(run)
+    began = time.monotonic()
+    brokers = list(range(1, run.brokers + 1))
+    lab = Lab.create(folder, release, brokers, home, settings_for(run))
+    messages = (folder / "messages.txt").open("w", encoding="utf-8")
+
+    def heard(what: str, message: Message) -> None:
+        if message.api not in ("Ping", "Metadata"):
+            messages.write(f"{time.monotonic() - began:9.3f} {what} {message.told()}\n")
+
+    with messages, ended_at_last(lab):
+        lab.launch(ZOOKEEPER)
+        lab.await_zookeeper()
+        proxies = Proxies(lab.proxied(), lab.state.zookeeper, heard)
+        ports = {one: (at[0], at[1]) for one, at in lab.state.ports.items()}
+        controller = None
+        try:
+            controller = LabController(release, f"127.0.0.1:{lab.state.zookeeper}", ports, TOPIC)
+            controller.hold_office()
+            for one in brokers:
+                lab.launch(f"broker{one}")
+            for one in brokers:
+                lab.await_broker(one)
+            controller.create_topic(tuple(brokers), State(NOBODY, 0, tuple(brokers), 0, 0))
+            report = _Replay(run, release, Levers(run, lab, proxies, controller, TOPIC)).report(
+                told
+            )
+        finally:
+            proxies.close()
+            if controller is not None:
+                controller.close()
+    report.seconds = time.monotonic() - began
+    return report
+
+
+class _Replay:
+    def __init__(self, run: ModelRun, release: KafkaRelease, levers: Levers) -> None:
+        self.run, self.levers, self.release = run, levers, release
+        self.lab, self.controller = levers.lab, levers.controller
+        self.epochs: dict[str, int] = {}
+        self.committed: dict[int, Entry] = {}
+        self.committed_twice = False
+
+    def report(self, told: Told) -> Report:
+        report = Report(self.run.story.source, self.release.text)
+        breaks = shown = False
+        for at, step in enumerate(self.run.steps):
+            try:
+                if step.command.is_step:
+                    evidence = self.levers.do(step)
+                    following = self.run.steps[at + 1 : at + 2]
+                    if not any(one.at_once for one in following):
+                        self._compare(step)
+                else:
+                    broken, seen = self._check(step)
+                    breaks, shown = breaks or broken, shown or (broken and seen)
+                    if seen:
+                        report.broken.append(step.name)
+                    evidence = f"{WORDS[seen]} on real Kafka, {WORDS[broken]} in the model"
+            except (Otherwise, Unforced) as error:
+                report.stopped = Done(step.number, _label(step), str(error))
+                otherwise = isinstance(error, Otherwise)
+                report.answer = Answer.NOT_SHOWN if otherwise else Answer.UNKNOWN
+                break
+            self._note_epoch(step)
+            self._note_commits(step)
+            done = Done(step.number, _label(step), evidence)
+            report.done.append(done)
+            told(done)
+        else:
+            report.answer = Answer.NOT_SHOWN if breaks else Answer.FOLLOWED
+        if shown:
+            report.answer = Answer.SHOWN
+        for one in self.lab.brokers:
+            report.logs[str(one)] = [
+                text.value if text.epoch is None else f"{text.value} epoch {text.epoch}"
+                for text in disk.log_of(self.lab.data(one), TOPIC)
+            ]
+        report.state = self.controller.read()._asdict()
+        return report
+
+    def _check(self, step: Step) -> tuple[bool, bool]:
+        """Is a claim broken in the model, and of what real brokers have?"""
+        broken = self.run.is_broken(step.name, step.after.state)
+        return broken, self.run.is_broken(step.name, self._real(step.after))
+
+    # What is seen
+
+    def _logs(self) -> dict[int, list[disk.Stored]]:
+        return {one: disk.log_of(self.lab.data(one), TOPIC) for one in self.lab.brokers}
+
+    def _compare(self, step: Step) -> None:
+        """Otherwise, unless logs and registered state become the model's."""
+        wanted = {
+            one: [f"r{entry.id}" for entry in step.after.log(one)] for one in self.lab.brokers
+        }
+
+        def agree() -> bool:
+            return {
+                one: [stored.value for stored in log] for one, log in self._logs().items()
+            } == wanted
+
+        if not self.levers.gate.wait_for(agree, SETTLES_S):
+            raise Otherwise(self._differences(step))
+        for one, log in self._logs().items():
+            for offset, (stored, entry) in enumerate(zip(log, step.after.log(one), strict=False)):
+                if stored.epoch is not None and stored.epoch != entry.epoch:
+                    raise Otherwise(
+                        f"broker {one} has at offset {offset} epoch {stored.epoch}, in the model "
+                        f"{entry.epoch}"
+                    )
+        state, after = self.controller.read(), step.after
+        leader = after.at("zk.leader")
+        model = (
+            NOBODY if leader is None else leader, after.at("zk.leader_epoch"),
+            frozenset(after.members("zk.isr")), after.at("zk.version"),
+        )  # fmt: skip
+        real = state.leader, state.leader_epoch, frozenset(state.isr), state.version
+        if real != model:
+            raise Otherwise(
+                f"registered is leader {real[0]} epoch {real[1]} isr {sorted(real[2])} version "
+                f"{real[3]}; in the model leader {model[0]} epoch {model[1]} isr "
+                f"{sorted(model[2])} version {model[3]}"
+            )
+
+    def _differences(self, step: Step) -> str:
+        found = []
+        for one, log in self._logs().items():
+            real = [stored.value for stored in log]
+            model = [f"r{entry.id}" for entry in step.after.log(one)]
+            if real != model:
+                found.append(
+                    f"the log of broker {one} is {_list(real)}, in the model {_list(model)}"
+                )
+        held = "; ".join(one.told() for one in self.levers.gate.all_held())
+        return "; ".join(found) + (f"; at the proxies waits: {held}" if held else "")
+
+    def _note_epoch(self, step: Step) -> None:
+        """Formats before 0.11 keep no epoch: a record has that of the leader who appended it."""
+        if step.name in ("leader_appends", "leader_appends_for_isr"):
+            record = step.before.at("next_record")
+            self.epochs[f"r{record}"] = step.before.at("replica.epoch", step.argument("broker"))
+
+    def _note_commits(self, step: Step) -> None:
+        """What is below the high watermark that a leader shows consumers is committed."""
+        if step.name not in ("leader_answers_fetch", "leader_advances_hw"):
+            return
+        broker = step.argument("leader" if step.name == "leader_answers_fetch" else "broker")
+        try:
+            code, end = requests.high_watermark(self.lab.own_port(broker), TOPIC)
+        except NoAnswer:
+            return
+        if code:
+            return
+        for offset, stored in enumerate(disk.log_of(self.lab.data(broker), TOPIC)[:end]):
+            entry = self._entry(stored)
+            if self.committed.setdefault(offset, entry) != entry:
+                self.committed_twice = True
+
+    def _entry(self, stored: disk.Stored) -> Entry:
+        epoch = self.epochs.get(stored.value, 0) if stored.epoch is None else stored.epoch
+        return Entry(int(stored.value.removeprefix("r") or 0), epoch)
+
+    def _real(self, view: View) -> SparseState:
+        """The model's state, with what is seen of real brokers in the place of its own facts."""
+        state = copy.deepcopy(view.state)
+        for name in ("log.end", "log.at.id", "log.at.epoch", "zk.isr", "zk.leader",
+                     "zk.leader_epoch", "zk.version", "committed.end", "committed.at.id",
+                     "committed.at.epoch", "committed_twice"):  # fmt: skip
+            state[name] = {}
+        for broker, log in self._logs().items():
+            state["log.end"][(broker,)] = len(log)
+            for offset, stored in enumerate(log):
+                entry = self._entry(stored)
+                state["log.at.id"][broker, offset] = entry.id
+                state["log.at.epoch"][broker, offset] = entry.epoch
+        registered = self.controller.read()
+        state["zk.isr"] = {(one,): True for one in registered.isr}
+        state["zk.leader"] = {(): max(registered.leader, 0)}
+        state["zk.leader_epoch"] = {(): registered.leader_epoch}
+        state["zk.version"] = {(): registered.version}
+        state["committed.end"] = {(): len(self.committed)}
+        for offset, entry in self.committed.items():
+            state["committed.at.id"][(offset,)] = entry.id
+            state["committed.at.epoch"][(offset,)] = entry.epoch
+        state["committed_twice"] = {(): self.committed_twice}
+        return {name: cells for name, cells in state.items() if cells}
+
+
+def _label(step: Step) -> str:
+    if not step.command.is_step:
+        return f"check {step.name}"
+    return step.command.label + (" at once" if step.at_once else "")
+
+
+def _list(values: list[str]) -> str:
+    return f"[{', '.join(values)}]"
+
+
+def remove(folder: Path) -> None:
+    """Remove what a replay left of a cluster."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+__all__ = ["LAB", "Answer", "Done", "Report", "forceable", "remove", "replay", "settings_for"]

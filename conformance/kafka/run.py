@@ -1,0 +1,202 @@
+"""A run of the model, out of a story: its steps with the states around them, and its checks.
+
+What a leader does of itself while it handles a fetch, a produce request or a LeaderAndIsr, real
+brokers do at once: it takes a follower back into the ISR, and moves its high watermark. The model
+may do so later. So a run is first brought to the form in which these steps come as soon as they can
+(`at_once`); where a later step is not possible then, the run stays as the story has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from model.language import ImpossibleValue, ProtocolError
+from model.language.evaluate import BeyondBound, Evaluator, SparseState
+from model.language.recording import Recorded
+from specs.reading import plain
+from specs.story.commands import STEP, Arguments, Command, label, step_named
+from specs.story.heading import Heading
+from specs.story.read import Story
+
+SYSTEM = "replication"
+
+
+class NotReplayable(Exception):
+    """The story cannot be replayed on real brokers; the message says why."""
+
+
+class Entry(NamedTuple):
+    """One record of a log: the number of the record, and its leader epoch."""
+
+    id: int
+    epoch: int
+
+
+class View:
+    """A state of `replication`, read leaf by leaf."""
+
+    def __init__(self, twin: Evaluator, state: SparseState, brokers: int) -> None:
+        self.twin, self.state, self.brokers = twin, state, range(1, brokers + 1)
+
+    def at(self, name: str, *index: int) -> Any:
+        """A leaf as plain data: None for none."""
+        sort = self.twin.recorded.fields[name].sort
+        return plain(sort, self.twin.read(self.state, name, index))
+
+    def members(self, name: str, *index: int) -> tuple[int, ...]:
+        """A set of brokers."""
+        return tuple(one for one in self.brokers if self.at(name, *index, one))
+
+    def log(self, broker: int) -> list[Entry]:
+        """A broker's log."""
+        return [
+            Entry(self.at("log.at.id", broker, offset), self.at("log.at.epoch", broker, offset))
+            for offset in range(self.at("log.end", broker))
+        ]
+
+
+@dataclass
+class Step:
+    """A step or a check, and the model's states before and after it.
+
+    ``at_once``: it is not in the story at this place; brokers take it together with the one before.
+    """
+
+    number: int
+    command: Command
+    before: View
+    after: View
+    at_once: bool = False
+
+    @property
+    def name(self) -> str:
+        """The transition, or the claim that is checked."""
+        return self.command.what
+
+    def argument(self, name: str) -> int:
+        """The value of a parameter."""
+        value = self.command.arguments[name]
+        assert isinstance(value, int)
+        return value
+
+
+@dataclass
+class ModelRun:
+    """What a story does. ``brokers``: how many replicas the partition has."""
+
+    story: Story
+    heading: Heading
+    brokers: int
+    steps: list[Step]
+
+    def is_broken(self, claim: str, state: SparseState) -> bool:
+        """Does the claim fail in a state?"""
+        greatest = max(
+            (
+                max((*index, int(value)))
+                for cells in state.values()
+                for index, value in cells.items()
+            ),
+            default=0,
+        )
+        judge = Evaluator(self.heading.recorded, self.heading.claim_bounds(greatest))
+        return not judge.value(self.heading.recorded.claim(claim)[1], state, {})
+
+
+def run_of(story: Story) -> ModelRun:
+    """The run of a story of `replication`; NotReplayable names the line that is in the way."""
+    heading = story.heading
+    if heading is None:
+        raise NotReplayable(f"{story.source} has no step to replay")
+    if heading.recorded.system.name != SYSTEM:
+        raise NotReplayable(
+            f"{story.source} is a story of {heading.recorded.system.name}; the lab "
+            f"replays those of {SYSTEM}, in which each step is a message, a write or a "
+            "mishap of one partition"
+        )
+    try:
+        steps = _steps(story, heading, at_once=True)
+    except NotReplayable:
+        steps = _steps(story, heading, at_once=False)
+    if not any(one.command.is_step for one in steps):
+        raise NotReplayable(f"{story.source} has no step to replay")
+    return ModelRun(story, heading, heading.step_bounds["brokers"], steps)
+
+
+def _steps(story: Story, heading: Heading, at_once: bool) -> list[Step]:
+    """The story's steps and checks; NotReplayable where one is not possible."""
+    twin = Evaluator(heading.recorded, heading.step_bounds)
+    brokers = heading.step_bounds["brokers"]
+    state = twin.initial()
+    steps: list[Step] = []
+    early: list[str] = []
+
+    def take(command: Command, is_early: bool) -> None:
+        nonlocal state
+        before = View(twin, state, brokers)
+        state = twin.successor(_step(heading, command), state, command.arguments)
+        after = View(twin, state, brokers)
+        steps.append(Step(len(steps) + 1, command, before, after, is_early))
+
+    for command in story.commands:
+        if command.is_step:
+            if command.label in early:
+                early.remove(command.label)
+                continue
+            try:
+                take(command, False)
+            except (ProtocolError, BeyondBound, ImpossibleValue) as error:
+                raise NotReplayable(f"{story.source}:{command.line}: {error}") from error
+            following = _together(heading, command) if at_once else []
+            for one in following:
+                step = _step(heading, one)
+                if twin.possible(step, state, one.arguments) is None:
+                    take(one, True)
+                    early.append(one.label)
+        elif command.verb == "check" and _is_of_a_state(heading, command.what):
+            view = View(twin, state, brokers)
+            steps.append(Step(len(steps) + 1, command, view, view))
+    return steps
+
+
+def _step(heading: Heading, command: Command) -> Recorded:
+    return step_named(heading.recorded, command.what)
+
+
+def _is_of_a_state(heading: Heading, claim: str) -> bool:
+    """Not of more than one state, nor of what only the model sees."""
+    recorded = heading.recorded
+    return claim in recorded.claims and recorded.claim(claim)[0].kind == "always"
+
+
+def _together(heading: Heading, command: Command) -> list[Command]:
+    """What a leader does of itself with a step, in Kafka's order."""
+    given = command.arguments
+    if command.what == "leader_answers_fetch":
+        leader, follower = given["leader"], given["follower"]
+        wanted: list[tuple[str, Arguments]] = [
+            ("leader_expands_isr", {"leader": leader, "replica": follower}),
+            ("leader_learns_isr_is_written", {"leader": leader}),
+            ("leader_advances_hw", {"broker": leader}),
+        ]
+    elif command.what in ("leader_appends", "leader_appends_for_isr", "broker_becomes_leader"):
+        wanted = [("leader_advances_hw", {"broker": given["broker"]})]
+    elif command.what in ("leader_shrinks_isr", "leader_expands_isr"):
+        leader = given["leader"]
+        wanted = [
+            ("leader_learns_isr_is_written", {"leader": leader}),
+            ("leader_advances_hw", {"broker": leader}),
+        ]
+    else:
+        return []
+    return [
+        Command(
+            command.line,
+            STEP,
+            name,
+            arguments,
+            label(step_named(heading.recorded, name), arguments),
+        )
+        for name, arguments in wanted
+    ]
