@@ -39,6 +39,7 @@ from specs.chain import compose, refinement
 from specs.invariants import Proof
 from specs.progress.loops import loop, unfair
 from specs.proofs import proofs
+from specs.proofs.before_2_7 import PROOF as BEFORE_2_7
 from specs.proofs.progress import progress
 from specs.prover import ProofResult
 from specs.runs import Run, replay_command
@@ -53,6 +54,9 @@ PROOFS: dict[str, Proof] = proofs()
 
 PROGRESS: dict[str, Proof] = progress()
 """Every proof of progress, by the claim that it proves; `progress` names them all."""
+
+ASKED_FOR: dict[str, Proof] = {**PROGRESS, BEFORE_2_7.claim: BEFORE_2_7}
+"""Every proof that is made only where it is named, or with --all."""
 
 ALL_OF_PROGRESS = "progress"
 ANY = "any"
@@ -98,7 +102,9 @@ class Attempt:
 @click.command()
 @click.argument("claims", metavar="[CLAIM]...", nargs=-1)
 @click.option(
-    "--all", "everything", is_flag=True,
+    "--all",
+    "everything",
+    is_flag=True,
     help="The two main claims, progress, and the theorems beside.",
 )
 @variant_options
@@ -318,16 +324,16 @@ def chosen(claims: tuple[str, ...], everything: bool) -> list[Proof]:
     if claims and everything:
         raise WrongUse("--all proves every claim; write either --all or names")
     for name in claims:
-        if name in PROOFS or name in PROGRESS:
+        if name in PROOFS or name in ASKED_FOR:
             continue
         homes = systems_with(name)
         if not homes:
-            raise unknown("proof", name, [*PROOFS, ALL_OF_PROGRESS, *PROGRESS, *NAMES])
+            raise unknown("proof", name, [*PROOFS, ALL_OF_PROGRESS, *ASKED_FOR, *NAMES])
         raise WrongUse(
             f"{name} has no proof yet (there is one of {', '.join(PROOFS)}); "
             f"to look for a run that breaks it: insync find {name} {homes[0]}"
         )
-    known = {**PROOFS, **PROGRESS}
+    known = {**PROOFS, **ASKED_FOR}
     if everything:
         return list(known.values())
     return [known[name] for name in dict.fromkeys(claims)] or list(PROOFS.values())

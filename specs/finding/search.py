@@ -30,6 +30,7 @@ from model.language.recording import fields_read, record_condition
 from model.language.scalars import Scalar
 from model.language.terms import Term
 from specs.finding.found import Found
+from specs.finding.guided import Choosing, Guided
 from specs.finding.houdini import Candidate, Needs, Scope, kept_by_all
 from specs.finding.notation import Notation, denied_and_said, triggers_of
 from specs.finding.observed import (
@@ -234,6 +235,8 @@ class _Search:
 
     def _proved(self) -> Found:
         """Rounds: what steps keep, whether that carries the goals, and the proof without bounds."""
+        if self.open is not None:
+            return self._chosen_by_states()
         banned: set[int] = set()
         found = self._as_found([], {})
         for number in range(self.effort.rounds):
@@ -242,7 +245,7 @@ class _Search:
             lost = self._lost(alive)
             if lost:
                 found = self._stuck(lost, alive)
-                if time.perf_counter() - self.began > self.effort.seconds:
+                if self._is_late():
                     return found
                 more = [one for _, state in lost for one in self._against(state)]
                 if not more:
@@ -259,6 +262,33 @@ class _Search:
                 return found
             banned |= bad
         return found
+
+    def _chosen_by_states(self) -> Found:
+        """What is missing in a proof that is given: chosen by states, then proved unbounded."""
+        guided = self.kept_at.guided or Guided()
+        choosing = Choosing(self.scope, self.goals, self._instances, self._against,
+                            self.kept_at.keep_guided, self.report)  # fmt: skip
+        choosing.pool.add(self.candidates)
+        while True:
+            lost = choosing.go(guided, self._is_late)
+            by_number = {one.number: one for one in choosing.pool.candidates}
+            alive = [by_number[number] for number in guided.chosen]
+            self.counts.update(kept=len(alive), candidates=len(self.terms), none=len(guided.banned))
+            if lost:
+                return self._stuck([(one.target, one.state) for one in lost], alive)
+            chosen, needs = self._needed(alive)
+            found = self._as_found(chosen, needs, alive)
+            self.report(f"proving {len(found.found)} invariants for any number of brokers")
+            found.result = prove(found.proof, self.recorded)
+            bad = self._to_leave_out(found.result.open, found)
+            if not found.result.open or not bad or self._is_late():
+                return found
+            guided.banned |= bad
+            guided.chosen = [number for number in guided.chosen if number not in bad]
+            self.kept_at.keep_guided(guided)
+
+    def _is_late(self) -> bool:
+        return time.perf_counter() - self.began > self.effort.seconds
 
     def _kept(self, number: int, banned: set[int]) -> list[Candidate]:
         known = self.kept_at.of(number)
@@ -529,10 +559,14 @@ class _Kept:
     def __init__(self, path: Path | None, question: str) -> None:
         self._path, self._question = path, question
         self._rounds: dict[str, list[int]] = {}
+        self.guided: Guided | None = None
+        """The state of a search that goes by counterexamples, where there was one."""
         if path is not None and path.exists():
             try:
                 said = json.loads(path.read_text(encoding="utf-8"))
                 question_there, rounds = said["question"], said["rounds"]
+                if said.get("guided") is not None:
+                    self.guided = Guided.of(said["guided"])
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise ProtocolError(
                     f"{path} is no file that a search for invariants left; remove it, or name "
@@ -552,10 +586,19 @@ class _Kept:
     def keep(self, number: int, left: list[int]) -> None:
         """Writes the file anew, whole or not at all."""
         self._rounds[str(number)] = left
+        self._write()
+
+    def keep_guided(self, guided: Guided) -> None:
+        """The same, of a search that goes by counterexamples."""
+        self.guided = guided
+        self._write()
+
+    def _write(self) -> None:
         if self._path is not None:
             part = self._path.with_name(self._path.name + ".part")
-            part.write_text(json.dumps({"question": self._question, "rounds": self._rounds}),
-                            encoding="utf-8")  # fmt: skip
+            guided = None if self.guided is None else self.guided.as_json()
+            part.write_text(json.dumps({"question": self._question, "rounds": self._rounds,
+                                        "guided": guided}), encoding="utf-8")  # fmt: skip
             part.replace(self._path)
 
 

@@ -94,7 +94,8 @@ def is_followed_by_all(now):
 
 FAIR = (
     "controller_elects_leader", "broker_becomes_leader", "broker_leads_again",
-    "broker_becomes_follower", "leader_shows_the_cut", "follower_truncates", "follower_truncates_and_asks_again")
+    "broker_becomes_follower", "leader_shows_the_cut", "follower_truncates",
+    "follower_truncates_and_asks_again")
 
 
 @eventually("once faults have ended, a partition of which some ISR member lives has a leader, and "
