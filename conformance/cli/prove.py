@@ -496,7 +496,8 @@ def _looped(attempt: Attempt) -> list[str]:
     """What an explorer says of a claim of progress that is not proved."""
     ranking = attempt.result.proof.ranking
     assert ranking is not None
-    within = ", ".join(f"{name}={size}" for name, size in ranking.bounds.items())
+    bounds = ranking.bounds if attempt.run is None else attempt.run.bounds
+    within = ", ".join(f"{name}={size}" for name, size in bounds.items())
     if attempt.run is None:
         return [f"an explorer finds no loop without it ({within})"]
     return [f"broken, for the claim is never true on this run ({within}):", attempt.run.as_text()]

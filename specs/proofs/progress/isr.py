@@ -80,5 +80,6 @@ PROOF = Proof(
                     bounds={**leaders.PROOF.ranking.bounds}),
     assumes=(*ASSUMED, "producers pause, so that a follower that is behind reaches the end",
              *NO_MESSAGE_LOSS.assumes),
+    given="no_message_loss",
     about=("given the invariants of no_message_loss",),
 )

@@ -262,5 +262,6 @@ PROOF = Proof(
         "faults end: from some moment on the same brokers live and no process crashes",
         *NO_MESSAGE_LOSS.assumes,
     ),
+    given="no_message_loss",
     about=("given the invariants of no_message_loss",),
 )

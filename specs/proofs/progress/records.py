@@ -78,5 +78,6 @@ PROOF = Proof(
     ranking=Ranking((*leaders.RANKS, *WRITES, *RANKS), AWAITED, twin=TWIN,
                     bounds={**leaders.PROOF.ranking.bounds}),
     assumes=(*ASSUMED, *NO_MESSAGE_LOSS.assumes),
+    given="no_message_loss",
     about=("given the invariants of no_message_loss",),
 )
