@@ -138,9 +138,11 @@ class Choosing:
     def __init__(
         self, scope: Scope, goals: Sequence[Candidate],
         instances_of: Callable[[Candidate], Sequence[Instance]],
-        more: Callable[[State], list[Candidate]], keep: Callable[[Guided], None], report: Report,
+        more: Callable[[State], list[Candidate]], holds: Callable[[Candidate], bool],
+        keep: Callable[[Guided], None], report: Report,
     ) -> None:  # fmt: skip
         self._scope, self._goals, self._instances_of = scope, list(goals), instances_of
+        self._holds = holds
         self._more, self._keep, self._report = more, keep, report
         self.pool = Pool(scope)
         self.rounds = 0
@@ -200,7 +202,14 @@ class Choosing:
         while rows:
             out = (broken[rows] & open_ones).sum(axis=0)
             best = int(np.lexsort((np.arange(len(out)), cost, -out))[0])
-            guided.chosen.append(self.pool.candidates[best].number)
+            if not out[best]:
+                break  # what would have kept these out is none: the next round says so
+            chosen = self.pool.candidates[best]
+            if not self._holds(chosen):
+                guided.banned.add(chosen.number)
+                open_ones[best] = False
+                continue
+            guided.chosen.append(chosen.number)
             rows = [position for position in rows if not broken[position, best]]
         return [one for one in helpless if one.target.number in goals]
 

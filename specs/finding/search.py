@@ -137,8 +137,8 @@ class _Search:
             nothing = self._as_found([], {})
             nothing.result = prove(self.proof, self.recorded)
             return self._timed(nothing)
-        self.rows = self._reached()
-        false = [str(goal) for goal in self.goals if not self._holds(goal)]
+        self.rows, self.all_rows = self._reached()
+        false = [str(goal) for goal in self.goals if not self._holds_everywhere(goal)]
         if false:
             return self._timed(replace(self._as_found([], {}), false=false))
         self.candidates = [*self.goals, *self._two_literals()]
@@ -157,14 +157,16 @@ class _Search:
 
     # -- candidates ---------------------------------------------------------------------------
 
-    def _reached(self) -> Rows:
+    def _reached(self) -> tuple[Rows, Rows]:
         return reached(
             self.recorded, self._bounds(), _all_fields(self.recorded), self.effort.states,
             lambda line: self.report(f"reaching states: {line}"))  # fmt: skip
 
-    def _holds(self, goal: Candidate) -> bool:
-        ground = self.rows.grounded.ground(goal.closed, {})
-        return bool(self.rows.wide(self.rows.of(ground)).all())
+    def _holds_everywhere(self, one: Candidate) -> bool:
+        rows = self.all_rows
+        holds = bool(rows.wide(rows.of(rows.grounded.ground(one.closed, {}))).all())
+        rows.forget()
+        return holds
 
     def _concerned(self) -> set[str]:
         """The fields of the slice: all, or those that the open goals and their steps speak of."""
@@ -198,7 +200,7 @@ class _Search:
             seen = Slices(self.rows, one, literals)
             for clause in clauses_that_hold(seen, literals):
                 self._candidate(one, clause)
-        self.counts.update(states=self.rows.count, candidates=len(self.terms),
+        self.counts.update(states=self.all_rows.count, candidates=len(self.terms),
                            literals=sum(map(len, self.literals.values())))  # fmt: skip
         return list(self.terms.values())
 
@@ -267,7 +269,8 @@ class _Search:
         """What is missing in a proof that is given: chosen by states, then proved unbounded."""
         guided = self.kept_at.guided or Guided()
         choosing = Choosing(self.scope, self.goals, self._instances, self._against,
-                            self.kept_at.keep_guided, self.report)  # fmt: skip
+                            self._holds_everywhere, self.kept_at.keep_guided,
+                            self.report)  # fmt: skip
         choosing.pool.add(self.candidates)
         while True:
             lost = choosing.go(guided, self._is_late)
@@ -372,7 +375,7 @@ class _Search:
     def _was_reached(self, shown: InductionCounterexample | None) -> str:
         if shown is None:
             return ""
-        count = f"{self.rows.count:,} states that were reached"
+        count = f"{self.all_rows.count:,} states that were reached"
         # The goal holds in all of them; where they are all, also in what steps lead to from them.
         if self.rows.complete:
             return f"it is none of the {count}, which are all within these bounds"
