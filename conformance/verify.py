@@ -32,6 +32,7 @@ from specs.invariants import Proof
 from specs.proofs.before_2_7 import PROOF as BEFORE_2_7
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.progress import progress
+from specs.proofs.since_2_7 import PROOF as SINCE_2_7
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove
 from specs.runs import replay_command
@@ -105,7 +106,7 @@ PROGRESS = tuple(progress()[name] for name in (
 """What happens in the end, given the invariants of PROOFS: proofs that take seconds."""
 
 DEEP_PROOFS = (
-    *(one for one in progress().values() if one not in PROGRESS), BEFORE_2_7,
+    *(one for one in progress().values() if one not in PROGRESS), BEFORE_2_7, SINCE_2_7,
 )  # fmt: skip
 
 REFINES = (

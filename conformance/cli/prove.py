@@ -41,6 +41,7 @@ from specs.progress.loops import loop, unfair
 from specs.proofs import proofs
 from specs.proofs.before_2_7 import PROOF as BEFORE_2_7
 from specs.proofs.progress import progress
+from specs.proofs.since_2_7 import PROOF as SINCE_2_7
 from specs.prover import ProofResult
 from specs.runs import Run, replay_command
 from specs.verdict import Verdict, combine
@@ -55,7 +56,9 @@ PROOFS: dict[str, Proof] = proofs()
 PROGRESS: dict[str, Proof] = progress()
 """Every proof of progress, by the claim that it proves; `progress` names them all."""
 
-ASKED_FOR: dict[str, Proof] = {**PROGRESS, BEFORE_2_7.claim: BEFORE_2_7}
+ASKED_FOR: dict[str, Proof] = {
+    **PROGRESS, **{one.claim: one for one in (BEFORE_2_7, SINCE_2_7)},
+}  # fmt: skip
 """Every proof that is made only where it is named, or with --all."""
 
 ALL_OF_PROGRESS = "progress"

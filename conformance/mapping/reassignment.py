@@ -42,9 +42,7 @@ _CUT_OFF = (
     "a controller whose session is over stands still in the model until it resigns; Kafka's ends "
     "what it does in memory"
 )
-_AT_ONCE = (
-    "one broker comes or goes at a time in the model: Kafka's event takes all that changed"
-)
+_AT_ONCE = "one broker comes or goes at a time in the model: Kafka's event takes all that changed"
 
 _BATCHES = (
     "broker_learns_it_won", "broker_finds_it_moved", "controller_reads_cluster",
@@ -404,9 +402,7 @@ def _broker(table: FactTable, world: SteppedCluster, broker: int) -> None:
         table.members("replica.caught_up", at, [*caught_up, *[broker] * replica.first])
 
 
-def _under_way(
-    table: FactTable, to: tuple[int, int], queue: Iterable[RequestInFlight]
-) -> None:
+def _under_way(table: FactTable, to: tuple[int, int], queue: Iterable[RequestInFlight]) -> None:
     controller, broker = to
     for sent in queue:
         if sent.echo:
