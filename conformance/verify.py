@@ -29,7 +29,10 @@ from model.systems import system
 from specs.chain import compose, refinement
 from specs.explorer import Exploration, explore, find, with_companions
 from specs.invariants import Proof
+from specs.proofs.before_2_7 import PROOF as BEFORE_2_7
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
+from specs.proofs.progress import progress
+from specs.proofs.since_2_7 import PROOF as SINCE_2_7
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove
 from specs.runs import replay_command
@@ -97,6 +100,14 @@ class HistoricBug:
 
 
 PROOFS = (SINGLE_CONTROLLER, NO_MESSAGE_LOSS)
+
+PROGRESS = tuple(progress()[name] for name in (
+    "a_controller_is_heard_by_all", "a_leader_is_followed_by_all"))  # fmt: skip
+"""What happens in the end, given the invariants of PROOFS: proofs that take seconds."""
+
+DEEP_PROOFS = (
+    *(one for one in progress().values() if one not in PROGRESS), BEFORE_2_7, SINCE_2_7,
+)  # fmt: skip
 
 REFINES = (
     "replication_refines_its_proof",
@@ -193,6 +204,8 @@ def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[C
             proved[proof.claim] = _proved(proof, report)
             yield proved[proof.claim]
         yield _refines(proved[NO_MESSAGE_LOSS.claim], report)
+        for proof in _further(deep):
+            yield _proved(proof, report, proved)
         for exploration in explorations:
             yield from _explored(exploration, report)
         for finding in FINDINGS:
@@ -212,6 +225,8 @@ def planned(deep: bool = False) -> list[tuple[str, str]]:
     rows = [(proof.claim, f"{proof.system} {system(proof.system).default_version}")
             for proof in PROOFS]  # fmt: skip
     rows += [(REFINES[0], "replication 2.3")]
+    rows += [(proof.claim, f"{proof.system} {system(proof.system).default_version}")
+             for proof in _further(deep)]  # fmt: skip
     rows += [(claim, f"{one.system} {one.version}") for one in explorations for claim in one.claims]
     rows += [
         (one.claim, " without ".join([f"{one.system} {one.version}", *one.without]))
@@ -236,13 +251,22 @@ def overall(rows: list[ClaimRow]) -> Verdict:
     return combine(wrong) if wrong else Verdict.HOLDS
 
 
-def _proved(proof: Proof, report: Report) -> ClaimRow:
-    recorded = system(proof.system).recorded()
+def _further(deep: bool) -> tuple[Proof, ...]:
+    return (*PROGRESS, *(DEEP_PROOFS if deep else ()))
+
+
+def _proved(proof: Proof, report: Report, others: Mapping[str, ClaimRow] | None = None) -> ClaimRow:
+    """A proof; nothing where that of which it assumes the invariants is not proved."""
+    recorded = (proof.form or system(proof.system)).recorded()
     claim = recorded.claim(proof.claim)[0]
     row = ClaimRow(
         claim.name, claim.sentence, proof.system, recorded.version, Verdict.HOLDS,
         {"brokers": "any", "epoch": "any"}, show=f"insync prove {claim.name} --each",
     )  # fmt: skip
+    given = (others or {}).get(proof.given or "")
+    if given is not None and given.verdict is not Verdict.HOLDS:
+        row.note = f"{given.claim} is not proved"
+        return row
     return _discharged(row, proof, recorded, report)
 
 

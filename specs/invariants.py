@@ -202,6 +202,8 @@ class Proof:
     """What is proved how, where that is not plain; printed with every verdict."""
     form: System | None = None
     """What it is proved of, where that is made of `system` and has no name of its own."""
+    given: str | None = None
+    """The claim whose proof shows the premises, if there are any."""
     ranking: Ranking | None = None
     """Why the claim, an `@eventually`, comes true: instead of that the invariants imply it."""
 

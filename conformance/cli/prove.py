@@ -39,7 +39,9 @@ from specs.chain import compose, refinement
 from specs.invariants import Proof
 from specs.progress.loops import loop, unfair
 from specs.proofs import proofs
+from specs.proofs.before_2_7 import PROOF as BEFORE_2_7
 from specs.proofs.progress import progress
+from specs.proofs.since_2_7 import PROOF as SINCE_2_7
 from specs.prover import ProofResult
 from specs.runs import Run, replay_command
 from specs.verdict import Verdict, combine
@@ -53,6 +55,11 @@ PROOFS: dict[str, Proof] = proofs()
 
 PROGRESS: dict[str, Proof] = progress()
 """Every proof of progress, by the claim that it proves; `progress` names them all."""
+
+ASKED_FOR: dict[str, Proof] = {
+    **PROGRESS, **{one.claim: one for one in (BEFORE_2_7, SINCE_2_7)},
+}  # fmt: skip
+"""Every proof that is made only where it is named, or with --all."""
 
 ALL_OF_PROGRESS = "progress"
 ANY = "any"
@@ -320,16 +327,16 @@ def chosen(claims: tuple[str, ...], everything: bool) -> list[Proof]:
     if claims and everything:
         raise WrongUse("--all proves every claim; write either --all or names")
     for name in claims:
-        if name in PROOFS or name in PROGRESS:
+        if name in PROOFS or name in ASKED_FOR:
             continue
         homes = systems_with(name)
         if not homes:
-            raise unknown("proof", name, [*PROOFS, ALL_OF_PROGRESS, *PROGRESS, *NAMES])
+            raise unknown("proof", name, [*PROOFS, ALL_OF_PROGRESS, *ASKED_FOR, *NAMES])
         raise WrongUse(
             f"{name} has no proof yet (there is one of {', '.join(PROOFS)}); "
             f"to look for a run that breaks it: insync find {name} {homes[0]}"
         )
-    known = {**PROOFS, **PROGRESS}
+    known = {**PROOFS, **ASKED_FOR}
     if everything:
         return list(known.values())
     return [known[name] for name in dict.fromkeys(claims)] or list(PROOFS.values())
@@ -492,7 +499,8 @@ def _looped(attempt: Attempt) -> list[str]:
     """What an explorer says of a claim of progress that is not proved."""
     ranking = attempt.result.proof.ranking
     assert ranking is not None
-    within = ", ".join(f"{name}={size}" for name, size in ranking.bounds.items())
+    bounds = ranking.bounds if attempt.run is None else attempt.run.bounds
+    within = ", ".join(f"{name}={size}" for name, size in bounds.items())
     if attempt.run is None:
         return [f"an explorer finds no loop without it ({within})"]
     return [f"broken, for the claim is never true on this run ({within}):", attempt.run.as_text()]

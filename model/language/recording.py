@@ -278,9 +278,7 @@ def _refuse_ghost_reads(step: Transition, state: Record, requires: list[Requirem
 
 def fields_read(term: Term) -> frozenset[str]:
     """The names of the fields that a term reads, before a step or after it."""
-    return frozenset(
-        node.args[0].removesuffix(t.AFTER) for node in nodes(term) if node.op == "get"
-    )
+    return frozenset(node.args[0].removesuffix(t.AFTER) for node in nodes(term) if node.op == "get")
 
 
 def bounds_read(term: Term) -> frozenset[str]:

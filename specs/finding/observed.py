@@ -28,10 +28,11 @@ class Rows:
     """States as a column a cell; terms over cells are evaluated for all of them at once."""
 
     def __init__(
-        self, grounded: Grounded, columns: Sequence[npt.NDArray[Any]], complete: bool = False
-    ) -> None:
+        self, grounded: Grounded, columns: Sequence[npt.NDArray[Any]], complete: bool = False,
+        count: int | None = None,
+    ) -> None:  # fmt: skip
         self.grounded, self.columns, self.complete = grounded, columns, complete
-        self.count = len(columns[0])
+        self.count = len(columns[0]) if count is None else count
         self._memo: dict[Term, Any] = {}
 
     def forget(self) -> None:
@@ -77,31 +78,56 @@ class Rows:
         return value if isinstance(value, np.ndarray) else np.full(self.count, value)
 
 
+FURTHER = 12
+"""How many more states are reached than are looked at for all candidates at once."""
+
+
 def reached(
     recorded: RecordedSystem, bounds: Mapping[str, int], also: Sequence[Term], most: int,
     report: Report,
-) -> Rows:  # fmt: skip
-    """The first states that the native engine reaches, level by level: all, or about `most`."""
+) -> tuple[Rows, Rows]:  # fmt: skip
+    """States that the native engine reaches, level by level: all, or up to `FURTHER` times `most`.
+
+    The first of the two has about `most` of them, of every level alike: the first levels alone
+    would say little of what comes late. The second has all; its columns are read when asked for.
+    """
     from specs.native.kernel import kernel_of
     from specs.native.search import Options, Search
 
     grounded = Grounded(recorded, bounds, [], also=also)
     kernel = kernel_of(grounded)
-    search = Search(kernel, Options(max_states=most, workers=1), report)
+    search = Search(kernel, Options(max_states=FURTHER * most, workers=1), report)
     search.go()
     count = search.store.count
     words = search.store.states[: count * kernel.words].reshape(count, kernel.words)
-    columns: list[npt.NDArray[Any]] = []
-    for cell in grounded.cells:
-        place = kernel.packing.places.get(cell.number)
+    complete = search.stopped is None
+    some = np.arange(count)
+    if count > most:
+        some = np.sort(np.random.default_rng(0).choice(count, most, replace=False))
+    chosen = _Columns(grounded, kernel, words[some])
+    return (Rows(grounded, [chosen[n] for n in range(len(chosen))], complete),
+            Rows(grounded, _Columns(grounded, kernel, words), complete, count))  # fmt: skip
+
+
+class _Columns(Sequence[npt.NDArray[Any]]):
+    """A column a cell, unpacked from the states' words when it is asked for."""
+
+    def __init__(self, grounded: Grounded, kernel: Any, words: npt.NDArray[np.uint64]) -> None:
+        self._grounded, self._kernel, self._words = grounded, kernel, words
+
+    def __len__(self) -> int:
+        return len(self._grounded.cells)
+
+    def __getitem__(self, number: Any) -> Any:
+        cell, packing = self._grounded.cells[number], self._kernel.packing
+        place = packing.places.get(cell.number)
         if place is None:
-            code = kernel.packing.frozen.get(cell.number, cell.domain[0])
-            column = np.full(count, code, np.int16)
+            code = packing.frozen.get(cell.number, cell.domain[0])
+            column = np.full(len(self._words), code, np.int16)
         else:
-            bits = (words[:, place.word] >> np.uint64(place.shift)) & np.uint64(place.mask)
+            bits = (self._words[:, place.word] >> np.uint64(place.shift)) & np.uint64(place.mask)
             column = bits.astype(np.int16) + np.int16(place.low)
-        columns.append(column.astype(bool) if cell.field.sort is BOOL else column)
-    return Rows(grounded, columns, search.stopped is None)
+        return column.astype(bool) if cell.field.sort is BOOL else column
 
 
 def chosen_values(one: Slice, bounds: Mapping[str, int]) -> Iterator[dict[str, Term]]:

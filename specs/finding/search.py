@@ -30,6 +30,7 @@ from model.language.recording import fields_read, record_condition
 from model.language.scalars import Scalar
 from model.language.terms import Term
 from specs.finding.found import Found
+from specs.finding.guided import Choosing, Guided
 from specs.finding.houdini import Candidate, Needs, Scope, kept_by_all
 from specs.finding.notation import Notation, denied_and_said, triggers_of
 from specs.finding.observed import (
@@ -136,8 +137,8 @@ class _Search:
             nothing = self._as_found([], {})
             nothing.result = prove(self.proof, self.recorded)
             return self._timed(nothing)
-        self.rows = self._reached()
-        false = [str(goal) for goal in self.goals if not self._holds(goal)]
+        self.rows, self.all_rows = self._reached()
+        false = [str(goal) for goal in self.goals if not self._holds_everywhere(goal)]
         if false:
             return self._timed(replace(self._as_found([], {}), false=false))
         self.candidates = [*self.goals, *self._two_literals()]
@@ -156,14 +157,16 @@ class _Search:
 
     # -- candidates ---------------------------------------------------------------------------
 
-    def _reached(self) -> Rows:
+    def _reached(self) -> tuple[Rows, Rows]:
         return reached(
             self.recorded, self._bounds(), _all_fields(self.recorded), self.effort.states,
             lambda line: self.report(f"reaching states: {line}"))  # fmt: skip
 
-    def _holds(self, goal: Candidate) -> bool:
-        ground = self.rows.grounded.ground(goal.closed, {})
-        return bool(self.rows.wide(self.rows.of(ground)).all())
+    def _holds_everywhere(self, one: Candidate) -> bool:
+        rows = self.all_rows
+        holds = bool(rows.wide(rows.of(rows.grounded.ground(one.closed, {}))).all())
+        rows.forget()
+        return holds
 
     def _concerned(self) -> set[str]:
         """The fields of the slice: all, or those that the open goals and their steps speak of."""
@@ -197,7 +200,7 @@ class _Search:
             seen = Slices(self.rows, one, literals)
             for clause in clauses_that_hold(seen, literals):
                 self._candidate(one, clause)
-        self.counts.update(states=self.rows.count, candidates=len(self.terms),
+        self.counts.update(states=self.all_rows.count, candidates=len(self.terms),
                            literals=sum(map(len, self.literals.values())))  # fmt: skip
         return list(self.terms.values())
 
@@ -234,6 +237,8 @@ class _Search:
 
     def _proved(self) -> Found:
         """Rounds: what steps keep, whether that carries the goals, and the proof without bounds."""
+        if self.open is not None:
+            return self._chosen_by_states()
         banned: set[int] = set()
         found = self._as_found([], {})
         for number in range(self.effort.rounds):
@@ -242,7 +247,7 @@ class _Search:
             lost = self._lost(alive)
             if lost:
                 found = self._stuck(lost, alive)
-                if time.perf_counter() - self.began > self.effort.seconds:
+                if self._is_late():
                     return found
                 more = [one for _, state in lost for one in self._against(state)]
                 if not more:
@@ -259,6 +264,34 @@ class _Search:
                 return found
             banned |= bad
         return found
+
+    def _chosen_by_states(self) -> Found:
+        """What is missing in a proof that is given: chosen by states, then proved unbounded."""
+        guided = self.kept_at.guided or Guided()
+        choosing = Choosing(self.scope, self.goals, self._instances, self._against,
+                            self._holds_everywhere, self.kept_at.keep_guided,
+                            self.report)  # fmt: skip
+        choosing.pool.add(self.candidates)
+        while True:
+            lost = choosing.go(guided, self._is_late)
+            by_number = {one.number: one for one in choosing.pool.candidates}
+            alive = [by_number[number] for number in guided.chosen]
+            self.counts.update(kept=len(alive), candidates=len(self.terms), none=len(guided.banned))
+            if lost:
+                return self._stuck([(one.target, one.state) for one in lost], alive)
+            chosen, needs = self._needed(alive)
+            found = self._as_found(chosen, needs, alive)
+            self.report(f"proving {len(found.found)} invariants for any number of brokers")
+            found.result = prove(found.proof, self.recorded)
+            bad = self._to_leave_out(found.result.open, found)
+            if not found.result.open or not bad or self._is_late():
+                return found
+            guided.banned |= bad
+            guided.chosen = [number for number in guided.chosen if number not in bad]
+            self.kept_at.keep_guided(guided)
+
+    def _is_late(self) -> bool:
+        return time.perf_counter() - self.began > self.effort.seconds
 
     def _kept(self, number: int, banned: set[int]) -> list[Candidate]:
         known = self.kept_at.of(number)
@@ -342,7 +375,7 @@ class _Search:
     def _was_reached(self, shown: InductionCounterexample | None) -> str:
         if shown is None:
             return ""
-        count = f"{self.rows.count:,} states that were reached"
+        count = f"{self.all_rows.count:,} states that were reached"
         # The goal holds in all of them; where they are all, also in what steps lead to from them.
         if self.rows.complete:
             return f"it is none of the {count}, which are all within these bounds"
@@ -529,10 +562,14 @@ class _Kept:
     def __init__(self, path: Path | None, question: str) -> None:
         self._path, self._question = path, question
         self._rounds: dict[str, list[int]] = {}
+        self.guided: Guided | None = None
+        """The state of a search that goes by counterexamples, where there was one."""
         if path is not None and path.exists():
             try:
                 said = json.loads(path.read_text(encoding="utf-8"))
                 question_there, rounds = said["question"], said["rounds"]
+                if said.get("guided") is not None:
+                    self.guided = Guided.of(said["guided"])
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise ProtocolError(
                     f"{path} is no file that a search for invariants left; remove it, or name "
@@ -552,10 +589,19 @@ class _Kept:
     def keep(self, number: int, left: list[int]) -> None:
         """Writes the file anew, whole or not at all."""
         self._rounds[str(number)] = left
+        self._write()
+
+    def keep_guided(self, guided: Guided) -> None:
+        """The same, of a search that goes by counterexamples."""
+        self.guided = guided
+        self._write()
+
+    def _write(self) -> None:
         if self._path is not None:
             part = self._path.with_name(self._path.name + ".part")
-            part.write_text(json.dumps({"question": self._question, "rounds": self._rounds}),
-                            encoding="utf-8")  # fmt: skip
+            guided = None if self.guided is None else self.guided.as_json()
+            part.write_text(json.dumps({"question": self._question, "rounds": self._rounds,
+                                        "guided": guided}), encoding="utf-8")  # fmt: skip
             part.replace(self._path)
 
 

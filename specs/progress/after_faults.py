@@ -66,8 +66,10 @@ def after_faults(
         state=Record(**parts),
         transitions=(
             _faults_end({name: sort for name, (_, sort) in given.items()}),
-            *(_guarded(one, faults.get(one.name), saved.get(one.name))
-              for one in system.transitions),
+            *(
+                _guarded(one, faults.get(one.name), saved.get(one.name))
+                for one in system.transitions
+            ),
         ),
         claims=claims,
     )

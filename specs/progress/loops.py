@@ -39,11 +39,16 @@ def loop(
     proof: Proof, version: str | None = None, changed: Mapping[str, object] | None = None,
     report: Report = lambda line: None,
 ) -> tuple[Ending, Run | None]:  # fmt: skip
-    """What an explorer says of the claim within the bounds of its ranking; a broken one has a run
-    into a loop."""
+    """What an explorer says of the claim within the bounds of its ranking, of fewer brokers first;
+    a broken one has a run into a loop."""
     ranking = proof.ranking
     assert ranking is not None
     assert ranking.twin is not None
     recorded = ranking.twin.recorded(version, changed)
-    found, run = find(recorded, ranking.bounds, proof.claim, report=report)
+    least = recorded.system.bounds["brokers"].least
+    for brokers in range(least, ranking.bounds["brokers"] + 1):
+        bounds = {**ranking.bounds, "brokers": brokers}
+        found, run = find(recorded, bounds, proof.claim, report=report)
+        if run is not None:
+            break
     return found.endings[proof.claim], run

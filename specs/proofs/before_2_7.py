@@ -1,8 +1,9 @@
 """What is true of the releases that lose what they commit: which commits are kept all the same.
 
-`no_message_loss` assumes two things that no release up to 2.6 has: a leader that cannot tell whether
-its ISR write was executed counts on the larger ISR (`lost_isr_answer_blocks`), and one that is
-elected again forgets what it knew of the others (`known_ends_forgotten`). Without them it is false.
+`no_message_loss` assumes two things that no release up to 2.6 has: a leader that cannot tell
+whether its ISR write was executed counts on the larger ISR (`lost_isr_answer_blocks`), and one that
+is elected again forgets what it knew of the others (`known_ends_forgotten`). Without them it is
+false.
 
 Here the same invariants are read off the same steps without both. The ISR that they speak of is the
 one that a leader *should* count on, a ghost: what it wrote, and what it had before as long as it
@@ -34,11 +35,13 @@ from model.language import (
     not_,
     per,
     require,
+    some,
+    sometimes,
     transition,
     when,
 )
 from model.replication.history import SYSTEM as HISTORY
-from model.replication.history.claims import a_zombie_commits_beside_its_successor, leads
+from model.replication.history.claims import leads
 from model.replication.history.state import BOOL, BROKERS, ENDS, ENTRY, EPOCHS, OFFSETS
 from specs.invariants import Hint, Proof, invariant
 from specs.proofs.no_message_loss import GROUPS
@@ -128,23 +131,29 @@ def leader_commits_surely(now, new, broker, end):
 
 
 @always("what a leader commits together with a record of its own epoch, while all replicas are in "
-        "its ISR or it has given up no ISR write, is in the log of the leader of every later epoch, "
-        "at its offset",
-        companion="a_zombie_commits_beside_its_successor")
+        "its ISR or it has given up no ISR write, is in the log of the leader of every later "
+        "epoch, at its offset",
+        companion="a_sure_commit_is_outlived")
 def sure_commits_are_kept(now):
-    return every(BROKERS, lambda later: every(EPOCHS, lambda epoch: every(OFFSETS, lambda o: implies(
-        all_of(leads(now, later), epoch < now.replica[later].epoch,
-               now.began[epoch], o < now.sure.committed_in[epoch]),
-        all_of(o < now.log[later].end, now.log[later][o] == now.history[epoch][o])))))
+    return every(BROKERS, lambda later: every(EPOCHS, lambda e: every(OFFSETS, lambda o: implies(
+        all_of(leads(now, later), e < now.replica[later].epoch,
+               now.began[e], o < now.sure.committed_in[e]),
+        all_of(o < now.log[later].end, now.log[later][o] == now.history[e][o])))))
 
 
 @always("and in the log of every member of the registered ISR",
-        companion="a_zombie_commits_beside_its_successor")
+        companion="a_sure_commit_is_outlived")
 def isr_holds_sure_commits(now):
     return every(BROKERS, lambda b: implies(now.zk.isr.has(b), all_of(
         now.sure.committed.end <= now.log[b].end,
         every(OFFSETS, lambda o: implies(
             o < now.sure.committed.end, now.log[b][o] == now.sure.committed.at[o])))))
+
+
+@sometimes("a leader leads in a later epoch than one in which something was surely committed")
+def a_sure_commit_is_outlived(now):
+    return some(BROKERS, lambda later: some(EPOCHS, lambda e: all_of(
+        leads(now, later), e < now.replica[later].epoch, now.sure.committed_in[e] > 0)))
 
 
 _RELEASE = HISTORY.versions["2.3"]
@@ -154,7 +163,7 @@ SYSTEM = replace(
     about=f"{HISTORY.about}; as releases up to 2.6 are",
     state=Record(**HISTORY.state.parts, sure=SURE),
     transitions=(*map(with_what_is_sure, HISTORY.transitions), leader_commits_surely),
-    claims=(sure_commits_are_kept, isr_holds_sure_commits, a_zombie_commits_beside_its_successor),
+    claims=(sure_commits_are_kept, isr_holds_sure_commits, a_sure_commit_is_outlived),
     versions={"2.3": replace(
         _RELEASE, switches={**_RELEASE.switches, **dict.fromkeys(ASSUMED, False)})},
 )
@@ -260,9 +269,14 @@ PROOF = Proof(
             may_be_committed(now, now.replica[broker].epoch, end)]),
         Hint(lambda now, b, broker, end: [
             now.office[now.replica[broker].epoch].isr.has(b)], over=BROKERS))},
-    assumes=tuple(words for words in NO_MESSAGE_LOSS.assumes
-                  if "lost_isr_answer_blocks" not in words
-                  and "known_ends_outlive_an_epoch" not in words),
+    assumes=(
+        *(words for words in NO_MESSAGE_LOSS.assumes
+          if "lost_isr_answer_blocks" not in words
+          and "known_ends_outlive_an_epoch" not in words),
+        "a leader moves neither ISR nor high watermark while an ISR write of it is under way "
+        "(leaderIsrUpdateLock)",
+        "what a leader knows of a log end from an earlier epoch of its own is not beyond the start "
+        "of the present one: it has not cut its log since"),
     about=("of releases up to 2.6: neither lost_isr_answer_blocks nor known_ends_forgotten",),
 )
 

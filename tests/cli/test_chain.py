@@ -7,6 +7,7 @@ import json
 import pytest
 
 import specs.chain
+from specs.solvers import has_cvc5
 
 SMALL = ({"epoch": 1, "versions": 1, "crashes": 0, "expiries": 0},)
 
@@ -34,6 +35,18 @@ def test_the_chain_is_proved_and_holds_in_the_graphs_and_tells_what_each_step_is
     assert found["counterexample"] is None
     assert "leader_learns_end then" in told.stdout
     assert "the furthest offset says all" in told.stdout
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(not has_cvc5(), reason="cvc5 is not installed")
+def test_the_chain_is_proved_by_either_solver(small, insync, tmp_path):
+    told = insync(f"prove --chain --solver cvc5 --json {tmp_path}/found.json")
+
+    found = json.loads((tmp_path / "found.json").read_text())
+    asked = [one["result"] for one in found["obligations"] if "frame rule" not in one["result"]]
+    assert (told.exit_code, found["verdict"]) == (0, "holds")
+    assert {tuple(one.items()) for one in asked} == {(("cvc5", "proved"),)}
+    assert "521 by cvc5" in told.stdout
 
 
 @pytest.mark.deep

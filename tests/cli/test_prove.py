@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from conformance.cli.prove import PROOFS, chosen
+from conformance.cli.prove import ASKED_FOR, PROGRESS, PROOFS, chosen
 
 
 def test_a_single_controller_is_proved_for_any_number_of_brokers(insync, answer):
@@ -49,7 +49,7 @@ def test_no_name_and_all_prove_whatever_has_a_proof():
     bare, everything = chosen((), everything=False), chosen((), everything=True)
 
     assert [one.claim for one in bare] == ["single_controller", "no_message_loss"]
-    assert everything == list(PROOFS.values())
+    assert everything == [*PROOFS.values(), *ASKED_FOR.values()]
 
 
 def test_a_given_number_of_brokers_is_proved_as_well(answer):
@@ -124,6 +124,23 @@ def test_the_questions_are_written_out_with_what_was_answered(insync, tmp_path):
     assert (tmp_path / "questions" / first["files"][0]["file"]).is_file()
 
 
+def test_progress_is_proved_and_broken_by_a_loop_where_a_fairness_is_dropped(insync, answer):
+    code, found = answer("prove a_controller_is_heard_by_all")
+    told = insync("prove a_controller_is_heard_by_all --unfair request_is_obeyed")
+
+    assert (code, found["verdict"], found["claims"][0]["brokers"]) == (0, "holds", "any")
+    assert told.exit_code == 1
+    assert "some fair instance is awaited: refuted by z3" in told.stdout
+    assert "broken, for the claim is never true on this run" in told.stdout
+
+
+def test_progress_is_the_name_of_all_claims_of_progress():
+    assert list(PROGRESS) == [
+        "a_controller_is_heard_by_all", "a_leader_is_followed_by_all",
+        "what_is_sent_is_committed", "the_isr_recovers",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -134,6 +151,8 @@ def test_the_questions_are_written_out_with_what_was_answered(insync, tmp_path):
         ("--brokers few", ["write a number, or 'any'"]),
         ("--version 9.9", ["version of election '9.9'"]),
         ("--without truncation", ["truncation is a switch of replication"]),
+        ("--unfair request_is_obeyed single_controller", ["for claims of progress", "is none"]),
+        ("a_controller_is_heard_by_all --unfair broker_crashes", ["unknown fair step", "one of"]),
         ("--solver cvc4", ["'cvc4' is not one of", "z3", "cvc5", "both"]),
         ("single_controller --smt2 model", ["not empty", "name a new folder"]),
     ],

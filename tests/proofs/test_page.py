@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 from specs.proofs.no_message_loss import GROUPS, PROOF
+from specs.proofs.progress import progress
 
+IN_THE_END = Path(__file__).parents[2] / "docs" / "what-happens-in-the-end.md"
 PAGE = Path(__file__).parents[2] / "docs" / "why-nothing-is-lost.md"
 HEADINGS = {"ISR writes under way": "ZooKeeper fencing"}
 """Groups that the page tells under another heading."""
@@ -25,7 +27,8 @@ def names(text: str) -> set[str]:
 
 NOT_INVARIANTS = {
     "replication_history", "single_controller", "zk_writes_fenced", "lost_isr_answer_blocks",
-    "known_ends_forgotten", "known_ends_outlive_an_epoch",
+    "known_ends_forgotten", "known_ends_outlive_an_epoch", "sure_commits_are_kept",
+    "lost_isr_answer_commits_with_another",
 }  # fmt: skip
 
 
@@ -42,3 +45,24 @@ def test_every_invariant_is_told_under_its_own_heading():
         heading = HEADINGS.get(group, group).lower()
         missing = {one.name for one in members} - told[heading]
         assert missing <= {"what_is_committed_may_be"}, group  # told where its notion is
+
+
+# -- what happens in the end ----------------------------------------------------------------------
+
+
+def test_the_page_of_progress_has_each_claim_and_counts_its_fair_steps():
+    rows = re.findall(r"^\| `(\w+)` \|.*\| (\d+) \|$", IN_THE_END.read_text(encoding="utf-8"), re.M)
+
+    assert {name: int(count) for name, count in rows} == {
+        name: len(proof.ranking.fair) for name, proof in progress().items()
+    }
+
+
+def test_the_page_of_progress_names_no_set_that_there_is_not():
+    ranks = {rank.name for proof in progress().values() for rank in proof.ranking.ranks}
+    others = {"replication_history", "faults_end", "taken_by", *progress()}
+
+    told = names(IN_THE_END.read_text(encoding="utf-8"))
+
+    assert told <= ranks | others
+    assert told & ranks

@@ -133,7 +133,12 @@ def leader_advances_hw(now, new, broker, end):
         all_of(office.isr.has(member), member != broker), is_known_to_have(office, member, end))),
                                                 "every other ISR member is known to have them")
 
-    was = now.committed
+    commit(now, new, broker, end)
+
+
+def commit(now, new, broker, end):
+    """A leader's high watermark rises: what is below it is committed."""
+    mine, log, was = now.replica[broker], now.log[broker], now.committed
     new.replica[broker].hw           = end
     new.hw_from[broker]              = mine.epoch
     new.committed_in[mine.epoch]     = larger(now.committed_in[mine.epoch], end)

@@ -260,5 +260,6 @@ PROOF = Proof(
         "controller in office has sent arrives in the end, at every broker",
         *office.PROOF.assumes,
     ),
+    given="single_controller",
     about=("given the invariants of single_controller",),
 )

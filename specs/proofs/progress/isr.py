@@ -2,8 +2,8 @@
 
 Unless the leader has lost the zkVersion: where the answer to one of its ISR writes was lost, and it
 gave up, its version is old, and every write that it tries is refused until the next election. In
-Kafka up to 2.6 it logs "Cached zkVersion not equal to that in zookeeper, skip updating ISR", and the
-ISR stays as it is (KAFKA-2729). So the claim excepts it, and without the exception it is broken.
+Kafka up to 2.6 it logs "Cached zkVersion not equal to that in zookeeper, skip updating ISR", and
+the ISR stays as it is (KAFKA-2729). So the claim excepts it: without the exception it is broken.
 """
 
 from model.language import all_of, any_of, eventually, every, implies, not_
@@ -80,5 +80,6 @@ PROOF = Proof(
                     bounds={**leaders.PROOF.ranking.bounds}),
     assumes=(*ASSUMED, "producers pause, so that a follower that is behind reaches the end",
              *NO_MESSAGE_LOSS.assumes),
+    given="no_message_loss",
     about=("given the invariants of no_message_loss",),
 )

@@ -94,7 +94,8 @@ def is_followed_by_all(now):
 
 FAIR = (
     "controller_elects_leader", "broker_becomes_leader", "broker_leads_again",
-    "broker_becomes_follower", "leader_shows_the_cut", "follower_truncates", "follower_truncates_and_asks_again")
+    "broker_becomes_follower", "leader_shows_the_cut", "follower_truncates",
+    "follower_truncates_and_asks_again")
 
 
 @eventually("once faults have ended, a partition of which some ISR member lives has a leader, and "
@@ -261,5 +262,6 @@ PROOF = Proof(
         "faults end: from some moment on the same brokers live and no process crashes",
         *NO_MESSAGE_LOSS.assumes,
     ),
+    given="no_message_loss",
     about=("given the invariants of no_message_loss",),
 )

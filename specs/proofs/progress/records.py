@@ -4,7 +4,7 @@ That is when a producer that asked for acks=all hears of it. The record is any o
 offset, chosen when faults end and never changed.
 """
 
-from model.language import all_of, any_of, eventually, limit, not_
+from model.language import all_of, any_of, eventually, not_
 from model.replication.history import SYSTEM as HISTORY
 from model.replication.history.state import OFFSETS
 from specs.invariants import Proof
@@ -78,5 +78,6 @@ PROOF = Proof(
     ranking=Ranking((*leaders.RANKS, *WRITES, *RANKS), AWAITED, twin=TWIN,
                     bounds={**leaders.PROOF.ranking.bounds}),
     assumes=(*ASSUMED, *NO_MESSAGE_LOSS.assumes),
+    given="no_message_loss",
     about=("given the invariants of no_message_loss",),
 )

@@ -1,0 +1,81 @@
+"""Nothing is lost from 2.7 on, where a leader goes on while its ISR write is under way.
+
+Up to 2.6 a leader moves no high watermark from the sending of an ISR write until it knows what
+became of it. From 2.7 on (KIP-497) it sends the write to the controller and goes on: but it commits
+only what all members of either ISR have, of the one that it has and of the one that it asked for.
+So AlterIsr is the proof's form with one step more free, and the same invariants are kept by it.
+
+The rest of AlterIsr is less than the form allows. The controller writes by the version that the
+leader named, and by the same conditional write of ZooKeeper; it refuses another leader's or epoch's
+before that. What is refused for good stays pending, so that both ISRs count, until the next
+LeaderAndIsr; in the form a leader may also try again.
+
+Source: Partition.isrState, maximalIsr; AlterIsrManager; KafkaController.alterIsrs (2.7).
+"""
+
+from dataclasses import replace
+
+from model.language import all_of, always, any_of, every, implies, require, transition
+from model.replication.history import SYSTEM as HISTORY
+from model.replication.history.claims import CLAIMS, no_message_loss
+from model.replication.history.records import commit, require_leads
+from model.replication.history.state import BROKERS, ENDS
+from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
+
+
+def may_be_counted_on(office, broker):
+    """In the ISR that the leader has, or in the other one of a write under way.
+
+    Kafka: PendingExpandIsr.maximalIsr, PendingShrinkIsr.maximalIsr
+    """
+    return any_of(
+        office.isr.has(broker),
+        all_of(office.write == "sent", office.written_isr.has(broker)),
+        all_of(office.write != "sent", office.write != "none", office.isr_before.has(broker)))
+
+
+@transition(broker=BROKERS, end=ENDS)
+def leader_advances_hw(now, new, broker, end):
+    """The high watermark moves, an ISR write under way or not, to what both ISRs have.
+
+    Kafka: Partition.maybeIncrementLeaderHW (2.7)
+    """
+    mine = now.replica[broker]
+    office = now.office[mine.epoch]
+    require_leads(now, broker)
+    require(end > mine.hw,                                  "the HW rises")
+    require(end <= now.log[broker].end,                     "the leader has the records")
+    require(every(BROKERS, lambda member: implies(
+        all_of(may_be_counted_on(office, member), member != broker),
+        office.known_end[member] >= end)),
+                                    "every other member of either ISR is known to have them")
+
+    commit(now, new, broker, end)
+
+
+@always(no_message_loss.sentence, companion="a_zombie_commits_beside_its_successor")
+def no_message_loss_since_2_7(now):
+    return no_message_loss.function(now)
+
+
+SYSTEM = replace(
+    HISTORY,
+    name="replication_history_since_2_7",
+    about=f"{HISTORY.about}; leaders go on while an ISR write is under way",
+    transitions=tuple(leader_advances_hw if one.name == "leader_advances_hw" else one
+                      for one in HISTORY.transitions),
+    claims=(no_message_loss_since_2_7, *CLAIMS))
+
+PROOF = replace(
+    NO_MESSAGE_LOSS,
+    claim="no_message_loss_since_2_7",
+    form=SYSTEM,
+    assumes=(
+        *(words for words in NO_MESSAGE_LOSS.assumes if "leaderIsrUpdateLock" not in words),
+        "while an ISR write is under way a leader counts on the members of both ISRs, and if it "
+        "cannot tell what became of it, from then on (KIP-497)",
+        "an answer that comes late changes nothing of a later epoch (KAFKA-12686: up to 3.0 it "
+        "could)"),
+    about=("AlterIsr of 2.7: the form in which a leader commits while its ISR write is under way",))
+
+__all__ = ["PROOF", "SYSTEM"]
