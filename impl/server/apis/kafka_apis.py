@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from impl.server.apis import offsets, produce_and_fetch, topics
+from impl.server.apis import groups, offsets, produce_and_fetch, topics
 from impl.server.apis.asked import ApiRequest, CloseConnection, Shared, no_throttle
 from impl.server.apis.versions import newest, offered
 from impl.wire import (
@@ -36,6 +36,7 @@ HANDLERS: dict[str, Handler] = {
     "OffsetForLeaderEpoch": offsets.offset_for_leader_epoch,
     "InitProducerId": produce_and_fetch.init_producer_id,
     "Metadata": topics.metadata,
+    **groups.HANDLERS,
 }
 
 
