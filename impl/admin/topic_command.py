@@ -79,27 +79,28 @@ class TopicCommand:
         configs: Mapping[str, str] | None = None,
         if_not_exists: bool = False,
         rack_aware: bool = True,
+        validate_only: bool = False,
     ) -> list[str]:
-        """Create a topic; ``by_hand`` is the text of ``--replica-assignment``."""
+        """Create a topic; ``by_hand`` is the text of ``--replica-assignment``.
+
+        ``validate_only``: say what would be wrong, and write nothing.
+        """
         lines = [COLLISION_WARNING] if has_collision_chars(topic) else []
         try:
             with after(lines):
-                self._create(topic, partitions, factor, by_hand, configs or {}, rack_aware)
+                assignment = self._new_assignment(topic, partitions, factor, by_hand, rack_aware)
+                if not validate_only:
+                    self._create(topic, assignment, configs or {})
         except TopicExists:
             if if_not_exists:
                 return lines
             raise
         return [*lines, topic_lines.created(topic, self.release)]
 
-    def _create(
-        self,
-        topic: str,
-        partitions: int,
-        factor: int,
-        by_hand: str | None,
-        configs: Mapping[str, str],
-        rack_aware: bool,
-    ) -> None:
+    def _new_assignment(
+        self, topic: str, partitions: int, factor: int, by_hand: str | None, rack_aware: bool
+    ) -> placement.Assignment:
+        """Where the replicas of a topic go that can be made; AdminError."""
         assignment = (
             placement.parse_replica_assignment(by_hand)
             if by_hand is not None
@@ -111,6 +112,11 @@ class TopicCommand:
             raise TopicExists(f"Topic '{topic}' already exists.")
         check_collision(topic, existing)
         placement.check_assignment(assignment, self.release)
+        return assignment
+
+    def _create(
+        self, topic: str, assignment: placement.Assignment, configs: Mapping[str, str]
+    ) -> None:
         text = encode_config(configs)
         wait(self.client.make_path(paths.config("topics", topic), text))
         port = self.client.port
@@ -253,7 +259,9 @@ class TopicCommand:
         wait(self.client.again(lambda: self.client.port.set_data(path, text)))
         wait(self.client.notify_config_change("topics", topic))
 
-    def add_partitions(self, topic: str, partitions: int, by_hand: str | None) -> None:
+    def add_partitions(
+        self, topic: str, partitions: int, by_hand: str | None, validate_only: bool = False
+    ) -> None:
         """Write the topic's znode with so many partitions; the new ones by hand, or placed."""
         registered = wait(self.client.topic(topic))
         if registered is None:
@@ -263,6 +271,8 @@ class TopicCommand:
         added = placement.add_partitions(
             topic, existing, self.brokers(), partitions, self.release, given
         )
+        if validate_only:
+            return
         grown = dict(registered.partitions)
         grown |= {number: ReplicaAssignment(replicas) for number, replicas in added.items()}
         text = encode_topic(TopicZnode(grown), min(topic_version(self.release), 2))

@@ -27,6 +27,7 @@ from impl.server.control import Control
 from impl.server.dispatch import Dispatch
 from impl.server.dynamic_configs import DynamicConfigs
 from impl.server.fetching import FetcherManager
+from impl.server.groups.coordinator import GroupCoordinator
 from impl.server.isr_requests import IsrRequests
 from impl.server.limits import Limits
 from impl.server.log4j_files import Log4jFiles
@@ -192,9 +193,10 @@ class Broker:
             self.serving, self.log_dirs, self.dynamic, lambda: self.control, self._stopped,
             self.files.request if self.request_log else lambda head: None,
         )  # fmt: skip
+        self.coordinator = GroupCoordinator(self.serving, self.config)
         self.apis = KafkaApis(
             Shared(
-                self.dispatch, self.config, self.cluster_id,
+                self.dispatch, self.config, self.cluster_id, self.coordinator,
                 Racks(lambda: self.control.client),
             )
         )  # fmt: skip
@@ -226,6 +228,7 @@ class Broker:
             self.logs.stop()
             raise
         self.files.server("started")
+        self.coordinator.start()
         self.control.start()
         if self.isr_requests is not None:
             self.isr_requests.start()
@@ -374,6 +377,7 @@ class Broker:
             leaving.start()
             leaving.join(SHUTDOWN_PATIENCE_S)  # without ZooKeeper nobody answers, ever
         self._stopped.set()
+        self.coordinator.stop()
         self.control.stop()
         self.control.join(5)
         self.listener.close()

@@ -34,14 +34,16 @@ def alter(client: ZnodeClient, head: Mapping[str, Any], replaces: bool = False) 
     """
     rows = []
     for kind, name, settings in head["entities"]:
-        error, text = _alter(client, kind, str(name), settings, replaces)
+        validate_only = bool(head.get("validate_only"))
+        error, text = _alter(client, kind, str(name), settings, replaces, validate_only)
         rows.append([kind, name, error, text])
     return Message({"error": "NONE", "entities": rows})
 
 
 def _alter(
-    client: ZnodeClient, kind: str, name: str, settings: Mapping[str, str | None], replaces: bool
-) -> tuple[str, str]:
+    client: ZnodeClient, kind: str, name: str, settings: Mapping[str, str | None], replaces: bool,
+    validate_only: bool,
+) -> tuple[str, str]:  # fmt: skip
     if kind not in ("topics", "brokers"):
         return "INVALID_REQUEST", f"{kind} is no kind of resource; topics and brokers are"
     unknown = sorted(set(settings) - keys_of(kind, client.release))
@@ -54,7 +56,9 @@ def _alter(
     if why := _wrong(kind, settings):
         return "INVALID_CONFIG", why
     try:
-        known = _read(client, kind, name)
+        known = settings_of(client, kind, name)
+        if validate_only:
+            return "NONE", ""
         changes = {**dict.fromkeys(known), **settings} if replaces else settings
         edit_config(client, kind, name, changes)
     except MalformedZnode as error:
@@ -77,7 +81,8 @@ def _wrong(kind: str, settings: Mapping[str, str | None]) -> str:
     return ""
 
 
-def _read(client: ZnodeClient, kind: str, name: str) -> dict[str, str]:
+def settings_of(client: ZnodeClient, kind: str, name: str) -> dict[str, str]:
+    """What is set for an entity. MalformedZnode."""
     node = wait(client.read(paths.config(kind, name)))
     return {} if node is None else decode_config(kind, name, node.data)
 
@@ -93,7 +98,7 @@ def describe(client: ZnodeClient, dynamic: DynamicConfigs, head: Mapping[str, An
             if kind == "topics" and wait(client.topic(name)) is None:
                 error, text = "UNKNOWN_TOPIC_OR_PARTITION", f"The topic '{name}' does not exist."
             else:
-                found = _read(client, kind, name)
+                found = settings_of(client, kind, name)
         except (MalformedZnode, ValueError) as wrong:
             error, text = "UNKNOWN_SERVER_ERROR", str(wrong)
         settings = {

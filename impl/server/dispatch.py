@@ -74,11 +74,12 @@ class Dispatch:
         self.told(head)
         trace = self.replicas.trace
         if trace is None:
-            return self._answer(head, body)
+            return self.serve(head, body)
         with trace.on_behalf_of(head):
-            return self._answer(head, body)
+            return self.serve(head, body)
 
-    def _answer(self, head: dict[str, Any], body: bytes) -> Message:
+    def serve(self, head: dict[str, Any], body: bytes) -> Message:
+        """As ``answer``, for who has told of the request already."""
         api, release = str(head.get("api")), self.replicas.release
         since = SINCE.get(api) or OF_TOPICS.get(api)
         if since is not None and not release.since(since):

@@ -139,6 +139,18 @@ KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
     "offsets.topic.num.partitions": (_whole(1), 50),
     "offsets.topic.replication.factor": (_whole(1), 3),
     "offsets.topic.segment.bytes": (_whole(1), 100 << 20),
+    "offsets.commit.timeout.ms": (_whole(1), 5000),
+    "offset.metadata.max.bytes": (_whole(0), 4096),
+    "group.initial.rebalance.delay.ms": (
+        _whole(0),
+        lambda release: 3000 if release.since("0.11") else 0,
+    ),
+    "group.min.session.timeout.ms": (_whole(1), 6000),
+    "group.max.session.timeout.ms": (
+        _whole(1),
+        lambda release: 1800000 if release.since("2.3") else 300000,
+    ),
+    "group.max.size": (_whole(1), 2**31 - 1),
     "delete.topic.enable": (_truth, lambda release: release.since("1.0")),
     "unclean.leader.election.enable": (_truth, lambda release: not release.since("0.11")),
 }

@@ -83,6 +83,7 @@ class TopicRequests:
             int(asked.get("factor") or config.whole("default.replication.factor")),
             asked.get("assignment"),
             parse_configs(texts, TOPIC_KEYS),
+            validate_only=bool(asked.get("validate_only")),
         )
 
     def _grow(self, command: TopicCommand, asked: Mapping[str, Any]) -> None:
@@ -100,7 +101,9 @@ class TopicRequests:
                 f"Topic currently has {count} partitions, which is higher than the requested "
                 f"{asked_for}."
             )
-        command.add_partitions(name, int(asked["partitions"]), asked.get("assignment"))
+        command.add_partitions(
+            name, asked_for, asked.get("assignment"), bool(asked.get("validate_only"))
+        )
 
     def _delete(self, command: TopicCommand, asked: str) -> None:
         if wait(command.client.topic(asked)) is None:

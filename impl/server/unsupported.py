@@ -38,10 +38,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         "offsets.topic.compression.codec", "offsets.load.buffer.size", "offsets.retention.minutes",
         "offsets.retention.check.interval.ms", "offsets.commit.required.acks",
     ),
-    "there are neither groups nor transactions": (
-        "offsets.commit.timeout.ms", "offset.metadata.max.bytes",
-        "group.initial.rebalance.delay.ms",
-        "group.min.session.timeout.ms", "group.max.session.timeout.ms", "group.max.size",
+    "there are no transactions": (
         "transaction.max.timeout.ms", "transaction.state.log.replication.factor",
         "transaction.state.log.num.partitions", "transaction.state.log.min.isr",
         "transaction.state.log.segment.bytes",

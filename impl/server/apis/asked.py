@@ -11,6 +11,7 @@ from impl.core.metadata_cache import MetadataCache
 from impl.log.region import Region
 from impl.releases import Release
 from impl.server.dispatch import Dispatch
+from impl.server.groups.coordinator import GroupCoordinator
 from impl.server.properties import BrokerProperties
 from impl.server.replicas import HostedReplicas
 from impl.server.serving import Serving
@@ -40,6 +41,7 @@ class Shared:
     dispatch: Dispatch
     config: BrokerProperties
     cluster_id: str | None
+    coordinator: GroupCoordinator
     racks: Callable[[Collection[int]], dict[int, str | None]]
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from impl.server.apis import offsets, produce_and_fetch, topics
+from impl.server.apis import admin, groups, offsets, produce_and_fetch, topics
 from impl.server.apis.asked import ApiRequest, CloseConnection, Shared, no_throttle
 from impl.server.apis.versions import newest, offered
 from impl.wire import (
@@ -36,6 +36,8 @@ HANDLERS: dict[str, Handler] = {
     "OffsetForLeaderEpoch": offsets.offset_for_leader_epoch,
     "InitProducerId": produce_and_fetch.init_producer_id,
     "Metadata": topics.metadata,
+    **groups.HANDLERS,
+    **admin.HANDLERS,
 }
 
 
@@ -57,8 +59,6 @@ class KafkaApis:
                 raise CloseConnection(f"{_named(header)} is not offered by {self.release}")
             if header.key == API_VERSIONS:
                 return self._versions(header, "NONE")
-            if api_name(header.key) not in HANDLERS:
-                raise CloseConnection(f"{api_name(header.key)} is not served")
             request = decode_request(frame)
         except Malformed as error:
             raise CloseConnection(str(error)) from error
@@ -93,7 +93,6 @@ class KafkaApis:
         known = [
             Fields(api_key=key, min_version=oldest, max_version=latest)
             for key, oldest, latest in offered(self.release)
-            if key == API_VERSIONS or api_name(key) in HANDLERS
             if told and (error == "NONE" or key == API_VERSIONS)
         ]
         reply = Fields(

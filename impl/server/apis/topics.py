@@ -13,11 +13,10 @@ from impl.admin.topic_names import check_name
 from impl.core.answers import NONE
 from impl.core.requests import PartitionMetadata
 from impl.server.apis.asked import NO_OPERATIONS, ApiRequest, Shared, no_throttle
+from impl.server.groups.coordinator import OFFSETS_TOPIC
 from impl.wire import Fields, error_code
 from impl.znodes import MalformedZnode
 from impl.zookeeper.errors import ZooKeeperError
-
-OFFSETS_TOPIC = "__consumer_offsets"
 
 
 def metadata(asked: ApiRequest) -> Fields:

@@ -1,0 +1,359 @@
+"""What administrators ask brokers and the controller for, in Kafka's messages (KIP-4 and later).
+
+Each request goes to the handler that our own tools have; what is here is the messages. Source:
+KafkaApis, AdminManager (0.10.1 to 2.8).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from impl.core.answers import NONE
+from impl.core.api import PREFERRED_TYPE, UNCLEAN_TYPE
+from impl.server.apis import resources
+from impl.server.apis.asked import NO_OPERATIONS, ApiRequest, no_throttle
+from impl.wire import Fields, error_code
+from impl.znodes import TopicPartition
+
+KINDS = {0: PREFERRED_TYPE, 1: UNCLEAN_TYPE}
+MISSING_CONTROLLER = "This is not the correct controller for this cluster."
+
+# Topics
+
+
+def create_topics(asked: ApiRequest) -> Fields:
+    """Create topics, and wait until their partitions have leaders."""
+    validate = bool(asked.get("validate_only", False))
+    rows, twice = _once(asked.body.topics)
+    wrong = {one.name: _wrong_assignment(one) for one in rows if _wrong_assignment(one)}
+    topics = [_creatable(one, validate) for one in rows if one.name not in wrong]
+    found = _change_topics(asked, "CreateTopics", topics, [one.name for one in rows])
+    found |= {name: ("INVALID_REQUEST", text) for name, text in wrong.items()}
+    found |= dict.fromkeys(twice, ("INVALID_REQUEST", "Duplicate topic name."))
+    if not validate:
+        made = [name for name, (error, _) in found.items() if error == NONE]
+        for name in _unfinished(asked, made, _has_leaders):
+            found[name] = "REQUEST_TIMED_OUT", "The topic is made, and has no leaders yet."
+    return Fields(
+        throttle_time=no_throttle(),
+        topics=[
+            Fields(
+                name=name, error_code=error_code(error), error_message=text or None,
+                topic_config_error_code=0, num_partitions=-1, replication_factor=-1, configs=None,
+            )
+            for name, (error, text) in found.items()
+        ],
+    )  # fmt: skip
+
+
+def _once(topics: Iterable[Any]) -> tuple[list[Any], list[str]]:
+    """The topics that are named once, and the names that come twice."""
+    rows = list(topics)
+    names = [one.name for one in rows]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    return [one for one in rows if one.name not in twice], twice
+
+
+def _wrong_assignment(topic: Any) -> str:
+    if not topic.assignments:
+        return ""
+    if topic.num_partitions != -1 or topic.replication_factor != -1:
+        return (
+            "Both numPartitions or replicationFactor and replicasAssignments were set. Both cannot "
+            "be used at the same time."
+        )
+    numbers = sorted(one.partition_index for one in topic.assignments)
+    if numbers != list(range(len(numbers))):
+        return "partitions should be a consecutive 0-based integer sequence"
+    return ""
+
+
+def _creatable(topic: Any, validate: bool) -> dict[str, Any]:
+    by_hand = {one.partition_index: list(one.broker_ids) for one in topic.assignments}
+    return {
+        "name": topic.name,
+        "partitions": topic.num_partitions if topic.num_partitions != -1 else None,
+        "factor": topic.replication_factor if topic.replication_factor != -1 else None,
+        "assignment": _text([by_hand[number] for number in sorted(by_hand)]) if by_hand else None,
+        "configs": {one.name: one.value for one in topic.configs if one.value is not None},
+        "validate_only": validate,
+    }
+
+
+def _text(replicas: Iterable[Iterable[int]]) -> str:
+    """An assignment as ``--replica-assignment`` has it."""
+    return ",".join(":".join(map(str, one)) for one in replicas)
+
+
+def create_partitions(asked: ApiRequest) -> Fields:
+    """Grow topics; assignments are of the new partitions alone."""
+    validate = bool(asked.body.validate_only)
+    rows, twice = _once(asked.body.topics)
+    topics: list[dict[str, Any]] = []
+    wrong: Changed = {}
+    for one in rows:
+        by_hand = None
+        if one.assignments is not None:
+            known = asked.shared.metadata.partitions_of(one.name)
+            if known and one.count > len(known) and len(one.assignments) != one.count - len(known):
+                wrong[one.name] = (
+                    "INVALID_REPLICA_ASSIGNMENT",
+                    f"Increasing the number of partitions by {one.count - len(known)} but "
+                    f"{len(one.assignments)} assignments provided.",
+                )
+                continue
+            old = [list(told.replicas) for told in known.values()]
+            by_hand = _text([*old, *(list(new.broker_ids) for new in one.assignments)])
+        topics.append({"name": one.name, "partitions": one.count, "assignment": by_hand,
+                       "validate_only": validate})  # fmt: skip
+    found = _change_topics(asked, "CreatePartitions", topics, [one.name for one in rows])
+    found |= dict.fromkeys(twice, ("INVALID_REQUEST", "Duplicate topic in request."))
+    if not validate:
+        counts = {one.name: one.count for one in rows}
+        grown = [name for name, (error, _) in found.items() if error == NONE]
+        for name in _unfinished(
+            asked,
+            grown,
+            lambda one, known: len(known) >= counts[one] and _has_leaders(one, known),
+        ):
+            found[name] = "REQUEST_TIMED_OUT", "The partitions are made, and have no leaders yet."
+    return Fields(throttle_time=no_throttle(), results=_results(found))
+
+
+def delete_topics(asked: ApiRequest) -> Fields:
+    """Delete topics, and wait until they are gone from the metadata."""
+    names = list(dict.fromkeys(asked.body.topic_names))
+    found = _change_topics(asked, "DeleteTopics", names, names)
+    deleted = [name for name, (error, _) in found.items() if error == NONE]
+    for name in _unfinished(asked, deleted, lambda one, known: not known):
+        found[name] = "REQUEST_TIMED_OUT", "The deletion has been asked for, and goes on."
+    return Fields(throttle_time=no_throttle(), responses=_results(found))
+
+
+Changed = dict[str, tuple[str, str]]
+"""By name, an error and a message."""
+
+
+def _change_topics(
+    asked: ApiRequest, api: str, topics: list[Any], names: Iterable[str]
+) -> Changed:  # fmt: skip
+    """Have topics changed by the controller, if it is here."""
+    told = asked.shared.dispatch.serve({"api": api, "topics": topics}, b"").head
+    if told["error"] != NONE:
+        return dict.fromkeys(names, (told["error"], MISSING_CONTROLLER))
+    return {str(name): (str(error), str(text)) for name, error, text in told["topics"]}
+
+
+def _results(found: Changed) -> list[Fields]:
+    return [
+        Fields(name=name, error_code=error_code(error), error_message=text or None)
+        for name, (error, text) in found.items()
+    ]
+
+
+def _has_leaders(name: str, known: Mapping[int, Any]) -> bool:
+    return bool(known) and all(told.state.leader >= 0 for told in known.values())
+
+
+def _unfinished(
+    asked: ApiRequest, names: list[str], done: Callable[[str, Mapping[int, Any]], bool]
+) -> list[str]:
+    """Wait until the metadata tell that it is done: the topics of which it is not, in time."""
+    shared = asked.shared
+    deadline = time.monotonic() + asked.body.timeout.total_seconds()
+
+    def left() -> list[str]:
+        return [one for one in names if not done(one, shared.metadata.partitions_of(one))]
+
+    with shared.replicas.changed:
+        while left() and (seconds := deadline - time.monotonic()) > 0:
+            shared.replicas.changed.wait(seconds)
+        return left()
+
+
+# Elections and moves
+
+
+def elect_leaders(asked: ApiRequest) -> Fields:
+    """Elect preferred leaders, or (since version 1) unclean ones."""
+    kind = KINDS.get(asked.get("election_type", 0))
+    named = asked.body.topic_partitions
+    wanted = None
+    if named is not None:
+        wanted = [[one.topic, number] for one in named for number in one.partitions]
+    if kind is None:
+        error, rows = "INVALID_REQUEST", []
+    else:
+        told = asked.shared.dispatch.serve(
+            {"api": "ElectLeaders", "type": kind, "partitions": wanted,
+             "timeout_ms": int(asked.body.timeout.total_seconds() * 1000)}, b"",
+        ).head  # fmt: skip
+        error, rows = told["error"], told.get("partitions", [])
+    if error != NONE and wanted is not None:
+        rows = [[topic, number, error] for topic, number in wanted]
+    results = [
+        Fields(
+            topic=topic,
+            partition_result=[
+                Fields(partition_id=number, error_code=error_code(code), error_message=None)
+                for number, code, *_ in parts
+            ],
+        )
+        for topic, parts in _by_topic(rows).items()
+    ]
+    return Fields(
+        throttle_time=no_throttle(), error_code=error_code(error), replica_election_results=results
+    )
+
+
+def _by_topic(rows: Iterable[list[Any]]) -> dict[str, list[list[Any]]]:
+    """Rows that begin with topic and partition, by topic."""
+    found: dict[str, list[list[Any]]] = {}
+    for topic, *rest in rows:
+        found.setdefault(topic, []).append(rest)
+    return found
+
+
+def alter_partition_reassignments(asked: ApiRequest) -> Fields:
+    """Begin moves, turn them, or (without replicas) cancel them (KIP-455)."""
+    rows = [
+        [topic.name, one.partition_index, None if one.replicas is None else list(one.replicas)]
+        for topic in asked.body.topics
+        for one in topic.partitions
+    ]
+    head = {"api": "AlterPartitionReassignments", "partitions": rows}
+    told = asked.shared.dispatch.serve(head, b"").head
+    return Fields(
+        throttle_time=no_throttle(), error_code=error_code(told["error"]), error_message=None,
+        responses=[
+            Fields(
+                name=topic,
+                partitions=[
+                    Fields(partition_index=number, error_code=error_code(code), error_message=None)
+                    for number, code in parts
+                ],
+            )
+            for topic, parts in _by_topic(told.get("partitions", [])).items()
+        ],
+    )  # fmt: skip
+
+
+def list_partition_reassignments(asked: ApiRequest) -> Fields:
+    """The moves that are under way."""
+    named = asked.body.topics
+    wanted = None
+    if named is not None:
+        wanted = [[one.name, number] for one in named for number in one.partition_indexes]
+    head = {"api": "ListPartitionReassignments", "partitions": wanted}
+    told = asked.shared.dispatch.serve(head, b"").head
+    return Fields(
+        throttle_time=no_throttle(), error_code=error_code(told["error"]), error_message=None,
+        topics=[
+            Fields(
+                name=topic,
+                partitions=[
+                    Fields(
+                        partition_index=number, replicas=replicas, adding_replicas=adding,
+                        removing_replicas=removing,
+                    )
+                    for number, replicas, adding, removing in parts
+                ],
+            )
+            for topic, parts in _by_topic(told.get("partitions", [])).items()
+        ],
+    )  # fmt: skip
+
+
+# Directories and brokers
+
+
+def describe_log_dirs(asked: ApiRequest) -> Fields:
+    """The directories of this broker, with the replicas that are asked for, or all."""
+    named = asked.body.topics
+    wanted = None
+    if named is not None:
+        wanted = {TopicPartition(one.topic, number) for one in named for number in one.partitions}
+    told = asked.shared.dispatch.serve({"api": "DescribeLogDirs"}, b"").head
+    results = []
+    for one in told["dirs"]:
+        rows = [row for row in one["replicas"] if wanted is None or (row[0], row[1]) in wanted]
+        results.append(
+            Fields(
+                error_code=error_code(one["error"]), log_dir=one["path"],
+                topics=[
+                    Fields(
+                        name=topic,
+                        partitions=[
+                            Fields(
+                                partition_index=number, partition_size=size, offset_lag=lag,
+                                is_future_key=future,
+                            )
+                            for number, size, lag, future in parts
+                        ],
+                    )
+                    for topic, parts in _by_topic(rows).items()
+                ],
+            )
+        )  # fmt: skip
+    return Fields(throttle_time=no_throttle(), results=results)
+
+
+def alter_replica_log_dirs(asked: ApiRequest) -> Fields:
+    """Have replicas moved to other directories of this broker."""
+    rows = [
+        [topic.name, number, one.path]
+        for one in asked.body.dirs
+        for topic in one.topics
+        for number in topic.partitions
+    ]
+    head = {"api": "AlterReplicaLogDirs", "partitions": rows}
+    told = asked.shared.dispatch.serve(head, b"").head
+    return Fields(
+        throttle_time=no_throttle(),
+        results=[
+            Fields(
+                topic_name=topic,
+                partitions=[
+                    Fields(partition_index=number, error_code=error_code(code))
+                    for number, code in parts
+                ],
+            )
+            for topic, parts in _by_topic(told.get("partitions", [])).items()
+        ],
+    )
+
+
+def describe_cluster(asked: ApiRequest) -> Fields:
+    """The brokers that live, and who is controller (KIP-700)."""
+    shared = asked.shared
+    with shared.replicas.lock:
+        brokers, controller = dict(shared.metadata.brokers), shared.metadata.controller
+    racks = shared.racks(brokers)
+    return Fields(
+        throttle_time=no_throttle(), error_code=error_code(NONE), error_message=None,
+        cluster_id=shared.cluster_id or "",
+        controller_id=-1 if controller not in brokers else controller,
+        brokers=[
+            Fields(broker_id=one, host=host, port=port, rack=racks.get(one))
+            for one, (host, port) in sorted(brokers.items())
+        ],
+        cluster_authorized_operations=NO_OPERATIONS,
+    )  # fmt: skip
+
+
+HANDLERS: dict[str, Callable[[ApiRequest], Fields | None]] = {
+    "CreateTopics": create_topics,
+    "CreatePartitions": create_partitions,
+    "DeleteTopics": delete_topics,
+    "DescribeConfigs": resources.describe_configs,
+    "AlterConfigs": resources.alter_configs,
+    "IncrementalAlterConfigs": resources.incremental_alter_configs,
+    "ElectLeaders": elect_leaders,
+    "AlterPartitionReassignments": alter_partition_reassignments,
+    "ListPartitionReassignments": list_partition_reassignments,
+    "DescribeLogDirs": describe_log_dirs,
+    "AlterReplicaLogDirs": alter_replica_log_dirs,
+    "DescribeCluster": describe_cluster,
+}

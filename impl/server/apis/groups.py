@@ -1,0 +1,281 @@
+"""FindCoordinator and the requests of consumer groups (KafkaApis; KIP-62, KIP-394, KIP-345)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from impl.core.answers import NONE
+from impl.server.apis import topics
+from impl.server.apis.asked import NO_OPERATIONS, ApiRequest, no_throttle
+from impl.server.groups.coordinator import ANY_GENERATION, OFFSETS_TOPIC
+from impl.server.groups.group import Candidate, Group, GroupState, Joined, Synced
+from impl.server.groups.records import CommittedOffset
+from impl.wire import Fields, error_code
+from impl.znodes import TopicPartition
+
+GROUP = 0
+NO_NODE = -1
+NO_TRANSACTIONS = "There are no transactions here; a producer may be idempotent."
+
+Answered = TypeVar("Answered", Joined, Synced)
+
+
+def find_coordinator(asked: ApiRequest) -> Fields:
+    """The leader of the group's partition of ``__consumer_offsets``, which is made at first use."""
+    shared = asked.shared
+    if asked.get("key_type", GROUP) != GROUP:
+        return _coordinator("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", NO_TRANSACTIONS)
+    group = asked.body.key
+    with shared.replicas.lock:
+        partitions = shared.metadata.partitions_of(OFFSETS_TOPIC)
+        brokers = dict(shared.metadata.brokers)
+    if not partitions:
+        topics.create(shared, OFFSETS_TOPIC)
+        return _coordinator("COORDINATOR_NOT_AVAILABLE", "the offsets topic is being made")
+    number = shared.coordinator.partition_of(group)
+    leader = partitions[number].state.leader if number in partitions else NO_NODE
+    if leader not in brokers:
+        return _coordinator("COORDINATOR_NOT_AVAILABLE", None)
+    return _coordinator(NONE, None, leader, *brokers[leader])
+
+
+def _coordinator(
+    error: str, text: str | None, node: int = NO_NODE, host: str = "", port: int = -1
+) -> Fields:
+    return Fields(
+        throttle_time=no_throttle(), error_code=error_code(error), error_message=text,
+        node_id=node, host=host, port=port,
+    )  # fmt: skip
+
+
+def join_group(asked: ApiRequest) -> Fields:
+    """Join, and wait until everybody of the group has."""
+    body = asked.body
+    session = _ms(body.session_timeout)
+    rebalance = _ms(asked.get("rebalance_timeout", body.session_timeout))
+    who = Candidate(
+        asked.header.client_id or "", f"/{asked.host}", asked.get("group_instance_id"), rebalance,
+        session, body.protocol_type, {one.name: bytes(one.metadata) for one in body.protocols},
+    )  # fmt: skip
+    first = asked.version >= 4 and who.instance_id is None
+    came = asked.shared.coordinator.join(body.group_id, body.member_id, who, ask_for_id=first)
+    joined = _waited(asked, came)
+    return Fields(
+        throttle_time=no_throttle(),
+        error_code=error_code(joined.error),
+        generation_id=joined.generation,
+        protocol_type=body.protocol_type,
+        protocol_name=joined.protocol if joined.error == NONE or asked.version < 7 else None,
+        leader=joined.leader,
+        member_id=joined.member_id,
+        members=[
+            Fields(member_id=member, group_instance_id=instance, metadata=metadata)
+            for member, instance, metadata in joined.members
+        ],
+    )
+
+
+def sync_group(asked: ApiRequest) -> Fields:
+    """What the member is to read; who leads says it for all."""
+    body = asked.body
+    assignment = {one.member_id: bytes(one.assignment) for one in body.assignments}
+    came = asked.shared.coordinator.sync(
+        body.group_id, body.member_id, asked.get("group_instance_id"), body.generation_id,
+        assignment,
+    )  # fmt: skip
+    synced = _waited(asked, came)
+    return Fields(
+        throttle_time=no_throttle(), error_code=error_code(synced.error),
+        protocol_type=asked.get("protocol_type"), protocol_name=asked.get("protocol_name"),
+        assignment=synced.assignment,
+    )  # fmt: skip
+
+
+def _waited(asked: ApiRequest, came: Future[Answered] | Answered) -> Answered:
+    """The answer; who waits for it leaves its place to others."""
+    if not isinstance(came, Future):
+        return came
+    if not came.done():
+        asked.shared.dispatch.about_to_wait()
+    return came.result()
+
+
+def heartbeat(asked: ApiRequest) -> Fields:
+    """A sign of life."""
+    body = asked.body
+    error = asked.shared.coordinator.heartbeat(
+        body.group_id, body.member_id, asked.get("group_instance_id"), body.generation_id
+    )
+    return Fields(throttle_time=no_throttle(), error_code=error_code(error))
+
+
+def leave_group(asked: ApiRequest) -> Fields:
+    """Leave: one member up to version 2, then any number."""
+    body = asked.body
+    members: list[tuple[str, str | None]]
+    if asked.version < 3:
+        members = [(body.member_id, None)]
+    else:
+        members = [(one.member_id, one.group_instance_id) for one in body.members]
+    error, errors = asked.shared.coordinator.leave(body.group_id, members)
+    if asked.version < 3 and error == NONE:
+        error = errors[0]
+    rows = [
+        Fields(member_id=member, group_instance_id=instance, error_code=error_code(one))
+        for (member, instance), one in zip(members, errors, strict=bool(errors))
+    ]
+    return Fields(throttle_time=no_throttle(), error_code=error_code(error), members=rows)
+
+
+def offset_commit(asked: ApiRequest) -> Fields:
+    """Keep how far a group has read."""
+    body = asked.body
+    largest = asked.shared.config.whole("offset.metadata.max.bytes")
+    wanted: dict[TopicPartition, CommittedOffset] = {}
+    errors: dict[TopicPartition, str] = {}
+    for topic in body.topics:
+        for one in topic.partitions:
+            partition = TopicPartition(topic.name, one.partition_index)
+            metadata = one.committed_metadata or ""
+            if partition not in asked.shared.metadata.partitions:
+                errors[partition] = "UNKNOWN_TOPIC_OR_PARTITION"
+            elif len(metadata.encode()) > largest:
+                errors[partition] = "OFFSET_METADATA_TOO_LARGE"
+            else:
+                epoch = getattr(one, "committed_leader_epoch", -1)
+                wanted[partition] = CommittedOffset(one.committed_offset, epoch, metadata)
+    error = asked.shared.coordinator.commit(
+        body.group_id, asked.get("member_id", ""), asked.get("group_instance_id"),
+        asked.get("generation_id_or_member_epoch", ANY_GENERATION), wanted,
+    )  # fmt: skip
+    return Fields(
+        throttle_time=no_throttle(),
+        topics=[
+            Fields(
+                name=topic.name,
+                partitions=[
+                    Fields(
+                        partition_index=one.partition_index,
+                        error_code=error_code(
+                            errors.get(TopicPartition(topic.name, one.partition_index), error)
+                        ),
+                    )
+                    for one in topic.partitions
+                ],
+            )
+            for topic in body.topics
+        ],
+    )
+
+
+def offset_fetch(asked: ApiRequest) -> Fields:
+    """How far a group has read: of some partitions, or (since version 2) of all that it keeps."""
+    error, known = asked.shared.coordinator.committed(asked.body.group_id)
+    wanted: dict[str, list[int]] = {}
+    if asked.body.topics is None:
+        for one in sorted(known):
+            wanted.setdefault(one.topic, []).append(one.partition)
+    else:
+        for topic in asked.body.topics:
+            wanted[topic.name] = list(topic.partition_indexes)
+    nothing = CommittedOffset(-1)
+    rows = []
+    for name, numbers in wanted.items():
+        parts = []
+        for number in numbers:
+            found = known.get(TopicPartition(name, number), nothing)
+            parts.append(
+                Fields(
+                    partition_index=number, committed_offset=found.offset,
+                    committed_leader_epoch=found.leader_epoch, metadata=found.metadata,
+                    error_code=error_code(error),
+                )
+            )  # fmt: skip
+        rows.append(Fields(name=name, partitions=parts))
+    return Fields(throttle_time=no_throttle(), topics=rows, error_code=error_code(error))
+
+
+def list_groups(asked: ApiRequest) -> Fields:
+    """The groups that this broker coordinates."""
+    states = set(asked.get("states_filter", ()) or ())
+    coordinator = asked.shared.coordinator
+    with coordinator.lock:
+        found = [
+            Fields(
+                group_id=group.name, protocol_type=group.protocol_type,
+                group_state=_state(asked, group),
+            )
+            for group in coordinator.groups()
+            if not states or _state(asked, group) in states
+        ]  # fmt: skip
+    return Fields(throttle_time=no_throttle(), error_code=error_code(NONE), groups=found)
+
+
+def _state(asked: ApiRequest, group: Group) -> str:
+    if group.state is GroupState.COMPLETING and not asked.shared.release.since("1.1"):
+        return "AwaitingSync"
+    return group.state.value
+
+
+def describe_groups(asked: ApiRequest) -> Fields:
+    """Groups with their members; one that is not there is Dead."""
+    return Fields(
+        throttle_time=no_throttle(), groups=[_described(asked, name) for name in asked.body.groups]
+    )
+
+
+def _described(asked: ApiRequest, name: str) -> Fields:
+    coordinator = asked.shared.coordinator
+    error = coordinator.error_of(name, may_be_empty=True)
+    with coordinator.lock:
+        group = coordinator.group(name) if error == NONE else None
+        gone = "" if error != NONE else GroupState.DEAD.value
+        members = [] if group is None else [*group.members.values()]
+        settled = group is not None and group.state is GroupState.STABLE
+        protocol = (group.protocol or "") if group is not None and settled else ""
+        return Fields(
+            error_code=error_code(error),
+            group_id=name,
+            group_state=gone if group is None else _state(asked, group),
+            protocol_type="" if group is None else group.protocol_type,
+            protocol_data=protocol,
+            members=[
+                Fields(
+                    member_id=one.member_id, group_instance_id=one.who.instance_id,
+                    client_id=one.who.client_id, client_host=one.who.client_host,
+                    member_metadata=one.who.protocols.get(protocol, b"") if settled else b"",
+                    member_assignment=one.assignment if settled else b"",
+                )
+                for one in members
+            ],
+            authorized_operations=NO_OPERATIONS,
+        )  # fmt: skip
+
+
+def delete_groups(asked: ApiRequest) -> Fields:
+    """Delete groups in which nobody is, with their offsets."""
+    rows = [
+        Fields(group_id=name, error_code=error_code(asked.shared.coordinator.delete(name)))
+        for name in asked.body.groups_names
+    ]
+    return Fields(throttle_time=no_throttle(), results=rows)
+
+
+def _ms(time: Any) -> int:
+    return int(time.total_seconds() * 1000)
+
+
+HANDLERS: dict[str, Callable[[ApiRequest], Fields | None]] = {
+    "FindCoordinator": find_coordinator,
+    "JoinGroup": join_group,
+    "SyncGroup": sync_group,
+    "Heartbeat": heartbeat,
+    "LeaveGroup": leave_group,
+    "OffsetCommit": offset_commit,
+    "OffsetFetch": offset_fetch,
+    "ListGroups": list_groups,
+    "DescribeGroups": describe_groups,
+    "DeleteGroups": delete_groups,
+}

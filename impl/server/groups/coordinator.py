@@ -1,0 +1,412 @@
+"""The groups of the partitions of ``__consumer_offsets`` that this broker leads.
+
+A partition's groups are read when somebody first asks for one of them in a leadership, and
+forgotten when that ends. Source: GroupCoordinator, GroupMetadataManager (0.10.0 to 2.8).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+
+from impl.core.answers import NONE, java_hash
+from impl.core.replica_manager import Replica
+from impl.log import StoredRecord, encode_batch
+from impl.log.errors import CorruptRecord, OffsetOutOfRange, StorageError
+from impl.log.record_batch import batches_in, records_of
+from impl.server.groups.group import Candidate, Group, GroupState, Joined, Synced
+from impl.server.groups.records import (
+    CommittedOffset,
+    StoredGroup,
+    UnknownRecord,
+    group_key,
+    group_value,
+    offset_key,
+    offset_value,
+    read_group,
+    read_key,
+    read_offset,
+)
+from impl.server.properties import BrokerProperties
+from impl.server.replicas import now_ms
+from impl.server.serving import Serving
+from impl.znodes import TopicPartition
+from impl.zookeeper.port import wait
+
+OFFSETS_TOPIC = "__consumer_offsets"
+TICK_S = 0.05
+READ_BYTES = 1 << 20
+ANY_GENERATION = -1
+
+_OF_APPENDS = {
+    "UNKNOWN_TOPIC_OR_PARTITION": "COORDINATOR_NOT_AVAILABLE",
+    "NOT_ENOUGH_REPLICAS": "COORDINATOR_NOT_AVAILABLE",
+    "NOT_ENOUGH_REPLICAS_AFTER_APPEND": "COORDINATOR_NOT_AVAILABLE",
+    "REQUEST_TIMED_OUT": "COORDINATOR_NOT_AVAILABLE",
+    "NOT_LEADER_FOR_PARTITION": "NOT_COORDINATOR",
+    "NOT_LEADER_OR_FOLLOWER": "NOT_COORDINATOR",
+    "KAFKA_STORAGE_ERROR": "NOT_COORDINATOR",
+    "RECORD_TOO_LARGE": "INVALID_COMMIT_OFFSET_SIZE",
+    "RECORD_LIST_TOO_LARGE": "INVALID_COMMIT_OFFSET_SIZE",
+}
+"""What a group hears when its record could not be written."""
+
+
+class GroupCoordinator:
+    """``lock`` guards all groups; it is never held while a record is written or awaited."""
+
+    def __init__(self, serving: Serving, config: BrokerProperties) -> None:
+        self.serving = serving
+        self.replicas = serving.replicas
+        self.config = config
+        self.delay_s = config.whole("group.initial.rebalance.delay.ms") / 1000
+        self.lock = threading.RLock()
+        self._groups: dict[int, dict[str, Group]] = {}
+        self._led: dict[int, tuple[Replica, int]] = {}
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        """End sessions and rounds in time, until ``stop``."""
+        threading.Thread(target=self._tick, name="group-coordinator", daemon=True).start()
+
+    def stop(self) -> None:
+        """Let everybody go who waits."""
+        self._stopped.set()
+        with self.lock:
+            for number in [*self._led]:
+                self._unload(number)
+
+    # Which groups are here
+
+    def partition_of(self, group: str) -> int:
+        """The partition of ``__consumer_offsets`` that a group's records go to."""
+        known = self.replicas.metadata.partitions_of(OFFSETS_TOPIC)
+        count = len(known) or self.config.whole("offsets.topic.num.partitions")
+        return (java_hash(group) & 0x7FFFFFFF) % count
+
+    def error_of(self, group: str, may_be_empty: bool = False) -> str:
+        """Why nothing can be asked of a group here; its partition is read if that is due."""
+        if not group and not may_be_empty:
+            return "INVALID_GROUP_ID"
+        if self._stopped.is_set():
+            return "COORDINATOR_NOT_AVAILABLE"
+        return NONE if self._load(self.partition_of(group)) else "NOT_COORDINATOR"
+
+    def _leading(self, number: int) -> tuple[Replica, int] | None:
+        replica = self.replicas.partitions.get(TopicPartition(OFFSETS_TOPIC, number))
+        if replica is None or not replica.leads:
+            return None
+        return replica, replica.generation
+
+    def _load(self, number: int) -> bool:
+        """The groups of a partition are known; False if another broker leads it."""
+        with self.replicas.lock:
+            leads = self._leading(number)
+        with self.lock:
+            known = self._led.get(number)
+            if known is not None and known != leads:
+                self._unload(number)
+            if leads is None:
+                return False
+            if known == leads:
+                return True
+            self._groups[number] = self._read(leads[0])
+            self._led[number] = leads
+            return True
+
+    def _unload(self, number: int) -> None:
+        self._led.pop(number, None)
+        for group in self._groups.pop(number, {}).values():
+            group.die()
+
+    def _read(self, replica: Replica) -> dict[str, Group]:
+        """Every group of a partition, by its log."""
+        members: dict[str, StoredGroup] = {}
+        offsets: dict[str, dict[TopicPartition, tuple[int, CommittedOffset]]] = {}
+        for record in self._records(replica):
+            try:
+                name, partition = read_key(record.key or b"")
+                if partition is not None and record.value is not None:
+                    read = record.offset, read_offset(record.value)
+                    offsets.setdefault(name, {})[partition] = read
+                elif partition is not None:
+                    offsets.get(name, {}).pop(partition, None)
+                elif record.value is not None:
+                    members[name] = read_group(record.value)
+                else:
+                    members.pop(name, None)
+            except UnknownRecord:
+                continue  # of a later release: left to it
+        found: dict[str, Group] = {}
+        for name in sorted(members.keys() | {one for one, kept in offsets.items() if kept}):
+            group = found[name] = Group(name, self.delay_s)
+            if name in members:
+                group.load(members[name], time.monotonic())
+            group.offsets = offsets.get(name, {})
+        return found
+
+    def _records(self, replica: Replica) -> Iterator[StoredRecord]:
+        with self.replicas.lock:
+            offset, end = replica.log_start, replica.log_end
+        while offset < end:
+            try:
+                with self.replicas.lock:
+                    region = wait(replica.log.read(offset, READ_BYTES, None, True))
+                    data = region.read()
+                before = offset
+                for at, batch in batches_in(data):
+                    for record in records_of(data, at):
+                        if record.offset >= offset:
+                            yield record
+                    offset = max(offset, batch.next_offset)
+            except (CorruptRecord, OffsetOutOfRange, StorageError):
+                return
+            if offset == before:
+                return
+
+    def group(self, name: str) -> Group | None:
+        """A group of this broker, None if there is none; whoever asks holds ``lock``."""
+        return self._groups.get(self.partition_of(name), {}).get(name)
+
+    def _made(self, name: str) -> Group:
+        number = self.partition_of(name)
+        groups = self._groups.setdefault(number, {})
+        return groups.setdefault(name, Group(name, self.delay_s))
+
+    def groups(self) -> list[Group]:
+        """All groups of this broker; whoever asks holds ``lock``."""
+        for partition in self.replicas.metadata.partitions_of(OFFSETS_TOPIC):
+            self._load(partition)
+        return [group for known in self._groups.values() for group in known.values()]
+
+    # Members
+
+    def join(
+        self, name: str, member_id: str, who: Candidate, ask_for_id: bool
+    ) -> Future[Joined] | Joined:
+        """JoinGroup: the answer, or what it comes by."""
+        error = self.error_of(name)
+        if error != NONE:
+            return Joined(error, member_id)
+        least = self.config.whole("group.min.session.timeout.ms")
+        most = self.config.whole("group.max.session.timeout.ms")
+        if not least <= who.session_ms <= most:
+            return Joined("INVALID_SESSION_TIMEOUT", member_id)
+        now = time.monotonic()
+        with self.lock:
+            group = self.group(name)
+            if group is None:
+                if member_id:
+                    return Joined("UNKNOWN_MEMBER_ID", member_id)
+                group = self._made(name)
+            if member_id:
+                return group.join(member_id, who, now)
+            if len(group.members) >= self.config.whole("group.max.size"):
+                return Joined("GROUP_MAX_SIZE_REACHED", member_id)
+            return group.join_unknown(who, ask_for_id, now)
+
+    def sync(
+        self, name: str, member_id: str, instance_id: str | None, generation: int,
+        assignment: Mapping[str, bytes],
+    ) -> Future[Synced] | Synced:  # fmt: skip
+        """SyncGroup: what a member is to read; the leader says it for everybody."""
+        error = self.error_of(name)
+        if error != NONE:
+            return Synced(error)
+        with self.lock:
+            group = self.group(name)
+            if group is None:
+                return Synced("UNKNOWN_MEMBER_ID")
+            error = group.error_of(member_id, instance_id, generation)
+            if error != NONE:
+                return Synced(error)
+            member = group.members[member_id]
+            if group.state is GroupState.PREPARING:
+                return Synced("REBALANCE_IN_PROGRESS")
+            if group.state is GroupState.STABLE:
+                member.heard(time.monotonic())
+                return Synced(NONE, member.assignment)
+            member.answer_sync(Synced("REBALANCE_IN_PROGRESS"))
+            waiting = member.syncing = Future()
+            if group.leader != member_id:
+                return waiting
+            stored = group.stored(assignment, now_ms())
+        error = self._store_group(name, stored)
+        with self.lock:
+            if group.state is GroupState.COMPLETING and group.generation == generation:
+                if error == NONE:
+                    group.assign(assignment, time.monotonic())
+                else:
+                    for one in group.members.values():
+                        one.answer_sync(Synced(error))
+                    group.prepare_round(time.monotonic())
+        return waiting
+
+    def heartbeat(
+        self, name: str, member_id: str, instance_id: str | None, generation: int
+    ) -> str:  # fmt: skip
+        """A sign of life; REBALANCE_IN_PROGRESS says that the member has to join again."""
+        error = self.error_of(name)
+        if error != NONE:
+            return error
+        with self.lock:
+            group = self.group(name)
+            if group is None:
+                return "UNKNOWN_MEMBER_ID"
+            error = group.error_of(member_id, instance_id, generation)
+            if error != NONE:
+                return error
+            group.members[member_id].heard(time.monotonic())
+            return NONE if group.state is GroupState.STABLE else "REBALANCE_IN_PROGRESS"
+
+    def leave(self, name: str, members: Iterable[tuple[str, str | None]]) -> tuple[str, list[str]]:
+        """LeaveGroup: the error of the whole, and of each member (by id, or by instance id)."""
+        error = self.error_of(name)
+        if error != NONE:
+            return error, []
+        errors = []
+        now = time.monotonic()
+        with self.lock:
+            group = self.group(name)
+            for member_id, instance_id in members:
+                if group is None:
+                    errors.append("UNKNOWN_MEMBER_ID")
+                    continue
+                if not member_id and instance_id in group.static:
+                    member_id = group.static[instance_id]
+                if group.is_fenced(member_id, instance_id):
+                    errors.append("FENCED_INSTANCE_ID")
+                elif member_id in group.pending:
+                    del group.pending[member_id]
+                    group.maybe_complete_round(now)
+                    errors.append(NONE)
+                elif member_id in group.members:
+                    group.remove(member_id, now)
+                    errors.append(NONE)
+                else:
+                    errors.append("UNKNOWN_MEMBER_ID")
+        return NONE, errors
+
+    # Offsets
+
+    def commit(
+        self, name: str, member_id: str, instance_id: str | None, generation: int,
+        offsets: Mapping[TopicPartition, CommittedOffset],
+    ) -> str:  # fmt: skip
+        """OffsetCommit: written and replicated before it is answered."""
+        error = self.error_of(name, may_be_empty=True)
+        if error != NONE:
+            return error
+        with self.lock:
+            group = self.group(name)
+            if group is None:
+                if generation != ANY_GENERATION:
+                    return "ILLEGAL_GENERATION"
+                group = self._made(name)
+            error = self._commit_error(group, member_id, instance_id, generation)
+        if error != NONE or not offsets:
+            return error
+        at = now_ms()
+        protocol = self.config.protocol
+        pairs = [
+            (offset_key(name, one), offset_value(committed._replace(timestamp=at), protocol))
+            for one, committed in offsets.items()
+        ]
+        error, first = self._append(name, pairs)
+        if error == NONE:
+            with self.lock:
+                for number, (one, committed) in enumerate(offsets.items()):
+                    known = group.offsets.get(one)
+                    if known is None or known[0] < first + number:
+                        group.offsets[one] = first + number, committed._replace(timestamp=at)
+        return error
+
+    def _commit_error(
+        self, group: Group, member_id: str, instance_id: str | None, generation: int
+    ) -> str:
+        if group.state is GroupState.DEAD:
+            return "COORDINATOR_NOT_AVAILABLE"
+        if group.is_fenced(member_id, instance_id):
+            return "FENCED_INSTANCE_ID"
+        if generation < 0 and group.state is GroupState.EMPTY:
+            return NONE  # it assigns its partitions itself, and keeps its offsets here
+        if group.state is GroupState.COMPLETING:
+            return "REBALANCE_IN_PROGRESS"
+        error = group.error_of(member_id, instance_id, generation)
+        if error == NONE:
+            group.members[member_id].heard(time.monotonic())
+        return error
+
+    def committed(self, name: str) -> tuple[str, dict[TopicPartition, CommittedOffset]]:
+        """OffsetFetch: all that a group has committed."""
+        error = self.error_of(name, may_be_empty=True)
+        if error != NONE:
+            return error, {}
+        with self.lock:
+            group = self.group(name)
+            found = {} if group is None else group.offsets
+            return NONE, {one: committed for one, (_, committed) in found.items()}
+
+    # Administration
+
+    def delete(self, name: str) -> str:
+        """DeleteGroups: a group in which nobody is, with its offsets."""
+        error = self.error_of(name, may_be_empty=True)
+        if error != NONE:
+            return error
+        with self.lock:
+            group = self.group(name)
+            if group is None or group.state is GroupState.DEAD:
+                return "GROUP_ID_NOT_FOUND"
+            if group.state is not GroupState.EMPTY:
+                return "NON_EMPTY_GROUP"
+            group.die()
+            keys = [offset_key(name, one) for one in group.offsets]
+        error, _ = self._append(name, [(key, None) for key in [*keys, group_key(name)]])
+        with self.lock:
+            if error == NONE:
+                self._groups.get(self.partition_of(name), {}).pop(name, None)
+            else:
+                group.state = GroupState.EMPTY
+        return error
+
+    # Records
+
+    def _store_group(self, name: str, stored: StoredGroup) -> str:
+        value = group_value(stored, self.config.protocol)
+        error, _ = self._append(name, [(group_key(name), value)])
+        return "REBALANCE_IN_PROGRESS" if error == "COORDINATOR_NOT_AVAILABLE" else error
+
+    def _append(self, name: str, pairs: Sequence[tuple[bytes, bytes | None]]) -> tuple[str, int]:
+        """Write records with acks=all: an error, and the offset of the first one."""
+        stamp = now_ms()
+        records = [StoredRecord(at, stamp, key, value) for at, (key, value) in enumerate(pairs)]
+        partition = TopicPartition(OFFSETS_TOPIC, self.partition_of(name))
+        timeout_ms = self.config.whole("offsets.commit.timeout.ms")
+        answers = self.serving.append({partition: encode_batch(records)}, -1, timeout_ms)
+        done, error = answers[partition]
+        return _OF_APPENDS.get(error, error), done.first_offset
+
+    # What happens by itself
+
+    def _tick(self) -> None:
+        while not self._stopped.wait(TICK_S):
+            with self.replicas.lock:
+                led = {number: self._leading(number) for number in [*self._led]}
+            with self.lock:
+                for number, leads in led.items():
+                    if self._led.get(number) != leads:
+                        self._unload(number)
+                now = time.monotonic()
+                to_store = []
+                for group in [one for known in self._groups.values() for one in known.values()]:
+                    group.expire(now)
+                    if group.to_store:
+                        group.to_store = False
+                        to_store.append((group.name, group.stored({}, now_ms())))
+            for name, stored in to_store:
+                threading.Thread(
+                    target=self._store_group, args=(name, stored), name="store-group", daemon=True
+                ).start()

@@ -1,0 +1,409 @@
+"""One group: its members, its generation, and the round in which members join again.
+
+Nothing here waits or looks at a clock: ``now`` (seconds) comes with each call, and who has to wait
+is given a future, which is set when the group goes on. Source: GroupMetadata, GroupCoordinator,
+DelayedJoin, InitialDelayedJoin (2.3); KIP-134 (the delay before the first round), KIP-394 (members
+get their id before they join), KIP-345 (static members).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from enum import Enum
+
+from impl.core.answers import NONE
+from impl.server.groups.records import CommittedOffset, StoredGroup, StoredMember
+from impl.znodes import TopicPartition
+
+NEW_MEMBER_S = 300.0
+"""A member that has just been let in has no id yet, and cannot send heartbeats."""
+
+NO_GENERATION = -1
+
+
+class GroupState(Enum):
+    """As tools show it; CompletingRebalance is AwaitingSync up to 1.0."""
+
+    EMPTY = "Empty"
+    PREPARING = "PreparingRebalance"
+    COMPLETING = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The answer to JoinGroup; only the leader is told the members, with what they asked for."""
+
+    error: str
+    member_id: str = ""
+    generation: int = NO_GENERATION
+    protocol: str = ""
+    leader: str = ""
+    members: tuple[tuple[str, str | None, bytes], ...] = ()
+
+
+@dataclass(frozen=True)
+class Synced:
+    """The answer to SyncGroup: what the member is to read."""
+
+    error: str
+    assignment: bytes = b""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Who wants to join: ``protocols`` are the ways to assign that it knows, the best first."""
+
+    client_id: str
+    client_host: str
+    instance_id: str | None
+    rebalance_ms: int
+    session_ms: int
+    protocol_type: str
+    protocols: Mapping[str, bytes]
+
+
+@dataclass
+class GroupMember:
+    """A member. ``joining`` and ``syncing``: it waits for an answer."""
+
+    member_id: str
+    who: Candidate
+    expires: float
+    assignment: bytes = b""
+    is_new: bool = True
+    joining: Future[Joined] | None = None
+    syncing: Future[Synced] | None = None
+
+    def heard(self, now: float) -> None:
+        """A sign of life."""
+        self.expires = now + self.who.session_ms / 1000
+
+    def answer_join(self, answer: Joined) -> None:
+        """Let it go on, if it waits."""
+        if self.joining is not None:
+            self.joining.set_result(answer)
+            self.joining = None
+
+    def answer_sync(self, answer: Synced) -> None:
+        """Let it go on, if it waits."""
+        if self.syncing is not None:
+            self.syncing.set_result(answer)
+            self.syncing = None
+
+
+@dataclass
+class Round:
+    """Members join again until all have, or until ``deadline``.
+
+    The first one of an empty group waits its whole time, and longer while others come (KIP-134).
+    """
+
+    deadline: float
+    initial: bool = False
+    delay: float = 0.0
+    remaining: float = 0.0
+
+
+@dataclass
+class Group:
+    """A group. ``delay_s``: group.initial.rebalance.delay.ms."""
+
+    name: str
+    delay_s: float
+    state: GroupState = GroupState.EMPTY
+    generation: int = 0
+    protocol_type: str = ""
+    protocol: str | None = None
+    leader: str | None = None
+    members: dict[str, GroupMember] = field(default_factory=dict)
+    static: dict[str, str] = field(default_factory=dict)
+    pending: dict[str, float] = field(default_factory=dict)
+    offsets: dict[TopicPartition, tuple[int, CommittedOffset]] = field(default_factory=dict)
+    round: Round | None = None
+    new_member_added: bool = False
+    to_store: bool = False
+    """The generation that nobody is in has to be written."""
+
+    # Who may do what
+
+    def accepts(self, who: Candidate) -> bool:
+        """It is of the group's kind, and knows a way to assign that all members know."""
+        if not who.protocol_type or not who.protocols:
+            return False
+        if self.state in (GroupState.EMPTY, GroupState.DEAD) or not self.members:
+            return True
+        return who.protocol_type == self.protocol_type and bool(self._common() & set(who.protocols))
+
+    def _common(self) -> set[str]:
+        known = [set(member.who.protocols) for member in self.members.values()]
+        return set.intersection(*known) if known else set()
+
+    def is_fenced(self, member_id: str, instance_id: str | None) -> bool:
+        """Another process has the member's place (KIP-345)."""
+        return instance_id in self.static and self.static[instance_id] != member_id
+
+    def error_of(self, member_id: str, instance_id: str | None, generation: int) -> str:
+        """Why somebody has no say in this generation."""
+        if self.state is GroupState.DEAD:
+            return "COORDINATOR_NOT_AVAILABLE"
+        if self.is_fenced(member_id, instance_id):
+            return "FENCED_INSTANCE_ID"
+        if member_id not in self.members:
+            return "UNKNOWN_MEMBER_ID"
+        return NONE if generation == self.generation else "ILLEGAL_GENERATION"
+
+    # Joining
+
+    def join_unknown(self, who: Candidate, ask_for_id: bool, now: float) -> Future[Joined]:
+        """Somebody without a member id; ``ask_for_id``: it is given one, and has to join again."""
+        if self.state is GroupState.DEAD:
+            return _answered(Joined("COORDINATOR_NOT_AVAILABLE"))
+        if not self.accepts(who):
+            return _answered(Joined("INCONSISTENT_GROUP_PROTOCOL"))
+        new_id = f"{who.instance_id or who.client_id}-{uuid.uuid4()}"
+        if who.instance_id in self.static:
+            return self._replace(self.static[who.instance_id], new_id, who, now)
+        if ask_for_id and who.instance_id is None:
+            self.pending[new_id] = now + who.session_ms / 1000
+            return _answered(Joined("MEMBER_ID_REQUIRED", new_id))
+        return self._add(new_id, who, now)
+
+    def join(self, member_id: str, who: Candidate, now: float) -> Future[Joined]:
+        """A member joins (again)."""
+        if self.state is GroupState.DEAD:
+            return _answered(Joined("COORDINATOR_NOT_AVAILABLE", member_id))
+        if not self.accepts(who):
+            return _answered(Joined("INCONSISTENT_GROUP_PROTOCOL", member_id))
+        if member_id in self.pending and member_id not in self.members:
+            return self._add(member_id, who, now)
+        if self.is_fenced(member_id, who.instance_id):
+            return _answered(Joined("FENCED_INSTANCE_ID", member_id))
+        unknown = who.instance_id is not None and who.instance_id not in self.static
+        if member_id not in self.members or unknown or self.state is GroupState.EMPTY:
+            return _answered(Joined("UNKNOWN_MEMBER_ID", member_id))
+        member = self.members[member_id]
+        same = member.who.protocols == who.protocols
+        if self.state is GroupState.COMPLETING and same:
+            return _answered(self._joined(member))  # the first answer was lost
+        if self.state is GroupState.STABLE and same and member_id != self.leader:
+            return _answered(self._joined(member))
+        member.who = who
+        waiting = self._wait_for_round(member)
+        self.prepare_round(now)
+        self.maybe_complete_round(now)
+        return waiting
+
+    def _add(self, member_id: str, who: Candidate, now: float) -> Future[Joined]:
+        self.pending.pop(member_id, None)
+        self.protocol_type = who.protocol_type
+        member = GroupMember(member_id, who, now + NEW_MEMBER_S)
+        if self.state is GroupState.PREPARING and self.generation == 0:
+            self.new_member_added = True
+        self.members[member_id] = member
+        self.leader = self.leader or member_id
+        if who.instance_id is not None:
+            self.static[who.instance_id] = member_id
+        waiting = self._wait_for_round(member)
+        self.prepare_round(now)
+        self.maybe_complete_round(now)
+        return waiting
+
+    def _replace(self, old_id: str, new_id: str, who: Candidate, now: float) -> Future[Joined]:
+        """A static member is back in another process: it has its place, and its id is another."""
+        member = self.members.pop(old_id)
+        member.answer_join(Joined("FENCED_INSTANCE_ID", old_id))
+        member.answer_sync(Synced("FENCED_INSTANCE_ID"))
+        leader, same = self.leader or "", member.who.protocols == who.protocols
+        member.member_id, member.who = new_id, who
+        member.heard(now)
+        self.members[new_id] = member
+        assert who.instance_id is not None, "only a static member is replaced"
+        self.static[who.instance_id] = new_id
+        if self.leader == old_id:
+            self.leader = new_id
+        if self.state in (GroupState.STABLE, GroupState.COMPLETING) and same:
+            # As the old leader is named, the member assigns nothing: nobody would be told.
+            return _answered(
+                Joined(NONE, new_id, self.generation, self.protocol or "", leader or new_id)
+            )
+        waiting = self._wait_for_round(member)
+        self.prepare_round(now)
+        self.maybe_complete_round(now)
+        return waiting
+
+    def _wait_for_round(self, member: GroupMember) -> Future[Joined]:
+        member.answer_join(Joined("UNKNOWN_MEMBER_ID", member.member_id))
+        member.joining = Future()
+        return member.joining
+
+    # Rounds
+
+    def prepare_round(self, now: float) -> None:
+        """Everybody has to join again, unless that is under way."""
+        if self.state in (GroupState.PREPARING, GroupState.DEAD):
+            return
+        if self.state is GroupState.COMPLETING:
+            for member in self.members.values():
+                member.assignment = b""
+                member.answer_sync(Synced("REBALANCE_IN_PROGRESS"))
+        longest = self._rebalance_s()
+        if self.state is GroupState.EMPTY:
+            remaining = max(longest - self.delay_s, 0.0)
+            self.round = Round(now + self.delay_s, True, self.delay_s, remaining)
+        else:
+            self.round = Round(now + longest)
+        self.state = GroupState.PREPARING
+
+    def _rebalance_s(self) -> float:
+        return max((one.who.rebalance_ms for one in self.members.values()), default=0) / 1000
+
+    def maybe_complete_round(self, now: float) -> None:
+        """End the round if everybody is there, or its time is up."""
+        if self.state is not GroupState.PREPARING or self.round is None:
+            return
+        late = now >= self.round.deadline
+        if self.round.initial:
+            if not late:
+                return
+            if self.new_member_added and self.round.remaining > 0:
+                self.new_member_added = False
+                delay = min(self.delay_s, self.round.remaining)
+                remaining = max(self.round.remaining - self.round.delay, 0.0)
+                self.round = Round(now + delay, True, delay, remaining)
+                return
+        elif not late and (self.pending or any(m.joining is None for m in self.members.values())):
+            return
+        self._complete_round(now)
+
+    def _complete_round(self, now: float) -> None:
+        gone = [m for m in self.members.values() if m.joining is None and m.who.instance_id is None]
+        for member in gone:
+            self._forget(member)
+        back = [member for member in self.members.values() if member.joining is not None]
+        if self.members and not back:
+            self.round = Round(now + self._rebalance_s())  # their sessions will end
+            return
+        if self.members and (self.leader is None or self.members[self.leader].joining is None):
+            self.leader = back[0].member_id
+        self.round = None
+        self.generation += 1
+        if not self.members:
+            self.state, self.protocol, self.leader = GroupState.EMPTY, None, None
+            self.to_store = True
+            return
+        self.protocol = self._vote()
+        self.state = GroupState.COMPLETING
+        for member in self.members.values():
+            member.is_new = False
+            member.heard(now)
+            member.answer_join(self._joined(member))
+
+    def _vote(self) -> str:
+        common = self._common()
+        votes = Counter(
+            next(one for one in member.who.protocols if one in common)
+            for member in self.members.values()
+        )
+        return votes.most_common(1)[0][0]
+
+    def _joined(self, member: GroupMember) -> Joined:
+        protocol = self.protocol or ""
+        told = member.member_id == self.leader
+        members = tuple(
+            (one.member_id, one.who.instance_id, one.who.protocols.get(protocol, b""))
+            for one in self.members.values()
+            if told
+        )
+        return Joined(
+            NONE, member.member_id, self.generation, protocol, self.leader or "", members
+        )  # fmt: skip
+
+    # Assignments
+
+    def assign(self, assignment: Mapping[str, bytes], now: float) -> None:
+        """What the leader decided is stored: everybody goes on with it."""
+        for member in self.members.values():
+            member.assignment = assignment.get(member.member_id, b"")
+            member.heard(now)
+            member.answer_sync(Synced(NONE, member.assignment))
+        self.state = GroupState.STABLE
+
+    # Leaving
+
+    def _forget(self, member: GroupMember) -> None:
+        self.members.pop(member.member_id, None)
+        if member.who.instance_id is not None:
+            self.static.pop(member.who.instance_id, None)
+        member.answer_join(Joined("UNKNOWN_MEMBER_ID"))
+        member.answer_sync(Synced("UNKNOWN_MEMBER_ID"))
+        if self.leader == member.member_id:
+            self.leader = next(iter(self.members), None)
+
+    def remove(self, member_id: str, now: float) -> None:
+        """A member has left, or its session has ended: the others share what it read."""
+        self._forget(self.members[member_id])
+        self.prepare_round(now)
+        self.maybe_complete_round(now)
+
+    def expire(self, now: float) -> None:
+        """End sessions whose time is up, and the round if that was all it waited for."""
+        for member_id in [one for one, until in self.pending.items() if now > until]:
+            del self.pending[member_id]
+        for member in [*self.members.values()]:
+            waits = (member.joining is not None and not member.is_new) or member.syncing is not None
+            if now > member.expires and not waits:
+                self.remove(member.member_id, now)
+        self.maybe_complete_round(now)
+
+    def die(self) -> None:
+        """Somebody else coordinates the group from now on, or it is deleted."""
+        self.state = GroupState.DEAD
+        for member in self.members.values():
+            member.answer_join(Joined("NOT_COORDINATOR", member.member_id))
+            member.answer_sync(Synced("NOT_COORDINATOR"))
+
+    # What outlasts the coordinator
+
+    def stored(self, assignment: Mapping[str, bytes], now_ms: int) -> StoredGroup:
+        """The generation as it is written."""
+        protocol = self.protocol or ""
+        return StoredGroup(
+            self.protocol_type, self.generation, self.protocol, self.leader, now_ms,
+            tuple(
+                StoredMember(
+                    one.member_id, one.who.instance_id, one.who.client_id, one.who.client_host,
+                    one.who.rebalance_ms, one.who.session_ms,
+                    one.who.protocols.get(protocol, b""), assignment.get(one.member_id, b""),
+                )
+                for one in self.members.values()
+            ),
+        )  # fmt: skip
+
+    def load(self, stored: StoredGroup, now: float) -> None:
+        """Go on with a generation that was read; every member's session begins anew."""
+        self.generation, self.protocol_type = stored.generation, stored.protocol_type
+        self.protocol, self.leader = stored.protocol, stored.leader
+        for one in stored.members:
+            protocols = {stored.protocol or "": one.subscription}
+            who = Candidate(
+                one.client_id, one.client_host, one.instance_id, one.rebalance_ms, one.session_ms,
+                stored.protocol_type, protocols,
+            )  # fmt: skip
+            member = GroupMember(one.member_id, who, 0.0, one.assignment, is_new=False)
+            member.heard(now)
+            self.members[one.member_id] = member
+            if one.instance_id is not None:
+                self.static[one.instance_id] = one.member_id
+        self.state = GroupState.STABLE if self.members else GroupState.EMPTY
+
+
+def _answered(answer: Joined) -> Future[Joined]:
+    found: Future[Joined] = Future()
+    found.set_result(answer)
+    return found
