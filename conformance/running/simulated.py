@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from conformance.running.judge import RunningReport, judge_running
+from conformance.running.profiles import traced_profile
 from impl.core.answers import NONE
 from impl.core.event_controller import EventController
 from impl.core.events import EpochAsked, ProducerAnswered, RecordsAsked
@@ -205,17 +206,12 @@ def traced_run(
     return steps
 
 
-TRACED_PROFILES = ("none", "crashes", "sessions", "lossy", "failures")
-"""What goes wrong in runs that are judged: topics and lists of replicas stay as they are."""
-
-
 def judged_run(
     seed: int, steps: int, faults: str = "failures", release: str = DEFAULT
 ) -> RunningReport:
     """Run a cluster, and let the model judge each line of its traces. ValueError for a profile
     under which topics or lists of replicas change."""
-    if faults not in TRACED_PROFILES:
-        raise ValueError(f"no profile {faults!r}; there are {', '.join(TRACED_PROFILES)}")
+    traced_profile(faults)
     with TemporaryDirectory(prefix="insync-traced-") as folder:
         traced_run(Path(folder), seed, steps, faults, release)
         return judge_running(sorted(Path(folder).iterdir()))

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from conformance.running.judge import judge_running
-from conformance.running.simulated import TRACED_PROFILES, judged_run, traced_run
+from conformance.running.profiles import TRACED_PROFILES
+from conformance.running.simulated import judged_run, traced_run
 from impl.core import answers
 from impl.core.fetcher_thread import FetcherThread
 from impl.core.partition import Partition
@@ -61,7 +62,9 @@ def test_a_line_that_is_taken_out_is_missed(tmp_path: Path) -> None:
 
 
 def test_profiles_that_change_topics_are_refused() -> None:
-    with pytest.raises(ValueError, match="no profile 'operators'; there are none, crashes"):
+    with pytest.raises(
+        ValueError, match="no profile 'operators' of brokers that are judged; there are"
+    ):
         judged_run(0, STEPS, "operators")
 
 
