@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +15,7 @@ from conformance.cli.kept import keep_text, open_option, show, story_option
 from conformance.cli.tables import show_table
 from conformance.mapping import MAPPED, SystemMap, map_of
 from conformance.mapping.rows import Family
+from impl.releases import DEFAULT
 from specs.verdict import Verdict, combine
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ SMALL = map_of("replication").small
 @click.command()
 @click.argument("system", default="replication")
 @click.option("--all", "everything", is_flag=True, help="Every system that has a map, in turn.")
+@click.option("--deep", is_flag=True, help="With --all: also the families that take minutes each.")
 @click.option("--version", metavar="V", help="A release (see versions).")
 @click.option("--brokers", metavar="N", help="Short for --bound brokers=N.")
 @click.option("--bound", "bounds", metavar="NAME=N", multiple=True, help="Change one bound.")
@@ -45,6 +48,7 @@ SMALL = map_of("replication").small
 def edges(
     system: str,
     everything: bool,
+    deep: bool,
     version: str | None,
     brokers: str | None,
     bounds: tuple[str, ...],
@@ -71,7 +75,7 @@ def edges(
       insync edges election --map
       insync edges topics --brokers 1 --bound partitions=2
       insync edges topics --family deposed
-      insync edges --all --coverage
+      insync edges --all --coverage coverage.json
       insync edges reassignment --version 2.4 --save-story mismatch.story
       insync edges --bound versions=2 --bound expiries=1 --max-states 5000 --json -
     """
@@ -80,7 +84,9 @@ def edges(
     if everything:
         if bounds or brokers or version or family or only_map or save_story or opens:
             raise WrongUse("--all walks each system at its own bounds; leave the others out")
-        finish(_all(max_states, coverage, json_target))
+        finish(_all(deep, max_states, coverage, json_target))
+    if deep:
+        raise WrongUse("--deep is of --all; name a family with --family, or write --all --deep")
     if system not in MAPPED:
         raise unknown("system with a map", system, MAPPED)
     about = map_of(system)
@@ -127,22 +133,44 @@ def edges(
     finish(report.verdict)
 
 
-def _all(max_states: int | None, coverage: str | None, json_target: str | None) -> Verdict:
+RELEASES: Mapping[str, tuple[str, ...]] = {
+    "cluster": ("2.4",), "election": ("2.1", "2.7"), "reassignment": ("2.4", "2.7"),
+    "topics": ("2.1", "2.7"),
+}  # fmt: skip
+"""In which releases ``--all`` walks a system beside today's default."""
+
+
+def _walks(deep: bool) -> Iterator[tuple[SystemMap, str, str | None]]:
+    """What ``--all`` walks: systems, families ("": from the start), releases."""
+    for name in MAPPED:
+        about = map_of(name)
+        yield about, "", None
+        for release in RELEASES.get(name, ()):
+            yield about, "", release
+        for family, part in about.families.items():
+            if deep or not part.is_large:
+                yield about, family, part.version
+                if name == "topics" and not part.is_large:
+                    yield from ((about, family, release) for release in RELEASES[name])
+
+
+def _all(
+    deep: bool, max_states: int | None, coverage: str | None, json_target: str | None
+) -> Verdict:
     """Each system's graph at its small bounds, and each of its families of faults."""
     from conformance.edges import EdgeReport, walk_edges
 
     told: list[tuple[str, str, EdgeReport, float]] = []
+    walks = list(_walks(deep))
     with measured(coverage, json_target), Progress() as progress:
-        for name in MAPPED:
-            about = map_of(name)
-            for part in (None, *about.families.values()):
-                began = time.monotonic()
-                limits = {**about.small, **(part.bounds if part else {})}
-                where = next((key for key, one in about.families.items() if one is part), "")
-                progress(f"{name} {where}")
-                release = None if part is None else part.version
-                report = walk_edges(limits, max_states, progress, about, release, part)
-                told.append((name, where, report, time.monotonic() - began))
+        for number, (about, family, release) in enumerate(walks):
+            began = time.monotonic()
+            part = about.families[family] if family else None
+            limits = {**about.small, **(part.bounds if part else {})}
+            name = f"{about.system} {release or DEFAULT}"
+            progress(f"{name} {family}: {number} of {len(walks)} graphs walked")
+            report = walk_edges(limits, max_states, progress, about, release, part)
+            told.append((name, family, report, time.monotonic() - began))
     for name, where, report, _ in told:
         for mismatch in report.mismatches:
             say(f"{name} {where}: {mismatch}\n", json_target)
@@ -163,7 +191,8 @@ def _all(max_states: int | None, coverage: str | None, json_target: str | None) 
     emit_json(json_target, {
         "format": "insync.edges/1", "verdict": verdict.value,
         "walks": [
-            one.as_json() | {"family": where, "seconds": round(s, 3)} for _, where, one, s in told
+            one.as_json() | {"release": name.split()[1], "family": where, "seconds": round(s, 3)}
+            for name, where, one, s in told
         ],
     })  # fmt: skip
     return verdict

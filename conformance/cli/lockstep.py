@@ -16,7 +16,9 @@ from conformance.cli.covered import coverage_option, measured
 from conformance.cli.kept import keep_text, open_option, show, story_option
 from conformance.cli.simulate import seed_range
 from conformance.cli.tables import show_table
+from conformance.running.profiles import TRACED_PROFILES, traced_profile
 from impl import PROFILES
+from impl.releases import DEFAULT
 from impl.world.faults import SWARM, profile_named
 from impl.world.staged.faults import STAGED_PROFILES, staged_profile
 from specs.verdict import Verdict
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
 
 STEPS = 300
 SEEDS = "0..9"
-ONE_PARTITION, CLUSTER = "replication", "cluster"
+ONE_PARTITION, CLUSTER, BROKERS = "replication", "cluster", "brokers"
+RELEASES = {ONE_PARTITION: (DEFAULT,), CLUSTER: (DEFAULT, "2.4"), BROKERS: (DEFAULT, "2.4", "2.6")}
+"""In which releases ``--all`` walks each of them."""
 
 
 @dataclass
@@ -36,6 +40,7 @@ class Campaign:
 
     system: str
     faults: str
+    release: str = DEFAULT
     runs: int = 0
     steps: int = 0
     silent: int = 0
@@ -66,10 +71,11 @@ class Campaign:
 @click.command()
 @click.option(
     "--system",
-    type=click.Choice([ONE_PARTITION, CLUSTER]),
+    type=click.Choice([ONE_PARTITION, CLUSTER, BROKERS]),
     default=ONE_PARTITION,
     show_default=True,
-    help="One partition with its logs, or whole controllers, effect by effect.",
+    help="One partition with its logs; whole controllers, effect by effect; or whole brokers with "
+    "their logs on disks, whose traces are judged.",
 )
 @click.option("--seeds", metavar="A..B", default=SEEDS, show_default=True, help="One walk a seed.")
 @click.option(
@@ -85,7 +91,8 @@ class Campaign:
     metavar="PROFILE",
     multiple=True,
     help=f"What goes wrong: {', '.join(PROFILES)}, {SWARM}; with {CLUSTER}: "
-    f"{', '.join(STAGED_PROFILES)}, {SWARM}; default: each of them in turn.",
+    f"{', '.join(STAGED_PROFILES)}, {SWARM}; with {BROKERS}: {', '.join(TRACED_PROFILES)}; "
+    "default: each of them in turn.",
 )
 @click.option(
     "--every",
@@ -99,7 +106,12 @@ class Campaign:
 @click.option(
     "--map", "shows_map", is_flag=True, help="Show which step is which, and walk nothing."
 )
-@click.option("--all", "everything", is_flag=True, help="Both systems, one after the other.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="All of them, one after the other, in several releases.",
+)
 @coverage_option
 @story_option
 @open_option
@@ -126,6 +138,7 @@ def lockstep(
     are of processor time.
     Exit code: 0 holds, 1 broken.
 
+    Brokers run by themselves and trace what they do, as running processes do; each line is judged.
     Walks of the cluster are judged in this one direction, `insync edges cluster` in both; --map
     shows what is abstract, and why.
 
@@ -134,22 +147,34 @@ def lockstep(
       insync lockstep
       insync lockstep --system cluster --seeds 0..3 --faults sessions
       insync lockstep --system cluster --map
+      insync lockstep --system brokers --seeds 0..3
       insync lockstep --all --coverage
       insync lockstep --seeds 0..99 --faults lossy --faults swarm
       insync lockstep --every 0 --without-effects --faults everything --json -
     """
     if shows_map:
+        if system == BROKERS:
+            raise WrongUse(f"--map is of {ONE_PARTITION} or {CLUSTER}; brokers are judged by lines")
         _show_map(system, json_target)
         return
     chosen = seed_range(seeds)
-    systems = (ONE_PARTITION, CLUSTER) if everything else (system,)
-    campaigns = [(one, name) for one in systems for name in _profiles(one, faults)]
+    systems = tuple(RELEASES) if everything else (system,)
+    campaigns = [
+        (one, release, name)
+        for one in systems
+        for release in (RELEASES[one] if everything else (DEFAULT,))
+        for name in _profiles(one, faults)
+    ]
     told: list[Campaign] = []
     with measured(coverage, json_target), Counted() as progress:
-        for one, name in campaigns:
-            progress(f"{one} {name}: {len(told)} of {len(campaigns)} profiles done")
+        for one, release, name in campaigns:
+            progress(f"{one} {release} {name}: {len(told)} of {len(campaigns)} profiles done")
             if one == CLUSTER:
-                told.append(_campaign_of_clusters(name, chosen, steps, not without_effects))
+                told.append(
+                    _campaign_of_clusters(name, chosen, steps, not without_effects, release)
+                )
+            elif one == BROKERS:
+                told.append(_campaign_of_brokers(name, chosen, steps, release))
             else:
                 told.append(_campaign(name, chosen, steps, every, not without_effects))
     _show(told, json_target)
@@ -177,15 +202,18 @@ def lockstep(
 
 def _profiles(system: str, faults: tuple[str, ...]) -> tuple[str, ...]:
     """The profiles that are walked; WrongUse for one that the system does not have."""
-    names, named = (PROFILES, profile_named) if system == ONE_PARTITION else (
-        STAGED_PROFILES, staged_profile
-    )  # fmt: skip
+    known: dict[str, tuple[tuple[str, ...], Callable[[str], object]]] = {
+        ONE_PARTITION: ((*PROFILES, SWARM), profile_named),
+        CLUSTER: ((*STAGED_PROFILES, SWARM), staged_profile),
+        BROKERS: (TRACED_PROFILES, traced_profile),
+    }
+    names, named = known[system]
     for name in faults:
         try:
             named(name)
         except ValueError as error:
             raise WrongUse(f"--faults {name}: {error}") from error
-    return faults or (*names, SWARM)
+    return faults or names
 
 
 def _show_in_the_browser(told: list[Campaign], json_target: str | None) -> None:
@@ -218,7 +246,24 @@ def _campaign(faults: str, seeds: range, steps: int, every: int, with_effects: b
     return told
 
 
-def _campaign_of_clusters(faults: str, seeds: range, steps: int, with_effects: bool) -> Campaign:
+def _campaign_of_brokers(faults: str, seeds: range, steps: int, release: str) -> Campaign:
+    """Runs of whole brokers; each line of their traces is held to `replication` or `election`."""
+    from conformance.lockstep import Mismatch, Progress
+    from conformance.running.simulated import judged_run
+
+    def walked(seed: int) -> WalkProgress:
+        report = judged_run(seed, steps, faults, release)
+        if report.verdict is not Verdict.HOLDS:
+            first = report.findings[0]
+            raise Mismatch(f"{first.rule}: line {first.line}: {first.why}", ())
+        return Progress(sum(one.lines for one in report.replayed), fired=dict(report.fired))
+
+    return _walked(Campaign(BROKERS, faults, release), seeds, walked)
+
+
+def _campaign_of_clusters(
+    faults: str, seeds: range, steps: int, with_effects: bool, release: str
+) -> Campaign:
     """Walks of whole controllers, held to `cluster`."""
     from conformance.effects_of_cluster import EffectsOfCluster
     from conformance.mapping import cluster
@@ -226,14 +271,16 @@ def _campaign_of_clusters(faults: str, seeds: range, steps: int, with_effects: b
     from conformance.walks import cluster_bounds, walk_cluster
 
     for seed in seeds:
-        ModelStepper.of(cluster_bounds(seed), cluster.MAP)  # compiled before the clock starts
+        ModelStepper.of(
+            cluster_bounds(seed), cluster.MAP, release
+        )  # compiled before the clock starts
     effects = EffectsOfCluster()
     heard = effects if with_effects else None
 
     def walked(seed: int) -> WalkProgress:
-        return walk_cluster(seed, steps, faults=faults, effects=heard)
+        return walk_cluster(seed, steps, faults=faults, effects=heard, version=release)
 
-    told = _walked(Campaign(CLUSTER, faults), seeds, walked)
+    told = _walked(Campaign(CLUSTER, faults, release), seeds, walked)
     told.writes, told.requests = effects.writes, effects.requests
     return told
 
@@ -266,8 +313,10 @@ def _walked(
 
 
 def _coverage(system: str, told: list[Campaign]) -> str:
-    """How many of the system's transitions the walks fired."""
+    """How many of the system's transitions the walks fired; brokers are held to two systems."""
     fired = {name for one in told for name in one.fired}
+    if system == BROKERS:
+        return f", {len(fired)} transitions fired ({system})"
     return f", {len(fired)} of {len(_transitions(system))} transitions fired ({system})"
 
 
@@ -331,7 +380,8 @@ def _show(told: list[Campaign], json_target: str | None) -> None:
         ("system", "faults", *numbers, "verdict"),
         [
             (
-                one.system, one.faults, one.runs, f"{one.steps:,}", f"{one.silent:,}",
+                f"{one.system} {one.release}", one.faults, one.runs, f"{one.steps:,}",
+                f"{one.silent:,}",
                 f"{one.writes:,}",
                 f"{one.requests:,}", len(one.fired), f"{one.steps / max(one.seconds, 1e-9):,.0f}",
                 one.verdict.value,

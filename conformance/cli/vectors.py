@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
+from conformance.cli.covered import coverage_option, measured
 from conformance.cli.kept import open_option, show_comparison
 
 if TYPE_CHECKING:
@@ -38,15 +39,19 @@ DISAGREE = "disagree"
     show_default=True,
     help="Who answers.",
 )
+@coverage_option
 @open_option
 @json_option
-def vectors(files: tuple[str, ...], side: str, opens: bool, json_target: str | None) -> None:
+def vectors(
+    files: tuple[str, ...], side: str, coverage: str | None, opens: bool, json_target: str | None
+) -> None:
     """Put each case of FILES to the model, the implementation, or both.
 
     A case is asked under the newest supported release among its `versions`. Exits 1 when an answer
     is wrong, 2 when nobody answers an operation, 3 when nothing was checked. What a side is known
     not to answer is listed beforehand, with the reason. --open lays what is expected beside what
-    was answered, for every answer that is wrong.
+    was answered, for every answer that is wrong. --coverage counts lines that ran where the model
+    answers rightly, too.
     """
     from conformance.vectors.judge import (
         SIDES,
@@ -56,6 +61,8 @@ def vectors(files: tuple[str, ...], side: str, opens: bool, json_target: str | N
         overall,
     )
 
+    if coverage is not None and side != "both":
+        raise WrongUse("--coverage is of answers that the model gives, too; write --on both")
     read = [(path, _read(path)) for path in _paths(files)]
     rows: list[Row] = []
     differ: list[Disagreement] = []
@@ -64,6 +71,8 @@ def vectors(files: tuple[str, ...], side: str, opens: bool, json_target: str | N
         rows += asked
         if len(asked) == len(SIDES):
             differ += disagreements(*asked)
+    if coverage is not None:
+        _cover(read, coverage, json_target)
     _table(rows, json_target)
     for line in [*_wrong(rows), *_differing(differ), *_whose(rows), *_reasoned(rows)]:
         say(line, json_target)
@@ -72,6 +81,19 @@ def vectors(files: tuple[str, ...], side: str, opens: bool, json_target: str | N
     if opens:
         _show_in_the_browser(rows, json_target)
     finish(verdict)
+
+
+def _cover(read: list[tuple[Path, list[Case]]], coverage: str, json_target: str | None) -> None:
+    """Put to the implementation what the model answers rightly, and note what runs."""
+    from conformance.vectors.judge import Outcome, answers_of, judge
+
+    answers = answers_of("impl")
+    asked = [(path.name, judge(path.name, cases, "model", answers_of("model")))
+             for path, cases in read]  # fmt: skip
+    with measured(coverage, json_target):
+        for name, row in asked:
+            judge(name, [one.case for one in row.judged if one.outcome is Outcome.PASSED], "impl",
+                  answers)  # fmt: skip
 
 
 def _show_in_the_browser(rows: list[Row], json_target: str | None) -> None:

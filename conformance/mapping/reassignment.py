@@ -449,10 +449,13 @@ _FAULTS: dict[str, tuple[str, ...]] = {
 """By family, what goes wrong in it; the bound `faults` counts all of them."""
 
 
-def _family(name: str, why: str, version: str = DEFAULT, **bounds: int) -> Family:
+def _family(
+    name: str, why: str, version: str = DEFAULT, is_large: bool = False, **bounds: int
+) -> Family:
     others = {one for faults in _FAULTS.values() for one in faults} - {*_FAULTS[name]}
     without = (*sorted(others), "controller_write_is_fenced")
-    return Family(why, {"faults": 1, **bounds}, without=without, version=version)
+    limits = {"faults": 1, **bounds}
+    return Family(why, limits, without=without, version=version, is_large=is_large)
 
 
 def _not_from_the_start(bounds: Mapping[str, int]) -> str | None:
@@ -521,7 +524,8 @@ FAMILIES: dict[str, Family] = {
     "unknown_partition": _family(
         "unknown_partition", "a partition is asked for that there is not"),
     "two_moves": _family(
-        "two_moves", "a request moves two partitions, and another request follows", moves=2),
+        "two_moves", "a request moves two partitions, and another request follows",
+        is_large=True, moves=2),
     "withdrawn": _family("withdrawn", "a request is deleted by hand, whatever was begun of it"),
     "crashes": Family("a process crashes while its session lives", {"crashes": 1}),
     "lost_reply": Family("a winner must look for itself in ZooKeeper", {"losses": 1}),
@@ -529,7 +533,7 @@ FAMILIES: dict[str, Family] = {
     "office": _family(
         "office", "a controller is deposed anywhere, goes on to its next fenced write, and another "
         "begins; what it writes then is judged by who wrote the state last, which the model does "
-        "not know", controllers=2),
+        "not know", is_large=True, controllers=2),
 }  # fmt: skip
 
 

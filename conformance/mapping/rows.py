@@ -104,7 +104,8 @@ class Family:
     """A part of a system's graph that is small enough to be walked whole: one family of faults.
 
     `bounds` are those that differ from the map's small ones. The walk starts where the steps
-    `begins` lead to, and takes no transition of `without`. `why` says what it is for.
+    `begins` lead to, and takes no transition of `without`. `why` says what it is for. What
+    `is_large` takes minutes.
     """
 
     why: str
@@ -112,6 +113,7 @@ class Family:
     begins: tuple[Step, ...] = ()
     without: tuple[str, ...] = ()
     version: str | None = None
+    is_large: bool = False
 
 
 @dataclass(frozen=True)

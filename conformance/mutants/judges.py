@@ -9,17 +9,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import zip_longest
+from pathlib import Path
 
 from conformance.edges import EdgeReport, walk_edges
 from conformance.line_notes import LineNotes
 from conformance.lockstep import Mismatch
 from conformance.mapping import MAPPED, map_of
+from conformance.mapping.topics_families import FAMILIES
 from conformance.mutants.mutate import MODULES, Mutant
 from conformance.rules import RulesDiffer, compare_rules
+from conformance.running.simulated import judged_run
 from conformance.tours import tour, tours
+from conformance.vectors.cases import Case, read_cases
+from conformance.vectors.judge import Outcome, answers_of
+from conformance.vectors.judge import judge as judge_cases
 from conformance.walks import walk, walk_cluster
+from specs.verdict import Verdict
 
 STATES = 150
 """How many states of a graph are walked; those of a part of a graph may be fewer."""
@@ -33,12 +40,30 @@ SEEDS = (224, 46, 50, 52, 13, *range(1, 8))
 STEPS = 220
 
 CLUSTER_WALKS = (
-    (0, "none"), (1, "everything"), (2, "sessions"), (3, "operators"), (4, "swarm"), (5, "crashes"),
-    (6, "everything"), (7, "operators"), (9, "everything"),
+    (0, "none", "2.3"), (1, "everything", "2.3"), (2, "sessions", "2.3"), (3, "operators", "2.3"),
+    (4, "swarm", "2.3"), (5, "crashes", "2.3"), (6, "everything", "2.3"), (7, "operators", "2.3"),
+    (3, "everything", "2.4"),
 )  # fmt: skip
-"""Seeds and profiles of faults of the walks beside `cluster`; seeds differ in their shape."""
+"""Walks beside `cluster`: seeds, which differ in their shape, profiles of faults, releases."""
+
+OTHER_RELEASES: Mapping[str, tuple[str, ...]] = {
+    "election": ("2.1", "2.7"), "reassignment": ("2.4", "2.7"), "topics": ("2.1", "2.7"),
+}  # fmt: skip
+"""Releases in which parts of a graph are walked that have no release of their own."""
 
 CLUSTER_STEPS = 250
+
+TRACED_RUNS = (
+    (0, "failures", "2.3"), (1, "failures", "2.3"), (2, "failures", "2.3"), (3, "crashes", "2.3"),
+    (4, "sessions", "2.3"), (5, "lossy", "2.3"), (6, "failures", "2.4"), (7, "failures", "2.6"),
+    (8, "failures", "2.3"), (0, "failures", "0.11"),
+)  # fmt: skip
+"""Runs of whole brokers with their logs on disks, whose traces the model judges."""
+
+TRACED_STEPS = 500
+
+CASES = Path(__file__).parents[2] / "tests" / "data" / "vectors"
+"""Cases that both sides answer; without the folder there is no such judge."""
 
 AT_FIRST = 5
 """So many judges of each kind a mutant is put before, until one notices; a survivor before all."""
@@ -83,16 +108,42 @@ def _walk(seed: int) -> str:
     return ""
 
 
-def _walk_cluster(seed: int, faults: str) -> str:
-    walk_cluster(seed, CLUSTER_STEPS, faults=faults)
+def _walk_cluster(seed: int, faults: str, release: str) -> str:
+    walk_cluster(seed, CLUSTER_STEPS, faults=faults, version=release)
     return ""
 
 
-def _edges(system: str, family: str) -> str:
+def _traced(seed: int, faults: str, release: str) -> str:
+    report = judged_run(seed, TRACED_STEPS, faults, release)
+    if report.verdict is Verdict.HOLDS:
+        return ""
+    first = report.findings[0]
+    return f"line {first.line}: {first.why}"
+
+
+@cache
+def _answered_by_the_model() -> tuple[tuple[str, list[Case]], ...]:
+    """File -> its cases that the model answers as they say."""
+    found = []
+    for path in sorted(CASES.glob("*.json")):
+        row = judge_cases(path.name, read_cases(path), "model", answers_of("model"))
+        found.append((path.name, [one.case for one in row.judged if one.outcome is Outcome.PASSED]))
+    return tuple(found)
+
+
+def _cases() -> str:
+    for name, cases in _answered_by_the_model():
+        for one in judge_cases(name, cases, "impl", answers_of("impl")).judged:
+            if one.outcome is Outcome.FAILED:
+                return f"{name}: {one.case.operation}: {one.got}, and the model as the case says"
+    return ""
+
+
+def _edges(system: str, family: str, other: str | None = None) -> str:
     about = map_of(system)
     part = about.families[family] if family else None
     bounds = {**about.small, **(part.bounds if part else {})}
-    states, release = MORE_STATES.get(system, STATES), part.version if part else None
+    states, release = MORE_STATES.get(system, STATES), other or (part.version if part else None)
     report = walk_edges(bounds, states, about=about, version=release, family=part)
     return _first(report)
 
@@ -103,19 +154,34 @@ def _first(report: EdgeReport) -> str:
     return f"state {report.states}: {report.mismatches[0].splitlines()[0]}"
 
 
+def _small_of(system: str) -> tuple[str, ...]:
+    """The parts of a graph that are of any release, and small."""
+    return tuple(FAMILIES) if system == "topics" else ()
+
+
 def _all() -> Iterator[Judge]:
     yield Judge("rules", "rules", _rules)
     for name in tours():
         yield Judge(f"story {name}", "story", partial(_tour, name))
     for seed in SEEDS:
         yield Judge(f"replication, seed {seed}", "replication", partial(_walk, seed))
-    for seed, faults in CLUSTER_WALKS:
-        name = f"cluster, {faults}, seed {seed}"
-        yield Judge(name, "cluster", partial(_walk_cluster, seed, faults))
+    for seed, faults, release in TRACED_RUNS:
+        name = f"brokers of {release}, {faults}, seed {seed}"
+        yield Judge(name, "brokers", partial(_traced, seed, faults, release))
+    if CASES.is_dir():
+        yield Judge("cases", "cases", _cases)
+    for seed, faults, release in CLUSTER_WALKS:
+        name = f"cluster {release}, {faults}, seed {seed}"
+        yield Judge(name, "cluster", partial(_walk_cluster, seed, faults, release))
     for system in MAPPED:
         for family in ("", *map_of(system).families):
             name = f"edges of {system}" + (f", {family}" if family else "")
             yield Judge(name, f"edges of {system}", partial(_edges, system, family))
+        for release in OTHER_RELEASES.get(system, ()):
+            for family in ("", *_small_of(system)):
+                name = f"edges of {system} {release}" + (f", {family}" if family else "")
+                judged = partial(_edges, system, family, release)
+                yield Judge(name, f"edges of {system} {release}", judged)
 
 
 JUDGES: dict[str, Judge] = {one.name: one for one in _all()}
@@ -146,6 +212,8 @@ def reach(progress: Callable[[str], None] = lambda _: None) -> tuple[Judgement, 
     What is compiled for the model's side meanwhile is there for the children that are forked later.
     """
     found: dict[tuple[str, int], list[str]] = {}
+    if "cases" in JUDGES:
+        _answered_by_the_model()  # before lines are noted
     with LineNotes(MODULES) as notes:
         for number, one in enumerate(JUDGES.values(), 1):
             progress(f"{number} of {len(JUDGES)} judges look at what is there: {one.name}")

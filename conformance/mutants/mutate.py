@@ -169,7 +169,7 @@ def _of(node: ast.AST) -> Iterator[Change]:
     elif isinstance(node, ast.Constant) and isinstance(node.value, int):
         yield "constant", node, _other_constant
         if not isinstance(node.value, bool):
-            yield "constant", node, lambda mine: ast.Constant(mine.value - 1)
+            yield "constant", node, _constant_below
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         yield "arithmetic", node, _swap_sign
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -217,6 +217,10 @@ def _other_constant(node: Any) -> ast.AST:
     return ast.Constant(not node.value if isinstance(node.value, bool) else node.value + 1)
 
 
+def _constant_below(node: Any) -> ast.AST:
+    return ast.Constant(node.value - 1)
+
+
 def _swap_sign(node: Any) -> ast.AST:
     node.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
     return _as_ast(node)
@@ -236,6 +240,11 @@ def _mutated(module: str, tree: ast.Module, name: str, node: ast.AST, new: ast.A
     """A function's code with one node of the module's text replaced."""
     # The copy of everything finds the changed node where it would have copied the old one.
     other = copy.deepcopy(tree, {id(node): ast.copy_location(new, node)})
+    for one, function in _functions(other, ""):
+        if one == name:  # what it has of the functions around it, it has still
+            free = function_named(module, name).__code__.co_freevars
+            kept: list[ast.stmt] = [ast.Expr(ast.Name(each, ast.Load())) for each in free]
+            function.body += [ast.If(ast.Constant(False), kept, [])] if kept else []
     ast.fix_missing_locations(other)
     return _code(compile(other, f"<mutant of {module}>", "exec"), name)
 

@@ -111,6 +111,7 @@ def _child(apply: Callable[[], None], names: Sequence[str], answer: Connection) 
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     _limit_memory()
     apply()
+    answer.send(("", ""))
     answer.send(judge(names))
 
 
@@ -136,6 +137,11 @@ def _judged(apply: Callable[[], None], names: Sequence[str]) -> Judgement:
     child = fork.Process(target=_child, args=(apply, names, there))
     child.start()
     there.close()
+    try:
+        here.recv()  # it is planted
+    except EOFError:
+        child.join()
+        raise RuntimeError("a mutant could not be planted; its process says why") from None
     try:
         found: Judgement = here.recv()
     except EOFError:

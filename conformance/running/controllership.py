@@ -70,12 +70,21 @@ class _Office(Driver):
             case "request_refused":
                 sender = line.args["sender"]
                 c = self.of[sender["controller"]]
+                self._heard_of(b, line.args["known"])
                 if not self.refusal("request_is_obeyed", b, c, sender["epoch"]):
                     raise MisfitError(
                         "only a controller older than one that is known is refused",
                         f"controller epoch {sender['epoch']} is refused, and the newest known is "
                         f"{self.read('seen', b)}", "that it is obeyed",
                     )  # fmt: skip
+
+    def _heard_of(self, b: int, known: int) -> None:
+        """A request that names no partition, as the first UpdateMetadata may be, has no line."""
+        if self.read("seen", b) < known:
+            for c in self.of.values():
+                if not self.refusal("request_is_obeyed", b, c, known):
+                    self.step("request_is_obeyed", b, c, known)
+                    return
 
     def _obeyed(self, line: TraceLine, b: int) -> None:
         sender = line.args["sender"]

@@ -156,10 +156,13 @@ class _Ordering:
             for line in self.lines
             if line.step == "controller_elected"
         }
+        of_epoch = {epoch: line for (_, epoch), line in elected.items()}
         for line in self.lines:
             sender = line.args.get("sender")
             if isinstance(sender, dict):
                 self._follows(line, elected.get((sender["controller"], sender["epoch"])))
+            if line.step == "request_refused":
+                self._follows(line, of_epoch.get(line.args.get("known")))
 
     def _lives(self, chains: dict[Process, list[TraceLine]]) -> None:
         """A process writes to ZooKeeper before its next start; a lost office is left after."""
@@ -291,6 +294,9 @@ class _Ordering:
         """A follower's questions, their answers, and what it made of them."""
         if not hasattr(self, "_answers"):
             self._answers: dict[tuple[int, str, int], list[TraceLine]] = defaultdict(list)
+            self._started = {
+                (line.process, line.start): line for line in self.lines if line.step == STARTED
+            }
             for line in self.lines:
                 if line.step in ("fetch_served", "epoch_served"):
                     follower, partition = follower_of(line), line.partition
@@ -308,6 +314,8 @@ class _Ordering:
                 key = asked[partition] = (line.broker, partition, line.args["correlation"])
                 for answer in self._answers.get(key, ()):
                     self._follows(answer, line)
+                    # Nobody is connected to a process before it starts.
+                    self._follows(line, self._started.get((answer.process, answer.start)))
             elif line.step in TAKES and partition in asked:
                 key = asked[partition]
                 if key not in self.found.takes:

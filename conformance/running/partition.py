@@ -235,7 +235,8 @@ class _Replay(Driver):
         end = self.read("log.end", at)
         last = self.read("log.at.epoch", at, end - 1) if end else -1
         self.force(EMPTY_EPOCH, ("replica.latest_epoch", (at,), last))
-        self.had[broker] = {0} if loaded is None else {0, loaded.args["high_watermark"]}
+        if loaded is not None:  # else its checkpoint is what it was
+            self.had[broker] = {0, loaded.args["high_watermark"]}
 
     def _written(self, write: StateWrite) -> None:
         state, zk = write.state, write.version

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from impl.core.cluster_context import ClusterContext
+from impl.core.journal import ControllerJournal
 from impl.core.states import PartitionState
 from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import Log4jFiles
@@ -13,11 +14,10 @@ from impl.server.trace import BrokerTrace
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 
-class TracedController(ControllerLines):
+class TracedTerms(ControllerJournal):
     """``context`` is that of the controller of the session that the broker has now."""
 
-    def __init__(self, files: Log4jFiles, trace: BrokerTrace) -> None:
-        super().__init__(files)
+    def __init__(self, trace: BrokerTrace) -> None:
         self.trace = trace
         self.context: ClusterContext | None = None
 
@@ -60,3 +60,11 @@ class TracedController(ControllerLines):
             "zk_version": state.zk_version, "live": sorted(self.context.live),
         }  # fmt: skip
         self.trace.file.line("state_written", args)
+
+
+class TracedController(TracedTerms, ControllerLines):
+    """With Kafka's log lines."""
+
+    def __init__(self, files: Log4jFiles, trace: BrokerTrace) -> None:
+        TracedTerms.__init__(self, trace)
+        ControllerLines.__init__(self, files)

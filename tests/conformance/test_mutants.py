@@ -24,6 +24,7 @@ from conformance.mutants import (
     try_planted,
     try_sample,
 )
+from conformance.mutants.judges import JUDGES, OF_ONE_PARTITION, Judge, Reach, in_order, reach
 from conformance.mutants.mutate import function_named
 from conformance.rules import RulesDiffer, compare_rules
 from conformance.tours import tour, tours
@@ -32,6 +33,11 @@ from model.zoo import ZOO
 
 def every() -> list[Mutant]:
     return [mutant for module in MODULES for mutant in mutants_of(module)]
+
+
+def of_one_partition(mutants: list[Mutant]) -> Reach:
+    """As if every judge of one partition ran their lines."""
+    return {(one.module, one.line): OF_ONE_PARTITION for one in mutants}
 
 
 @pytest.mark.parametrize("name", sorted(tours()))
@@ -139,7 +145,7 @@ def test_a_mutant_that_changes_nothing_survives() -> None:
         if one.function.endswith("truncate_from_start")
     ][:1]  # fmt: skip
 
-    (trial,) = try_sample([mutant])
+    (trial,) = try_sample([mutant], of_one_partition([mutant]))
 
     assert not trial.caught
 
@@ -148,7 +154,7 @@ def test_a_mutant_changes_its_process_only() -> None:
     before = function_named("impl.core.partition", "Partition.may_join").__code__
     mutants = [m for m in mutants_of("impl.core.partition") if m.function.endswith("may_join")]
 
-    trials = list(try_sample(mutants[:2]))
+    trials = list(try_sample(mutants[:2], of_one_partition(mutants)))
 
     assert all(trial.caught for trial in trials)
     assert function_named("impl.core.partition", "Partition.may_join").__code__ is before
@@ -185,3 +191,51 @@ def test_the_interval_is_wilsons_and_nothing_tried_says_nothing() -> None:
     assert (round(low, 3), round(high, 3)) == (0.826, 0.945)
     assert interval(0, 0) == (0.0, 1.0)
     assert score([]).tried == 0
+
+
+def test_every_mutant_can_be_planted() -> None:
+    """Its code is compiled, and has the free variables of the function that it replaces."""
+    for mutant in every()[::40]:
+        before = function_named(mutant.module, mutant.function).__code__
+        assert mutant.make().co_freevars == before.co_freevars, mutant.label
+
+
+def test_a_mutant_of_a_line_that_no_walk_runs_is_a_survivor() -> None:
+    (mutant,) = mutants_of("impl.core.requests")[:1]
+
+    (trial,) = try_sample([mutant], {})
+
+    assert not trial.caught
+    assert trial.why == "no walk runs its line"
+
+
+def test_judges_of_every_kind_look_first_and_all_the_others_afterwards() -> None:
+    mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
+    names = tuple(JUDGES)
+
+    first, rest = in_order(mutant, {(mutant.module, mutant.line): names})
+
+    assert sorted([*first, *rest]) == sorted(names)
+    assert {JUDGES[one].kind for one in first} == {one.kind for one in JUDGES.values()}
+    assert len(first) < len(rest)
+
+
+def test_which_judge_runs_which_line_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {name: JUDGES[name] for name in ("rules", "story m2_is_lost")}
+    monkeypatch.setattr("conformance.mutants.judges.JUDGES", few)
+
+    said, found = reach()
+
+    assert said == ("", "")
+    lines = {line for module, line in found if module == "impl.core.truncation"}
+    assert lines
+    assert set().union(*found.values()) == set(few)
+
+
+def test_a_judge_that_notices_what_is_there_already_ends_the_measure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few = {"always": Judge("always", "rules", lambda: "it differs")}
+    monkeypatch.setattr("conformance.mutants.judges.JUDGES", few)
+
+    assert reach() == (("always", "it differs"), {})

@@ -67,7 +67,9 @@ def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
     request = channel.under_way
     live = request.live_brokers if isinstance(request, UpdateMetadata) else ()
     endpoints = {one: (f"b{one}", 9092) for one in live}
-    handled = node.replicas.handle(request, node.epoch, world.now_ms(), endpoints=endpoints)
+    handled = node.replicas.handle(
+        request, node.epoch, world.now_ms(), world.clock, endpoints=endpoints
+    )
     channel.answer = wait(handled)
     world.happened.append(
         (broker, RequestAnswered(request, node.epoch, node.started, channel.answer[0]))

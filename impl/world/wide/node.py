@@ -122,10 +122,11 @@ class SimulatedBroker:
         self.session = EmbeddedSession(self.zookeeper)
         self.client = ZnodeClient(self.session, self.release)
         self.channels: Channels[Request] = Channels()
-        controller = EventController(
-            self.broker, self.session, self.release, self._send, self.config
-        )
+        controller = self._controller_of_session()
         self.events = ControllerEventManager(controller, self.channels, self._event_failed)
+
+    def _controller_of_session(self) -> EventController:
+        return EventController(self.broker, self.session, self.release, self._send, self.config)
 
     @property
     def controller(self) -> EventController:
@@ -152,8 +153,12 @@ class SimulatedBroker:
         self.up = True
         info = BrokerInfo((f"PLAINTEXT://b{self.broker}:9092",), self.now_ms())
         self.epoch = wait(self.client.register_broker(self.broker, info))
+        self._registered()
         self.events.put("Startup", lambda controller: controller.elect(self.now_ms()))
         self.handle_next()
+
+    def _registered(self) -> None:
+        """Those who look on may note it."""
 
     def start(self) -> None:
         """A new process: logs are loaded, then it registers."""

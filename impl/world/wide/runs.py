@@ -20,6 +20,9 @@ WIDE_PROFILES: dict[str, Weights] = {
     "crashes": {"crashes": 1, "shutdowns": 1},
     "sessions": {"sessions": 1, "pauses": 1},
     "lossy": {"losses": 10},
+    "failures": {
+        "crashes": 1, "sessions": 1, "pauses": 1, "losses": 6, "shutdowns": 1, "elections": 1,
+    },
     "operators": {"moves": 2, "elections": 1, "deletions": 1, "shutdowns": 1, "controllers": 1},
     "everything": {
         "crashes": 1, "sessions": 1, "pauses": 1, "losses": 6, "shutdowns": 1, "moves": 2,

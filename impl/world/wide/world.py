@@ -80,7 +80,7 @@ class WideWorld:
         self.release = Release.of(release)
         self.clock = 0
         self.topics, self.partitions, self.factor = topics, partitions, factor
-        self.zookeeper = ZooKeeper()
+        self.zookeeper = self._store()
         self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
         for path in paths.persistent(self.release):
             wait(self.admin.make_path(path))
@@ -91,7 +91,7 @@ class WideWorld:
         self.consumed: dict[TopicPartition, int] = {}  # where consumers read on
         self.moves = 0
         self.nodes = {
-            number: SimulatedBroker(
+            number: self._broker_type()(
                 number, self.zookeeper, self.release, self.now_ms, seed, self.happened, config
             )
             for number in range(1, brokers + 1)
@@ -100,6 +100,12 @@ class WideWorld:
             node.register()
         for topic in range(topics):
             self.create_topic(topic)
+
+    def _store(self) -> ZooKeeper:
+        return ZooKeeper()
+
+    def _broker_type(self) -> type[SimulatedBroker]:
+        return SimulatedBroker
 
     def now_ms(self) -> int:
         """The clock of everybody."""

@@ -1,0 +1,217 @@
+"""A simulated cluster that traces as running processes do, so that the model judges what it does.
+
+The same lines in the same files as `insync cluster start --trace` leaves, written at the same
+places of the core; who asked whom, and in which order, the simulator's steps say. So a run of
+several partitions, with their requests, fetches and logs on disks, is judged line by line, and the
+same seed gives the same lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from conformance.running.judge import RunningReport, judge_running
+from conformance.running.profiles import traced_profile
+from impl.core.answers import NONE
+from impl.core.event_controller import EventController
+from impl.core.events import EpochAsked, ProducerAnswered, RecordsAsked
+from impl.core.fetcher_thread import EpochQuestion
+from impl.core.replica_manager import CONSUMER
+from impl.releases import DEFAULT
+from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace, TraceFile
+from impl.server.traced_controller import TracedTerms
+from impl.server.traced_zookeeper import ZooKeeperTrace
+from impl.world.steps import Step
+from impl.world.wide.ghosts import ConsumerRead
+from impl.world.wide.node import SimulatedBroker
+from impl.world.wide.runs import WideSimulator
+from impl.world.wide.world import WideWorld
+from impl.znodes import TopicPartition
+from impl.zookeeper.store import ZooKeeper
+from impl.zookeeper.znode import Create, Created, Op
+
+UNTRACED = ("ListOffsets",)
+"""What a fetcher asks that no line tells of."""
+
+
+class _TracedStore(ZooKeeper):
+    """A line a transaction. Who asks is whose session was looked at last."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.trace = ZooKeeperTrace(folder, {"zxid": self.zxid})
+        self.asker = 0
+
+    def require_alive(self, session: int) -> None:
+        """Before each operation of a session."""
+        super().require_alive(session)
+        self.asker = session
+
+    def expire(self, session: int) -> list[str]:
+        """A session ends."""
+        gone = super().expire(session)
+        self.trace.ended(self.zxid, session, gone, closed=False)
+        return gone
+
+    def _transact(self, ops: Sequence[Op]) -> list[Created | None]:
+        done = super()._transact(ops)
+        asked = [(type(one).__name__, {"path": one.path}) for one in ops]
+        made = [
+            result.path if isinstance(op, Create) and result is not None else None
+            for op, result in zip(ops, done, strict=True)
+        ]
+        head = {"op": "multi", "session": self.asker, "args": asked}
+        self.trace.transaction(self, head, made)
+        return done
+
+
+class _TracedBroker(SimulatedBroker):
+    """A file a start; its replicas, its controller and its registrations write to it."""
+
+    folder: Path
+    trace: BrokerTrace
+
+    def _start_process(self) -> None:
+        head = {"version": str(self.release), "settings": {
+            "protocol": str(self.release), "unclean": False,
+        }}  # fmt: skip
+        self.trace = BrokerTrace(TraceFile(self.folder, "broker", self.broker, head))
+        self.correlation = self.started * CORRELATIONS_OF_A_START
+        super()._start_process()
+
+    def _controller_of_session(self) -> EventController:
+        journal = TracedTerms(self.trace)
+        controller = EventController(
+            self.broker, self.session, self.release, self._send, self.config, journal
+        )
+        journal.context = controller.core.context
+        return controller
+
+    def _registered(self) -> None:
+        fields = {"epoch": self.epoch, "session": self.session.session}
+        self.trace.file.line("registered", fields)
+
+    def _observe(self, event: Any) -> None:
+        super()._observe(event)
+        self.trace(event)
+
+    def crash(self, power: bool) -> None:
+        """The process ends, and with it its file."""
+        super().crash(power)
+        self.trace.close()
+
+
+class TracedWorld(WideWorld):
+    """A wide world that leaves traces in a folder."""
+
+    nodes: dict[int, _TracedBroker]  # type: ignore[assignment]
+
+    def __init__(self, folder: Path, **given: Any) -> None:
+        self.folder = folder
+        self.asked: dict[tuple[int, int], tuple[object, int]] = {}
+        super().__init__(**given)
+
+    def _store(self) -> ZooKeeper:
+        return _TracedStore(self.folder)
+
+    def _broker_type(self) -> type[SimulatedBroker]:
+        return type("TracedBroker", (_TracedBroker,), {"folder": self.folder})
+
+    def take(self, step: Step) -> None:
+        """Take a step; what of it the core does not report is reported here."""
+        if step.name == "producer_hears":
+            self._acknowledged(*step.args)
+        with self._asker(step):
+            super().take(step)
+        for broker, happened in self.happened:
+            if isinstance(happened, ConsumerRead):
+                self._read(broker, happened)
+        self._note_questions()
+
+    @contextmanager
+    def _asker(self, step: Step) -> Iterator[None]:
+        """Whose question a leader answers."""
+        if step.name != "leader_answers":
+            yield
+            return
+        follower, leader = step.args
+        _, number = self.asked[follower, leader]
+        head = {"client_id": f"broker-{follower}-fetcher-0", "correlation": number}
+        with self.nodes[leader].trace.on_behalf_of(head):
+            yield
+
+    def _acknowledged(self, broker: int, topic: int, partition: int) -> None:
+        node, one = self.nodes[broker], TopicPartition(f"t{topic}", partition)
+        awaited = node.waiting[one][0].awaited
+        epoch, end = awaited.replica.leader_epoch, awaited.end
+        node.trace(ProducerAnswered(one, epoch, -1, end - 1, end, NONE))
+
+    def _read(self, broker: int, done: ConsumerRead) -> None:
+        node = self.nodes[broker]
+        replica, first = node.replicas.partitions[done.partition], min(done.records)
+        reply = {"error": NONE, "high_watermark": replica.hw, "log_start": replica.log_start,
+                 "diverging": None, "end": max(done.records) + 1}  # fmt: skip
+        asked = {"leader_epoch": None, "offset": first, "last_fetched_epoch": None}
+        node.trace.file.line("fetch_served", {
+            "partition": str(done.partition), "reader": CONSUMER, "asked": asked, "reply": reply,
+            "waited": False,
+        })  # fmt: skip
+
+    def _note_questions(self) -> None:
+        """Fetchers that have asked anew."""
+        for follower, node in self.nodes.items():
+            for leader, connection in node.connections.items():
+                exchange = connection.exchange
+                if exchange is None or not exchange.is_under_way:
+                    continue
+                if self.asked.get((follower, leader), (None, 0))[0] is exchange.questions:
+                    continue
+                node.correlation += 1
+                self.asked[follower, leader] = exchange.questions, node.correlation
+                if exchange.kind in UNTRACED:
+                    continue
+                for one, question in exchange.questions.items():
+                    is_epoch = isinstance(question, EpochQuestion)
+                    event = (EpochAsked if is_epoch else RecordsAsked)(one, leader, question)
+                    node.trace.asked(event, node.correlation)
+
+    def close(self) -> None:
+        """Every process ends."""
+        for node in self.nodes.values():
+            node.trace.close()
+        assert isinstance(self.zookeeper, _TracedStore)
+        self.zookeeper.trace.file.close()
+
+
+def traced_run(
+    folder: Path, seed: int, steps: int, faults: str = "failures", release: str = DEFAULT,
+    brokers: int = 3, partitions: int = 2,
+) -> int:  # fmt: skip
+    """Run a cluster, and leave its traces in ``folder``; how many steps it took."""
+    world = TracedWorld(
+        folder, brokers=brokers, topics=1, partitions=partitions, factor=min(3, brokers),
+        release=release, seed=seed,
+    )  # fmt: skip
+    simulator = WideSimulator(world, seed, faults)
+    try:
+        for number in range(steps):
+            if simulator.advance() is None:
+                return number
+    finally:
+        world.close()
+    return steps
+
+
+def judged_run(
+    seed: int, steps: int, faults: str = "failures", release: str = DEFAULT
+) -> RunningReport:
+    """Run a cluster, and let the model judge each line of its traces. ValueError for a profile
+    under which topics or lists of replicas change."""
+    traced_profile(faults)
+    with TemporaryDirectory(prefix="insync-traced-") as folder:
+        traced_run(Path(folder), seed, steps, faults, release)
+        return judge_running(sorted(Path(folder).iterdir()))
