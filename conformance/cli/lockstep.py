@@ -248,7 +248,7 @@ def _campaign(faults: str, seeds: range, steps: int, every: int, with_effects: b
 
 def _campaign_of_brokers(faults: str, seeds: range, steps: int, release: str) -> Campaign:
     """Runs of whole brokers; each line of their traces is held to `replication` or `election`."""
-    from conformance.lockstep import Mismatch, Progress
+    from conformance.lockstep import Mismatch, WalkProgress
     from conformance.running.simulated import judged_run
 
     def walked(seed: int) -> WalkProgress:
@@ -256,7 +256,7 @@ def _campaign_of_brokers(faults: str, seeds: range, steps: int, release: str) ->
         if report.verdict is not Verdict.HOLDS:
             first = report.findings[0]
             raise Mismatch(f"{first.rule}: line {first.line}: {first.why}", ())
-        return Progress(sum(one.lines for one in report.replayed), fired=dict(report.fired))
+        return WalkProgress(sum(one.lines for one in report.replayed), fired=dict(report.fired))
 
     return _walked(Campaign(BROKERS, faults, release), seeds, walked)
 

@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from impl.core.fetcher_thread import (
+    Answer,
     EpochQuestion,
     EpochReply,
     FetcherThread,
     FetchQuestion,
     FetchReply,
+    OffsetQuestion,
+    OffsetUnknown,
 )
 from impl.core.partition import NO_EPOCH, Partition
 from impl.core.replica_manager import ReplicaManager
@@ -139,13 +142,14 @@ class SteppedReplica(Partition[RecordLog]):
         """Fetch, as a follower."""
         return await self._leader.fetch(self.broker, questions, MOST_RECORDS, 0)
 
-    async def earliest(self, key: TopicPartition) -> int:
-        """ListOffsets, the log's start."""
-        return self._leader.partitions[key].log_start
-
-    async def latest(self, key: TopicPartition) -> int:
-        """ListOffsets, the log's end."""
-        return self._leader.partitions[key].log_end
+    async def offset(self, key: TopicPartition, question: OffsetQuestion) -> int:
+        """ListOffsets."""
+        found = await self._leader.list_offset(
+            key, question.timestamp, False, question.leader_epoch
+        )
+        if found.error != "NONE":
+            raise OffsetUnknown(key, Answer(found.error))
+        return found.offset
 
     # The ISR
 
