@@ -115,9 +115,9 @@ class ControllerJournal:
         """The ISR of a partition that moves was to be looked at, and there is no state of it."""
 
     async def reassignment_removing(
-        self, partition: TopicPartition, target: Sequence[int], others: bool
+        self, entries: Mapping[TopicPartition, Sequence[int]], others: bool
     ) -> None:
-        """An entry is about to leave ``/admin/reassign_partitions``; without others, the znode."""
+        """Entries are about to leave ``/admin/reassign_partitions``; without others, the znode."""
 
     async def reassignment_removed(self, partition: TopicPartition) -> None:
         """A reassignment that was completed is out of ``/admin/reassign_partitions``."""

@@ -59,29 +59,39 @@ class Reassigner:
         )
 
     async def begin_all(self, found: Mapping[TopicPartition, Sequence[int]]) -> None:
-        """Begin entries of the znode, or drop them (``maybeTriggerPartitionReassignment``)."""
+        """Begin entries of the znode, or drop them (``maybeTriggerPartitionReassignment``).
+
+        Those that are refused, or whose work fails, leave the znode one by one; since 2.0 in one
+        write, when all have been looked at.
+        """
         if self.loaded_whole:
             self.targets |= {one: tuple(target) for one, target in found.items()}
+        refused: list[TopicPartition] = []
         for partition, target in found.items():
-            await self.begin(partition, target)
+            if not await self.begin(partition, target):
+                refused.append(partition)
+                if not self.core.release.since("2.0"):
+                    await self._leave([partition])
+        if self.core.release.since("2.0") and refused:
+            await self._leave(refused)
+
+    async def _leave(self, refused: Sequence[TopicPartition]) -> None:
+        await self._drop(refused)
+        for partition in refused:
+            self.targets.pop(partition, None)
 
     async def begin(self, partition: TopicPartition, target: Sequence[int]) -> bool:
         """Begin one of the znode's entries; False if it is refused, or if its work fails.
 
-        Then it is dropped, so that administrators may ask for something else.
+        Then it is to be dropped, so that administrators may ask for something else.
         """
         journal = self.core.context.journal
         await journal.reassignment_triggered(partition, target)
         why = self.refuse(partition, target)
         if why is not None:
             await journal.reassignment_refused(partition, target, why)
-        if why is not None or not await self.attempt(
-            partition, lambda: self._begin(partition, target)
-        ):
-            await self._drop(partition)
-            self.targets.pop(partition, None)
             return False
-        return True
+        return await self.attempt(partition, lambda: self._begin(partition, target))
 
     async def attempt(
         self, partition: TopicPartition, work: Callable[[], Awaitable[object]]
@@ -199,7 +209,7 @@ class Reassigner:
         await self._move_leader(partition, target, both)  # 7
         await self._stop(partition, out)  # 8, 9
         await self._write_assignment(partition, ReplicaAssignment(target))  # 10
-        await self._drop(partition)  # 11
+        await self._drop([partition])  # 11
         await context.journal.reassignment_removed(partition)
         self.targets.pop(partition, None)
         await self.core.update_metadata_for([partition])  # 12
@@ -243,24 +253,26 @@ class Reassigner:
         )
         context.set_assignment(partition, assignment)
 
-    async def _drop(self, partition: TopicPartition, target: Sequence[int] | None = None) -> None:
-        """Take the partition's entry out of the znode; with a target, only if it is that one.
+    async def _drop(
+        self, partitions: Sequence[TopicPartition], target: Sequence[int] | None = None
+    ) -> None:
+        """Take partitions' entries out of the znode; with a target, only what moves to that one.
 
         From 1.1 to 2.3 what is left is what the controller has in memory, whatever the znode says.
         When nothing is left the znode goes. A change of its data may have used up the watch, so
         that an event is to look at it again (``removePartitionsFromReassignedPartitions``).
         """
         entries = await self.core.client.reassignments()
-        goal = entries.get(partition, ())
+        left = {one: entries.get(one, ()) for one in partitions}
         if self.loaded_whole:
-            entries = {one: held for one, held in self.targets.items() if one != partition}
-        elif partition not in entries or (
-            target is not None and entries[partition] != tuple(target)
-        ):
-            return
+            entries = {one: held for one, held in self.targets.items() if one not in left}
         else:
-            del entries[partition]
-        await self.core.context.journal.reassignment_removing(partition, goal, bool(entries))
+            wanted = None if target is None else tuple(target)
+            left = {one: at for one, at in entries.items() if one in left and wanted in (None, at)}
+            if not left:
+                return
+            entries = {one: at for one, at in entries.items() if one not in left}
+        await self.core.context.journal.reassignment_removing(left, bool(entries))
         await self.core.client.set_reassignments(entries, self.core.context.epoch_version)
         self.looks_again |= not entries
 
@@ -273,7 +285,7 @@ class Reassigner:
         """
         current = self.core.context.assignment(partition)
         goal = current.origin if target is None else tuple(target)
-        await self._drop(partition)
+        await self._drop([partition])
         await self.reassign_recorded(partition, current.reassign_to(goal))
 
     async def reassign_recorded(self, partition: TopicPartition, goal: ReplicaAssignment) -> None:
@@ -308,7 +320,7 @@ class Reassigner:
         await self._move_leader(partition, target, assignment.replicas)  # B3
         await self._stop(partition, assignment.removing)  # B4, B5
         await self._write_assignment(partition, ReplicaAssignment(target))  # B6
-        await self._drop(partition, target)  # B7
+        await self._drop([partition], target)  # B7
         self.targets.pop(partition, None)
         await self.core.update_metadata_for([partition])  # B8
         await self.core.deletion.resume_for([partition.topic])

@@ -202,7 +202,7 @@ class ControllerLines(ControllerJournal):
         self._heard(kind, kind, text, "ERROR")
 
     async def reassignment_removing(
-        self, partition: TopicPartition, target: Sequence[int], others: bool
+        self, entries: Mapping[TopicPartition, Sequence[int]], others: bool
     ) -> None:
         """Up to 1.0 only that the znode goes, which is a line of ``ZkUtils``."""
         left = "from the list of reassigned partitions in zookeeper"
@@ -214,11 +214,12 @@ class ControllerLines(ControllerJournal):
                 self.files.line(SERVER, "INFO", last, "kafka.utils.ZkUtils")
             return
         if self.release.since("2.4"):
-            which = f"partitions Map({partition} -> Buffer({ids(target, ', ')}))"
+            goals = (f"{one} -> Buffer({ids(to, ', ')})" for one, to in entries.items())
+            which = f"partitions Map({', '.join(goals)})"
         elif self.release.since("2.0"):
-            which = f"partitions Set({partition})"
+            which = f"partitions Set({', '.join(map(str, entries))})"
         else:
-            which = f"partition {partition}"
+            which = f"partition {next(iter(entries))}"
         self.files.controller(f"Removing {which} {left}")
         if not others:
             self.files.controller(last)

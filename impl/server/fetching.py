@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from impl.core import answers
@@ -260,6 +260,7 @@ class FetcherManager:
 
     def add(self, partitions: Mapping[TopicPartition, Replica]) -> None:
         """Follow each one's leader, from its high watermark on."""
+        followed: dict[Places, list[TopicPartition]] = {}
         for partition, hosted in partitions.items():
             assert hosted.leader is not None, "a follower has a leader"
             number = answers.fetcher_id(*partition, self.config.whole("num.replica.fetchers"))
@@ -267,10 +268,40 @@ class FetcherManager:
             assert isinstance(hosted.log, StoredLog), "brokers have their logs on disks"
             thread.logs[partition] = hosted.log
             thread.rounds.follow({partition: hosted.leader_epoch})
-        if partitions:
-            names = ", ".join(self.manager.files.name(one) for one in partitions)
-            self.manager.files.manager(f"Added fetcher for partitions Set({names})")
+            followed.setdefault((hosted.leader, number), []).append(partition)
+        self._tell_of_added(followed)
         self._close_idle()
+
+    def _tell_of_added(self, followed: Mapping[Places, Sequence[TopicPartition]]) -> None:
+        """In Kafka's words: up to 2.0 all in one line, later a line for each fetcher."""
+        release, files = self.manager.release, self.manager.files
+        told: list[str] = []
+        for who, partitions in sorted(followed.items()):
+            host, port = self.manager.metadata.brokers[who[0]]
+            states = self.threads[who].rounds.states
+            if not release.since("2.1"):
+                told += [
+                    f"[{self._name(one)}, initOffset {states[one].offset} to broker "
+                    f"BrokerEndPoint({who[0]},{host},{port})] "
+                    for one in partitions
+                ]
+                continue
+            ends = ", ".join(
+                f"{one} -> (offset={states[one].offset}, leaderEpoch={states[one].leader_epoch})"
+                for one in partitions
+            )
+            leader = f"BrokerEndPoint(id={who[0]}, host={host}:{port})"
+            broker = who[0] if release.since("2.6") else leader
+            files.manager(f"Added fetcher to broker {broker} for partitions Map({ends})")
+        if not release.since("2.1"):
+            files.manager(f"Added fetcher for partitions List({', '.join(told)})")
+
+    def _name(self, partition: TopicPartition) -> str:
+        return (
+            str(partition)
+            if self.manager.release.since("0.10.1")
+            else f"[{partition.topic},{partition.partition}]"
+        )
 
     def _thread(self, who: Places) -> ReplicaFetcher:
         address = self.manager.metadata.brokers[who[0]]
@@ -290,9 +321,11 @@ class FetcherManager:
             for one in partitions:
                 thread.remote.not_before.pop(one, None)
                 thread.remote.leader_hw.pop(one, None)
-        if partitions:
-            names = ", ".join(self.manager.files.name(one) for one in partitions)
-            self.manager.files.manager(f"Removed fetcher for partitions Set({names})")
+        names = [self._name(one) for one in partitions]
+        if not self.manager.release.since("2.1"):
+            self.manager.files.manager(f"Removed fetcher for partitions {','.join(names)}")
+        elif names or not self.manager.release.since("2.3"):
+            self.manager.files.manager(f"Removed fetcher for partitions Set({', '.join(names)})")
 
     def _close_idle(self) -> None:
         for who, thread in [*self.threads.items()]:

@@ -124,6 +124,31 @@ def test_an_entry_that_leaves_the_request_is_told_in_the_releases_words(
     assert ANY.read(about[0][2], about[0][1]) is not None
 
 
+SEVERAL = {
+    "1.1": [f"Removing partition gone-0 {LIST}", f"Removing partition t-0 {LIST}"],
+    "2.0": [f"Removing partitions Set(gone-0, t-0) {LIST}"],
+    "2.3": [f"Removing partitions Set(gone-0, t-0) {LIST}"],
+    "2.4": [f"Removing partitions Map(gone-0 -> Buffer(1), gone-1 -> Buffer(2)) {LIST}"],
+}
+
+
+@pytest.mark.parametrize("version", SEVERAL)
+def test_entries_that_are_refused_leave_the_request_one_by_one_and_together_since_2_0(
+    tmp_path: Path, version: str
+):
+    told = Told(tmp_path, version)
+    other = TopicPartition("gone", 1) if version == "2.4" else TopicPartition("t", 0)
+    goals = {TopicPartition("gone", 0): (1,), other: (2,) if version == "2.4" else (1, 2)}
+    path = paths.REASSIGN_PARTITIONS
+    wait(told.stage.admin.port.create(path, encode_reassignment(goals)))
+    told.stage.run(told.controller)
+
+    about = [text for _, text, _ in told.lines() if LIST in text]
+
+    assert [text.partition("1] ")[2] for text in about] == SEVERAL[version]
+    assert wait(told.stage.admin.port.exists(path)) is None
+
+
 @pytest.mark.parametrize("version", ["0.10", "0.11", "1.1", "2.1", "2.3"])
 def test_the_state_of_a_moving_partition_that_is_gone_is_told_as_never_created(
     tmp_path: Path, version: str
