@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
 
 from impl.core.requests import LEADER_EPOCH_DURING_DELETE, NO_LEADER_EPOCH
 from impl.releases import Release
@@ -59,31 +58,6 @@ def leader_is_known(leader: int | None, alive: Collection[int] | None) -> bool:
     Otherwise it is not told so, and its leader epoch stays as it was.
     """
     return leader is None or alive is None or leader in alive
-
-
-class Stopped(NamedTuple):
-    """What StopReplica came to for one partition; ``gone``: its log is no longer there."""
-
-    error: str
-    gone: bool
-
-
-def stop_replica(
-    current: int | None,
-    asked: int,
-    delete: bool,
-    offline_directory: bool,
-    disk_fails: bool,
-    release: Release,
-) -> Stopped:
-    """One partition of a StopReplica, deletion included; a log that nobody hosts goes as well.
-
-    A log whose deletion fails is gone too: its directory is taken offline.
-    """
-    error = stop_replica_error(current, asked, offline_directory, release)
-    if error != NONE or not delete:
-        return Stopped(error, gone=False)
-    return Stopped("KAFKA_STORAGE_ERROR" if disk_fails else NONE, gone=True)
 
 
 def stop_replica_error(

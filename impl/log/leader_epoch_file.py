@@ -69,6 +69,12 @@ class LeaderEpochFile:
         self.cache.clear()
         self.write()
 
+    def discard(self) -> None:
+        """There are no epochs, and no file: the log is in a message format without them."""
+        self.cache.clear()
+        if self.has_epochs and self.disk.exists(self.path):
+            self.disk.remove(self.path)
+
     def write(self) -> None:
         """Replace the file by what the cache holds."""
         if not self.has_epochs:

@@ -66,7 +66,10 @@ def load_log(
     told = Recovery(directory, clean)
     bases = _tidied(log, told)
     try:
-        epochs.load()
+        if log.keeps_epochs:
+            epochs.load()
+        else:
+            epochs.discard()
     except TornCheckpoint as error:
         if clean:
             raise

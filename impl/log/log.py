@@ -441,9 +441,19 @@ class Log:
         for segment in [*self.segments, *(segment for _, segment in self.marked)]:
             segment.moved_to(directory)
 
+    @property
+    def keeps_epochs(self) -> bool:
+        """Its batches name leader epochs (message format v2)."""
+        return self.config.message_format >= 2
+
     def reconfigure(self, config: LogConfig) -> None:
-        """Another configuration holds from now on, for the active segment too."""
+        """Another configuration holds from now on, for the active segment too.
+
+        In an older message format nothing is known of leader epochs any more.
+        """
         self.config = config
+        if not self.keeps_epochs:
+            self.epochs.discard()
         for segment in self.segments:
             segment.config = config
 

@@ -78,9 +78,10 @@ class StoredLog:
         return self
 
     def assign(self, epoch: int, start: int) -> None:
-        """Let a leader epoch begin at an offset, durably. StorageError."""
+        """Let a leader epoch begin at an offset, durably; not in an older format. StorageError."""
         with self._using() as log:
-            log.epochs.assign(epoch, start)
+            if log.keeps_epochs:
+                log.epochs.assign(epoch, start)
 
     def latest_epoch(self) -> int | None:
         """The newest epoch, None if there is none."""

@@ -6,14 +6,17 @@ from typing import Any
 
 from impl.core import answers
 from impl.core.partition import Partition
+from impl.core.requests import PartitionStop, StopReplica
 from impl.core.truncation import (
     EpochEnd,
     FetchOutOfRange,
     divergence,
     follower_truncation,
 )
+from impl.log.checkpoint_file import OffsetCheckpoint
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
 from impl.vectors.batch_log import LogEnds
+from impl.vectors.hosted import DIRECTORY, ME, OTHER, PARTITION, HostedBroker
 from impl.vectors.questions import Answer, Question, given, release, under
 from impl.znodes import TopicPartition
 
@@ -77,56 +80,65 @@ def leader_and_isr(question: Question) -> dict[str, Any]:
     """LeaderAndIsr for one partition."""
     asked = given(question)
     known, sent = asked.get("knownControllerEpoch", 0), asked.get("requestControllerEpoch", 0)
-    error = answers.controller_epoch_error(sent, known)
-    if error != answers.NONE:
-        return {"topError": error, "knownControllerEpochAfter": known}
-    current = asked["currentLeaderEpoch"]
-    refused = answers.leader_and_isr_error(
-        current,
-        asked["requestLeaderEpoch"],
-        asked["inReplicas"],
-        asked.get("offlineDir", False),
-        release(question),
-    )
-    follows = refused == answers.NONE and answers.leader_is_known(
-        asked.get("leader"), asked.get("aliveBrokers")
-    )
+    leader = asked.get("leader", ME if asked["inReplicas"] else OTHER)
+    broker = HostedBroker(release(question))
+    broker.knows(known, asked.get("aliveBrokers", [leader]))
+    if asked["currentLeaderEpoch"] >= 0:
+        broker.ordered(known, ME, asked["currentLeaderEpoch"])
+    if asked.get("offlineDir"):
+        broker.logs.create(PARTITION)
+        broker.logs.fail(DIRECTORY, "the disk is gone")
+    top, errors = broker.ordered(sent, leader, asked["requestLeaderEpoch"], asked["inReplicas"])
     return {
-        "topError": answers.NONE,
-        "partitionError": refused,
-        "knownControllerEpochAfter": sent,
-        "fetcherAdded": follows and "leader" in asked,
-        "leaderEpochAfter": asked["requestLeaderEpoch"] if follows else current,
+        "topError": top,
+        "partitionError": errors.get(PARTITION),
+        "knownControllerEpochAfter": broker.manager.controller_epoch,
+        "fetcherAdded": PARTITION in broker.followed.partitions,
+        "leaderEpochAfter": broker.leader_epoch,
     }
+
+
+_DELETION_CHECKPOINTS = ("recovery-point", "log-start-offset")
 
 
 def stop_replica(question: Question) -> dict[str, Any]:
     """StopReplica for one partition."""
     asked = given(question)
-    error = answers.controller_epoch_error(
-        asked.get("requestControllerEpoch", 0), asked.get("knownControllerEpoch", 0)
-    )
-    if error != answers.NONE:
-        return {"topError": error}
+    known, sent = asked.get("knownControllerEpoch", 0), asked.get("requestControllerEpoch", 0)
     where = asked.get("partition", "hosted")
-    outcome = answers.stop_replica(
-        asked["currentLeaderEpoch"] if where == "hosted" else None,
-        asked.get("requestLeaderEpoch", -1),
-        asked["delete"],
-        where == "offline",
-        asked.get("ioException", False),
-        release(question),
-    )
+    broker = HostedBroker(release(question))
+    broker.knows(known, [ME])
+    if where == "hosted":
+        broker.ordered(known, ME, asked["currentLeaderEpoch"])
+    elif where == "offline" or asked.get("strayLog"):
+        broker.logs.create(PARTITION)
+    broker.logs.checkpoint()
+    if where == "offline":
+        broker.logs.fail(DIRECTORY, "the disk is gone")
+    if asked.get("ioException"):
+        broker.disk.failing.add(DIRECTORY)
+    stop = PartitionStop(asked["delete"], asked.get("requestLeaderEpoch", -1))
+    request = StopReplica(0, OTHER, sent, -1, {PARTITION: stop})
+    top, errors = broker.hears(request)
+    broker.disk.failing.clear()
+    gone = top == answers.NONE and not broker.has_log
     return {
-        "topError": answers.NONE,
-        "partitionError": outcome.error,
-        "partitionHosted": where == "hosted" and not outcome.gone,
-        "logDeleted": outcome.gone,
-        "logStillThere": not outcome.gone,
-        "checkpointEntriesRemoved": (
-            ["recovery-point", "log-start-offset"] if outcome.gone else []
-        ),
+        "topError": top,
+        "partitionError": errors.get(PARTITION),
+        "partitionHosted": PARTITION in broker.manager.partitions,
+        "logDeleted": gone,
+        "logStillThere": broker.has_log,
+        "checkpointEntriesRemoved": [
+            name for name in _DELETION_CHECKPOINTS if gone and not _is_in(broker, name)
+        ],
     }
+
+
+def _is_in(broker: HostedBroker, name: str) -> bool:
+    checkpoint = OffsetCheckpoint(broker.disk, f"{DIRECTORY}/{name}-offset-checkpoint")
+    if name == "log-start-offset":
+        checkpoint = OffsetCheckpoint(broker.disk, f"{DIRECTORY}/{name}-checkpoint")
+    return (PARTITION.topic, PARTITION.partition) in checkpoint.read()
 
 
 def fetch_visibility(question: Question) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from impl.core import answers
+from impl.core.fetcher_thread import EpochQuestion
 from impl.core.partition import (
     IsrAnswered,
     Partition,
@@ -13,8 +14,8 @@ from impl.core.partition import (
     is_under_replicated,
     out_of_sync,
 )
-from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
 from impl.vectors.batch_log import LogEnds
+from impl.vectors.hosted import ME, PARTITION, HostedBroker
 from impl.vectors.questions import Answer, Question, given, release, under
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait
@@ -145,17 +146,23 @@ def leader(question: Question) -> dict[str, Any]:
 
 
 def old_format(question: Question) -> dict[str, Any]:
-    """A log in a message format without leader epochs: nothing is entered for the new leader."""
+    """A new leader's epoch is entered, in a message format that has epochs."""
     asked = given(question)
-    with_epochs = asked["log"].get("format", "v2") == "v2"
-    cache, end = LeaderEpochFileCache(), asked["log"]["records"]
-    if with_epochs:
-        cache.assign(asked["becomeLeaderEpoch"], end)
-    latest = cache.latest_epoch
+    log, epoch = asked["log"], asked["becomeLeaderEpoch"]
+    broker = HostedBroker(release(question), int(log.get("format", "v2")[1:]))
+    if log["records"]:
+        broker.ordered(0, ME, min(log.get("epoch", 0), epoch - 1))
+        broker.appends(log["records"])
+    broker.ordered(0, ME, epoch)
+    log_end = broker.manager.partitions[PARTITION].log_end
+    entered = broker.logs.log(PARTITION)
+    assert entered is not None, "it leads"
+    latest = entered.epochs.latest_epoch
+    reply = wait(broker.manager.epoch_ends({PARTITION: EpochQuestion(None, asked["query"])}))
     return {
-        "leo": end,
-        "latestEpoch": None if latest == UNDEFINED else latest,
-        "endOffsetFor": list(cache.end_offset_for(asked["query"], end)),
+        "leo": log_end,
+        "latestEpoch": latest if latest >= 0 else None,
+        "endOffsetFor": list(reply[PARTITION].end),
     }
 
 

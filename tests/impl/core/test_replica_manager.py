@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from impl.core.events import LogFailed, RecordsAppended, ReplicaEvent
-from impl.core.fetcher_thread import EARLIEST, Answer, FetchQuestion
+from impl.core.fetcher_thread import EARLIEST, Answer, EpochQuestion, FetchQuestion
 from impl.core.replica_manager import ReplicaManager
 from impl.core.requests import (
     LEADER_EPOCH_DURING_DELETE,
@@ -21,7 +21,7 @@ from impl.core.requests import (
     UpdateMetadata,
 )
 from impl.disk import MemoryDisk
-from impl.log import LogManager, LogSettings, StoredRecord, encode_batch
+from impl.log import LogConfig, LogManager, LogSettings, StoredRecord, encode_batch
 from impl.log.stored_log import StoredLogs
 from impl.releases import Release
 from impl.server.broker_lock import BrokerLock, PatientPort
@@ -276,3 +276,20 @@ def test_an_offset_is_asked_for_in_a_leader_epoch_since_2_1(
     found = wait(hosted.manager.list_offset(T0, EARLIEST, False, leader_epoch=asked))
 
     assert found.error == error
+
+
+def test_in_an_older_message_format_no_leader_epoch_is_entered_and_none_is_kept() -> None:
+    hosted = Hosted()
+    wait(hosted.manager.handle(leads(T0, (1,), 3), 7, 0))
+    file = "/d/t-0/leader-epoch-checkpoint"
+    before = hosted.logs.log(T0).epochs.entries, hosted.disk.exists(file)
+
+    hosted.logs.reconfigure(LogConfig(message_format=1))
+    after = [*hosted.logs.log(T0).epochs.entries], hosted.disk.exists(file)
+    wait(hosted.manager.handle(leads(T0, (1,), 4), 7, 0))
+    ends = wait(hosted.manager.epoch_ends({T0: EpochQuestion(None, 4)}))
+
+    assert before[1]
+    assert after == ([], False)
+    assert hosted.logs.log(T0).epochs.entries == []
+    assert ends[T0].end == (-1, -1)
