@@ -7,6 +7,7 @@ memory and from the frames of its suspended event (`conformance.mapping.cluster_
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from conformance.mapping.cluster_thread import (
@@ -16,7 +17,7 @@ from conformance.mapping.cluster_thread import (
     standing,
     suspends,
 )
-from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
+from conformance.mapping.rows import Facts, FactTable, Row, Run, SystemMap, row
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.core.states import PartitionState
 from impl.releases import DEFAULT
@@ -35,8 +36,9 @@ from model.cluster.state import EVENTS, LEAVING, REQUESTS, STAGES
 
 NO_VERSION = -1
 
-AS_RELEASED: dict[str, object] = {"isr_takes_the_living": False}
-"""Faults that releases had and presets have not: a leader asks nobody who lives (to 3.2)."""
+AS_RELEASED: dict[str, object] = {"isr_takes_the_living": False, "responses_fenced": False}
+"""Faults that releases had and presets have not: a leader asks nobody who lives (to 3.2), and no
+controller asks of which registration a broker's response about its log directories was."""
 
 _FENCED = "a write of a deposed controller ends its controllership"
 _OLD = "a request of an older controller is refused whole"
@@ -57,6 +59,7 @@ HANDLES: Mapping[str, tuple[str, ...]] = {
         "controller_begins_preferred_election", "controller_finds_no_request"),
     "rebalance": ("controller_begins_rebalance", "controller_finds_balance"),
     "controlled_shutdown": ("controller_begins_shutdown", "controller_refuses_shutdown"),
+    "leader_and_isr_response": ("controller_marks_replicas_offline", "controller_hears_no_news"),
 }  # fmt: skip
 """An event of a controller's queue -> the transitions that its first part may be."""
 
@@ -110,7 +113,11 @@ ROWS: dict[str, Row] = {
         row("late_stop_replica_arrives", "broker", "late_stop_replica_arrives"),
         row("leader_and_isr_arrives", "broker sender partition",
             "broker_becomes_leader", "broker_becomes_follower", "broker_knows_no_such_leader",
-            "older_epoch_is_refused", "older_controller_is_refused", why=_OLD),
+            "older_epoch_is_refused", "older_controller_is_refused", "broker_cannot_reach_its_log",
+            why=f"{_OLD}; a log directory is told of before anything else"),
+        row("log_directory_fails", "broker partition", "log_directory_fails"),
+        row("log_directory_is_repaired", "broker partition", "log_directory_is_repaired"),
+        row("broker_reports_log_dir_failure", "broker", "broker_reports_log_dir_failure"),
         row("update_metadata_arrives", "broker sender",
             "broker_updates_metadata", "older_controller_is_refused", why=_OLD),
         row("stop_replica_arrives", "broker sender",
@@ -140,12 +147,6 @@ UNOBSERVED: dict[str, str] = {
     for name in ("crashes", "expiries", "losses", "shutdowns", "requests", "lingering",
                  "directories")
 }  # fmt: skip
-
-_DIRECTORIES = "log directories do not fail in this world yet"
-LEFT_OUT: dict[str, str] = dict.fromkeys((
-    "broker_cannot_reach_its_log", "broker_reports_log_dir_failure", "controller_hears_no_news",
-    "controller_marks_replicas_offline", "log_directory_fails", "log_directory_is_repaired",
-), _DIRECTORIES)  # fmt: skip
 
 
 def facts(world: StagedCluster) -> Facts:
@@ -178,6 +179,7 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: Server)
     thread = server.thread
     table.put("up", (broker,), server.up)
     table.put("asked", (broker,), broker in world.asked)
+    table.put("untold", (broker,), server.untold)
     late = world.late.get(broker)
     if late is not None:
         table.put("late.held", (broker,), True)
@@ -276,6 +278,9 @@ def _known(table: FactTable, server: Server, now: Standing, partition: TopicPart
     table.put("partition.context.read", at, now.read.get(partition, NO_VERSION), NO_VERSION)
     table.put("partition.context.batched", at, partition in now.found)
     table.put("partition.context.stops", at, partition in now.stopped)
+    for subject, (refused, obeyed) in server.answered.items():
+        table.put("partition.context.refusing", (*at, subject), partition in refused)
+        table.put("partition.context.obeying", (*at, subject), partition in obeyed)
     lost = [one for one, there in context.offline_directories.items() if partition in there]
     table.members("partition.context.lost", at, lost)
 
@@ -302,6 +307,7 @@ def _partition(table: FactTable, world: StagedCluster, partition: TopicPartition
     wanted = wait(world.admin.preferred_election()) or ()
     table.put("partition.wanted", (number,), partition in wanted)
     for broker, server in world.servers.items():
+        table.put("partition.failed", (number, broker), server.has_failed(partition))
         _replica(table, server, partition, (number, broker))
     complete = [one for one in replicas if has_all(world, one, partition)]
     table.members("partition.complete", (number,), complete)
@@ -335,6 +341,47 @@ def _world(bounds: Mapping[str, int], version: str | None) -> StagedCluster:
     return StagedCluster(*shape, version or DEFAULT, grain=suspends)
 
 
+_ENDS = (
+    "session_expires", "node_of_an_ended_session_goes", "broker_replaces_its_old_node",
+    "broker_stops",
+)  # fmt: skip
+"""What ends the session of a broker."""
+
+
+def _not_alike(version: str, run: Run) -> str | None:
+    owner, down, lives, known, asked = 0, set[int](), Counter[int](), Counter[int](), {}
+    for name, given in run:
+        if name in ("broker_starts", "broker_reconnects", "broker_replaces_its_old_node"):
+            lives[given["broker"]] += 1
+        if name == "broker_asks_to_go":
+            asked[given["broker"]] = lives[given["broker"]]
+        elif name == "controller_reads_context":
+            known = lives.copy()
+        elif name == "controller_begins_shutdown" and (
+            asked.get(given["subject"]) != known[given["subject"]]
+        ):
+            return (
+                "a ControlledShutdown names an earlier registration than the controller knows: it "
+                "is refused (2.2), and the model leaves open whether it is"
+            )
+        if name == "broker_becomes_controller":
+            owner = given["broker"]
+        elif name == "broker_crashes":
+            down.add(given["broker"])
+        elif name == "broker_starts":
+            down.discard(given["broker"])
+        elif name in _ENDS and given["broker"] == owner:
+            owner = 0
+        elif name == "controller_node_is_deleted":
+            if owner in down:
+                return (
+                    "/controller of a process that was killed is deleted: the model puts an event "
+                    "into the queue of that process, and nobody is there"
+                )
+            owner = 0
+    return None
+
+
 BOUNDS = {
     "brokers": 3, "partitions": 1, "replicas": 3, "versions": 16, "epoch": 10, "controllers": 6,
     "queue": 10, "events": 5, "endpoints": 2,
@@ -348,7 +395,7 @@ MAP = SystemMap(
     facts=facts,
     unobserved=UNOBSERVED,
     switches=AS_RELEASED,
-    left_out=LEFT_OUT,
+    not_alike=_not_alike,
     small={
         "brokers": 2, "partitions": 1, "replicas": 2, "versions": 2, "epoch": 2, "controllers": 1,
         "queue": 3, "events": 3, "endpoints": 0, "crashes": 0, "expiries": 1, "losses": 0,

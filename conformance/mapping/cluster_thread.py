@@ -90,6 +90,7 @@ FAILOVER = "EventController.fail_over"
 ELECTION, REPLICAS = "PartitionMachine.handle", "ReplicaMachine.handle"
 CHANGED, STARTED, FAILED = "BrokerEvents.changed", "BrokerEvents.started", "BrokerEvents.failed"
 OFFLINE, LEAVING = "BrokerEvents.replicas_offline", "BrokerEvents.shut_down"
+ANSWERED = "EventController.leader_and_isr_answered"
 WRITES = "ZnodeClient.update_states"
 
 
@@ -185,6 +186,8 @@ def standing(thread: ControllerThread) -> Standing:
         now.going = _by_partition(at[OFFLINE].f_locals["replicas"])
     if LEAVING in at:
         _leaving(now, at)
+    if ANSWERED in at and now.label != "notifies":
+        now.subject = at[ANSWERED].f_locals["broker"]
     if CHANGED in at:
         _changed(now, at)
     if ELECTION in at and reported(thread, PARTITIONS_CHANGE)[1] is PartitionState.ONLINE:

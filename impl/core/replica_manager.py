@@ -98,6 +98,10 @@ class Logs(Protocol):
     def is_offline(self, partition: TopicPartition) -> bool:
         """Its log is here, and cannot be used."""
 
+    @property
+    def some_offline(self) -> bool:
+        """A log directory cannot be used: of what is in it nothing may be known."""
+
     async def create(self, partition: TopicPartition) -> Any:
         """A partition's ``HostedLog``, made if there is none. StorageError."""
 
@@ -284,12 +288,18 @@ class ReplicaManager:
             self.observer(LeaderAndIsrIgnored(partition, order, sender, current, error))
         return error
 
-    async def host(self, partition: TopicPartition) -> Replica:
-        """The replica, made with its log if it is not there. StorageError, ZooKeeperError."""
+    async def host(self, partition: TopicPartition, may_be_made: bool = True) -> Replica:
+        """The replica, made with its log if it is not there. StorageError, ZooKeeperError.
+
+        One that is not new is not made while a log directory is offline: it may be in there, as
+        after a restart (``LogManager.getOrCreateLog``, KIP-112).
+        """
         hosted = self.partitions.get(partition)
         if hosted is not None:
             return hosted
         is_new = not self.logs.has(partition)
+        if is_new and not may_be_made and self.logs.some_offline:
+            raise StorageError(str(partition), "", "it may be in a log directory that is offline")
         log: HostedLog = await self.logs.create(partition)
         if is_new:
             self.observer(LogCreated(partition, log.directory))
@@ -301,6 +311,10 @@ class ReplicaManager:
         )  # fmt: skip
         self.partitions[partition] = made
         return made
+
+    def _may_be_made(self, order: PartitionOrder) -> bool:
+        """Requests say since 1.0 whether a replica is new."""
+        return order.is_new or not self.release.since("1.0")
 
     async def _make_leaders(
         self,
@@ -314,7 +328,7 @@ class ReplicaManager:
         self._stop_fetching(list(orders))
         for partition, order in orders.items():
             try:
-                hosted = await self.host(partition)
+                hosted = await self.host(partition, self._may_be_made(order))
                 await self.idle(hosted)
                 hosted.become_leader(order, now_ms)
             except (StorageError, ZooKeeperError) as error:
@@ -329,7 +343,7 @@ class ReplicaManager:
         for partition, order in orders.items():
             self.observer(TransitionBegun(partition, sender, order.state.leader))
             try:
-                hosted = await self.host(partition)
+                hosted = await self.host(partition, self._may_be_made(order))
             except (StorageError, ZooKeeperError) as error:
                 errors[partition] = self._storage_failed(partition, error)
                 continue

@@ -147,6 +147,11 @@ class StoredLogs:
         """Its log is here, and cannot be used."""
         return partition in self.logs.offline
 
+    @property
+    def some_offline(self) -> bool:
+        """A log directory cannot be used."""
+        return any(directory.failure for directory in self.logs.directories)
+
     async def create(self, partition: TopicPartition) -> StoredLog:
         """A partition's log, made if there is none. StorageError."""
         return StoredLog(self.logs, partition, self.logs.create(partition), self.release)

@@ -281,6 +281,8 @@ class Replicas:
 
     # Its log: a port of the replica manager
 
+    some_offline = False
+
     def has(self, partition: TopicPartition) -> bool:
         """Its log is here."""
         return True

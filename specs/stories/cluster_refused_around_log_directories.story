@@ -49,8 +49,8 @@ quietly controller_reads_state broker=1 partition=0
 refused controller_reads_state broker=1 partition=0
 quietly controller_reads_state broker=1 partition=1
 refused controller_finds_it_removed broker=1 replica=2 partition=0
-quietly controller_removes_replica broker=1 replica=2 partition=0
 quietly controller_finds_it_removed broker=1 replica=2 partition=1
+quietly controller_removes_replica broker=1 replica=2 partition=0
 quietly controller_tells_removals broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
@@ -137,8 +137,8 @@ quietly broker_starts broker=2
 quietly controller_sees_bounced_brokers broker=1
 refused controller_hears_no_news broker=1 subject=1
 quietly controller_reads_state broker=1 partition=0
-quietly controller_reads_state broker=1 partition=1
 quietly controller_finds_it_removed broker=1 replica=2 partition=0
+quietly controller_reads_state broker=1 partition=1
 quietly controller_finds_it_removed broker=1 replica=2 partition=1
 quietly controller_tells_removals broker=1
 quietly controller_notifies_brokers broker=1

@@ -6,10 +6,17 @@ import pytest
 
 from impl import World
 from impl.core.fetcher_thread import EpochQuestion, FetchQuestion, FetchReply, FetchState, Phase
-from impl.core.requests import PartitionOrder
+from impl.core.replica_manager import ReplicaManager
+from impl.core.requests import LeaderAndIsr, PartitionOrder
+from impl.disk import MemoryDisk
+from impl.log import LogConfig, LogManager, LogSettings
+from impl.log.stored_log import StoredLogs
+from impl.releases import Release
 from impl.world.network import PARTITION, Fetch, OrderInFlight
 from impl.world.replicas import Replicas
-from impl.znodes import LeaderIsrAndControllerEpoch
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
 
 BROKER_EPOCH = 10
 
@@ -164,3 +171,30 @@ def test_a_fetch_returns_one_record_and_the_high_watermark_of_before() -> None:
 
     assert (reply.batch, reply.high_watermark) == (((7, 1),), 0)
     assert known_ends(replicas) == {2: 0, 3: -1}
+
+
+@pytest.mark.parametrize(("version", "error"), [("0.11", "NONE"), ("2.3", "KAFKA_STORAGE_ERROR")])
+def test_a_replica_that_is_not_new_is_not_made_anew_beside_a_directory_that_failed(
+    version: str, error: str
+) -> None:
+    disk, release = MemoryDisk(), Release.of(version)
+    disk.failing.add("/logs-1")
+    logs = LogManager(disk, ["/logs-0", "/logs-1"], LogSettings(lambda: 0, LogConfig()))
+    logs.start(1)
+    manager = ReplicaManager(1, release, StoredLogs(logs, release), 10_000, no_client)
+    manager.metadata.brokers = {2: ("b2", 9092)}
+
+    def answer(partition: TopicPartition, leader: int, is_new: bool) -> str:
+        state = LeaderIsrAndControllerEpoch(leader, 1, (1, 2), 1, 0)
+        orders = {partition: PartitionOrder(state, (1, 2), is_new)}
+        request = LeaderAndIsr(0, 2, 1, -1, orders, (leader,))
+        _, errors = wait(manager.handle(request, -1, 0))
+        return errors[partition]
+
+    assert answer(TopicPartition("led", 0), 1, is_new=False) == error
+    assert answer(TopicPartition("followed", 0), 2, is_new=False) == error
+    assert answer(TopicPartition("led", 1), 1, is_new=True) == "NONE"
+
+
+def no_client() -> ZnodeClient:
+    raise AssertionError("no ISR is written")

@@ -49,6 +49,10 @@ STAGED_PROFILES: dict[str, Weights] = {
         "controller_node_is_deleted": 4, "reply_is_lost": SELDOM, "broker_asks_to_go": 4,
         "broker_changes_endpoints": 4, "admin_asks_for_preferred_leaders": 8,
         "rebalance_timer_fires": 8, "stop_replica_is_sent_again": SELDOM,
+        "log_directory_fails": 4, "log_directory_is_repaired": USUAL // 2,
+    },
+    "directories": {
+        "log_directory_fails": 12, "log_directory_is_repaired": USUAL // 2, "broker_crashes": 4,
     },
 }  # fmt: skip
 """By name, the weights that differ from a calm run's; `slow` has requests and events wait."""
@@ -57,7 +61,7 @@ FAULTS = (
     "broker_crashes", "session_expires", "session_ends_before_its_nodes",
     "controller_node_is_deleted", "reply_is_lost", "broker_asks_to_go",
     "broker_changes_endpoints", "admin_asks_for_preferred_leaders", "rebalance_timer_fires",
-    "stop_replica_is_sent_again",
+    "stop_replica_is_sent_again", "log_directory_fails", "log_directory_is_repaired",
 )  # fmt: skip
 """What happens in no calm run: faults, and what operators do and timers."""
 

@@ -50,9 +50,7 @@ def _committing(world: StagedCluster) -> One:
     for server, replica, number in leading(world):
         one = at(number)
         others = [world.servers[member] for member in replica.isr if member != server.broker]
-        mine = server.held.get(one, {})
-        if any(not other.fetches(one, server) or other.held.get(one, {}) != mine
-               for other in others):  # fmt: skip
+        if any(not other.fetches(one, server) for other in others):
             continue
         if any(has_all(world, member, one) for member in world.assignment[one]
                if member not in replica.isr):  # fmt: skip

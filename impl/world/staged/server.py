@@ -10,17 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from impl.core.answers import NONE
 from impl.core.fetcher_thread import Phase
 from impl.core.partition import Partition
-from impl.core.replica_manager import Answered, HostedLog, Replica, ReplicaManager
-from impl.core.requests import Request, UpdateMetadata
+from impl.core.replica_manager import (
+    STORAGE_ERROR,
+    Answered,
+    HostedLog,
+    Replica,
+    ReplicaManager,
+)
+from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.disk import MemoryDisk
 from impl.log import LogConfig, LogManager, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of, has_epochs
-from impl.log.stored_log import StoredLogs
+from impl.log.stored_log import StoredLog, StoredLogs
 from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
-from impl.sim.event_run import ControllerThread, Grain
+from impl.sim.event_run import ControllerThread, Event, Grain
 from impl.world.wide.claims import records_in
 from impl.world.wide.fetches import FollowerConnection, answer
 from impl.znodes import BrokerInfo, TopicPartition, paths
@@ -30,11 +37,18 @@ from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 
 FOLDER = "/kafka-logs"
+"""A log directory without partitions, of a broker whose others have failed: one has to work."""
+
 LAG_MS = 10_000
 NO_SESSION = 0
 FIRST_PORT = 9092
 MOST_ROUNDS = 200
 CONFIG = LogConfig(segment_index_bytes=256, index_interval_bytes=512)
+
+
+ANSWER = "leader_and_isr_response"
+Answers = tuple[frozenset[TopicPartition], frozenset[TopicPartition]]
+"""Partitions that a broker said it cannot reach the logs of, and those that it obeyed after all."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +58,20 @@ class SentRequest:
     request: Request
     ports: dict[int, int]
     versions: dict[TopicPartition, int]
+
+
+def folder_of(partition: TopicPartition) -> str:
+    """The log directory in which a partition lies, alone."""
+    return f"{FOLDER}-{partition.partition}"
+
+
+class OwnDirectories(StoredLogs):
+    """The logs of a broker, each in a log directory of its own."""
+
+    async def create(self, partition: TopicPartition) -> StoredLog:
+        """A partition's log, made if there is none. StorageError."""
+        log = self.logs.create(partition, folder_of(partition))
+        return StoredLog(self.logs, partition, log, self.release)
 
 
 class StagedPartition(Partition[HostedLog]):
@@ -72,18 +100,21 @@ class Server:
         now_ms: Callable[[], int],
         grain: Grain,
         carry_out: Callable[[int, Send | Report], None],
+        partitions: int = 1,
     ) -> None:
+        self.folders = [folder_of(TopicPartition("", number)) for number in range(partitions)]
         self.broker = broker
         self.zookeeper = zookeeper
         self.release = release
         self.now_ms = now_ms
-        self.up = self.lingers = False
+        self.up = self.lingers = self.untold = False
         self.departure = "stays"
         self.port = FIRST_PORT
         self.epoch = -1
         self.disk = MemoryDisk(now_ms, power_loss=False)
         self.held: dict[TopicPartition, dict[int, int]] = {}
         self.events: list[tuple[str, int]] = []
+        self.answered: dict[int, Answers] = {}
         self.thread = ControllerThread(
             broker, zookeeper, NO_SESSION, release, grain,
             lambda effect: carry_out(broker, effect),
@@ -102,11 +133,12 @@ class Server:
             new_cache=lambda: epoch_cache_of(numbers),
             has_epochs=has_epochs(numbers),
         )
-        self.logs = LogManager(self.disk, [FOLDER], settings)
+        spare = [FOLDER] if self.disk.failing.issuperset(self.folders) else []
+        self.logs = LogManager(self.disk, [*self.folders, *spare], settings)
         self.logs.start(self.broker)
         self.connections: dict[int, FollowerConnection] = {}
         self.replicas = ReplicaManager(
-            self.broker, self.release, StoredLogs(self.logs, self.release), LAG_MS,
+            self.broker, self.release, OwnDirectories(self.logs, self.release), LAG_MS,
             lambda: self.client, new_partition=StagedPartition,
         )  # fmt: skip
         self.replicas.fetchers = self
@@ -153,7 +185,12 @@ class Server:
     def resign(self) -> None:
         """The controller is none any more: what was queued and under way is forgotten."""
         self.thread.load((self._idle, None, self.session.session))
+        self.forget()
+
+    def forget(self) -> None:
+        """What was queued for a controller that is none any more."""
         self.events.clear()
+        self.answered.clear()
 
     # The controller's event thread
 
@@ -184,10 +221,58 @@ class Server:
 
     def crash(self) -> None:
         """The process ends; its session and what it wrote stay."""
-        self.up, self.departure = False, "stays"
+        self.up, self.untold, self.departure = False, False, "stays"
         self.resign()
         self.connections.clear()
         self.disk.crash(False)
+
+    # Answers to this broker's controller
+
+    def note(self, broker: int, partition: TopicPartition, error: str) -> None:
+        """A broker's answer to a LeaderAndIsr: what it says of one partition's log directory.
+
+        Of those that wait the last refusal counts, and that the broker obeyed after it.
+        """
+        known = self.thread.controller.core.context.offline_directories.get(broker, ())
+        refused, obeyed = self.answered.get(broker, (frozenset(), frozenset()))
+        if error == STORAGE_ERROR:
+            refused, obeyed = refused | {partition}, obeyed - {partition}
+        elif error == NONE and (partition in known or partition in refused):
+            obeyed = obeyed | {partition}
+        if refused or obeyed:
+            self.answered[broker] = refused, obeyed
+
+    def answer_of(self, broker: int) -> Event:
+        """The event that a broker's answers are heard: refusals that are news, or all of them."""
+        context = self.thread.controller.core.context
+        refused, obeyed = self.answered.pop(broker, (frozenset(), frozenset()))
+        errors = dict.fromkeys(refused, STORAGE_ERROR)
+        if not refused <= context.offline_directories.get(broker, set()):
+            if obeyed:
+                self.answered[broker] = frozenset(), obeyed
+                self.events.append((ANSWER, broker))
+        else:
+            errors |= dict.fromkeys(obeyed, NONE)
+        asked = LeaderAndIsr(0, self.broker, context.epoch, -1, {}, ())
+        return lambda controller: controller.leader_and_isr_answered(broker, asked, NONE, errors)
+
+    # Log directories
+
+    def has_failed(self, partition: TopicPartition) -> bool:
+        """The log directory of a partition cannot be used."""
+        return folder_of(partition) in self.disk.failing
+
+    def lose(self, partition: TopicPartition) -> None:
+        """Its log directory fails under the broker, which has others and goes on with them."""
+        self.look(partition)
+        self.disk.failing.add(folder_of(partition))
+        self.logs.fail(folder_of(partition), "input/output error")
+        self.replicas.log_dir_failed()
+        self.untold = True
+
+    def repair(self, partition: TopicPartition) -> None:
+        """Its log directory is mounted again, with all that was in it."""
+        self.disk.failing.discard(folder_of(partition))
 
     # Requests of controllers
 

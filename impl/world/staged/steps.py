@@ -6,15 +6,16 @@ import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from impl.core.answers import NONE
 from impl.core.broker_events import BrokerNotAvailable, StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
 from impl.sim.event_run import Event
-from impl.world.staged import leaders, lifecycle, operators
+from impl.world.staged import directories, leaders, lifecycle, operators
 from impl.world.staged.leaders import at
 from impl.world.staged.lifecycle import brokers_that
-from impl.world.staged.server import Server
-from impl.world.staged.world import STAGED_KINDS, StagedCluster, staged_kind
+from impl.world.staged.server import ANSWER, Server
+from impl.world.staged.world import STAGED_KINDS, StagedCluster, add_event, staged_kind
 from impl.znodes import paths
 
 One = Iterable[tuple[int, ...]]
@@ -61,7 +62,8 @@ def controller_handles_event(world: StagedCluster, broker: int) -> None:
     server = world.servers[broker]
     kind, subject = server.events.pop(0)
     epoch = world.leaving.pop(subject) if kind == "controlled_shutdown" else 0
-    server.thread.begin(_event(kind, subject, epoch))
+    answer = server.answer_of(subject) if kind == ANSWER else None
+    server.thread.begin(answer or _event(kind, subject, epoch))
 
 
 def _event(kind: str, subject: int, epoch: int) -> Event:
@@ -112,17 +114,26 @@ def _arriving(*kinds: type) -> Callable[[StagedCluster], One]:
 def leader_and_isr_arrives(
     world: StagedCluster, broker: int, sender: int, partition: int
 ) -> None:  # fmt: skip
-    """A broker leads or follows as it is told, or refuses to; one partition after the other."""
+    """A broker leads or follows as it is told, or refuses to; one partition after the other.
+
+    After the last one it answers, which is an event where it says anything of log directories.
+    """
     server, queue = world.servers[broker], world.queues[sender, broker]
     sent = queue.pop(0)
     request, one = sent.request, at(partition)
     assert isinstance(request, LeaderAndIsr), "it is a LeaderAndIsr"
     orders = dict(request.partitions)
     order = orders.pop(one)
-    error, _ = server.hear(sent, replace(request, partitions={one: order}))
-    if orders and error == "NONE":
-        queue.insert(0, replace(sent, request=replace(request, partitions=orders)))
+    error, errors = server.hear(sent, replace(request, partitions={one: order}))
     server.look(one)
+    if error != NONE:
+        return
+    controller = world.servers[sender]
+    controller.note(broker, one, errors[one])
+    if orders:
+        queue.insert(0, replace(sent, request=replace(request, partitions=orders)))
+    elif broker in controller.answered:
+        add_event(controller, ANSWER, broker)
 
 
 def request_arrives(world: StagedCluster, broker: int, sender: int) -> None:
@@ -149,7 +160,7 @@ KINDS = (
     staged_kind("stop_replica_arrives", "broker sender", _arriving(StopReplica), request_arrives),
 )  # fmt: skip
 
-ALL = (*KINDS, *lifecycle.KINDS, *operators.KINDS, *leaders.KINDS)
+ALL = (*KINDS, *directories.KINDS, *lifecycle.KINDS, *operators.KINDS, *leaders.KINDS)
 
 for _one in sorted(ALL, key=lambda kind: kind.name):
     STAGED_KINDS[_one.name] = _one

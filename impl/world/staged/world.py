@@ -105,7 +105,9 @@ class StagedCluster:
         self.committed: dict[TopicPartition, dict[int, int]] = {}
         self.history: dict[TopicPartition, list[LeaderIsrAndControllerEpoch]] = {}
         self.servers = {
-            number: Server(number, self.zookeeper, self.release, self.now_ms, grain, self.carry_out)
+            number: Server(
+                number, self.zookeeper, self.release, self.now_ms, grain, self.carry_out, partitions
+            )
             for number in range(1, brokers + 1)
         }
         ids = sorted(self.servers)
@@ -163,7 +165,7 @@ class StagedCluster:
             _, dead, bounced, _ = effect.arguments
             self.drop_requests(controller, [*bounced, *dead])
         elif effect.event == "resigned":
-            self.servers[controller].events.clear()
+            self.servers[controller].forget()
             self.drop_requests(controller)
         elif effect.event == "shut_down":
             broker, remaining = effect.arguments
