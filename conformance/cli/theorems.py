@@ -20,6 +20,7 @@ NAMES = (
     "a_lost_disk_is_survived",
     "what_is_told_is_committed",
     "told_high_watermark_never_falls",
+    "batches_are_steps",
     "placement_is_distinct",
     "placement_is_balanced",
     "epoch_cache_is_the_logs",

@@ -19,6 +19,7 @@ from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.solvers import PROVED
 from specs.theorems import THEOREMS, Theorem
+from specs.theorems.batches import batches
 from specs.theorems.corollaries import in_every_state, of_every_step
 from specs.theorems.epoch_cache import answers, assigns, truncates
 from specs.theorems.placement import balanced, distinct
@@ -57,13 +58,27 @@ def _fails(parts):
             answers(last_of_them=False),
             ["endOffsetFor from the answer on are records of newer epochs"],
         ),
+        (
+            batches(None, {}, once=False),
+            [
+                "leader_appends the two do to written_in what the batch does",
+                "leader_appends what is left is a batch",
+            ],
+        ),
         (assigns(pops_late_starts=False), ["assign entries still rise"]),
         (
             truncates(keeps_the_start=True),
             ["truncateFromEnd no entry begins at the new end or beyond"],
         ),
     ],
-    ids=["turn among all", "leaders drift", "any older entry", "late starts stay", "empty epochs"],
+    ids=[
+        "turn among all",
+        "leaders drift",
+        "any older entry",
+        "a record twice",
+        "late starts stay",
+        "empty epochs",
+    ],  # fmt: skip
 )
 def test_a_function_with_a_mistake_is_not_proved(parts, failing):
     assert _fails(parts) == failing
