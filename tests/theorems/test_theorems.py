@@ -78,7 +78,7 @@ def _fails(parts):
         "a record twice",
         "late starts stay",
         "empty epochs",
-    ],  # fmt: skip
+    ],
 )
 def test_a_function_with_a_mistake_is_not_proved(parts, failing):
     assert _fails(parts) == failing

@@ -77,7 +77,7 @@ PROOF = Proof(
     invariants=leaders.PROOF.invariants,
     premises=(*leaders.PROOF.premises, *NO_MESSAGE_LOSS.groups["messages"]),
     ranking=Ranking((*leaders.RANKS, *WRITES, *RANKS), AWAITED, twin=TWIN,
-                    bounds={**leaders.PROOF.ranking.bounds}),
+                    bounds={**leaders.PROOF.ranking.bounds, "versions": 4}),
     assumes=(*ASSUMED, "producers pause, so that a follower that is behind reaches the end",
              *NO_MESSAGE_LOSS.assumes),
     given="no_message_loss",

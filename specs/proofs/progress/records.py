@@ -76,7 +76,7 @@ PROOF = Proof(
     invariants=leaders.PROOF.invariants,
     premises=(*leaders.PROOF.premises, *NO_MESSAGE_LOSS.groups["messages"]),
     ranking=Ranking((*leaders.RANKS, *WRITES, *RANKS), AWAITED, twin=TWIN,
-                    bounds={**leaders.PROOF.ranking.bounds}),
+                    bounds={**leaders.PROOF.ranking.bounds, "versions": 4}),
     assumes=(*ASSUMED, *NO_MESSAGE_LOSS.assumes),
     given="no_message_loss",
     about=("given the invariants of no_message_loss",),
