@@ -20,6 +20,7 @@ from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.solvers import PROVED
 from specs.theorems import THEOREMS, Theorem
 from specs.theorems.batches import batches
+from specs.theorems.conduct import KEPT
 from specs.theorems.corollaries import in_every_state, of_every_step
 from specs.theorems.epoch_cache import answers, assigns, truncates
 from specs.theorems.placement import balanced, distinct
@@ -133,3 +134,22 @@ def test_the_formulas_of_the_placement_are_those_of_the_model(brokers):
                 places = [(leader + 1 + (turned + k) % among) % brokers
                           for k in range(brokers - 1)]  # fmt: skip
                 assert replicas == [leader, *places]
+
+
+@pytest.mark.parametrize(
+    ("name", "without", "step"),
+    [
+        ("cluster_has_a_single_writer", "zk_writes_fenced", "controller_elects_leader"),
+        ("the_dead_stay_out", "isr_takes_the_living", "leader_expands_isr"),
+    ],
+)
+def test_what_a_step_keeps_to_in_any_state_needs_its_fence(name, without, step):
+    result = prove_theorem(THEOREMS[name], None, {without: False})
+
+    assert step in {one.step for one in result.open}
+
+
+def test_a_claim_that_another_system_has_too_has_a_name_of_its_own():
+    others = {claim.name for one in (ELECTION, HISTORY) for claim in one.claims}
+
+    assert not others & {name for _, _, name in KEPT}
