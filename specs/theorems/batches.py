@@ -117,12 +117,12 @@ def _parts(
         yield name, f"its first record is a step: {requirement.reason}", question(given, condition)
     after = it.after(it.state, first)
     yield name, "what is left is a batch", question(given, it.may_come(after, it.batch.rest))
-    once = it.with_all(it.state, it.batch)
-    twice = it.with_all(after, it.batch.rest)
+    at_once = it.with_all(it.state, it.batch)
+    in_turn = it.with_all(after, it.batch.rest)
     for write in it.step.writes:
         field = recorded.fields[write.field]
         index = [it.code.constant("index", sort) for sort in field.dims]
-        same = once[write.field](*index) == twice[write.field](*index)
+        same = at_once[write.field](*index) == in_turn[write.field](*index)
         yield name, f"the two do to {write.field} what the batch does", question(given, same)
 
 
