@@ -232,6 +232,9 @@ def prove(
             raise WrongUse("--find and --graph are about one claim, for any number of brokers: "
                            "insync prove single_controller --find")  # fmt: skip
         (asked_for,) = chosen(claims, everything)
+        if asked_for.form is not None:
+            raise WrongUse(f"--find and --graph are for {' and '.join(PROOFS)}: "
+                           f"{asked_for.claim} leans on their invariants")  # fmt: skip
         if find:
             find_proof(asked_for, variant, wanted, json_target)
             return

@@ -23,7 +23,6 @@ from model.language import (
 )
 from model.language.recording import Parameter
 from model.language.scalars import Scalar
-from model.language.schema import Schema
 
 ENDED = "faults_ended"
 """The field that says so."""
@@ -39,12 +38,12 @@ def always_a_fault(now: Any, **parameters: Any) -> Scalar:
 
 def after_faults(
     system: System,
-    faults: Mapping[str, Rule],
+    faults: Mapping[str, Any],
     claims: tuple[Claim, ...],
-    chosen: Mapping[str, tuple[Schema, Parameter]] | None = None,
-    left_over: Mapping[str, Rule] | None = None,
+    chosen: Mapping[str, tuple[Any, Any]] | None = None,
+    left_over: Mapping[str, Any] | None = None,
 ) -> System:
-    """The system with `faults_end`; `faults` says by transition which instances are then gone.
+    """The system with `faults_end`; `faults` has the rules, by transition, of what is then gone.
 
     `chosen` are fields that get their value when faults end, any value, and keep it: each with its
     schema, and the sort of the parameter that gives it. `left_over` is for an explorer alone: what
@@ -56,7 +55,7 @@ def after_faults(
         if name not in declared:
             raise AssertionError(f"{system.name} has no transition {name}")
     given = dict(chosen or {})
-    parts = {
+    parts: dict[str, Any] = {
         **system.state.parts, ENDED: BOOL, **{name: schema for name, (schema, _) in given.items()},
     }  # fmt: skip
     return replace(

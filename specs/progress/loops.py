@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from model.language import ProtocolError
+from model.language import ProtocolError, System
 from model.language.errors import unknown_name
 from specs.exploration import Report
 from specs.explorer import find
@@ -21,18 +21,26 @@ def unfair(proof: Proof, steps: Sequence[str]) -> Proof:
     """
     ranking = proof.ranking
     assert ranking is not None
-    assert ranking.twin is not None
-    assert proof.form is not None
     for step in steps:
         if step not in ranking.fair:
             raise ProtocolError(unknown_name(f"fair step of {proof.claim}", step, ranking.fair))
         ranking = ranking.without(step)
-    form, twin = (
-        replace(one, claims=tuple(
-            replace(claim, fair=tuple(name for name in claim.fair if name not in steps))
-            if claim.name == proof.claim else claim for claim in one.claims))
-        for one in (proof.form, ranking.twin))  # fmt: skip
+    assert proof.form is not None
+    assert ranking.twin is not None
+    form = _without(proof.form, proof.claim, steps)
+    twin = _without(ranking.twin, proof.claim, steps)
     return replace(proof, form=form, ranking=replace(ranking, twin=twin))
+
+
+def _without(system: System, name: str, steps: Sequence[str]) -> System:
+    """The system, a claim of which asks of no fairness to these steps."""
+    claims = tuple(
+        replace(claim, fair=tuple(one for one in claim.fair if one not in steps))
+        if claim.name == name
+        else claim
+        for claim in system.claims
+    )
+    return replace(system, claims=claims)
 
 
 def loop(

@@ -22,6 +22,7 @@ is acknowledged with acks=all. With a smaller one an acknowledged record can be 
 from dataclasses import replace
 
 from model.language import (
+    BOOL,
     Record,
     SetOf,
     all_of,
@@ -42,7 +43,7 @@ from model.language import (
 )
 from model.replication.history import SYSTEM as HISTORY
 from model.replication.history.claims import leads
-from model.replication.history.state import BOOL, BROKERS, ENDS, ENTRY, EPOCHS, OFFSETS
+from model.replication.history.state import BROKERS, ENDS, ENTRY, EPOCHS, OFFSETS
 from specs.invariants import Hint, Proof, invariant
 from specs.proofs.no_message_loss import GROUPS
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS

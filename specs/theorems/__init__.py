@@ -4,12 +4,16 @@
 induction that is proved by itself, or theorems about a pure function.
 """
 
+from specs.theorems.batches import BATCHES
+from specs.theorems.conduct import CONDUCT
 from specs.theorems.corollaries import COROLLARIES
 from specs.theorems.epoch_cache import EPOCH_CACHE
 from specs.theorems.placement import PLACEMENT
 from specs.theorems.theorem import Theorem, TheoremResult
 
-THEOREMS: dict[str, Theorem] = {one.claim: one for one in (*COROLLARIES, *PLACEMENT, *EPOCH_CACHE)}
+THEOREMS: dict[str, Theorem] = {
+    one.claim: one for one in (*COROLLARIES, *BATCHES, *CONDUCT, *PLACEMENT, *EPOCH_CACHE)
+}
 """Every theorem, by its name."""
 
 __all__ = ["THEOREMS", "Theorem", "TheoremResult"]

@@ -153,6 +153,7 @@ def test_progress_is_the_name_of_all_claims_of_progress():
         ("--without truncation", ["truncation is a switch of replication"]),
         ("--unfair request_is_obeyed single_controller", ["for claims of progress", "is none"]),
         ("a_controller_is_heard_by_all --unfair broker_crashes", ["unknown fair step", "one of"]),
+        ("a_controller_is_heard_by_all --find", ["--find and --graph are for single_controller"]),
         ("--solver cvc4", ["'cvc4' is not one of", "z3", "cvc5", "both"]),
         ("single_controller --smt2 model", ["not empty", "name a new folder"]),
     ],

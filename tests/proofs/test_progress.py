@@ -10,6 +10,7 @@ from model.election import SYSTEM as ELECTION
 from model.election.state import BROKERS
 from model.language import ProtocolError, all_of, any_of, eventually, every, not_
 from model.replication.history import SYSTEM as HISTORY
+from model.replication.history.state import OFFSETS
 from specs.explorer import find
 from specs.invariants import Proof, invariant
 from specs.progress.after_faults import after_faults
@@ -17,7 +18,7 @@ from specs.progress.loops import loop, unfair
 from specs.progress.obligations import WAITS
 from specs.progress.ranking import Awaited, Rank, Ranking
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
-from specs.proofs.progress import catching_up, controllers, isr, leaders, progress, records
+from specs.proofs.progress import controllers, isr, leaders, progress, records
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import ProofResult, prove
 from specs.solvers import has_cvc5
@@ -68,7 +69,7 @@ def test_every_broker_hears_of_one_controller_once_faults_have_ended(heard):
 
 def test_every_awaited_step_is_possible_and_falls_and_every_step_is_asked_of_every_rank(heard):
     asked = {(one.step, one.invariant) for one in heard.obligations}
-    ranking = controllers.PROOF.ranking
+    ranking = controllers.RANKING
     steps = [step.transition.name for step in heard.recorded.steps]
 
     assert EXISTS in asked
@@ -106,6 +107,8 @@ def test_cvc5_says_so_too(claim):
 
 def test_the_claims_name_as_fair_just_what_their_rankings_await():
     for proof in progress().values():
+        assert proof.form is not None
+        assert proof.ranking is not None
         (claim,) = (one for one in proof.form.claims if one.name == proof.claim)
 
         assert set(claim.fair) == set(proof.ranking.fair)
@@ -133,9 +136,7 @@ def test_the_steps_are_the_systems_own_and_no_fault_is_left_out():
 
 
 def test_an_explorer_says_so_within_its_bounds():
-    ending, run = loop(
-        replace(controllers.PROOF, ranking=replace(controllers.PROOF.ranking, bounds=TWO))
-    )
+    ending, run = loop(replace(controllers.PROOF, ranking=replace(controllers.RANKING, bounds=TWO)))
 
     assert (ending.verdict, run) == (Verdict.HOLDS, None)
 
@@ -151,6 +152,7 @@ def test_an_explorer_says_so_of_every_claim(claim):
 @pytest.mark.parametrize(("step", "bounds", "depth"), WITHOUT[-1:])
 def test_without_a_fairness_the_proof_fails_and_there_is_a_loop(step, bounds, depth):
     cut = unfair(controllers.PROOF, (step,))
+    assert cut.ranking is not None
     ending, run = loop(replace(cut, ranking=replace(cut.ranking, bounds=bounds)))
 
     assert EXISTS in left_open(proved(cut))
@@ -166,11 +168,11 @@ def test_without_any_fairness_the_proof_fails_and_there_is_a_loop(step, bounds, 
 
 
 def test_each_fairness_of_controllers_is_tried():
-    assert {step for step, _, _ in WITHOUT} == set(controllers.PROOF.ranking.fair)
+    assert {step for step, _, _ in WITHOUT} == set(controllers.RANKING.fair)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("step", leaders.PROOF.ranking.fair)
+@pytest.mark.parametrize("step", leaders.RANKING.fair)
 def test_without_any_fairness_of_leaders_the_proof_fails_and_there_is_a_loop(step):
     cut = unfair(leaders.PROOF, (step,))
     ending, _ = loop(cut)
@@ -195,7 +197,7 @@ def test_a_leader_that_lost_the_zkversion_leaves_the_isr_as_it_is():
         HISTORY, isr.FAULTS, (the_isr_always_recovers,), leaders.CHOSEN, leaders.LEFT_OVER
     )
 
-    _, run = find(broken.recorded(), isr.PROOF.ranking.bounds, "the_isr_always_recovers")
+    _, run = find(broken.recorded(), isr.RANKING.bounds, "the_isr_always_recovers")
 
     assert run is not None
     assert "isr_answer_is_lost" in {one.step for one in run.steps}
@@ -210,7 +212,7 @@ def test_a_step_that_nothing_awaits_cannot_be_unfair():
 
 
 def test_a_ranking_that_gains_is_not_proved():
-    ranking = controllers.PROOF.ranking
+    ranking = controllers.RANKING
     upside_down = replace(ranking, ranks=tuple(reversed(ranking.ranks)))
 
     result = proved(replace(controllers.PROOF, ranking=upside_down))
@@ -239,7 +241,7 @@ def test_a_step_that_is_awaited_nowhere_is_named():
         lambda now, b: {"broker": b},
         (BROKERS,),
     )
-    ranking = controllers.PROOF.ranking
+    ranking = controllers.RANKING
 
     result = proved(
         replace(controllers.PROOF, ranking=replace(ranking, awaited=(*ranking.awaited, never)))
@@ -251,7 +253,7 @@ def test_a_step_that_is_awaited_nowhere_is_named():
 
 
 def test_numbers_without_a_limit_are_refused():
-    endless = Rank("endless", "all offsets", (catching_up.OFFSETS,), lambda now, o: o >= 0, {})
+    endless = Rank("endless", "all offsets", (OFFSETS,), lambda now, o: o >= 0, {})
 
     with pytest.raises(AssertionError, match="say in `limits`"):
         proved(replace(leaders.PROOF, ranking=Ranking((endless,), leaders.AWAITED)))

@@ -19,6 +19,8 @@ from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.solvers import PROVED
 from specs.theorems import THEOREMS, Theorem
+from specs.theorems.batches import batches
+from specs.theorems.conduct import KEPT
 from specs.theorems.corollaries import in_every_state, of_every_step
 from specs.theorems.epoch_cache import answers, assigns, truncates
 from specs.theorems.placement import balanced, distinct
@@ -57,13 +59,27 @@ def _fails(parts):
             answers(last_of_them=False),
             ["endOffsetFor from the answer on are records of newer epochs"],
         ),
+        (
+            batches(None, {}, once=False),
+            [
+                "leader_appends the two do to written_in what the batch does",
+                "leader_appends what is left is a batch",
+            ],
+        ),
         (assigns(pops_late_starts=False), ["assign entries still rise"]),
         (
             truncates(keeps_the_start=True),
             ["truncateFromEnd no entry begins at the new end or beyond"],
         ),
     ],
-    ids=["turn among all", "leaders drift", "any older entry", "late starts stay", "empty epochs"],
+    ids=[
+        "turn among all",
+        "leaders drift",
+        "any older entry",
+        "a record twice",
+        "late starts stay",
+        "empty epochs",
+    ],
 )
 def test_a_function_with_a_mistake_is_not_proved(parts, failing):
     assert _fails(parts) == failing
@@ -118,3 +134,22 @@ def test_the_formulas_of_the_placement_are_those_of_the_model(brokers):
                 places = [(leader + 1 + (turned + k) % among) % brokers
                           for k in range(brokers - 1)]  # fmt: skip
                 assert replicas == [leader, *places]
+
+
+@pytest.mark.parametrize(
+    ("name", "without", "step"),
+    [
+        ("cluster_has_a_single_writer", "zk_writes_fenced", "controller_elects_leader"),
+        ("the_dead_stay_out", "isr_takes_the_living", "leader_expands_isr"),
+    ],
+)
+def test_what_a_step_keeps_to_in_any_state_needs_its_fence(name, without, step):
+    result = prove_theorem(THEOREMS[name], None, {without: False})
+
+    assert step in {one.step for one in result.open}
+
+
+def test_a_claim_that_another_system_has_too_has_a_name_of_its_own():
+    others = {claim.name for one in (ELECTION, HISTORY) for claim in one.claims}
+
+    assert not others & {name for _, _, name in KEPT}

@@ -239,6 +239,11 @@ AWAITED = (
         (BROKERS, BROKERS)),
 )
 
+RANKING = Ranking(
+    RANKS, AWAITED,
+    stays=lambda now: all_of(now.faults_ended, is_heard_by_all(now)),
+    twin=TWIN, bounds={"brokers": 2, "epoch": 3, "writes": 3})
+
 PROOF = Proof(
     claim="a_controller_is_heard_by_all",
     system="election",
@@ -249,9 +254,7 @@ PROOF = Proof(
         beliefs_and_writes_are_of_the_last_win, beliefs_and_writes_have_an_epoch,
         writes_of_the_newest_are_current, somebody_won_the_newest),
     premises=office.PROOF.invariants,
-    ranking=Ranking(RANKS, AWAITED, stays=lambda now: all_of(
-        now.faults_ended, is_heard_by_all(now)),
-        twin=TWIN, bounds={"brokers": 2, "epoch": 3, "writes": 3}),
+    ranking=RANKING,
     assumes=(
         "faults end: from some moment on no process crashes, no session expires but one whose "
         "process has forgotten that it won with it, no controller in office resigns, and no "

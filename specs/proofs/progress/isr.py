@@ -70,14 +70,17 @@ AWAITED = (
         lambda now, b: {"broker": now.zk.leader, "follower": b}, (BROKERS,)),
 )
 
+RANKING = Ranking(
+    (*leaders.RANKS, *WRITES, *RANKS), AWAITED, twin=TWIN,
+    bounds={**leaders.RANKING.bounds, "versions": 4})
+
 PROOF = Proof(
     claim="the_isr_recovers",
     system="replication_history",
     form=SYSTEM,
     invariants=leaders.PROOF.invariants,
     premises=(*leaders.PROOF.premises, *NO_MESSAGE_LOSS.groups["messages"]),
-    ranking=Ranking((*leaders.RANKS, *WRITES, *RANKS), AWAITED, twin=TWIN,
-                    bounds={**leaders.PROOF.ranking.bounds}),
+    ranking=RANKING,
     assumes=(*ASSUMED, "producers pause, so that a follower that is behind reaches the end",
              *NO_MESSAGE_LOSS.assumes),
     given="no_message_loss",

@@ -249,15 +249,18 @@ AWAITED = (
 
 GROUPS = ("bookkeeping", "ZooKeeper fencing", "ISR writes under way", "logs")
 
+RANKING = Ranking(
+    RANKS, AWAITED,
+    stays=lambda now: all_of(now.faults_ended, is_followed_by_all(now)),
+    twin=TWIN, bounds={"brokers": 2, "epoch": 2, "log": 1, "records": 1, "versions": 3})
+
 PROOF = Proof(
     claim="a_leader_is_followed_by_all",
     system="replication_history",
     form=SYSTEM,
     invariants=(the_registered_request_is_the_state, nobody_is_named_at_first),
     premises=tuple(one for name in GROUPS for one in NO_MESSAGE_LOSS.groups[name]),
-    ranking=Ranking(RANKS, AWAITED, stays=lambda now: all_of(
-        now.faults_ended, is_followed_by_all(now)),
-        twin=TWIN, bounds={"brokers": 2, "epoch": 2, "log": 1, "records": 1, "versions": 3}),
+    ranking=RANKING,
     assumes=(
         "faults end: from some moment on the same brokers live and no process crashes",
         *NO_MESSAGE_LOSS.assumes,

@@ -69,14 +69,17 @@ AWAITED = (
         lambda now: {"broker": now.zk.leader, "end": wanted(now)}),
 )
 
+RANKING = Ranking(
+    (*leaders.RANKS, *WRITES, *RANKS), AWAITED, twin=TWIN,
+    bounds={**leaders.RANKING.bounds, "versions": 4})
+
 PROOF = Proof(
     claim="what_is_sent_is_committed",
     system="replication_history",
     form=SYSTEM,
     invariants=leaders.PROOF.invariants,
     premises=(*leaders.PROOF.premises, *NO_MESSAGE_LOSS.groups["messages"]),
-    ranking=Ranking((*leaders.RANKS, *WRITES, *RANKS), AWAITED, twin=TWIN,
-                    bounds={**leaders.PROOF.ranking.bounds}),
+    ranking=RANKING,
     assumes=(*ASSUMED, *NO_MESSAGE_LOSS.assumes),
     given="no_message_loss",
     about=("given the invariants of no_message_loss",),

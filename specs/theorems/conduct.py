@@ -1,0 +1,41 @@
+"""What single steps of whole controllers keep to, for any number of brokers and partitions.
+
+These claims about steps need no invariant: a step keeps to them from whatever state, reachable or
+not. So what is explored within bounds is a theorem of the texts of `topics` and `cluster`: the
+number of brokers, partitions, controllers and epochs is left open.
+"""
+
+from __future__ import annotations
+
+from model.systems import system
+from specs.invariants import Proof
+from specs.theorems.corollaries import of_every_step
+from specs.theorems.theorem import Theorem
+
+KEPT = (
+    ("topics", "machines_keep_to_tables", "machines_keep_to_tables"),
+    ("topics", "the_deposed_write_nothing", "the_deposed_write_nothing"),
+    ("topics", "the_cut_off_stand_still", "the_cut_off_stand_still"),
+    ("cluster", "single_writer", "cluster_has_a_single_writer"),
+    ("cluster", "epochs_never_fall", "epochs_never_fall"),
+    ("cluster", "the_dead_stay_out", "the_dead_stay_out"),
+)
+"""System, its claim, and the theorem's name: the claim's, where that is not another's too."""
+
+
+def _kept(of: str, claim_name: str, name: str) -> Theorem:
+    claim = next(one for one in system(of).claims if one.name == claim_name)
+    nothing = Proof(claim_name, of, (), ())
+    return Theorem(
+        name,
+        claim.sentence,
+        f"every step of {of}, from any state; any number of brokers, partitions and epochs",
+        lambda version, switches: of_every_step(
+            nothing, claim.function, claim_name, system(of).recorded(version, switches)
+        ),
+        (),
+        of,
+    )
+
+
+CONDUCT = tuple(_kept(*one) for one in KEPT)
