@@ -71,7 +71,10 @@ class Done:
 
 @dataclass
 class Report:
-    """How a replay went. ``stopped``: the first step that did not follow, and what was seen."""
+    """How a replay went. ``stopped``: the first step that did not follow, and what was seen.
+
+    ``acknowledged``: records of which a producer with acks=all heard that they are written.
+    """
 
     story: str
     version: str
@@ -79,6 +82,7 @@ class Report:
     done: list[Done] = field(default_factory=list)
     stopped: Done | None = None
     broken: list[str] = field(default_factory=list)
+    acknowledged: list[str] = field(default_factory=list)
     logs: dict[str, list[str]] = field(default_factory=dict)
     state: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
@@ -211,6 +215,7 @@ class _Replay:
                 for text in disk.log_of(self.lab.data(one), TOPIC)
             ]
         report.state = self.controller.read()._asdict()
+        report.acknowledged = self.levers.acknowledged()
         return report
 
     def _check(self, step: Step) -> tuple[bool, bool]:
