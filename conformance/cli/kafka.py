@@ -394,6 +394,8 @@ def replay(
         say(f"     {report.stopped.evidence}", json_target)
     for broker, records in report.logs.items():
         say(f"log of broker {broker}: [{', '.join(records)}]", json_target)
+    if report.acknowledged:
+        say(f"acknowledged with acks=all: {', '.join(report.acknowledged)}", json_target)
     why = {
         Answer.SHOWN: f"{', '.join(report.broken)} broke on Kafka {release.text} as in the model",
         Answer.NOT_SHOWN: f"Kafka {release.text} did otherwise",

@@ -54,12 +54,21 @@ class Message:
 
 
 class KafkaReader:
-    """What one connection to a broker carries; it remembers who speaks, and what was asked."""
+    """What one connection to a broker carries; it remembers who speaks, and what was asked.
+
+    ``claimed``: a request on it was, so that it is answered even if its sender is gone.
+    """
 
     def __init__(self, to: str, connection: int) -> None:
         self.to, self.connection = to, connection
         self.sender = ""
+        self.claimed = False
         self._asked: dict[int, tuple[Header, Message]] = {}
+
+    @property
+    def outstanding(self) -> int:
+        """Requests that are not answered yet."""
+        return len(self._asked)
 
     def request(self, frame: bytes) -> Message:
         """A request. What cannot be read passes as an unknown one."""
@@ -188,8 +197,14 @@ class ZooKeeperReader:
     def __init__(self, sender: str, connection: int) -> None:
         self.sender, self.connection = sender, connection
         self.session: tuple[int, bytes] | None = None
+        self.claimed = False
         self._connected = [False, False]
         self._asked: dict[int, Message] = {}
+
+    @property
+    def outstanding(self) -> int:
+        """Requests that are not answered yet."""
+        return len(self._asked)
 
     def request(self, frame: bytes) -> Message:
         """A request of the broker."""

@@ -20,6 +20,7 @@ from impl.wire import FrameTooLarge, frames_in
 
 LOOPBACK = "127.0.0.1"
 LARGEST = 1 << 28
+LINGER_S = 60.0
 Heard = Callable[[str, Message], None]
 
 
@@ -109,6 +110,11 @@ class Gate:
         """The messages of that kind that wait, the oldest first."""
         with self._changed:
             return [one for one in self._held if not one.verdict and which.fits(one.message)]
+
+    def holds(self, connection: int) -> bool:
+        """Does a message of that connection wait?"""
+        with self._changed:
+            return any(one.message.connection == connection for one in self._held)
 
     def all_held(self) -> list[Message]:
         """Every message that waits."""
@@ -226,13 +232,15 @@ class Proxy:
             while chunk := source.recv(1 << 16):
                 data += chunk
                 for frame in frames_in(data, LARGEST):
+                    message = read(frame)
                     goes, times = self.gate.passes(
-                        read(frame), lambda: number in self._pairs and not _has_ended(source)
+                        message, lambda: number in self._pairs and not _has_ended(source)
                     )
                     if not goes:
                         return
                     for _ in range(times):
                         target.sendall(len(frame).to_bytes(4, "big") + frame)
+            self._linger(number)
         except (OSError, FrameTooLarge):
             pass
         finally:
@@ -242,6 +250,14 @@ class Proxy:
                 with contextlib.suppress(OSError):
                     one.shutdown(socket.SHUT_RDWR)
                 one.close()
+
+    def _linger(self, number: int) -> None:
+        """A claimed request whose sender is gone is answered before its connection ends."""
+        reader = self.readers.get(number)
+        if reader is not None and reader.claimed:
+            self.gate.wait_for(
+                lambda: not reader.outstanding and not self.gate.holds(number), LINGER_S
+            )
 
     def shut(self) -> None:
         """Accept nobody from now on, and end what is connected."""
@@ -307,6 +323,14 @@ class Proxies:
             if isinstance(reader, ZooKeeperReader) and reader.session:
                 found = reader.session
         return found
+
+    def claim(self, held: Held) -> None:
+        """Keep a message, and the way of its answer, though its sender closes the connection."""
+        held.claimed = True
+        for one in self.before.values():
+            reader = one.readers.get(held.message.connection)
+            if reader is not None:
+                reader.claimed = True
 
     def close(self) -> None:
         """End all of them."""

@@ -21,7 +21,7 @@ from typing import Any
 from conformance.kafka import disk, requests
 from conformance.kafka.controller import LAB, LabController
 from conformance.kafka.lab import ZOOKEEPER, Lab, ended_at_last
-from conformance.kafka.levers import LAG, LEVERS, NOBODY, Levers, Otherwise, Unforced
+from conformance.kafka.levers import EPOCH, LAG, LEVERS, NOBODY, Levers, Otherwise, Unforced
 from conformance.kafka.messages import Message
 from conformance.kafka.proxy import Proxies
 from conformance.kafka.releases import KafkaRelease
@@ -31,9 +31,15 @@ from model.language.evaluate import SparseState
 from specs.verdict import Verdict
 
 TOPIC = "t"
+TRUNCATING = "replica.truncating"
 SETTLES_S = 5.0
 NEVER_MS = "3600000"
 MOST_BROKERS = 3
+OBSERVED = (
+    "log.end", "log.at.id", "log.at.epoch", "zk.isr", "zk.leader", "zk.leader_epoch", "zk.version",
+    "committed.end", "committed.at.id", "committed.at.epoch", "committed_twice",
+)  # fmt: skip
+"""What is seen of real brokers at a check; whatever else a claim reads is the model's."""
 WORDS = ("holds", "broken")
 
 
@@ -71,7 +77,10 @@ class Done:
 
 @dataclass
 class Report:
-    """How a replay went. ``stopped``: the first step that did not follow, and what was seen."""
+    """How a replay went. ``stopped``: the first step that did not follow, and what was seen.
+
+    ``acknowledged``: records of which a producer with acks=all heard that they are written.
+    """
 
     story: str
     version: str
@@ -79,6 +88,7 @@ class Report:
     done: list[Done] = field(default_factory=list)
     stopped: Done | None = None
     broken: list[str] = field(default_factory=list)
+    acknowledged: list[str] = field(default_factory=list)
     logs: dict[str, list[str]] = field(default_factory=dict)
     state: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
@@ -191,6 +201,9 @@ class _Replay:
                     if seen:
                         report.broken.append(step.name)
                     evidence = f"{WORDS[seen]} on real Kafka, {WORDS[broken]} in the model"
+                    taken = sorted(self.run.reads(step.name) - {*OBSERVED, TRUNCATING})
+                    if taken:
+                        evidence += f" (of the model: {', '.join(taken)})"
             except (Otherwise, Unforced) as error:
                 report.stopped = Done(step.number, _label(step), str(error))
                 otherwise = isinstance(error, Otherwise)
@@ -211,12 +224,28 @@ class _Replay:
                 for text in disk.log_of(self.lab.data(one), TOPIC)
             ]
         report.state = self.controller.read()._asdict()
+        report.acknowledged = self.levers.acknowledged()
         return report
 
     def _check(self, step: Step) -> tuple[bool, bool]:
         """Is a claim broken in the model, and of what real brokers have?"""
         broken = self.run.is_broken(step.name, step.after.state)
-        return broken, self.run.is_broken(step.name, self._real(step.after))
+        real = self._real(step.after)
+        if TRUNCATING in self.run.reads(step.name):
+            self._note_truncating(real, step.after)
+        return broken, self.run.is_broken(step.name, real)
+
+    def _note_truncating(self, state: SparseState, view: View) -> None:
+        """A follower that asks for epochs does not know yet where to cut its log."""
+        gate = self.levers.gate
+        followers = [one for one in view.brokers if view.at("replica.role", one) == "follower"]
+
+        def speaks(one: int) -> bool:
+            return any(message.sender == str(one) for message in gate.all_held())
+
+        gate.wait_for(lambda: all(speaks(one) for one in followers), SETTLES_S)
+        asking = {message.sender for message in gate.all_held() if message.api == EPOCH}
+        state[TRUNCATING] = {(one,): True for one in followers if str(one) in asking}
 
     # What is seen
 
@@ -298,9 +327,7 @@ class _Replay:
     def _real(self, view: View) -> SparseState:
         """The model's state, with what is seen of real brokers in the place of its own facts."""
         state = copy.deepcopy(view.state)
-        for name in ("log.end", "log.at.id", "log.at.epoch", "zk.isr", "zk.leader",
-                     "zk.leader_epoch", "zk.version", "committed.end", "committed.at.id",
-                     "committed.at.epoch", "committed_twice"):  # fmt: skip
+        for name in OBSERVED:
             state[name] = {}
         for broker, log in self._logs().items():
             state["log.end"][(broker,)] = len(log)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from model.language import ImpossibleValue, ProtocolError
 from model.language.evaluate import BeyondBound, Evaluator, SparseState
-from model.language.recording import Recorded
+from model.language.recording import Recorded, fields_read
 from specs.reading import plain
 from specs.story.commands import STEP, Arguments, Command, label, step_named
 from specs.story.heading import Heading
@@ -89,6 +89,10 @@ class ModelRun:
     heading: Heading
     brokers: int
     steps: list[Step]
+
+    def reads(self, claim: str) -> frozenset[str]:
+        """The fields that a claim reads."""
+        return fields_read(self.heading.recorded.claim(claim)[1])
 
     def is_broken(self, claim: str, state: SparseState) -> bool:
         """Does the claim fail in a state?"""

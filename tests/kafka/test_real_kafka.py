@@ -1,0 +1,87 @@
+"""Runs of the model on real Kafka. Skipped where the release is not in the cache."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.kafka.fetch import NotFetched, cache_folder, libs_of
+from conformance.kafka.java import NoJava, java_for
+from conformance.kafka.releases import release_of
+from conformance.kafka.replay import Answer, Report, replay
+from conformance.kafka.run import run_of
+from specs.story import read_story
+
+pytestmark = pytest.mark.deep
+STORIES = Path("specs/stories")
+
+
+def needs(version: str) -> None:
+    try:
+        libs_of(release_of(version))
+        java_for(release_of(version), cache_folder())
+    except (NotFetched, NoJava) as error:
+        pytest.skip(str(error))
+
+
+def replayed(story: str, version: str, folder: Path) -> Report:
+    needs(version)
+    return replay(run_of(read_story(STORIES / f"{story}.story")), release_of(version), folder)
+
+
+@pytest.mark.parametrize(
+    ("story", "bug", "fixed"),
+    [
+        ("m2_is_lost", "0.10.2.2", "0.11.0.3"),  # KIP-101
+        ("two_fast_elections_diverge", "1.1.1", "2.0.1"),  # KAFKA-6361, KIP-279
+        ("rejoins_too_early", "1.1.1", "2.0.1"),  # KAFKA-7128
+        ("epoch_is_not_recorded", "2.0.0", "2.0.1"),  # KAFKA-7415
+        ("zombie_fetcher_is_counted", "2.0.1", "2.5.1"),  # KAFKA-6880; to 2.3.1: KAFKA-9338
+    ],
+)
+def test_a_bug_is_shown_on_the_release_that_has_it_and_not_on_the_one_that_fixed_it(
+    story: str, bug: str, fixed: str, tmp_path: Path
+) -> None:
+    needs(fixed)
+    assert replayed(story, bug, tmp_path / "bug").answer is Answer.SHOWN
+    report = replayed(story, fixed, tmp_path / "fixed")
+    assert report.answer is Answer.NOT_SHOWN
+    assert report.stopped is not None
+    assert report.broken == []
+
+
+def test_what_the_model_assumes_of_known_log_ends_kafka_does_not_do(tmp_path: Path) -> None:
+    report = replayed("known_ends_outlive_an_epoch", "2.3.1", tmp_path / "lab")
+
+    assert report.answer is Answer.SHOWN
+    assert report.acknowledged == ["r0"]
+
+
+def test_a_cluster_starts_takes_a_schedule_and_leaves_nothing(tmp_path: Path) -> None:
+    needs("2.3.1")
+    folder = tmp_path / "lab"
+
+    def insync(*words: str, text: str = "") -> str:
+        return subprocess.run(
+            [sys.executable, "-m", "conformance.cli", "kafka", *words],
+            input=text, capture_output=True, text=True, check=True, timeout=200,
+        ).stdout  # fmt: skip
+
+    try:
+        insync("start", str(folder), "--version", "2.3.1", "--brokers", "2")
+        insync("schedule", str(folder), "-", text="hold Fetch from 2\nkill 2\nstart 2\nexpire 1\n")
+        status = json.loads(insync("status", str(folder), "--json", "-"))
+        assert {one["state"] for one in status["processes"].values()} == {"runs"}
+        assert status["controller"] in (1, 2)
+    finally:
+        insync("stop", str(folder))
+    pids = [one["pid"] for one in json.loads(
+        insync("status", str(folder), "--json", "-")
+    )["processes"].values()]  # fmt: skip
+    assert set(pids) == {None}
+    assert (folder / "trace" / "messages.jsonl").read_text().count("\n") > 10
+    assert "/controller" in (folder / "trace" / "znodes.jsonl").read_text()

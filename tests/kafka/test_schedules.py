@@ -1,0 +1,82 @@
+"""Schedules: what a line may say, what is refused, and which messages a rule takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.kafka.messages import ANSWER, REQUEST, Message
+from conformance.kafka.schedule import Act, Release, Rule, Which, WrongSchedule, parse_schedule
+
+
+def message(**fields: object) -> Message:
+    chosen: dict[str, object] = {
+        "kind": REQUEST, "sender": "2", "to": "1", "api": "Fetch", "frame": b"", "connection": 1,
+    }  # fmt: skip
+    return Message(**{**chosen, **fields})  # type: ignore[arg-type]
+
+
+def test_a_schedule_names_messages_processes_and_disks() -> None:
+    text = """
+    hold Fetch from 2 to 1   # requests
+    drop LeaderAndIsr answer from controller to 2 epoch 5
+    delay SetData from 1 to zookeeper path /brokers/topics by 500
+    duplicate StopReplica nth 2
+    release Fetch from 2
+    kill 1
+    restore 1 before
+    """
+    assert parse_schedule(text) == [
+        Rule("hold", Which("Fetch", REQUEST, "2", "1")),
+        Rule("drop", Which("LeaderAndIsr", ANSWER, "controller", "2", epoch=5)),
+        Rule("delay", Which("SetData", REQUEST, "1", "zookeeper", path="/brokers/topics"),
+             delay_ms=500),
+        Rule("duplicate", Which("StopReplica"), nth=2),
+        Release("release", Which("Fetch", REQUEST, "2")),
+        Act("kill", 1),
+        Act("restore", 1, "before"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("hald Fetch", "is no word of a schedule; write one of: hold"),
+        ("hold", "hold what? write: hold Fetch from 2 to 1"),
+        ("hold Fatch", "is no API; write Kafka's name"),
+        ("hold Fetch form 2", "is not understood after hold Fetch"),
+        ("hold Fetch from", "from what? a word is missing"),
+        ("hold Fetch nth first", "nth first: write a whole number"),
+        ("hold Fetch by 5", "hold takes no 'by'"),
+        ("release Fetch nth 1", "release takes no 'nth'"),
+        ("delay Fetch", "delay by how many milliseconds?"),
+        ("kill", "kill which broker? write: kill 1"),
+        ("kill one", "kill which broker? write: kill 1"),
+        ("kill 1 2", "kill takes 1 words"),
+        ("keep 1", "keep takes 2 words; write: keep 1 before"),
+        ("keep 1 ../x", "is no name of a copy"),
+    ],
+)
+def test_a_line_that_says_nothing_is_named_with_what_would_be_right(line: str, why: str) -> None:
+    with pytest.raises(WrongSchedule, match=r"^mine\.txt:2: ") as error:
+        parse_schedule(f"# first\n{line}\n", "mine.txt")
+    assert why in str(error.value)
+
+
+def test_a_rule_takes_what_fits_in_every_word_and_only_the_one_it_counts_to() -> None:
+    rule = Rule("hold", Which("Fetch", REQUEST, "2", "1", topic="t", epoch=3), nth=2)
+    fits = message(topics=frozenset({"t"}), epochs=frozenset({3}))
+    others = [
+        message(api="Produce"), message(kind=ANSWER), message(sender="3"), message(to="3"),
+        message(topics=frozenset({"u"})), message(topics=frozenset({"t"}), epochs=frozenset({2})),
+    ]  # fmt: skip
+
+    assert [rule.takes(one) for one in [fits, *others, fits, fits]] == [
+        False, *[False] * len(others), True, False,
+    ]  # fmt: skip
+
+
+def test_a_rule_about_zookeeper_goes_by_the_path() -> None:
+    rule = Rule("drop", Which("SetData", path="/controller"))
+
+    assert rule.takes(message(api="SetData", details={"path": "/controller_epoch"}))
+    assert not rule.takes(message(api="SetData", details={"path": "/brokers/ids"}))
