@@ -151,7 +151,16 @@ def _one_owner(bench: RuleContext) -> None:
                 sightings[age, epoch][owner].append(event)
     for (_, epoch), owners in sorted(sightings.items()):
         bench.looked(ONE_OWNER, sum(map(len, owners.values())))
-        ranked = sorted(owners.items(), key=lambda item: (-len(item[1]), item[1][0].at, item[0]))
+        # Who tells of its election holds it, before who is seen with it more often.
+        ranked = sorted(
+            owners.items(),
+            key=lambda item: (
+                all(event.kind != "controller_elected" for event in item[1]),
+                -len(item[1]),
+                item[1][0].at,
+                item[0],
+            ),
+        )
         owner, known = ranked[0]
         for other, events in ranked[1:]:
             event = events[0]
