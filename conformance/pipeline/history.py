@@ -54,7 +54,7 @@ _SERVER_LOG = frozenset(
 # Milliseconds: how far stamps of one file go back when threads write it; and what a process, or a
 # ZooKeeper, needs at the least to end and start.
 _JITTER, _RESTART = 1000, 2000
-_APART = 4000  # how far apart two logs of one broker tell of what comes of one another
+_BEFORE, _AFTER = 1000, 5000  # of what comes of another line, in another log of the broker
 _LOADED = frozenset(("log_created", "high_watermark_loaded"))
 _ROLE_LINES = frozenset(
     ("leader_started", "follower_started", "leader_and_isr_received", "leader_and_isr_applied")
@@ -412,7 +412,8 @@ class History:
         when its broker is told to lead or to follow; a controller acts when it is elected.
         """
         return any(
-            whose == broker and median(apart) > _APART for (whose, _), apart in self._gaps.items()
+            whose == broker and not -_BEFORE <= median(gaps) <= _AFTER
+            for (whose, _), gaps in self._gaps.items()
         )
 
     @cached_property
@@ -443,7 +444,7 @@ class History:
             near: dict[str, int] = {}
             for when, other in effects.get(key, ()):
                 if other != stream:
-                    near[other] = min(abs(when - at), near.get(other, abs(when - at)))
+                    near[other] = min(when - at, near.get(other, when - at), key=abs)
             for other, gap in near.items():
                 found[key[0], frozenset((stream, other))].append(gap)  # type: ignore[index]
         return found
