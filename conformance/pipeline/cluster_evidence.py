@@ -12,17 +12,17 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from conformance.pipeline.rules_controllers import WRITES
+from conformance.pipeline.rules_controllers import SAYS
 
 OBEYED = (
     "leader_and_isr_applied", "leader_and_isr_handling", "leader_and_isr_received",
     "metadata_cached", "obeyed", "old_epoch_refused", "request_refused", "same_epoch_refused",
 )  # fmt: skip
-SIGHTED = tuple(sorted({*WRITES, *OBEYED}))
+SIGHTED = tuple(sorted({*SAYS, *OBEYED}))
 """Kinds of lines of which the ends of each run are kept."""
 
-UNUSED = ("leader_and_isr_batch_handled", "response_received")
-"""Kinds without a partition that only clocks are read from."""
+UNUSED = ("leader_and_isr_batch_handled",)
+"""Kinds without a partition that nothing is read from."""
 
 ANCHORS = ("log_created", "log_removed")
 """Kinds of a partition that show as well which log is a broker's server log: one a file is kept."""

@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from statistics import median
 
 from conformance.ingest.request_log import EPOCHS, rows_of
 from conformance.ingest.schema import Event
@@ -53,6 +54,12 @@ _SERVER_LOG = frozenset(
 # Milliseconds: how far stamps of one file go back when threads write it; and what a process, or a
 # ZooKeeper, needs at the least to end and start.
 _JITTER, _RESTART = 1000, 2000
+_BEFORE, _AFTER = 1000, 5000  # of what comes of another line, in another log of the broker
+_LOADED = frozenset(("log_created", "high_watermark_loaded"))
+_ROLE_LINES = frozenset(
+    ("leader_started", "follower_started", "leader_and_isr_received", "leader_and_isr_applied")
+)
+_ACTS = frozenset(("partition_changed", "leader_and_isr_sent", "metadata_sent", "replica_changed"))
 _AGAIN = 2000  # what a further election needs: who holds the controllership has to lose it first
 _TOPIC_BEGINS = frozenset(("topics_changed", "partitions_created", "topic_deleted"))
 _REPLICA_BEGINS = frozenset(("log_created", "log_removed"))
@@ -393,7 +400,54 @@ class History:
 
         What stands in different files is then in no order.
         """
-        return any(self._folder_jumps[self.places[each.file].folder] for each in events)
+        return any(
+            self._folder_jumps[self.places[each.file].folder] or self.out_of_step(each.broker)
+            for each in events
+        )
+
+    def out_of_step(self, broker: int | None) -> bool:
+        """Whether two logs of a broker do not go together by its clock: one was shifted in time.
+
+        What causes what in two logs, within moments, tells: a replica's log is made, or loaded,
+        when its broker is told to lead or to follow; a controller acts when it is elected.
+        """
+        return any(
+            whose == broker and not -_BEFORE <= median(gaps) <= _AFTER
+            for (whose, _), gaps in self._gaps.items()
+        )
+
+    @cached_property
+    def _gaps(self) -> dict[tuple[int | None, frozenset[str]], list[int]]:
+        """By broker and pair of logs: milliseconds between a cause and what comes of it."""
+        effects: dict[tuple[object, ...], list[tuple[int, str]]] = defaultdict(list)
+        causes: list[tuple[tuple[object, ...], int, str]] = []
+        acted: set[tuple[object, ...]] = set()
+        for event in self.events:
+            if event.broker is None:
+                continue
+            stream = self.places[event.file].stream
+            if event.kind in _LOADED and event.tp is not None:
+                causes.append(((event.broker, *event.tp), event.at, stream))
+            elif event.kind in _ROLE_LINES and event.tp is not None:
+                effects[event.broker, *event.tp].append((event.at, stream))
+            elif event.kind == "controller_elected":
+                causes.append(((event.broker, event.controller_epoch), event.at, stream))
+            elif event.kind in _ACTS and event.controller == event.broker:
+                act = (event.broker, event.controller_epoch, stream)
+                if act not in acted:
+                    acted.add(act)
+                    effects[act[:2]].append((event.at, stream))
+        for each in effects.values():
+            each.sort()
+        found: dict[tuple[int | None, frozenset[str]], list[int]] = defaultdict(list)
+        for key, at, stream in causes:
+            near: dict[str, int] = {}
+            for when, other in effects.get(key, ()):
+                if other != stream:
+                    near[other] = min(when - at, near.get(other, when - at), key=abs)
+            for other, gap in near.items():
+                found[key[0], frozenset((stream, other))].append(gap)  # type: ignore[index]
+        return found
 
     @cached_property
     def _folder_jumps(self) -> dict[str, bool]:
@@ -526,6 +580,13 @@ class Within(History):
     @cached_property
     def _folder_jumps(self) -> dict[str, bool]:
         return self._cluster._folder_jumps
+
+    @cached_property
+    def _gaps(self) -> dict[tuple[int | None, frozenset[str]], list[int]]:
+        found = super()._gaps
+        for pair, gaps in self._cluster._gaps.items():
+            found[pair] = [*found[pair], *gaps]
+        return found
 
 
 def _between(a: Event, b: Event) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.findings import Kind
@@ -46,6 +47,41 @@ def _too_soon(step: Step, after: Step) -> bool:
 
 
 def falls(
+    steps: Sequence[Step],
+    excuse: Callable[[Event, Event], str | None],
+    joined: Callable[[Event, Event], bool],
+) -> Iterator[Fall]:
+    """Every fall in a sequence, in order; a fall that another order mends is incomplete.
+
+    Lines of one millisecond may have been written in any order, by several threads or by who
+    shipped the log.
+    """
+    found = list(_falls(steps, excuse, joined))
+    if any(fall.kind is Kind.VIOLATION for fall in found):
+        turned = _falls(_by_moment(steps), excuse, joined)
+        sure = {id(fall.step.event) for fall in turned if fall.kind is Kind.VIOLATION}
+        for number, fall in enumerate(found):
+            beside = [each.event for each in steps if _one_moment(each.event, fall.step.event)]
+            alone = len({id(event) for event in beside}) == 1
+            if fall.kind is Kind.VIOLATION and not alone and id(fall.step.event) not in sure:
+                why = "lines of one millisecond may stand in another order"
+                found[number] = Fall(Kind.INCOMPLETE, fall.last, fall.step, why)
+    yield from found
+
+
+def _one_moment(a: Event, b: Event) -> bool:
+    return a.at == b.at and a.file == b.file
+
+
+def _by_moment(steps: Sequence[Step]) -> list[Step]:
+    """The steps, those of one millisecond of a file in the order that goes together best."""
+    ordered: list[Step] = []
+    for _, together in groupby(steps, key=lambda step: (step.event.file, step.event.at)):
+        ordered += sorted(together, key=lambda step: (step.value, not step.strict))
+    return ordered
+
+
+def _falls(
     steps: Sequence[Step],
     excuse: Callable[[Event, Event], str | None],
     joined: Callable[[Event, Event], bool],

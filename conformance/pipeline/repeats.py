@@ -1,8 +1,8 @@
 """The same stamped line in several files is one event, with all its positions.
 
-Brokers write some lines to two logs, rolled files overlap, and folders are copied. Lines that
-are the same to the millisecond within one file are different events: the second of them is the
-second in every other copy of the file.
+Brokers write some lines to two logs, rolled files overlap, and folders are copied. A line that
+stands twice in one file, the same to the millisecond, is one event as well: who ships logs may have
+sent it twice, and nothing tells that from a thread that wrote it twice.
 """
 
 from __future__ import annotations
@@ -78,29 +78,27 @@ def _place(row: dict[str, Any]) -> tuple[str, int]:
 
 
 def _events(group: list[dict[str, Any]], folders: Mapping[str, str]) -> list[list[dict[str, Any]]]:
-    """Split rows of one text into events: the n-th occurrence in each file is the n-th event."""
-    known: dict[tuple[object, int], list[dict[str, Any]]] = {}
-    unknown: dict[tuple[object, int], list[dict[str, Any]]] = {}
-    seen: dict[tuple[str, object], int] = defaultdict(int)
+    """Split rows of one text into events: one a broker, and one a folder for lines of nobody."""
+    known: dict[object, list[dict[str, Any]]] = {}
+    unknown: dict[object, list[dict[str, Any]]] = {}
     for row in sorted(group, key=_place):
         owner: object = row["broker"]
-        count = seen[row["file"], owner]
-        seen[row["file"], owner] += 1
         if owner is None:
-            folder = folders.get(row["file"], "")
-            unknown.setdefault((folder, count), []).append(row)
+            unknown.setdefault(folders.get(row["file"], ""), []).append(row)
         else:
-            known.setdefault((owner, count), []).append(row)
+            known.setdefault(owner, []).append(row)
     events = list(known.values())
+    files = [{row["file"] for row in rows} for rows in events]
     # A copy that names nobody, such as several brokers' lines in one file, repeats known lines.
-    named = len(events)
-    taken: dict[object, int] = defaultdict(int)
-    for (where, _), rows in unknown.items():
-        place = taken[where]
-        taken[where] += 1
-        here = {row["file"] for row in rows}
-        if place < named and here.isdisjoint(row["file"] for row in events[place]):
-            events[place].extend(rows)
-        else:
-            events.append(rows)
+    for rows in unknown.values():
+        own: list[dict[str, Any]] = []
+        seen: dict[str, int] = defaultdict(int)
+        for row in rows:
+            number = seen[row["file"]]
+            seen[row["file"]] += 1
+            named = [n for n, inside in enumerate(files) if row["file"] not in inside]
+            copies = events[named[min(number, len(named) - 1)]] if named else own
+            copies.append(row)
+        if own:
+            events.append(own)
     return events

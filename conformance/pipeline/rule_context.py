@@ -76,6 +76,16 @@ class RuleContext:
             if fall.kind is Kind.EXPLAINED:
                 continue  # told once for the whole cluster, not once a value
             last = fall.last
+            if fall.kind is Kind.VIOLATION and _alone(fall, steps):
+                self.report(
+                    fall.kind,
+                    rule,
+                    last.event,
+                    f"{what} is {last.value} here, and {fall.step.value} before it and after, at "
+                    f"{fall.step.event.where}",
+                    f"{fall.step.value}, as the lines around it have",
+                )
+                continue
             verb = (
                 "stays at" if fall.step.value == last.value else f"goes back from {last.value} to"
             )
@@ -88,3 +98,12 @@ class RuleContext:
                 fall.kind, rule, fall.step.event, why, f"{need} {last.value}: {rule.allowed}"
             )
         return found
+
+
+def _alone(fall: Fall, steps: list[Step]) -> bool:
+    """Whether the higher value stands in one line only, between lines that agree: that is wrong."""
+    places = [n for n, step in enumerate(steps) if step.value == fall.last.value]
+    if len(places) != 1 or not 0 < places[0] < len(steps) - 1:
+        return False
+    before, after = steps[places[0] - 1], steps[places[0] + 1]
+    return before.value == after.value == fall.step.value and after is fall.step

@@ -24,6 +24,8 @@ WRITES = frozenset(
         "stop_replica_sent",
     )
 )
+SAYS = WRITES | {"response_received", "change_failed"}
+"""Lines whose head carries the epoch that a controller has then."""
 _OVERLAP = 1000  # milliseconds by which threads that write one log may be out of order
 _ELECTIONS = frozenset(("controller_elected", "controller_ready"))
 _SIGHTED_BY_OTHERS = frozenset(
@@ -119,7 +121,7 @@ def _elections_grow(bench: RuleContext) -> None:
 
 def _writers_grow(bench: RuleContext) -> None:
     history = bench.history
-    written = history.streams(lambda event: event.kind in WRITES and _own(event))
+    written = history.streams(lambda event: event.kind in SAYS and _own(event))
     for (_, broker), events in sorted(written.items(), key=_by_stream):
         steps = [
             Step(event.controller_epoch, event)
@@ -151,7 +153,16 @@ def _one_owner(bench: RuleContext) -> None:
                 sightings[age, epoch][owner].append(event)
     for (_, epoch), owners in sorted(sightings.items()):
         bench.looked(ONE_OWNER, sum(map(len, owners.values())))
-        ranked = sorted(owners.items(), key=lambda item: (-len(item[1]), item[1][0].at, item[0]))
+        # Who tells of its election holds it, before who is seen with it more often.
+        ranked = sorted(
+            owners.items(),
+            key=lambda item: (
+                all(event.kind != "controller_elected" for event in item[1]),
+                -len(item[1]),
+                item[1][0].at,
+                item[0],
+            ),
+        )
         owner, known = ranked[0]
         for other, events in ranked[1:]:
             event = events[0]

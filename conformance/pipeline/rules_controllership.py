@@ -130,6 +130,8 @@ def _in_one_world(history: History, head: Sight, refusal: Refusal) -> bool:
         return head.what is What.REFUSES  # the line by itself, whatever else is missing
     if near.file != event.file and history.clock_was_set(near, event):
         return False
+    if history.out_of_step(event.broker) or history.out_of_step(near.broker):
+        return False
     if head.what is What.OBEYS and refusal.switch is not None:
         return history.contiguous(near, event) and history.same_process(near, event)
     if head.what is What.ACTS and head.after:

@@ -121,6 +121,7 @@ def _cut_as_told(bench: RuleContext, cut: Event, told: Event, starts: list[Event
     later = later and not (file.jumps or file.holes or file.damaged)
     sure = bench.history.complete(start) or later  # else it may have begun again, and tells nowhere
     sure = sure and bench.history.same_process(told, cut)
+    sure = sure and not bench.history.clock_was_set(told, cut)
     more = "" if sure else "; a later start of either process may be missing"
     bench.report(
         Kind.VIOLATION if sure else Kind.INCOMPLETE,
@@ -171,6 +172,7 @@ def _blame(
     elif (
         leader is not None
         and bench.history.same_process(known, cut)
+        and not bench.history.clock_was_set(known, cut)
         and not _may_have_lost(cut, mark, leader, leaders[cut.tp])
     ):
         kind = Kind.VIOLATION

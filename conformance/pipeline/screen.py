@@ -112,6 +112,10 @@ class Doubting(History):
         """No clock was set."""
         return False
 
+    def out_of_step(self, broker: int | None) -> bool:
+        """No log was shifted."""
+        return False
+
     def replica_stopped(self, a: Event, b: Event) -> bool:
         """No replica was stopped."""
         return False

@@ -183,7 +183,52 @@ def a_long_line(folder: Path, chosen: random.Random) -> None:
     path.write_bytes(b"\n".join(lines))
 
 
+def one_file_shifted(folder: Path, chosen: random.Random) -> None:
+    """One file alone has other stamps: it was written, or put in, with another time zone."""
+    by = chosen.choice((-7_200_000, -3_600_000, -60_000, -5_000, 5_000, 60_000, 3_600_000))
+    _shifted(one(folder, chosen), by)
+
+
+def repeated_line(folder: Path, chosen: random.Random) -> None:
+    """A line comes again, at once or after a few others of its moment."""
+    path = one(folder, chosen)
+    lines = path.read_bytes().split(b"\n")
+    for _ in range(3):
+        at = chosen.randrange(len(lines) - 1)
+        lines.insert(min(len(lines) - 1, at + chosen.randrange(4)), lines[at])
+    path.write_bytes(b"\n".join(lines))
+
+
+def swapped_moments(folder: Path, chosen: random.Random) -> None:
+    """Lines of one millisecond in another order, those of one logger as well."""
+    path = one(folder, chosen)
+    lines = path.read_bytes().split(b"\n")
+    for n in range(len(lines) - 1):
+        one_moment = lines[n][:25] == lines[n + 1][:25] and lines[n].startswith(b"[")
+        if one_moment and chosen.random() < 0.1:
+            lines[n], lines[n + 1] = lines[n + 1], lines[n]
+    path.write_bytes(b"\n".join(lines))
+
+
+def head_missing(folder: Path, chosen: random.Random) -> None:
+    path = one(folder, chosen)
+    lines = path.read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join(lines[chosen.randrange(len(lines) // 2 + 1) :]))
+
+
+def broker_missing(folder: Path, chosen: random.Random) -> None:
+    folders = sorted({path.parent for path in logs(folder)})
+    if len(folders) > 1:
+        shutil.rmtree(chosen.choice(folders))
+
+
+def byte_order_mark(folder: Path, chosen: random.Random) -> None:
+    path = one(folder, chosen)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+
+
 CHANGES: tuple[Change, ...] = (
+    one_file_shifted, repeated_line, swapped_moments, head_missing, broker_missing, byte_order_mark,
     crlf, latin_1, last_line_cut, nul_bytes, swapped, skew, dst, turned_names, copied, missing,
     flipped_gzip, sent_twice, in_one_file, many_missing, cut_gzip, a_long_line,
 )  # fmt: skip

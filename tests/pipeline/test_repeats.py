@@ -61,10 +61,15 @@ def test_a_finding_names_every_place_of_its_line(tmp_path: Path):
     ]
 
 
-def test_equal_lines_within_one_file_are_different_events(tmp_path: Path):
+def test_equal_lines_within_one_file_are_one_event_for_they_may_have_been_sent_twice(
+    tmp_path: Path,
+):
     write(tmp_path, {"state-change.log": [obeys(1, 1, 1, 4)] * 3})
 
-    assert ingested(tmp_path).figures.distinct == 3
+    corpus = ingested(tmp_path)
+
+    assert corpus.figures.distinct == 1
+    assert [len(row) for row in positions(corpus)] == [3]
 
 
 def test_two_brokers_that_say_the_same_are_two_events(tmp_path: Path):

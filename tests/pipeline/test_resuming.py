@@ -117,3 +117,81 @@ def test_killed_at_any_moment_it_tells_all_once_while_files_are_rolled(
     assert len(checked(logs)["findings"]) == len(WRONG)
     kept = Standing.unpacked(*watch.state)
     assert sum(row["read"] for row in kept.files.values()) == len(lines)
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(1, 8))]
+)
+def test_logs_that_are_cut_and_removed_underneath_are_neither_told_twice_nor_lost(
+    tmp_path: Path, seed: int
+):
+    """What `copytruncate` of logrotate does, and who makes room on a disk."""
+    chosen = random.Random(seed)
+    logs, kept_by = tmp_path / "logs", tmp_path / "all"
+    logs.mkdir()
+    kept_by.mkdir()
+    live = logs / "state-change.log"
+    watch = Watch(logs, tmp_path / "kept")
+    lines, written, rolls = log(1500), 0, 0
+    whole = (kept_by / "state-change.log").open("a")
+    while written < len(lines):
+        some = chosen.randrange(30, 300)
+        text = "".join(f"{each}\n" for each in lines[written : written + some])
+        written += some
+        with live.open("a") as file:
+            file.write(text)
+        whole.write(text)
+        watch.trigger(False, chosen.choice(("", "", "before", "after")))
+        if chosen.random() < 0.4:
+            for _ in range(12):  # all that is written is read before the next is cut
+                watch.trigger(False, chosen.choice(("", "", "after")))
+            rolls += 1
+            if chosen.random() < 0.6:
+                (logs / f"state-change.log.2024-03-01-{10 + rolls}").write_bytes(live.read_bytes())
+            live.write_bytes(b"")
+        older = sorted(logs.glob("state-change.log.*"))
+        if older and chosen.random() < 0.3:
+            older[0].unlink()
+    whole.close()
+    for _ in range(16):
+        watch.trigger(True, chosen.choice(("", "", "before", "after")))
+
+    wrong = {(finding["rule"], finding["why"].split(";")[0][:60]) for finding in
+             checked(kept_by)["findings"]}  # fmt: skip
+    heard = [each.finding for each in watch.heard]
+    assert len(heard) == len({(each.file, each.line) for each in heard})
+    assert {(each.rule, each.why.split(";")[0][:60]) for each in heard} <= wrong
+    assert len(heard) == len(WRONG)
+    kept = Standing.unpacked(*watch.state)
+    assert sum(row["read"] for row in kept.files.values()) >= len(lines)
+
+
+@pytest.mark.deep
+def test_the_state_of_a_watch_is_bounded_over_a_day(tmp_path: Path):
+    """A day of one broker, 200,000 lines in files of an hour: what is kept stops growing."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    watch = Watch(logs, tmp_path / "kept")
+    live = logs / "state-change.log"
+    sizes = []
+    for hour in range(24):
+        with live.open("a") as file:
+            for n in range(8_000):
+                second = hour * 3600 + n * 3600 // 8_000
+                number = hour * 8_000 + n
+                said = (
+                    obeys(second, 2, 1, 9)
+                    if n % 2
+                    else changed(second, (1, 9), 1, number // 40, "1,2", tp=f"orders-{n % 40}")
+                )
+                day = "02" if second >= 14 * 3600 else "01"
+                at = f"2024-03-{day} {(10 + second // 3600) % 24:02}"
+                file.write(f"[{at}{said[14:]}\n")
+        for _ in range(6):
+            watch.trigger(False)
+        live.rename(logs / f"state-change.log.{at.replace(' ', '-')}")
+        parts = sum(map(len, watch.partitions.values()))
+        sizes.append(parts + sum(map(len, watch.state)))
+
+    assert watch.heard == []
+    assert max(sizes[12:]) < 1.3 * max(sizes[4:12])
