@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -234,3 +235,12 @@ def test_nothing_acknowledged_is_lost_when_a_leader_is_killed_while_clients_send
     assert unsent == 0
     assert len(acknowledged) == 600
     assert found == [b"%d" % number for number in range(600)]
+
+
+def test_what_the_guide_shows_works(servers: str, capsys: pytest.CaptureFixture[str]):
+    guide = Path(__file__).parents[2] / "docs" / "guide.md"
+    section = guide.read_text(encoding="utf-8").partition("### Bring your own client")[2]
+    code = section.partition("```python\n")[2].partition("```")[0]
+    exec(compile(code, str(guide), "exec"), {"servers": servers})
+
+    assert capsys.readouterr().out == "b'hello'\n"

@@ -42,7 +42,7 @@ def create_topics(asked: ApiRequest) -> Fields:
 
 def _created(asked: ApiRequest, name: str, error: str, text: str) -> Fields:
     """One topic; since version 5 (KIP-525) with what came of the defaults."""
-    known = asked.shared.metadata.partitions_of(name) if error == NONE else {}
+    known = asked.shared.partitions_of(name) if error == NONE else {}
     return Fields(
         name=name,
         error_code=error_code(error),
@@ -102,7 +102,7 @@ def create_partitions(asked: ApiRequest) -> Fields:
     for one in rows:
         by_hand = None
         if one.assignments is not None:
-            known = asked.shared.metadata.partitions_of(one.name)
+            known = asked.shared.partitions_of(one.name)
             if known and one.count > len(known) and len(one.assignments) != one.count - len(known):
                 wrong[one.name] = (
                     "INVALID_REPLICA_ASSIGNMENT",
@@ -171,7 +171,7 @@ def _unfinished(
     deadline = time.monotonic() + asked.body.timeout.total_seconds()
 
     def left() -> list[str]:
-        return [one for one in names if not done(one, shared.metadata.partitions_of(one))]
+        return [one for one in names if not done(one, shared.partitions_of(one))]
 
     with shared.replicas.changed:
         while left() and (seconds := deadline - time.monotonic()) > 0:
