@@ -45,6 +45,7 @@ NAV = (
     ("How to add", "adding.md"),
     ("From an idea to a proof", "a-new-idea.md"),
     ("Adapters", "adapters.md"),
+    ("Clients", "clients.md"),
     ("On several machines", "distributed.md"),
     ("Where articles err", "articles.md"),
 )

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,10 @@ makes this page.
 
 
 def administrate_librdkafka(servers: str, topic: str) -> None:
-    from confluent_kafka import ElectionType, TopicPartition, admin
-
+    confluent: Any = import_module("confluent_kafka")
+    admin: Any = import_module("confluent_kafka.admin")
     client = admin.AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    preferred = confluent.ElectionType.PREFERRED
     resource = admin.ConfigResource("topic", topic)
     change = admin.ConfigEntry(
         "retention.ms", "7000", incremental_operation=admin.AlterConfigOpType.SET
@@ -60,7 +62,7 @@ def administrate_librdkafka(servers: str, topic: str) -> None:
         lambda: client.create_partitions([admin.NewPartitions(topic, 2)])[topic].result(15),
         lambda: [one.result(15) for one in client.describe_configs([resource]).values()],
         lambda: [one.result(15) for one in client.incremental_alter_configs([changed]).values()],
-        lambda: client.elect_leaders(ElectionType.PREFERRED, [TopicPartition(topic, 0)]).result(15),
+        lambda: client.elect_leaders(preferred, [confluent.TopicPartition(topic, 0)]).result(15),
         lambda: client.list_consumer_groups().result(15),
         lambda: client.describe_consumer_groups([topic])[topic].result(15),
         lambda: client.describe_cluster().result(15),
@@ -71,15 +73,18 @@ def administrate_librdkafka(servers: str, topic: str) -> None:
 
 
 def administrate_kafka_python(servers: str, topic: str) -> None:
-    import kafka
-    from kafka.admin import KafkaAdminClient, NewPartitions, NewTopic
-
-    client = KafkaAdminClient(bootstrap_servers=servers.split(","))
+    kafka: Any = import_module("kafka")
+    admin: Any = import_module("kafka.admin")
+    client = admin.KafkaAdminClient(bootstrap_servers=servers.split(","))
     partition = kafka.TopicPartition(topic, 0)
+    resource = admin.ConfigResource(admin.ConfigResourceType.TOPIC, topic)
     _each(
         [
-            lambda: client.create_topics([NewTopic(topic, 1, 2)]),
-            lambda: client.create_partitions({topic: NewPartitions(2)}),
+            lambda: client.create_topics([admin.NewTopic(topic, 1, 2)]),
+            lambda: client.create_partitions({topic: admin.NewPartitions(2)}),
+            lambda: client.describe_configs(
+                [admin.ConfigResource(admin.ConfigResourceType.TOPIC, topic)]
+            ),
             lambda: client.alter_partition_reassignments({partition: [1, 2]}),
             lambda: client.list_partition_reassignments(),
             lambda: client.describe_log_dirs(),
@@ -94,14 +99,14 @@ def administrate_kafka_python(servers: str, topic: str) -> None:
 
 
 def administrate_aiokafka(servers: str, topic: str) -> None:
-    from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
+    admin: Any = import_module("aiokafka.admin")
 
     async def run() -> None:
-        client = AIOKafkaAdminClient(bootstrap_servers=servers)
+        client = admin.AIOKafkaAdminClient(bootstrap_servers=servers)
         await client.start()
         for act in (
-            lambda: client.create_topics([NewTopic(topic, 1, 2)]),
-            lambda: client.create_partitions({topic: NewPartitions(2)}),
+            lambda: client.create_topics([admin.NewTopic(topic, 1, 2)]),
+            lambda: client.create_partitions({topic: admin.NewPartitions(2)}),
             lambda: client.list_consumer_groups(),
             lambda: client.describe_consumer_groups([topic]),
             lambda: client.delete_topics([topic]),
@@ -190,7 +195,7 @@ def page() -> str:
                 api = api_name(key)
                 cells = [_cell(found[name].get(api, set())) for name in names]
                 parts.append(f"| {api} | {oldest} to {latest} | {' | '.join(cells)} |")
-    return "\n".join(parts) + "\n"
+    return "\n".join(parts).replace("\n\n\n", "\n\n") + "\n"
 
 
 def _cell(versions: set[int]) -> str:

@@ -48,6 +48,7 @@ def read_librdkafka(servers: str, topic: str, count: int) -> list[bytes]:
     deadline = time.monotonic() + 25
     while len(found) < count and time.monotonic() < deadline:
         found += [one.value() for one in consumer.consume(100, 0.5) if one.error() is None]
+    consumer.commit(asynchronous=False)
     consumer.close()
     return sorted(found, key=int)
 
@@ -72,6 +73,7 @@ def read_kafka_python(servers: str, topic: str, count: int) -> list[bytes]:
     while len(found) < count and time.monotonic() < deadline:
         for records in consumer.poll(500).values():
             found += [record.value for record in records]
+    consumer.commit()
     consumer.close()
     return sorted(found, key=int)
 
@@ -100,7 +102,9 @@ def read_aiokafka(servers: str, topic: str, count: int) -> list[bytes]:
         )  # fmt: skip
         await consumer.start()
         try:
-            return [(await consumer.getone()).value for _ in range(count)]
+            found = [(await consumer.getone()).value for _ in range(count)]
+            await consumer.commit()
+            return found
         finally:
             await consumer.stop()
 
