@@ -25,6 +25,9 @@ from impl.zookeeper.server import NoServer
 QUICK = {"controlled.shutdown.retry.backoff.ms": "500"}
 """A cluster that is stopped whole has nobody to move leaders to: it should not wait for long."""
 
+OFFSETS_REPLICAS = 3
+"""``offsets.topic.replication.factor``, where nobody sets it."""
+
 FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 BROKER = click.argument("broker", metavar="BROKER|zookeeper")
 MOST_BROKERS = 20
@@ -77,7 +80,8 @@ def start(
 ) -> None:
     """Start the cluster in DIR, a new one if there is none; or one of its processes.
 
-    What runs already goes on. If anything fails, everything that was started here is ended.
+    What runs already goes on. If anything fails, everything that was started here is ended. The
+    last line is what any client of Kafka's is to be given: bootstrap.servers=HOST:PORT,...
 
     \b
     Example:
@@ -117,6 +121,7 @@ def start(
     for name in found.running():
         known = "runs already" if name in before else "started"
         say(f"{name}: {known}, process {found.pid(name)}", json_target)
+    say(f"bootstrap.servers={found.bootstrap_servers}", json_target)
     emit_json(json_target, _status(found))
 
 
@@ -151,6 +156,8 @@ def _new(
     if named and len(named) != len(ids):
         raise WrongUse(f"--racks {racks}: name {len(ids)} racks, one a broker")
     chosen = dict(QUICK)
+    if len(ids) < OFFSETS_REPLICAS:  # else nobody could ever belong to a group
+        chosen["offsets.topic.replication.factor"] = str(len(ids))
     for text in settings:
         name, equals, value = text.partition("=")
         if not equals:
@@ -282,6 +289,7 @@ def _status(found: Cluster) -> dict[str, Any]:
         "version": found.state.version,
         "zookeeper": found.state.zookeeper,
         "connect": found.state.connect,
+        "bootstrap_servers": found.bootstrap_servers,
         "processes": processes,
         "controller": _controller(found),
         "logs": str(found.folder / "logs"),

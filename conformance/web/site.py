@@ -46,6 +46,7 @@ NAV = (
     ("From an idea to a proof", "a-new-idea.md"),
     ("Adapters", "adapters.md"),
     ("The same run on Apache Kafka", "apache-kafka.md"),
+    ("Clients", "clients.md"),
     ("On several machines", "distributed.md"),
     ("Where articles err", "articles.md"),
 )

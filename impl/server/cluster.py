@@ -131,6 +131,11 @@ class Cluster(Processes):
         """Where its brokers listen."""
         return [(LOOPBACK, port) for _, port in sorted(self.state.ports.items())]
 
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where its brokers listen, as clients of Kafka's are told it."""
+        return ",".join(f"{host}:{port}" for host, port in self.addresses())
+
     def session(self, timeout_ms: int = 6000) -> Port:
         """A session with its ZooKeeper."""
         return open_session(self.state.connect, timeout_ms)

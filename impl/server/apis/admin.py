@@ -26,26 +26,32 @@ MISSING_CONTROLLER = "This is not the correct controller for this cluster."
 def create_topics(asked: ApiRequest) -> Fields:
     """Create topics, and wait until their partitions have leaders."""
     validate = bool(asked.get("validate_only", False))
-    rows, twice = _once(asked.body.topics)
-    wrong = {one.name: _wrong_assignment(one) for one in rows if _wrong_assignment(one)}
-    topics = [_creatable(one, validate) for one in rows if one.name not in wrong]
-    found = _change_topics(asked, "CreateTopics", topics, [one.name for one in rows])
+    named, twice = _once(asked.body.topics)
+    wrong = {one.name: _wrong_assignment(one) for one in named if _wrong_assignment(one)}
+    topics = [_creatable(one, validate) for one in named if one.name not in wrong]
+    found = _change_topics(asked, "CreateTopics", topics, [one.name for one in named])
     found |= {name: ("INVALID_REQUEST", text) for name, text in wrong.items()}
     found |= dict.fromkeys(twice, ("INVALID_REQUEST", "Duplicate topic name."))
     if not validate:
         made = [name for name, (error, _) in found.items() if error == NONE]
         for name in _unfinished(asked, made, _has_leaders):
             found[name] = "REQUEST_TIMED_OUT", "The topic is made, and has no leaders yet."
+    rows = [_created(asked, name, *came) for name, came in found.items()]
+    return Fields(throttle_time=no_throttle(), topics=rows)
+
+
+def _created(asked: ApiRequest, name: str, error: str, text: str) -> Fields:
+    """One topic; since version 5 (KIP-525) with what came of the defaults."""
+    known = asked.shared.partitions_of(name) if error == NONE else {}
     return Fields(
-        throttle_time=no_throttle(),
-        topics=[
-            Fields(
-                name=name, error_code=error_code(error), error_message=text or None,
-                topic_config_error_code=0, num_partitions=-1, replication_factor=-1, configs=None,
-            )
-            for name, (error, text) in found.items()
-        ],
-    )  # fmt: skip
+        name=name,
+        error_code=error_code(error),
+        error_message=text or None,
+        topic_config_error_code=0,
+        num_partitions=len(known) or -1,
+        replication_factor=len(known[0].replicas) if 0 in known else -1,
+        configs=None,
+    )
 
 
 def _once(topics: Iterable[Any]) -> tuple[list[Any], list[str]]:
@@ -96,7 +102,7 @@ def create_partitions(asked: ApiRequest) -> Fields:
     for one in rows:
         by_hand = None
         if one.assignments is not None:
-            known = asked.shared.metadata.partitions_of(one.name)
+            known = asked.shared.partitions_of(one.name)
             if known and one.count > len(known) and len(one.assignments) != one.count - len(known):
                 wrong[one.name] = (
                     "INVALID_REPLICA_ASSIGNMENT",
@@ -165,7 +171,7 @@ def _unfinished(
     deadline = time.monotonic() + asked.body.timeout.total_seconds()
 
     def left() -> list[str]:
-        return [one for one in names if not done(one, shared.metadata.partitions_of(one))]
+        return [one for one in names if not done(one, shared.partitions_of(one))]
 
     with shared.replicas.changed:
         while left() and (seconds := deadline - time.monotonic()) > 0:

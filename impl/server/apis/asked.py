@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from impl.core.metadata_cache import MetadataCache
+from impl.core.requests import PartitionMetadata
 from impl.log.region import Region
 from impl.releases import Release
 from impl.server.dispatch import Dispatch
@@ -63,6 +64,11 @@ class Shared:
     def metadata(self) -> MetadataCache:
         """What the broker knows of the cluster."""
         return self.replicas.metadata
+
+    def partitions_of(self, topic: str) -> dict[int, PartitionMetadata]:
+        """A topic's partitions, as far as they are known here."""
+        with self.replicas.lock:
+            return self.metadata.partitions_of(topic)
 
     @property
     def client(self) -> ZnodeClient:

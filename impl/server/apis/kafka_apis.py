@@ -57,8 +57,6 @@ class KafkaApis:
                 if header.key == API_VERSIONS:
                     return self._versions(header, "UNSUPPORTED_VERSION")
                 raise CloseConnection(f"{_named(header)} is not offered by {self.release}")
-            if header.key == API_VERSIONS:
-                return self._versions(header, "NONE")
             request = decode_request(frame)
         except Malformed as error:
             raise CloseConnection(str(error)) from error
@@ -76,6 +74,8 @@ class KafkaApis:
         head = {"api": name, "version": header.version, "client_id": header.client_id or "",
                 "correlation": header.correlation}  # fmt: skip
         self.shared.dispatch.told(head)
+        if header.key == API_VERSIONS:
+            return self._versions(header, "NONE")
         asked = ApiRequest(self.shared, header, request.body, host)
         trace = self.shared.replicas.trace
         if trace is None:

@@ -60,7 +60,7 @@ def describe_configs(asked: ApiRequest) -> Fields:
 def _described(asked: ApiRequest, kind: int, name: str) -> tuple[str, str, dict[str, Layers]]:
     shared = asked.shared
     if kind == TOPIC:
-        if not shared.metadata.partitions_of(name):
+        if not shared.partitions_of(name):
             return "UNKNOWN_TOPIC_OR_PARTITION", "This server does not host this topic.", {}
         try:
             own = settings_of(shared.client, "topics", name)

@@ -82,7 +82,8 @@ class GroupCoordinator:
 
     def partition_of(self, group: str) -> int:
         """The partition of ``__consumer_offsets`` that a group's records go to."""
-        known = self.replicas.metadata.partitions_of(OFFSETS_TOPIC)
+        with self.replicas.lock:
+            known = self.replicas.metadata.partitions_of(OFFSETS_TOPIC)
         count = len(known) or self.config.whole("offsets.topic.num.partitions")
         return (java_hash(group) & 0x7FFFFFFF) % count
 
@@ -177,9 +178,11 @@ class GroupCoordinator:
 
     def groups(self) -> list[Group]:
         """All groups of this broker; whoever asks holds ``lock``."""
-        for partition in self.replicas.metadata.partitions_of(OFFSETS_TOPIC):
+        with self.replicas.lock:
+            known = self.replicas.metadata.partitions_of(OFFSETS_TOPIC)
+        for partition in known:
             self._load(partition)
-        return [group for known in self._groups.values() for group in known.values()]
+        return [group for groups in self._groups.values() for group in groups.values()]
 
     # Members
 

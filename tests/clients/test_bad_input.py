@@ -1,0 +1,257 @@
+"""Bytes, requests and records that are wrong: Kafka's error codes, or the end of the connection."""
+
+from __future__ import annotations
+
+import random
+import socket
+import struct
+import time
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from impl.log import StoredRecord, encode_batch
+from impl.server.cluster import Cluster
+from impl.wire import API_VERSIONS, Fields, Header, api_key, encode_request, versions_of
+from tests.clients.conftest import Wire
+
+FRAMES, DEEP_FRAMES = 2_000, 1_000_000
+FUZZED = (
+    "Metadata", "Fetch", "Produce", "ListOffsets", "FindCoordinator", "ApiVersions",
+    "DescribeConfigs", "JoinGroup", "OffsetCommit",
+)  # fmt: skip
+BATCH = encode_batch([StoredRecord(0, 1, b"k", b"v")])
+
+
+def produced(wire: Wire, topic: str, records: bytes, acks: int = -1, version: int = 7) -> Any:
+    part = Fields(index=0, records=records)
+    answer = wire.ask(
+        "Produce", version, transactional_id=None, acks=acks, timeout=timedelta(seconds=5),
+        topic_data=[Fields(name=topic, partition_data=[part])],
+    )  # fmt: skip
+    return answer.responses[0].partition_responses[0]
+
+
+def fetched(wire: Wire, topic: str, offset: int = 0, epoch: int = -1, version: int = 11) -> Any:
+    part = Fields(
+        partition=0, current_leader_epoch=epoch, fetch_offset=offset, log_start_offset=-1,
+        partition_max_bytes=1 << 20, last_fetched_epoch=-1,
+    )  # fmt: skip
+    answer = wire.ask(
+        "Fetch", version, replica_id=-1, max_wait=timedelta(0), min_bytes=1, max_bytes=1 << 20,
+        isolation_level=0, session_id=0, session_epoch=-1, forgotten_topics_data=(), rack_id="",
+        topics=[Fields(topic=topic, partitions=[part])],
+    )  # fmt: skip
+    return answer.responses[0].partitions[0]
+
+
+@pytest.fixture
+def led(cluster: Cluster, topic: str) -> Any:
+    """A topic, and a connection to its leader."""
+    first = Wire(cluster.addresses()[0])
+    asked = {"topics": [Fields(name=topic)], "allow_auto_topic_creation": True}
+    deadline = time.monotonic() + 15
+    while True:
+        told = first.ask("Metadata", 4, **asked)
+        parts = told.topics[0].partitions
+        if parts and all(one.error_code == 0 for one in parts):
+            break
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    leader = next(one.leader_id for one in parts if one.partition_index == 0)
+    where = next((one.host, one.port) for one in told.brokers if one.node_id == leader)
+    first.close()
+    made = Wire(where)
+    yield made
+    made.close()
+
+
+def test_a_corrupt_batch_is_refused_and_the_connection_goes_on(led: Wire, topic: str):
+    broken = BATCH[:-1] + b"?"
+
+    assert produced(led, topic, broken).error_code.name == "corrupt_message"
+    assert produced(led, topic, BATCH[:40]).error_code.name == "corrupt_message"
+    assert produced(led, topic, BATCH).error_code == 0
+    assert fetched(led, topic).records == BATCH[:12] + struct.pack(">i", 0) + BATCH[16:]
+
+
+def test_a_batch_over_max_message_bytes_is_refused(led: Wire, topic: str):
+    large = encode_batch([StoredRecord(0, 1, None, bytes(1_100_000))])
+
+    assert produced(led, topic, large).error_code.name == "message_too_large"
+
+
+def test_acks_that_mean_nothing_are_refused(led: Wire, topic: str):
+    assert produced(led, topic, BATCH, acks=7).error_code.name == "invalid_required_acks"
+
+
+def test_an_unknown_topic_is_told(wire: Wire, topic: str):
+    assert produced(wire, topic, BATCH).error_code.name == "unknown_topic_or_partition"
+    assert fetched(wire, topic).error_code.name == "unknown_topic_or_partition"
+
+
+def test_a_leader_epoch_of_the_past_is_fenced_and_one_of_the_future_unknown(led: Wire, topic: str):
+    produced(led, topic, BATCH)
+
+    assert fetched(led, topic, epoch=5).error_code.name == "unknown_leader_epoch"
+    assert fetched(led, topic, epoch=0).error_code == 0
+    ask = {"replica_id": -1, "topics": [Fields(topic=topic, partitions=[
+        Fields(partition=0, current_leader_epoch=9, leader_epoch=0)])]}  # fmt: skip
+    ended = led.ask("OffsetForLeaderEpoch", 3, **ask).topics[0].partitions[0]
+    assert ended.error_code.name == "unknown_leader_epoch"
+
+
+def test_an_offset_beyond_the_log_is_out_of_range(led: Wire, topic: str):
+    assert fetched(led, topic, offset=77).error_code.name == "offset_out_of_range"
+
+
+def test_older_consumers_are_given_the_format_that_they_know(led: Wire, topic: str):
+    produced(led, topic, BATCH)
+
+    magics = {version: fetched(led, topic, version=version).records[16] for version in (0, 2, 4)}
+
+    assert magics == {0: 0, 2: 1, 4: 2}
+
+
+def test_transactions_are_refused_by_name(wire: Wire):
+    told = wire.ask("InitProducerId", 1, transactional_id="t", transaction_timeout=timedelta(0))
+
+    assert told.error_code.name == "transactional_id_authorization_failed"
+
+
+def test_a_session_of_fetches_that_nobody_began_is_not_found(led: Wire):
+    answer = led.ask(
+        "Fetch", 7, replica_id=-1, max_wait=timedelta(0), min_bytes=0, max_bytes=1,
+        isolation_level=0, session_id=9, session_epoch=1, topics=(), forgotten_topics_data=(),
+    )  # fmt: skip
+
+    assert answer.error_code.name == "fetch_session_id_not_found"
+
+
+def test_versions_that_are_not_known_are_answered_in_version_0(wire: Wire):
+    wire.socket.sendall(struct.pack(">ihhih", 10, API_VERSIONS, 99, 3, -1))
+    answer = wire.answer("ApiVersions", 0)
+
+    assert answer.correlation == 3
+    assert answer.body.error_code.name == "unsupported_version"
+    assert [(one.api_key, one.max_version) for one in answer.body.api_keys] == [(API_VERSIONS, 3)]
+    assert wire.ask("Metadata", 1, topics=()).brokers  # and the connection goes on
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        struct.pack(">i", -1),
+        struct.pack(">i", 2**31 - 1),
+        struct.pack(">i", 2_000_001),
+        struct.pack(">ihhih", 10, 999, 0, 1, -1),
+        struct.pack(">ihhih", 10, api_key("Metadata"), 50, 1, -1),
+        struct.pack(">ihhih", 10, api_key("LeaderAndIsr"), 2, 1, -1),
+        struct.pack(">ihhihi", 14, api_key("Metadata"), 1, 1, -1, 2**31 - 1),
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"\0\0\0\2hi",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+    ids=["negative", "2 GB", "over the limit", "unknown api", "unknown version", "not offered",
+         "endless array", "http", "too short", "tls"],
+)  # fmt: skip
+def test_what_is_no_request_ends_its_connection(wire: Wire, data: bytes):
+    wire.socket.sendall(data)
+    if data[0] == 0x16:
+        wire.socket.shutdown(socket.SHUT_WR)
+
+    assert wire.is_closed()
+
+
+def test_with_acks_0_an_error_ends_the_connection(wire: Wire, topic: str):
+    part = Fields(index=0, records=BATCH)
+    wire.send("Produce", 7, transactional_id=None, acks=0, timeout=timedelta(seconds=1),
+              topic_data=[Fields(name=topic, partition_data=[part])])  # fmt: skip
+
+    assert wire.is_closed()
+
+
+def test_requests_of_one_connection_are_answered_in_order(wire: Wire):
+    for _ in range(20):
+        wire.send("Metadata", 1, topics=())
+        wire.send("ApiVersions", 0)
+    answers = []
+    for _ in range(20):
+        for api, version in (("Metadata", 1), ("ApiVersions", 0)):
+            answers.append(wire.answer(api, version).correlation)
+
+    assert answers == list(range(1, 41))
+
+
+def test_a_half_open_connection_hinders_nobody(cluster: Cluster, wire: Wire):
+    half = [Wire(cluster.addresses()[0]) for _ in range(20)]
+    for one in half:
+        one.socket.sendall(struct.pack(">i", 1_000_000) + b"\0\3")
+
+    assert wire.ask("Metadata", 1, topics=()).brokers
+    for one in half:
+        one.close()
+
+
+def resident(cluster: Cluster, broker: int) -> int:
+    """Bytes of memory that a broker has."""
+    text = Path(f"/proc/{cluster.pid(f'broker{broker}')}/status").read_text()
+    return int(text.partition("VmRSS:")[2].split()[0]) * 1024
+
+
+def mutated(chance: random.Random, topic: str) -> bytes:
+    """A frame that is nearly one: a request with bytes changed, cut, or more; or noise."""
+    name = chance.choice(FUZZED)
+    version = chance.choice(versions_of(api_key(name)))
+    body = bytearray(chance.randbytes(chance.randrange(60)))
+    if name == "Metadata":
+        whole = encode_request(Header(3, 1, 1, "fuzz"), Fields(topics=[Fields(name=topic)]))
+        body = bytearray(whole[18:])
+        version = 1
+    if body:
+        body[chance.randrange(len(body))] = chance.randrange(256)
+    frame = struct.pack(">hhih", api_key(name), version, 1, 4) + b"fuzz" + bytes(body)
+    if not chance.randrange(4):
+        frame = chance.randbytes(chance.randrange(1, 64))
+    return struct.pack(">i", len(frame)) + frame
+
+
+def fuzz(cluster: Cluster, frames: int, seed: int, topic: str) -> None:
+    """Send so many wrong frames to one broker, on as many connections as it ends."""
+    chance = random.Random(seed)
+    connection: socket.socket | None = None
+    for _ in range(frames):
+        with suppress(OSError):
+            if connection is None:
+                connection = socket.create_connection(cluster.addresses()[1], timeout=5)
+                connection.setblocking(False)
+            connection.sendall(mutated(chance, topic))
+            with suppress(BlockingIOError):
+                if connection.recv(1 << 16) == b"":
+                    connection.close()
+                    connection = None
+            continue
+        if connection is not None:
+            connection.close()
+        connection = None
+    if connection is not None:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [FRAMES, pytest.param(DEEP_FRAMES, marks=pytest.mark.deep)],
+)
+def test_wrong_frames_kill_no_broker_and_leave_nothing_in_its_memory(
+    cluster: Cluster, frames: int, led: Wire, topic: str
+):
+    fuzz(cluster, frames // 10, 0, topic)
+    before, process = resident(cluster, 2), cluster.pid("broker2")
+    fuzz(cluster, frames, 1, topic)
+
+    assert cluster.pid("broker2") == process
+    assert resident(cluster, 2) < before + (64 << 20)
+    assert produced(led, topic, BATCH).error_code == 0
