@@ -40,12 +40,18 @@ class RowResult(NamedTuple):
 
 WALKED = "a whole controller of impl/core, which brokers run, does what the model allows"
 COVERED = "every step of the model within small bounds is one of impl/core, which brokers run"
+NOTICED = 0.6
+"""The share of systematic mutants that the model alone must have noticed in the last large run."""
+
+MUTANTS = (
+    f"of faults put into impl/core one at a time the model alone notices {NOTICED:.0%} or more"
+)
 RUN = "what three processes traced, one of them killed, is a run of the model, line by line"
 
 
 def planned() -> list[tuple[str, str]]:
     """The claim and the system of each row, in their order."""
-    rows = [("lock_step", "cluster 2.3"), ("edges", "topics 2.3")]
+    rows = [("lock_step", "cluster 2.3"), ("edges", "topics 2.3"), ("mutants", "all 2.3")]
     return [*rows, ("running_brokers", "election 2.3"), ("running_brokers", "replication 2.3")]
 
 
@@ -82,6 +88,28 @@ def covered(report: Callable[[str], None]) -> RowResult:
         "edges", COVERED, "topics", found.verdict, f"{found.covered:,} edges of {found.states:,} "
         "states", time.perf_counter() - begun, (found.mismatches or [""])[0].split("\n")[0],
         "insync edges topics --family conflict", found.states,
+    )  # fmt: skip
+
+
+def noticed() -> RowResult:
+    """The mutation score that is kept of the last large run, of modules that have not changed."""
+    from conformance.mutants import NoScore, kept_score
+
+    show, begun = "insync mutants --sample 40", time.perf_counter()
+    try:
+        kept = kept_score()
+    except NoScore as error:
+        return RowResult("mutants", MUTANTS, "all", Verdict.NOT_CHECKED, "", 0.0, str(error), show)
+    score, modules = kept.score, len(kept.measured) + len(kept.changed)
+    verdict = Verdict.HOLDS if score.low >= NOTICED else Verdict.BROKEN
+    note = f"kept, at least {score.low:.0%}"
+    if kept.changed:
+        note = f"{len(kept.changed)} of {modules} modules have changed since: not counted"
+    if len(kept.measured) * 2 < modules:
+        verdict = Verdict.NOT_CHECKED
+    return RowResult(
+        "mutants", MUTANTS, "all", verdict, f"{score.caught} of {score.tried} noticed",
+        time.perf_counter() - begun, note, show,
     )  # fmt: skip
 
 

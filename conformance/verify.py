@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from conformance.lockstep import BOUNDS, Mismatch
 from conformance.replay import judge
-from conformance.serving import RowResult, Running, covered, walked
+from conformance.serving import RowResult, Running, covered, noticed, walked
 from conformance.serving import planned as of_serving_code
 from conformance.walks import walk
 from impl import simulate
@@ -214,6 +214,7 @@ def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[C
         yield _replayed(60 if deep else 10, report)
         yield _row(walked(60 if deep else 8, 60, report))
         yield _row(covered(report))
+        yield _row(noticed())
         for said in running.rows(report):
             yield _row(said)
         yield from logs.rows(report)

@@ -44,14 +44,17 @@ ASKED = 0.85
     "--sample", "size", metavar="N", type=click.IntRange(min=0),
     help=f"Systematic mutants to try; {SAMPLE} by default. 0: the old bugs alone.",
 )  # fmt: skip
+@click.option(
+    "--keep", is_flag=True, help="Keep the score in the tree, by module, for insync verify."
+)
 @click.option("--show", metavar="ID", help="Plant one old bug and explain the first mismatch.")
 @click.option("--seed", metavar="N", type=int, default=1, show_default=True, help="Of the sample.")
 @story_option
 @open_option
 @json_option
 def mutants(
-    everything: bool, deep: bool, resume: Path | None, size: int | None, show: str | None,
-    seed: int, save_story: str | None, opens: bool, json_target: str | None,
+    everything: bool, deep: bool, resume: Path | None, size: int | None, keep: bool,
+    show: str | None, seed: int, save_story: str | None, opens: bool, json_target: str | None,
 ) -> None:  # fmt: skip
     """Plant Kafka's old bugs, and systematic mutants, in the implementation; count who is caught.
 
@@ -68,7 +71,7 @@ def mutants(
     Example:
       insync mutants --sample 0
       insync mutants --show KIP-101
-      insync mutants --all --resume trials.ndjson --json mutants.json
+      insync mutants --all --resume trials.ndjson --keep
     """
     from conformance import mutants as all_of
 
@@ -79,6 +82,8 @@ def mutants(
         raise WrongUse(f"{asked} is of one old bug; write --show ID {asked}")
     if everything and size is not None:
         raise WrongUse("--all is every mutant; write --all or --sample N")
+    if keep and size == 0:
+        raise WrongUse("--keep is of systematic mutants; write --all --keep, or --sample N --keep")
     kept = _kept(resume)
     wanted = size if size is not None else DEEP if deep else SAMPLE
     began = time.monotonic()
@@ -110,8 +115,10 @@ def mutants(
     show_table(
         ("old bug", "caught by"), [(one.label, one.by or "nobody") for one in planted], json_target
     )
+    if keep:
+        all_of.keep_score(tried, len(every))
     because = all_of.survivors()
-    survivors = [one for one in tried if not one.caught]
+    survivors = sorted((one for one in tried if not one.caught), key=lambda one: one.label)
     for one in survivors:
         say(f"survives: {one.label}", json_target)
         say(f"          {because.get(one.key) or one.why or 'not explained'}", json_target)

@@ -2,6 +2,7 @@
 
 from conformance.mutants.judges import JUDGES, reach
 from conformance.mutants.kept import KeptTrials, NoSuchTrials
+from conformance.mutants.kept_score import KeptScore, NoScore, keep_score, kept_score
 from conformance.mutants.mutate import MODULES, Mutant, mutants_of, sample
 from conformance.mutants.planted import NOT_PLANTED, PLANTED, Planted
 from conformance.mutants.survivors import survivors
@@ -22,7 +23,9 @@ __all__ = [
     "NOT_PLANTED",
     "NOT_RUN",
     "PLANTED",
+    "KeptScore",
     "KeptTrials",
+    "NoScore",
     "Mutant",
     "NoSuchTrials",
     "Planted",
@@ -30,6 +33,8 @@ __all__ = [
     "Trial",
     "first_mismatch",
     "interval",
+    "keep_score",
+    "kept_score",
     "mutants_of",
     "reach",
     "sample",

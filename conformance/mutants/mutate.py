@@ -263,9 +263,10 @@ def _code(module: CodeType, name: str) -> CodeType:
 
 
 def sample(mutants: list[Mutant], size: int, seed: int) -> list[Mutant]:
-    """So many mutants, drawn from every module and kind in proportion; all if there are fewer."""
-    if size >= len(mutants):
-        return list(mutants)
+    """So many mutants, drawn from every module and kind in proportion; all if there are fewer.
+
+    In the order in which they are drawn: the first of them are a smaller sample.
+    """
     strata: dict[tuple[str, str], list[Mutant]] = {}
     for mutant in mutants:
         strata.setdefault((mutant.module, mutant.operator), []).append(mutant)
@@ -280,4 +281,4 @@ def sample(mutants: list[Mutant], size: int, seed: int) -> list[Mutant]:
             for rank, mutant in enumerate(members)
         ]
     placed.sort(key=lambda one: one[0])
-    return sorted((one for _, one in placed[:size]), key=lambda one: (one.module, one.line))
+    return [one for _, one in placed[:size]]

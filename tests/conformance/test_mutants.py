@@ -7,16 +7,22 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from conformance import serving
 from conformance.cli.mutants import mutants as mutants_command
 from conformance.mutants import (
     MODULES,
     NOT_PLANTED,
     PLANTED,
+    KeptScore,
     KeptTrials,
     Mutant,
+    NoScore,
     NoSuchTrials,
+    Score,
     Trial,
     interval,
+    keep_score,
+    kept_score,
     mutants_of,
     sample,
     score,
@@ -25,10 +31,12 @@ from conformance.mutants import (
     try_sample,
 )
 from conformance.mutants.judges import JUDGES, OF_ONE_PARTITION, Judge, Reach, in_order, reach
+from conformance.mutants.kept_score import digest_of
 from conformance.mutants.mutate import function_named
 from conformance.rules import RulesDiffer, compare_rules
 from conformance.tours import tour, tours
 from model.zoo import ZOO
+from specs.verdict import Verdict
 
 
 def every() -> list[Mutant]:
@@ -239,3 +247,64 @@ def test_a_judge_that_notices_what_is_there_already_ends_the_measure(
     monkeypatch.setattr("conformance.mutants.judges.JUDGES", few)
 
     assert reach() == (("always", "it differs"), {})
+
+
+def trials() -> list[Trial]:
+    return [
+        Trial(one.key, one.label, "rules" * (number % 10 > 0), "why", 0.1)
+        for number, one in enumerate(every())
+    ]
+
+
+def test_a_kept_score_is_of_modules_that_are_as_they_were(tmp_path: Path) -> None:
+    file = tmp_path / "score.json"
+    keep_score(trials(), len(every()), file)
+
+    whole = kept_score(file)
+    file.write_text(file.read_text().replace(digest_of("impl.core.partition"), "0123"))
+    some = kept_score(file)
+
+    assert whole.changed == ()
+    assert whole.score.tried == whole.population == len(every())
+    assert 0.89 < whole.score.caught / whole.score.tried < 0.91
+    assert some.changed == ("impl.core.partition",)
+    assert some.score.tried == whole.score.tried - len(mutants_of("impl.core.partition"))
+
+
+@pytest.mark.parametrize("text", [None, "{", "[]", '{"format": "insync.mutants/1"}'])
+def test_without_a_score_the_row_says_that_nothing_was_checked(
+    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "score.json"
+    if text is not None:
+        file.write_text(text)
+
+    with pytest.raises(NoScore, match="insync mutants --all --keep writes it"):
+        kept_score(file)
+
+
+def test_the_row_of_verify_is_as_good_as_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = tuple(str(number) for number in range(10))
+
+    def row(low: float, changed: int) -> Verdict:
+        found = KeptScore(Score(9, 10, low, 1.0), names[:changed], names[changed:], 100)
+        monkeypatch.setattr("conformance.mutants.kept_score", lambda: found)
+        return serving.noticed().verdict
+
+    assert row(serving.NOTICED, 0) is Verdict.HOLDS
+    assert row(serving.NOTICED, 3) is Verdict.HOLDS
+    assert row(serving.NOTICED - 0.01, 0) is Verdict.BROKEN
+    assert row(serving.NOTICED, 6) is Verdict.NOT_CHECKED
+
+
+def test_what_is_kept_in_the_tree_can_be_read() -> None:
+    kept = kept_score()
+
+    assert kept.score.tried >= 0
+    assert kept.population >= 2_500
+
+
+def test_the_first_of_a_sample_are_a_smaller_sample() -> None:
+    population = every()
+
+    assert sample(population, 200, seed=2)[:50] == sample(population, 50, seed=2)

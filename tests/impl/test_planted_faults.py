@@ -5,6 +5,9 @@ So no claim is vacuous, and none of these lines can be lost without a run that b
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -17,7 +20,8 @@ from impl.core.fetcher_thread import FetcherThread
 from impl.core.partition import Partition
 from impl.core.replica_manager import AcksAwaited, ReplicaManager
 from impl.core.truncation import follower_truncation
-from impl.world.wide import run_wide
+from impl.world.wide import claims, run_wide
+from impl.znodes.controller import ControllerZnodes
 from tests.impl.planted import plant
 
 SEEDS = 12
@@ -115,3 +119,50 @@ def test_a_planted_fault_breaks_a_claim(name: str, monkeypatch: pytest.MonkeyPat
 
     with pytest.raises(AssertionError, match=fault.broken):
         raise AssertionError(first_broken(fault))
+
+
+ALONE = {
+    "two brokers hold controller epoch": Fault(
+        ControllerZnodes._register_at_once, "wanted = read.epoch + 1", "wanted = read.epoch",
+        "two brokers hold controller epoch", "sessions",
+    ),
+    "two brokers lead": Fault(
+        ReplicaManager._leader_and_isr, "if o.state.leader == self.broker", "if True",
+        "two brokers lead", "none",
+    ),
+    "consumers read records": PLANTED["consumers read above the high watermark"],
+    "was read at offset": PLANTED["the high watermark does not wait for the ISR"],
+    "was acknowledged at offset": PLANTED["the high watermark does not wait for the ISR"],
+    "hold different records": PLANTED["a follower does not cut what its leader does not have"],
+}  # fmt: skip
+"""Claims by their words, each with a fault that breaks it where nobody looks at the others."""
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("words", ALONE)
+def test_each_claim_notices_a_fault_by_itself(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = ALONE[words]
+    plant(monkeypatch, fault.function, fault.line, fault.otherwise)
+    before = claims._claim
+
+    def only(holds: bool, otherwise: str) -> None:
+        before(holds or words not in otherwise, otherwise)
+
+    monkeypatch.setattr(claims, "_claim", only)
+
+    assert words in first_broken(fault)
+
+
+def test_every_claim_of_the_simulator_has_a_fault_that_breaks_it() -> None:
+    """But for the leader that a partition has at rest: without one nothing is at rest."""
+    named = [fault.broken for fault in PLANTED.values()] + [*ALONE]
+    calls = [
+        one for one in ast.walk(ast.parse(inspect.getsource(claims)))
+        if isinstance(one, ast.Call) and ast.unparse(one.func) == "_claim"
+    ]  # fmt: skip
+
+    assert len(calls) >= 13
+    for call in calls:
+        words = ast.unparse(call.args[1]).replace("{what}", "read")
+        known = any(re.search(one, words) for one in named)
+        assert known or "has no leader" in words, words

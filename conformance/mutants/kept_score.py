@@ -1,0 +1,79 @@
+"""The score of the last large run, kept in the tree: by module, with a digest of its text.
+
+A module whose text has changed since is no part of the score any more, until it is measured again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from conformance.mutants.mutate import MODULES
+from conformance.mutants.trial import Score, Trial, interval
+
+FORMAT = "insync.mutants.score/1"
+FILE = Path(__file__).with_name("score.json")
+
+
+class NoScore(ValueError):
+    """The file holds no score; the message says what would help."""
+
+
+@dataclass(frozen=True)
+class KeptScore:
+    """`changed`: modules that were measured in another text, or not at all; the score is of the
+    others. `population`: how many mutants there were to draw from."""
+
+    score: Score
+    changed: tuple[str, ...]
+    measured: tuple[str, ...]
+    population: int
+
+
+def digest_of(module: str) -> str:
+    """Of a module's text."""
+    return hashlib.sha256(inspect.getsource(import_module(module)).encode()).hexdigest()[:16]
+
+
+def keep_score(trials: Iterable[Trial], population: int, file: Path = FILE) -> None:
+    """Write the score of a run; the same trials give the same file."""
+    counted = {module: [0, 0] for module in MODULES}
+    for trial in trials:
+        module = trial.key.split(" ", 1)[0]
+        counted[module][0] += trial.caught
+        counted[module][1] += 1
+    kept = {
+        "format": FORMAT,
+        "population": population,
+        "modules": {
+            module: {"text": digest_of(module), "caught": caught, "tried": tried}
+            for module, (caught, tried) in counted.items()
+        },
+    }
+    file.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def kept_score(file: Path = FILE) -> KeptScore:
+    """What is kept of the modules whose text is as it was measured. NoScore."""
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise NoScore(f"{file.name}: {error}; insync mutants --all --keep writes it") from None
+    if not isinstance(kept, dict) or kept.get("format") != FORMAT:
+        raise NoScore(f"{file.name}: is no {FORMAT}; insync mutants --all --keep writes it")
+    caught = tried = 0
+    changed, measured = [], []
+    for module in MODULES:
+        one = kept["modules"].get(module)
+        if one is None or one["text"] != digest_of(module):
+            changed.append(module)
+            continue
+        measured.append(module)
+        caught, tried = caught + one["caught"], tried + one["tried"]
+    found = Score(caught, tried, *interval(caught, tried))
+    return KeptScore(found, tuple(changed), tuple(measured), kept["population"])
