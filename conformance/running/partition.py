@@ -44,7 +44,7 @@ LATE = "a producer is answered in a later epoch of the same leader"
 WAITS = "a follower whose leader is not known to it goes on as it was"
 
 
-class Judge:
+class ReplicationJudge:
     """Replays partitions of one cluster on one model."""
 
     def __init__(
@@ -69,7 +69,7 @@ class Judge:
 
 
 class _Replay(Driver):
-    def __init__(self, judge: Judge, partition: str) -> None:
+    def __init__(self, judge: ReplicationJudge, partition: str) -> None:
         super().__init__(judge.moves, judge.ids, Replayed(partition))
         self.judge, self.order, self.partition = judge, judge.order, partition
         self.bounds = self._bounds()
