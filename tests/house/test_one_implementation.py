@@ -90,8 +90,8 @@ def test_no_method_of_the_implementation_is_replaced_at_run_time() -> None:
 
 
 SHARED = {
-    "Found", "Judged", "NotOursError", "Record", "Row", "Rule", "Standing", "Statement", "Term", "Told",
-    "_Counted", "_Part",
+    "Found", "Judged", "NotOursError", "Record", "Row", "Rule", "Standing", "Statement", "Term",
+    "Told", "_Counted", "_Part",
 }  # fmt: skip
 """Class names that stand twice outside `impl`; none may be added."""
 
