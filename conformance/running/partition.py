@@ -61,14 +61,14 @@ class ReplicationJudge:
     def replay(self, partition: str) -> Replayed:
         """One partition, up to the first line that does not fit."""
         self.moves.ledger.load({})
-        return _Replay(self, partition).go()
+        return _PartitionReplay(self, partition).go()
 
     def partitions(self) -> list[str]:
         """Those whose state was written."""
         return sorted({one.partition for some in self.order.writes.values() for one in some})
 
 
-class _Replay(Driver):
+class _PartitionReplay(Driver):
     def __init__(self, judge: ReplicationJudge, partition: str) -> None:
         super().__init__(judge.moves, judge.ids, Replayed(partition))
         self.judge, self.order, self.partition = judge, judge.order, partition
